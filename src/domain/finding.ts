@@ -1,0 +1,40 @@
+// A known vulnerability on a package, and the words severity is told in.
+
+export const SEVERITIES = ['Critical', 'High', 'Medium', 'Low', 'Negligible', 'Unknown'] as const
+export type Severity = (typeof SEVERITIES)[number]
+
+/** Keys of the policy and of counts: severities in lower case. */
+export const SEVERITY_KEYS = ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'] as const
+export type SeverityKey = (typeof SEVERITY_KEYS)[number]
+
+export const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
+export type PolicyAction = (typeof ACTIONS)[number]
+
+export interface Finding {
+  id: string
+  severity: Severity
+  cvss: number | null
+  description: string | null
+  package_name: string
+  package_version: string
+  package_type: string
+  fix_state: 'fixed' | 'not-fixed' | 'wont-fix' | 'unknown'
+  fix_versions: string[]
+  urls: string[]
+  epss: number | null
+  epss_percent: number | null
+  epss_label: string | null
+  in_kev: boolean
+  action: PolicyAction
+  first_seen: string
+  sources: string[]
+  accepted_by_decision: boolean
+}
+
+export type SeverityCounts = Record<SeverityKey, number>
+
+export function countSeverities(findings: readonly { severity: Severity }[]): SeverityCounts {
+  const counts: SeverityCounts = { critical: 0, high: 0, medium: 0, low: 0, negligible: 0, unknown: 0 }
+  for (const finding of findings) counts[finding.severity.toLowerCase() as SeverityKey]++
+  return counts
+}

@@ -1,0 +1,99 @@
+// Packages as every room speaks of them: formats, what a file says of itself, and distributions.
+
+export const FORMATS = ['deb', 'rpm', 'apk'] as const
+export type FormatId = (typeof FORMATS)[number]
+
+/** A codename that packages are offered under: one format, one architecture (specification, "Distribution"). */
+export interface Distribution {
+  codename: string
+  format: FormatId
+  /** the architecture of the tree, in the format's own words */
+  arch: string
+  component: string | null
+  /** what scanners must be told; without it they find nothing and say "clean" */
+  scannerDistro: string
+  /** OS family, its release and the names people read */
+  os: string
+  osVersion: string
+  name: string
+  fullName: string
+  packageManager: string
+}
+
+export type ComparisonOperator = '<' | '<=' | '=' | '>=' | '>'
+
+/** One named thing, perhaps with a bound on its version. */
+export interface Relation {
+  name: string
+  op?: ComparisonOperator
+  version?: string
+  /** `foo:any`, `foo(x86-64)`: kept for display, ignored by the resolver inside one architecture */
+  arch?: string
+}
+
+/** What must be present: any one of the alternatives satisfies it. */
+export interface Requirement {
+  /** depends, pre-depends, recommends, suggests, requires, supplements …: the format's own word */
+  kind: string
+  /** false for weak relations, which never count as missing */
+  strong: boolean
+  anyOf: Relation[]
+  /** as the package wrote it */
+  text: string
+}
+
+/** What a package offers to others besides its own name. */
+export interface Capability {
+  name: string
+  version?: string
+}
+
+/** A signature found inside the file, before anyone judged whether its key is known. */
+export interface EmbeddedSignature {
+  keyId: string | null
+  algorithm: string
+}
+
+/** What the file itself says, read by its format; never changed by us. */
+export interface PackageFacts<Rec = unknown> {
+  format: FormatId
+  name: string
+  version: string
+  /** in the format's words; `all` and `noarch` as they stand */
+  arch: string
+  section: string | null
+  description: string | null
+  maintainer: string | null
+  license: string | null
+  url: string | null
+  sourcePackage: string | null
+  /** version of the source package where it differs from the binary's, else null */
+  sourceVersion: string | null
+  installedSizeKb: number | null
+  requirements: Requirement[]
+  provides: Capability[]
+  /** absolute paths without leading slash, in archive order; directories excluded */
+  files: string[]
+  signatures: EmbeddedSignature[]
+  /** what the format needs to render the index entry again; plain JSON */
+  record: Rec
+}
+
+/** The digests every stored file carries, hex. */
+export interface Digests {
+  sha256: string
+  sha512: string
+  sha1: string
+  md5: string
+}
+
+/** A stored file together with its facts, as a format's `entry` is given it. */
+export interface StoredPackage<Rec = unknown> {
+  facts: PackageFacts<Rec>
+  /** file name under which clients download it, made from the facts by the format's `filename` */
+  filename: string
+  sizeBytes: number
+  digests: Digests
+  /** seconds since 1970, when it entered the repository (rpm `time file`) */
+  addedAt: number
+}

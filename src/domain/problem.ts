@@ -1,0 +1,54 @@
+// The one error the inner rooms throw. It knows a stable code and a sentence, never an HTTP number.
+
+/** Every code a client may see. `api/problems.ts` gives each its status; a code without one does not compile. */
+export const PROBLEM_CODES = [
+  // 400
+  'validation_error', 'wrong_password', 'unknown_key', 'invalid_role', 'weak_password', 'self_role_change',
+  'self_delete', 'self_deactivate', 'last_admin', 'external_account', 'reset_token_invalid', 'invalid_package',
+  'unknown_distribution', 'distribution_inactive', 'format_mismatch', 'arch_mismatch', 'checksum_mismatch',
+  'same_distribution', 'invalid_archive_name', 'forbidden_target',
+  // 401, 402, 403
+  'unauthorized', 'feature_unavailable', 'forbidden', 'session_required', 'setup_token_invalid', 'self_approval',
+  // 404, 405
+  'not_found', 'unknown_api_version', 'method_not_allowed',
+  // 409
+  'already_exists', 'already_running', 'setup_done', 'duplicate_conflict', 'policy_blocked', 'not_under_review',
+  'ambiguous', 'signing_key_missing', 'signing_key_exists', 'not_published', 'rejected_bytes', 'account_conflict',
+  // 413, 424, 429
+  'file_too_large', 'body_too_large', 'index_empty', 'rate_limited',
+  // 500 and above
+  'internal_error', 'publication_failed', 'backup_unavailable', 'storage_full', 'upstream_error', 'timeout',
+  'scanner_unavailable', 'scan_incomplete', 'passive_replica', 'ldap_unavailable', 'webhook_not_configured',
+  'shutting_down',
+] as const
+
+export type ProblemCode = (typeof PROBLEM_CODES)[number]
+
+/**
+ * An expected failure.
+ * @param detail one sentence for people, always safe to show to the caller
+ * @param extra sibling keys of the error body, for machines
+ */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  constructor(
+    readonly code: ProblemCode,
+    readonly detail: string,
+    readonly extra: Record<string, unknown> = {},
+    options?: { cause?: unknown; retryAfterSeconds?: number },
+  ) {
+    super(`${code}: ${detail}`, options?.cause === undefined ? undefined : { cause: options.cause })
+    this.retryAfterSeconds = options?.retryAfterSeconds
+  }
+  readonly retryAfterSeconds: number | undefined
+}
+
+/** True for a Problem, and for a Problem of that code where one is given. */
+export function isProblem(error: unknown, code?: ProblemCode): error is Problem {
+  return error instanceof Problem && (code === undefined || error.code === code)
+}
+
+/** A missing or malformed field, in the shape `validation_error` promises. */
+export function invalidField(field: string, message: string): Problem {
+  return new Problem('validation_error', `${field}: ${message}`, { errors: [{ field, message }] })
+}

@@ -1,0 +1,62 @@
+// Roles and what each may do: the only table of rights. Sets, never ranks (decisions, section 2).
+
+export const ROLES = ['admin', 'maintainer', 'uploader', 'auditor', 'reader'] as const
+export type Role = (typeof ROLES)[number]
+
+/** Who may call: `X+` as the specification writes it, spelled out as a set. */
+export const ACCESS = {
+  'reader+': ['admin', 'maintainer', 'uploader', 'auditor', 'reader'],
+  'uploader+': ['admin', 'maintainer', 'uploader'],
+  'auditor+': ['admin', 'maintainer', 'auditor'],
+  'maintainer+': ['admin', 'maintainer'],
+  admin: ['admin'],
+} as const satisfies Record<string, readonly Role[]>
+
+export type Access = keyof typeof ACCESS
+
+/** Whether a caller of this role passes the gate named by `access`. */
+export function mayAccess(role: Role, access: Access): boolean {
+  return (ACCESS[access] as readonly Role[]).includes(role)
+}
+
+export function isRole(value: unknown): value is Role {
+  return ROLES.includes(value as Role)
+}
+
+/** Requests per minute and principal, reads and writes (decisions, section 1). */
+export const ROLE_LIMITS: Record<Role, { reads: number; writes: number }> = {
+  admin: { reads: 2000, writes: 500 },
+  maintainer: { reads: 1000, writes: 200 },
+  uploader: { reads: 300, writes: 30 },
+  auditor: { reads: 500, writes: 30 },
+  reader: { reads: 200, writes: 30 },
+}
+
+/** What people see of a role, as `GET /auth/roles` tells it. */
+export const ROLE_DESCRIPTIONS: Record<Role, { label: string; description: string; color: string; permissions: string[] }> = {
+  admin: {
+    label: 'Administrator',
+    description: 'Everything, including users, tokens, settings and backups.',
+    color: 'red',
+    permissions: ['packages:read', 'packages:upload', 'packages:import', 'packages:delete', 'packages:promote', 'security:decide', 'audit:read', 'sbom:read', 'users:manage', 'settings:manage', 'backup:manage'],
+  },
+  maintainer: {
+    label: 'Maintainer',
+    description: 'The package life cycle: upload, import, promotion, deletion, sync, CVE decisions.',
+    color: 'orange',
+    permissions: ['packages:read', 'packages:upload', 'packages:import', 'packages:delete', 'packages:promote', 'security:decide', 'audit:read', 'sbom:read'],
+  },
+  uploader: {
+    label: 'Uploader',
+    description: 'Uploads and imports packages.',
+    color: 'blue',
+    permissions: ['packages:read', 'packages:upload', 'packages:import'],
+  },
+  auditor: {
+    label: 'Auditor',
+    description: 'Reads packages, the audit log, SBOMs and decisions.',
+    color: 'violet',
+    permissions: ['packages:read', 'audit:read', 'sbom:read', 'security:read'],
+  },
+  reader: { label: 'Reader', description: 'Reads packages.', color: 'gray', permissions: ['packages:read'] },
+}

@@ -1,0 +1,46 @@
+// The words for where a package stands, and which changes of status exist.
+
+export const PACKAGE_STATUSES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
+export type PackageStatus = (typeof PACKAGE_STATUSES)[number]
+
+export type CveStatus = 'approved' | 'pending_review' | 'blocked'
+
+export const HELD_REASONS = [
+  'cve_review', 'unscanned', 'dependency_scan', 'second_scanner', 'rematch', 'rescan', 'decision_expired',
+  'decision_withdrawn',
+] as const
+export type HeldReason = (typeof HELD_REASONS)[number]
+
+export type PipelineKey = 'antivirus' | 'cve_scan' | 'gpg' | 'dependencies'
+
+/** What each key of the upload reply's `pipeline` may say (decisions, section 6). */
+export type PipelineWord =
+  | 'not_run'
+  | 'clean' | 'infected' | 'limited' | 'skipped' | 'error'
+  | 'no_findings' | 'allowed' | 'warning' | 'review' | 'blocked' | 'no_data'
+  | 'signed' | 'unsigned' | 'unverified' | 'invalid'
+  | 'satisfied' | 'missing'
+
+/** What an engine really looked at; a green verdict without it is worth nothing. */
+export interface Coverage {
+  engine: string | null
+  engine_version: string | null
+  database_date: string | null
+  distro_matched: string | null
+  files_seen: number
+  files_skipped: { name: string; reason: string }[]
+  bytes: number
+}
+
+/** How a step of the gate ended. `hold` and `refuse` stop a package; only `hold` can be lifted by a person. */
+export type Outcome = 'pass' | 'warn' | 'hold' | 'refuse'
+
+export interface Verdict {
+  /** the step's name in `validation_steps` */
+  name: 'format' | 'provenance' | 'antivirus' | 'cve' | 'gpg' | 'dependencies' | 'publication'
+  outcome: Outcome
+  word: PipelineWord
+  message: string
+  detail?: unknown
+  coverage?: Coverage
+}

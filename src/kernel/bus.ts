@@ -1,0 +1,42 @@
+// News goes up over the bus: observers only. Nothing may depend on somebody listening.
+import { EventEmitter } from 'node:events'
+
+export interface BusEvents {
+  package: {
+    action: 'uploaded' | 'published' | 'held' | 'quarantined' | 'rejected' | 'deleted' | 'promoted'
+    package: string
+    version: string
+    distribution: string
+    status: string | null
+  }
+  published: { distribution: string; revision: number; milliseconds: number }
+  settings: { changed: string[] }
+  audit: { count: number }
+}
+
+export interface Bus {
+  emit<K extends keyof BusEvents>(event: K, data: BusEvents[K]): void
+  /** @returns a function that stops listening */
+  on<K extends keyof BusEvents>(event: K, listener: (data: BusEvents[K]) => void): () => void
+}
+
+/** @param onError called when a listener throws: a broken observer must not break what it observes */
+export function createBus(onError: (error: unknown) => void): Bus {
+  const emitter = new EventEmitter()
+  emitter.setMaxListeners(0)
+  return {
+    emit(event, data) {
+      for (const listener of emitter.listeners(event)) {
+        try {
+          listener(data)
+        } catch (error) {
+          onError(error)
+        }
+      }
+    },
+    on(event, listener) {
+      emitter.on(event, listener)
+      return () => emitter.off(event, listener)
+    },
+  }
+}

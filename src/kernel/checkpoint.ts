@@ -1,0 +1,23 @@
+// Named places where a crash test lets the process die; no-ops in service.
+
+/** Every place a crash test may stop at, in the order an upload passes them. */
+export const CHECKPOINTS = [
+  'staged', 'verdicts', 'pooled', 'settled', 'manifest-written', 'tree-linked', 'generation-written', 'before-flip',
+  'after-flip', 'published', 'deleted', 'manifest-removed', 'decided', 'placed', 'audit-appended', 'collected',
+] as const
+export type CheckpointName = (typeof CHECKPOINTS)[number]
+
+export type Checkpoint = (name: CheckpointName) => void
+
+/** @param dieAt `name` or `name:n` (the n-th passing, from 1); empty never dies */
+export function createCheckpoint(dieAt: string | undefined): Checkpoint {
+  if (!dieAt) return () => {}
+  const [wanted, nth = '1'] = dieAt.split(':')
+  let left = Number(nth)
+  return (name) => {
+    if (name !== wanted || --left > 0) return
+    process.kill(process.pid, 'SIGKILL')
+    // SIGKILL is delivered asynchronously to a multi-threaded process: no line below may run meanwhile.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  }
+}

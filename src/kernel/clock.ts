@@ -1,0 +1,17 @@
+// Time comes in as a part, so that tests can hold it still.
+
+export interface Clock {
+  now(): Date
+}
+
+export const systemClock: Clock = { now: () => new Date() }
+
+/** ISO 8601 with the offset `+00:00`, as every answer of the API writes time (decisions, section 1). */
+export function isoTime(date: Date): string {
+  return date.toISOString().replace('Z', '+00:00')
+}
+
+/** `isoTime`, passing null through. */
+export function isoTimeOrNull(date: Date | null | undefined): string | null {
+  return date ? isoTime(date) : null
+}

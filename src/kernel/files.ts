@@ -1,0 +1,91 @@
+// Durable file operations: what a crash at any line may leave behind is decided here.
+import { constants } from 'node:fs'
+import { copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { dirname, join, basename } from 'node:path'
+
+/** Flushes a file's bytes, or a directory's names, to the disk. */
+export async function fsyncPath(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Writes bytes to a new file and flushes them; the name itself is durable only after `fsyncPath(dirname(path))`. */
+export async function writeDurably(path: string, content: Uint8Array | string | readonly Uint8Array[], mode = 0o644): Promise<void> {
+  const handle = await open(path, 'wx', mode)
+  try {
+    if (Array.isArray(content)) await writeAll(handle, content as readonly Uint8Array[])
+    else await handle.writeFile(content as Uint8Array | string)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function writeAll(handle: import('node:fs/promises').FileHandle, parts: readonly Uint8Array[]): Promise<void> {
+  // IOV_MAX is 1024 on Linux; writev may also write less than asked on a full disk.
+  for (let at = 0; at < parts.length; at += 512) {
+    const batch = parts.slice(at, at + 512)
+    const wanted = batch.reduce((sum, part) => sum + part.byteLength, 0)
+    const { bytesWritten } = await handle.writev(batch)
+    if (bytesWritten !== wanted) await handle.write(Buffer.concat(batch), bytesWritten)
+  }
+}
+
+/** Replaces a file so that a reader, or a crash, sees the old content or the new one, never a mixture. */
+export async function replaceFile(path: string, content: Uint8Array | string, mode = 0o644): Promise<void> {
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
+  try {
+    await writeDurably(temporary, content, mode)
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await fsyncPath(dirname(path))
+}
+
+/** Gives an existing file a second name; copies where the file system cannot link. An existing name is left alone. */
+export async function linkFile(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to)
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'EEXIST') return
+    if (code !== 'EXDEV' && code !== 'EPERM' && code !== 'EMLINK') throw error
+    const temporary = `${to}.${randomBytes(6).toString('hex')}.tmp`
+    await copyFile(from, temporary)
+    await fsyncPath(temporary)
+    await rename(temporary, to)
+  }
+}
+
+export async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}
+
+export async function ensureDirectory(path: string, mode = 0o755): Promise<void> {
+  await mkdir(path, { recursive: true, mode })
+}
+
+/** ENOENT or ENOTDIR: the name does not exist. */
+export function isMissing(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+/** The disk, the quota or the file-size limit is exhausted. */
+export function isStorageFull(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+}

@@ -1,0 +1,64 @@
+// What the gate asks of a malware engine and of a vulnerability engine, whichever they are.
+import type { Distribution, PackageFacts } from '../domain/package.ts'
+import type { Coverage } from '../domain/status.ts'
+import type { Finding } from '../domain/finding.ts'
+
+/** A file inside a package, decompressed (same shape as `formats/format.ts` Member). */
+export interface ScanMember {
+  name: string
+  sizeBytes: number
+  content: AsyncIterable<Uint8Array>
+}
+
+export interface ScanTarget {
+  path: string
+  filename: string
+  sizeBytes: number
+  /** starts a fresh pass over the decompressed members */
+  members(): AsyncIterable<ScanMember>
+}
+
+export interface AntivirusResult {
+  word: 'clean' | 'infected' | 'limited' | 'error'
+  /** name of what was found */
+  signature: string | null
+  /** the member it was found in; null for the file as a whole */
+  member: string | null
+  message: string
+  coverage: Coverage
+}
+
+/** Keys as `GET /security/antivirus/status` answers them (decisions, section 9). */
+export interface AntivirusStatus {
+  available: boolean
+  engine: string | null
+  version: string | null
+  db_version: string | null
+  db_date: string | null
+  db_updated_at: string | null
+  db_files: string[]
+  daemon_running: boolean
+  cooldown_until: string | null
+  /** why it is not available; null when it is */
+  error: string | null
+}
+
+export interface Antivirus {
+  /** never throws; asks the engine at most once in five seconds */
+  status(): Promise<AntivirusStatus>
+  /** @throws Problem('scanner_unavailable') when the engine is down or still loading; nothing was judged then */
+  scan(target: ScanTarget): Promise<AntivirusResult>
+}
+
+export interface CveResult {
+  /** `no_data`: the engine has no advisories for that distribution, which is not the same as no findings */
+  word: 'scanned' | 'no_data' | 'error'
+  findings: Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>[]
+  message: string
+  coverage: Coverage
+}
+
+export interface CveScanner {
+  readonly name: string
+  scan(input: { facts: PackageFacts; distribution: Distribution }): Promise<CveResult>
+}

@@ -1,0 +1,7 @@
+// All migrations in order, one line each. Never edit one that was released.
+import type { Migration } from 'kysely'
+import * as foundation from './0001-foundation.ts'
+
+export const MIGRATIONS: Record<string, Migration> = {
+  '0001-foundation': foundation,
+}

@@ -1,0 +1,255 @@
+// The tables as TypeScript sees them; `migrations/` makes them. JSON columns are written as text, read as objects.
+import type { ColumnType, Generated } from 'kysely'
+import type { CveStatus, HeldReason, PackageStatus } from '../domain/status.ts'
+import type { FormatId, PackageFacts } from '../domain/package.ts'
+import type { Role } from '../domain/roles.ts'
+
+/** jsonb: inserted as JSON text (both drivers disagree on arrays otherwise), selected as a value. */
+type Json<T> = ColumnType<T, string, string>
+type JsonOrNull<T> = ColumnType<T | null, string | null | undefined, string | null>
+
+export interface UsersTable {
+  id: Generated<number>
+  username: string
+  /** lower case of `username`; unique */
+  username_key: string
+  password_hash: string | null
+  role: Role
+  full_name: Generated<string>
+  email: Generated<string>
+  active: Generated<boolean>
+  auth_source: Generated<'local' | 'ldap' | 'oidc'>
+  mfa_enabled: Generated<boolean>
+  /** sealed with the settings key */
+  mfa_secret: string | null
+  created_at: Date
+  last_login: Date | null
+}
+
+/** One login; the JWT's `jti` must be found here. */
+export interface SessionsTable {
+  jti: string
+  user_id: number
+  /** of the login that began it, kept across refreshes */
+  started_at: Date
+  expires_at: Date
+}
+
+export interface ApiTokensTable {
+  id: string
+  name: string
+  role: Role
+  token_hash: string
+  token_hint: string
+  created_by: string
+  created_by_id: number | null
+  created_at: Date
+  last_used: Date | null
+  expires_at: Date | null
+  revoked_at: Date | null
+}
+
+export interface PasswordResetsTable {
+  user_id: number
+  token_hash: string
+  expires_at: Date
+}
+
+export interface DistributionsTable {
+  codename: string
+  format: FormatId
+  /** raised by every change of what is to be offered */
+  revision: Generated<number>
+  /** what clients see */
+  published_revision: Generated<number>
+  /** directory of the live generation, below `.generations/<format>/<codename>/` */
+  generation: string | null
+  /** seconds since 1970; strictly increases, clients ignore an older one */
+  release_date: Generated<number>
+  published_at: Date | null
+  /** removals up to this revision may have been forgotten */
+  removals_floor: Generated<number>
+  initialized_at: Date | null
+  published_count: Generated<number>
+  pending_count: Generated<number>
+  quarantined_count: Generated<number>
+  rejected_count: Generated<number>
+  size_bytes: Generated<number>
+}
+
+/** A stored file: immutable bytes in the pool. */
+export interface BlobsTable {
+  sha256: string
+  format: FormatId
+  filename: string
+  size_bytes: number
+  sha512: string
+  sha1: string
+  md5: string
+  facts: Json<PackageFacts>
+  /** gzip of the file list, one path a line */
+  files: Uint8Array
+  created_at: Date
+}
+
+export interface PackagesTable {
+  id: Generated<number>
+  distribution: string
+  format: FormatId
+  name: string
+  version: string
+  arch: string
+  status: PackageStatus
+  cve_status: CveStatus | null
+  held_reason: HeldReason | null
+  served: boolean
+  sha256: string
+  received_sha256: string
+  filename: string
+  size_bytes: number
+  installed_size_kb: number | null
+  section: string | null
+  description: string | null
+  maintainer: string | null
+  license: string | null
+  url: string | null
+  source_package: string | null
+  source_version: string | null
+  imported_at: Date
+  imported_by: string
+  import_method: 'upload' | 'import' | 'mirror' | 'promotion' | 'migration'
+  import_group: string | null
+  source_id: number | null
+  promoted_from: string | null
+  pipeline: Json<Record<string, string>>
+  validation_steps: Json<unknown[]>
+  coverage: Json<Record<string, unknown>>
+  dependencies: Json<{ name: string; version_constraint: string }[]>
+  deps_missing: Json<string[]>
+  tags: Json<string[]>
+  cve_summary: JsonOrNull<Record<string, unknown>>
+  cve_results: JsonOrNull<unknown[]>
+  last_scan: Date | null
+  quarantined_at: Date | null
+  quarantined_by: string | null
+  /** the distribution's revision at which it was last offered, changed or withdrawn */
+  changed_revision: number
+  /** the revision at which it was first offered: its place in the index; null while never offered */
+  position: number | null
+  /** the manifest on disk does not say this yet */
+  manifest_pending: boolean
+}
+
+/** A package's rendered index entry, one row for each stream of its format. */
+export interface EntriesTable {
+  package_id: number
+  stream: string
+  bytes: Uint8Array
+}
+
+/** What a package offers to others, its own name included; for the dependency check. */
+export interface CapabilitiesTable {
+  package_id: number
+  distribution: string
+  name: string
+  version: string | null
+}
+
+/** Something left the index: the publisher drops its entry, `collect` its file after the grace time. */
+export interface RemovalsTable {
+  id: Generated<number>
+  distribution: string
+  package_id: number
+  revision: number
+  /** file below the distribution's package directory */
+  tree_path: string
+  removed_at: Date
+}
+
+/** Files of deleted packages that `collect` still has to remove. */
+export interface DebrisTable {
+  id: Generated<number>
+  kind: 'manifest' | 'blob'
+  /** manifest: path below `manifests/`; blob: sha256 */
+  key: string
+}
+
+/** One row a (format, name): what `/artifacts/` lists. */
+export interface ArtifactsTable {
+  format: FormatId
+  name: string
+  latest_id: number
+  /** lower-case text that `search` looks in */
+  search: string
+  latest_imported_at: Date
+  distributions: string[]
+  statuses: string[]
+  archs: string[]
+}
+
+export interface AuditTable {
+  id: Generated<number>
+  at: Date
+  action: string
+  result: 'SUCCESS' | 'FAILURE' | 'WARNING'
+  username: string | null
+  package: string | null
+  version: string | null
+  distribution: string | null
+  arch: string | null
+  detail: string | null
+  outcome: string | null
+  ip: string | null
+  request_id: string | null
+  extra: Json<Record<string, unknown>>
+  /** place in the hash chain, given when it is chained */
+  seq: number | null
+  prev_hash: string | null
+  hash: string | null
+  /** UTC day whose file it belongs to: never earlier than that of the entry before it in the chain */
+  day: string | null
+  /** stands in the day's file */
+  filed: Generated<boolean>
+}
+
+/** One row: the head of the audit chain; its lock is the right to append. */
+export interface AuditChainTable {
+  id: number
+  seq: number
+  hash: string
+  day: string
+}
+
+/** A right for some seconds. */
+export interface LeasesTable {
+  name: string
+  holder: string
+  expires_at: Date
+}
+
+/** A running process of the service, to tell its debris from that of a dead one. */
+export interface InstancesTable {
+  id: string
+  host: string
+  pid: number
+  heartbeat_at: Date
+}
+
+export interface Tables {
+  users: UsersTable
+  sessions: SessionsTable
+  api_tokens: ApiTokensTable
+  password_resets: PasswordResetsTable
+  distributions: DistributionsTable
+  blobs: BlobsTable
+  packages: PackagesTable
+  entries: EntriesTable
+  capabilities: CapabilitiesTable
+  removals: RemovalsTable
+  debris: DebrisTable
+  artifacts: ArtifactsTable
+  audit: AuditTable
+  audit_chain: AuditChainTable
+  leases: LeasesTable
+  instances: InstancesTable
+}
