@@ -74,7 +74,7 @@ export interface IndexInput {
   /** number of packages offered */
   count: number
   /** joins a stream's blocks between a head and a tail of the format's choice */
-  compose(stream: string, head: Uint8Array, tail: Uint8Array): ComposedStream
+  compose(stream: string, head: Uint8Array, tail: Uint8Array): Promise<ComposedStream>
   signers: Signers
   /** files made off the critical path (Contents), present when a background run has made them */
   extras: readonly ExtraFile[]

@@ -1,0 +1,136 @@
+// A stream's entries cut into blocks whose compressed bytes are kept: a publish re-makes only the blocks that changed.
+import { crc32 } from 'node:zlib'
+import { deflateBlock } from './gzip-member.ts'
+import { xzBlock, type XzBlock } from './xz-stream.ts'
+
+/** One package's place in an index: entries are ordered by the revision that first offered them, then by id. */
+export interface EntryKey {
+  id: number
+  position: number
+  /** 32 bits of the package file's SHA-256: decides where blocks end */
+  weight: number
+}
+
+export interface Entry extends EntryKey {
+  bytes: Uint8Array
+}
+
+export interface Block {
+  keys: EntryKey[]
+  /** length of each entry in bytes */
+  sizes: number[]
+  raw: Buffer
+  crc: number
+  deflated: Buffer
+  xz: XzBlock | null
+}
+
+/** Mean uncompressed size: smaller ones compress worse (64 KiB: 6 % larger files), larger ones cost more to re-make. */
+const TARGET = 64 * 1024
+const LARGEST = 4 * TARGET
+
+/**
+ * Whether a block ends after this entry. It depends on the entry alone, with a chance in proportion to its size, so a
+ * change moves no border but its own, and a cold start cuts exactly as a warm one did.
+ */
+function endsBlock(entry: EntryKey, size: number): boolean {
+  return entry.weight < (size / TARGET) * 2 ** 32
+}
+
+export function compareKeys(a: EntryKey, b: EntryKey): number {
+  return a.position - b.position || a.id - b.id
+}
+
+interface Draft {
+  keys: EntryKey[]
+  sizes: number[]
+  parts: Uint8Array[]
+  size: number
+  closed: boolean
+}
+
+const newDraft = (): Draft => ({ keys: [], sizes: [], parts: [], size: 0, closed: false })
+
+/** Cuts entries into drafts; the last one may be open. */
+function cut(entries: Iterable<Entry>, drafts: Draft[]): void {
+  let open = drafts.at(-1)
+  for (const entry of entries) {
+    if (!open || open.closed) drafts.push((open = newDraft()))
+    open.keys.push({ id: entry.id, position: entry.position, weight: entry.weight })
+    open.sizes.push(entry.bytes.byteLength)
+    open.parts.push(entry.bytes)
+    open.size += entry.bytes.byteLength
+    open.closed = endsBlock(entry, entry.bytes.byteLength) || open.size >= LARGEST
+  }
+}
+
+async function seal(draft: Draft, xz: boolean): Promise<Block> {
+  const raw = Buffer.concat(draft.parts)
+  const [deflated, xzPart] = await Promise.all([deflateBlock(raw), xz ? xzBlock(raw) : null])
+  return { keys: draft.keys, sizes: draft.sizes, raw, crc: crc32(raw), deflated, xz: xzPart }
+}
+
+export function* entriesOf(block: Block): Generator<Entry> {
+  let at = 0
+  for (const [i, key] of block.keys.entries()) {
+    const size = block.sizes[i] as number
+    yield { ...key, bytes: block.raw.subarray(at, at + size) }
+    at += size
+  }
+}
+
+/**
+ * The blocks after a change.
+ * @param removed keys that leave; unknown ones are ignored
+ * @param added entries that join, each ordered after everything that is there
+ * @returns the new list (untouched blocks are the same objects) and the index of the first block that differs
+ */
+export async function changeBlocks(
+  blocks: readonly Block[],
+  removed: readonly EntryKey[],
+  added: readonly Entry[],
+  xz: boolean,
+): Promise<{ blocks: Block[]; firstChanged: number }> {
+  const gone = new Map<number, Set<number>>()
+  for (const key of removed) {
+    const index = findBlock(blocks, key)
+    if (index === -1) continue
+    if (!gone.has(index)) gone.set(index, new Set())
+    gone.get(index)?.add(key.id)
+  }
+  const pending: (Block | Draft)[] = []
+  let drafts: Draft[] = []
+  for (const [index, block] of blocks.entries()) {
+    const leaving = gone.get(index)
+    const open = drafts.length > 0 && drafts.at(-1)?.closed === false
+    const last = index === blocks.length - 1
+    if (!leaving && !open && !(last && added.length > 0)) {
+      pending.push(...drafts, block)
+      drafts = []
+      continue
+    }
+    const entries = [...entriesOf(block)].filter((entry) => !leaving?.has(entry.id))
+    cut(entries, drafts)
+  }
+  cut([...added].sort(compareKeys), drafts)
+  pending.push(...drafts)
+  const made: Block[] = []
+  for (let at = 0; at < pending.length; at += 64) {
+    made.push(...(await Promise.all(pending.slice(at, at + 64).map((item) => ('parts' in item ? seal(item, xz) : item)))))
+  }
+  let firstChanged = 0
+  while (firstChanged < made.length && made[firstChanged] === blocks[firstChanged]) firstChanged++
+  return { blocks: made, firstChanged }
+}
+
+/** Index of the block that holds the key, or -1. */
+function findBlock(blocks: readonly Block[], key: EntryKey): number {
+  let low = 0
+  let high = blocks.length - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compareKeys(blocks[middle]?.keys.at(-1) as EntryKey, key) < 0) low = middle + 1
+    else high = middle
+  }
+  return blocks[low]?.keys.some((k) => k.id === key.id) ? low : -1
+}

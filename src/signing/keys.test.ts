@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createVerify } from 'node:crypto'
+import { mkdtemp, rm, stat, writeFile, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as openpgp from 'openpgp'
+import { openKeys, type Keys } from './keys.ts'
+
+let directory: string
+let keys: Keys
+const AT = new Date('2026-03-01T12:00:00Z')
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gatehouse-keys-'))
+  keys = await openKeys(directory, new Date('2026-01-01T00:00:00Z'))
+}, 120_000)
+afterAll(() => rm(directory, { recursive: true }))
+
+const publicKey = () => openpgp.readKey({ armoredKey: keys.openpgp.publicKeyArmored })
+
+test('private key files are readable by their owner only', async () => {
+  expect((await stat(directory)).mode & 0o777).toBe(0o700)
+  expect((await stat(join(directory, 'signing-key.asc'))).mode & 0o777).toBe(0o600)
+  expect((await stat(join(directory, 'svc.rsa'))).mode & 0o777).toBe(0o600)
+})
+
+test.each(['Origin: x\nDate: now\n', 'trailing blanks  \n- dash\n\n\nend', ''])('another implementation verifies the clear signature of %j', async (text) => {
+  const message = await openpgp.readCleartextMessage({ cleartextMessage: await keys.openpgp.clearsign(text, AT) })
+  const result = await openpgp.verify({ message, verificationKeys: await publicKey(), date: AT })
+  await expect(result.signatures[0]?.verified).resolves.toBe(true)
+})
+
+test('a detached signature verifies, and fails over other bytes', async () => {
+  const content = Buffer.from('some bytes \r\n\0')
+  const signature = await openpgp.readSignature({ armoredSignature: await keys.openpgp.detach(content, AT) })
+  const check = async (binary: Uint8Array) =>
+    (await openpgp.verify({ message: await openpgp.createMessage({ binary }), signature, verificationKeys: await publicKey(), date: AT })).signatures[0]?.verified
+  await expect(check(content)).resolves.toBe(true)
+  await expect(check(Buffer.from('some bytes \r\n\x01'))).rejects.toThrow()
+})
+
+test('the same content and time give the same signature', async () => {
+  expect(await keys.openpgp.detach(Buffer.from('a'), AT)).toBe(await keys.openpgp.detach(Buffer.from('a'), AT))
+})
+
+test('the apk key signs with RSA and SHA-256', async () => {
+  const signature = await keys.apk.sign(Buffer.from('index'))
+  expect(createVerify('RSA-SHA256').update('index').verify(keys.apk.publicKeyPem, signature)).toBe(true)
+})
+
+test('an imported key of another kind signs too, and an unreadable one is named', async () => {
+  const other = await mkdtemp(join(tmpdir(), 'gatehouse-keys-'))
+  const { privateKey } = await openpgp.generateKey({ type: 'curve25519', userIDs: [{ name: 'x' }], format: 'armored', date: new Date('2026-01-01T00:00:00Z') })
+  await writeFile(join(other, 'signing-key.asc'), privateKey)
+  await writeFile(join(other, 'svc.rsa'), await readFile(join(directory, 'svc.rsa')))
+  const imported = await openKeys(other, AT)
+  const message = await openpgp.readCleartextMessage({ cleartextMessage: await imported.openpgp.clearsign('a\n', AT) })
+  const result = await openpgp.verify({ message, verificationKeys: await openpgp.readKey({ armoredKey: imported.openpgp.publicKeyArmored }), date: AT })
+  await expect(result.signatures[0]?.verified).resolves.toBe(true)
+  await writeFile(join(other, 'signing-key.asc'), 'nonsense')
+  await expect(openKeys(other, AT)).rejects.toThrow(/signing-key\.asc cannot be used/)
+  await rm(other, { recursive: true })
+})

@@ -1,0 +1,60 @@
+// Package bytes by SHA-256: immutable, outside every web root; what is refused lies apart.
+import { mkdir, rm, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { FormatId } from '../domain/package.ts'
+import { exists, fsyncPath, linkFile } from '../kernel/files.ts'
+import type { Paths } from './paths.ts'
+
+export interface FileId {
+  format: FormatId
+  sha256: string
+  filename: string
+}
+
+export interface Pool {
+  path(file: FileId): string
+  quarantinePath(file: FileId): string
+  /** Gives staged bytes their durable name; doing it twice is harmless. */
+  keep(stagedPath: string, file: FileId): Promise<void>
+  quarantine(fromPath: string, file: FileId): Promise<void>
+  has(file: FileId): Promise<boolean>
+  /** Where the bytes are now: pool, else quarantine; null when neither holds them. */
+  locate(file: FileId): Promise<string | null>
+  /** Removes the bytes from both places. */
+  forget(file: FileId): Promise<void>
+}
+
+export function createPool(paths: Paths): Pool {
+  const path = (file: FileId) => join(paths.pool, file.format, file.sha256.slice(0, 2), file.sha256, file.filename)
+  const quarantinePath = (file: FileId) => join(paths.quarantine, file.sha256, file.filename)
+
+  async function place(from: string, to: string): Promise<void> {
+    const made = await mkdir(dirname(to), { recursive: true })
+    await linkFile(from, to)
+    await fsyncPath(dirname(to))
+    // Every directory made on the way must be durable in its parent.
+    for (let at = dirname(to); made !== undefined && at.length >= made.length; at = dirname(at)) await fsyncPath(dirname(at))
+  }
+
+  async function remove(file: string): Promise<void> {
+    await rm(file, { force: true })
+    await rmdir(dirname(file)).catch(() => {})
+  }
+
+  return {
+    path,
+    quarantinePath,
+    keep: (staged, file) => place(staged, path(file)),
+    quarantine: (from, file) => place(from, quarantinePath(file)),
+    has: (file) => exists(path(file)),
+    async locate(file) {
+      if (await exists(path(file))) return path(file)
+      if (await exists(quarantinePath(file))) return quarantinePath(file)
+      return null
+    },
+    async forget(file) {
+      await remove(path(file))
+      await remove(quarantinePath(file))
+    },
+  }
+}
