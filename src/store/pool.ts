@@ -1,5 +1,5 @@
 // Package bytes by SHA-256: immutable, outside every web root; what is refused lies apart.
-import { mkdir, rm, rmdir } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FormatId } from '../domain/package.ts'
 import { exists, fsyncPath, linkFile } from '../kernel/files.ts'
@@ -20,8 +20,8 @@ export interface Pool {
   has(file: FileId): Promise<boolean>
   /** Where the bytes are now: pool, else quarantine; null when neither holds them. */
   locate(file: FileId): Promise<string | null>
-  /** Removes the bytes from both places. */
-  forget(file: FileId): Promise<void>
+  /** Removes the bytes from both places, whatever name they bear there. */
+  forgetAll(format: FormatId, sha256: string): Promise<void>
 }
 
 export function createPool(paths: Paths): Pool {
@@ -36,11 +36,6 @@ export function createPool(paths: Paths): Pool {
     for (let at = dirname(to); made !== undefined && at.length >= made.length; at = dirname(at)) await fsyncPath(dirname(at))
   }
 
-  async function remove(file: string): Promise<void> {
-    await rm(file, { force: true })
-    await rmdir(dirname(file)).catch(() => {})
-  }
-
   return {
     path,
     quarantinePath,
@@ -52,9 +47,9 @@ export function createPool(paths: Paths): Pool {
       if (await exists(quarantinePath(file))) return quarantinePath(file)
       return null
     },
-    async forget(file) {
-      await remove(path(file))
-      await remove(quarantinePath(file))
+    async forgetAll(format, sha256) {
+      await rm(join(paths.pool, format, sha256.slice(0, 2), sha256), { recursive: true, force: true })
+      await rm(join(paths.quarantine, sha256), { recursive: true, force: true })
     },
   }
 }

@@ -69,12 +69,21 @@ export interface DistributionsTable {
   published_at: Date | null
   /** removals up to this revision may have been forgotten */
   removals_floor: Generated<number>
+  /** files made off the critical path (Contents), and the revision they tell of */
+  extras: ColumnType<ExtraRow[], string | undefined, string>
   initialized_at: Date | null
   published_count: Generated<number>
   pending_count: Generated<number>
   quarantined_count: Generated<number>
   rejected_count: Generated<number>
   size_bytes: Generated<number>
+}
+
+export interface ExtraRow {
+  path: string
+  sizeBytes: number
+  sha256: string
+  revision: number
 }
 
 /** A stored file: immutable bytes in the pool. */
@@ -86,6 +95,7 @@ export interface BlobsTable {
   sha512: string
   sha1: string
   md5: string
+  /** the facts without their file list */
   facts: Json<PackageFacts>
   /** gzip of the file list, one path a line */
   files: Uint8Array
@@ -160,7 +170,10 @@ export interface RemovalsTable {
   id: Generated<number>
   distribution: string
   package_id: number
+  /** its place in the index, as it was */
+  position: number
   revision: number
+  name: string
   /** file below the distribution's package directory */
   tree_path: string
   removed_at: Date

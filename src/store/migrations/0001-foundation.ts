@@ -24,7 +24,7 @@ const STATEMENTS = [
     codename text primary key, format text not null,
     revision bigint not null default 0, published_revision bigint not null default 0,
     generation text, release_date bigint not null default 0, published_at timestamptz,
-    removals_floor bigint not null default 0, initialized_at timestamptz,
+    removals_floor bigint not null default 0, extras jsonb not null default '[]', initialized_at timestamptz,
     published_count bigint not null default 0, pending_count bigint not null default 0,
     quarantined_count bigint not null default 0, rejected_count bigint not null default 0, size_bytes bigint not null default 0)`,
   `create table blobs (
@@ -66,8 +66,8 @@ const STATEMENTS = [
   `create index capabilities_package on capabilities (package_id)`,
   `create table removals (
     id bigint generated always as identity primary key,
-    distribution text not null, package_id bigint not null, revision bigint not null,
-    tree_path text not null, removed_at timestamptz not null)`,
+    distribution text not null, package_id bigint not null, position bigint not null, revision bigint not null,
+    name text not null, tree_path text not null, removed_at timestamptz not null)`,
   `create index removals_revision on removals (distribution, revision)`,
   `create table debris (id bigint generated always as identity primary key, kind text not null, key text not null)`,
   `create table artifacts (

@@ -1,0 +1,83 @@
+// The one row a name that `/artifacts/` lists: its latest record and where it can be found.
+import type { FormatId } from '../domain/package.ts'
+import type { VersionScheme } from '../formats/format.ts'
+import type { Db } from '../store/db.ts'
+import type { PackageRow } from '../store/manifests.ts'
+
+type Candidate = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>
+
+/** Published before everything else, then by the format's version order, then the one that came last. */
+export function isLater(versions: VersionScheme, a: Candidate, b: Candidate): boolean {
+  const published = Number(a.status === 'published') - Number(b.status === 'published')
+  if (published !== 0) return published > 0
+  const order = versions.compare(a.version, b.version)
+  return order === 0 ? a.id > b.id : order > 0
+}
+
+const searchText = (row: Pick<PackageRow, 'name' | 'description'>) => `${row.name} ${row.description ?? ''}`.toLowerCase()
+
+/** Takes a new record into its row; the cost does not grow with the number of versions. */
+export async function noteArtifact(tx: Db, versions: VersionScheme, row: PackageRow): Promise<void> {
+  const inserted = await tx
+    .insertInto('artifacts')
+    .values({
+      format: row.format,
+      name: row.name,
+      latest_id: row.id,
+      search: searchText(row),
+      latest_imported_at: row.imported_at,
+      distributions: [row.distribution],
+      statuses: [row.status],
+      archs: [row.arch],
+    })
+    .onConflict((c) => c.columns(['name', 'format']).doNothing())
+    .returning('latest_id')
+    .executeTakeFirst()
+  if (inserted) return
+  const known = await tx.selectFrom('artifacts').selectAll().where('name', '=', row.name).where('format', '=', row.format).forUpdate().executeTakeFirstOrThrow()
+  const latest = await tx.selectFrom('packages').select(['id', 'version', 'status', 'imported_at']).where('id', '=', known.latest_id).executeTakeFirst()
+  const leads = !latest || isLater(versions, row, latest)
+  await tx
+    .updateTable('artifacts')
+    .set({
+      ...(leads ? { latest_id: row.id, search: searchText(row), latest_imported_at: row.imported_at } : {}),
+      distributions: union(known.distributions, row.distribution),
+      statuses: union(known.statuses, row.status),
+      archs: union(known.archs, row.arch),
+    })
+    .where('name', '=', row.name)
+    .where('format', '=', row.format)
+    .execute()
+}
+
+/** Makes the row anew from the records of the name; removes it with the last of them. */
+export async function refreshArtifact(tx: Db, versions: VersionScheme, format: FormatId, name: string): Promise<void> {
+  const rows = await tx
+    .selectFrom('packages')
+    .select(['id', 'version', 'status', 'imported_at', 'distribution', 'arch', 'name', 'description'])
+    .where('name', '=', name)
+    .where('format', '=', format)
+    .execute()
+  const latest = rows.reduce<(typeof rows)[number] | null>((best, row) => (best && !isLater(versions, row, best) ? best : row), null)
+  if (!latest) {
+    await tx.deleteFrom('artifacts').where('name', '=', name).where('format', '=', format).execute()
+    return
+  }
+  await tx
+    .updateTable('artifacts')
+    .set({
+      latest_id: latest.id,
+      search: searchText(latest),
+      latest_imported_at: latest.imported_at,
+      distributions: [...new Set(rows.map((row) => row.distribution))].sort(),
+      statuses: [...new Set(rows.map((row) => row.status))].sort(),
+      archs: [...new Set(rows.map((row) => row.arch))].sort(),
+    })
+    .where('name', '=', name)
+    .where('format', '=', format)
+    .execute()
+}
+
+function union(list: string[], value: string): string[] {
+  return list.includes(value) ? list : [...list, value].sort()
+}

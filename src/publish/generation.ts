@@ -1,0 +1,88 @@
+// Writes one generation of a distribution beside the live one, and puts package files into the tree. Nothing here is seen by clients.
+import { mkdir, symlink } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
+import type { Distribution } from '../domain/package.ts'
+import type { IndexFile, PackageFormat } from '../formats/format.ts'
+import { ensureDirectory, fsyncPath, linkFile, writeDurably } from '../kernel/files.ts'
+import type { Paths } from '../store/paths.ts'
+import type { Pool } from '../store/pool.ts'
+import type { TreeFile } from './index-state.ts'
+
+const BY_HASH = 'by-hash'
+const EXTRAS = 'extras'
+
+/** Directories of one distribution that outlive its generations. */
+export interface Tree {
+  /** holds the generations */
+  base: string
+  packages: string
+  byHash: string
+  extras: string
+  /** absolute path of the name clients use */
+  link: string
+}
+
+export function treeOf(paths: Paths, format: PackageFormat, distribution: Distribution): Tree {
+  const layout = format.layout(distribution)
+  const base = join(paths.generations, format.id, distribution.codename)
+  return {
+    base,
+    packages: layout.packages === null ? join(base, layout.packagesName) : join(paths.root, layout.packages),
+    byHash: join(base, BY_HASH),
+    extras: join(base, EXTRAS),
+    link: join(paths.root, layout.link),
+  }
+}
+
+/** Links package files from the pool into the tree and flushes their directories; doing it again is harmless. */
+export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool, files: Iterable<TreeFile>): Promise<void> {
+  const directories = new Set<string>()
+  for (const file of files) {
+    const target = join(tree.packages, format.packagePath(file))
+    const made = await mkdir(dirname(target), { recursive: true })
+    await linkFile(pool.path({ format: format.id, sha256: file.sha256, filename: file.filename }), target)
+    directories.add(dirname(target))
+    for (let at = dirname(target); made !== undefined && at.length >= made.length; at = dirname(at)) directories.add(dirname(at))
+  }
+  await Promise.all([...directories].map(fsyncPath))
+}
+
+/**
+ * @param name directory of the generation, new
+ * @returns its absolute path; complete and flushed
+ */
+export async function writeGeneration(tree: Tree, format: PackageFormat, distribution: Distribution, name: string, files: readonly IndexFile[], extras: readonly { path: string; sha256: string }[]): Promise<string> {
+  const layout = format.layout(distribution)
+  const root = join(tree.base, name)
+  const directories = new Set<string>([root])
+  const place = async (path: string): Promise<string> => {
+    const target = join(root, path)
+    for (let at = dirname(target); at.length >= root.length; at = dirname(at)) directories.add(at)
+    await mkdir(dirname(target), { recursive: true })
+    return target
+  }
+  await mkdir(root, { recursive: true })
+  if (layout.packages === null) await symlink(relative(root, tree.packages), join(root, layout.packagesName))
+  for (const directory of layout.byHashIn) {
+    const link = await place(join(directory, BY_HASH))
+    await symlink(relative(dirname(link), tree.byHash), link)
+  }
+  const written = await Promise.all(
+    files.map(async (file) => {
+      const target = await place(file.path)
+      await writeDurably(target, file.content)
+      return { target, byHash: file.byHash }
+    }),
+  )
+  for (const extra of extras) await linkFile(join(tree.extras, extra.sha256), await place(extra.path))
+  const shared = join(tree.byHash, 'SHA256')
+  const named = written.filter((file) => file.byHash !== undefined)
+  if (named.length > 0) {
+    await ensureDirectory(shared)
+    for (const file of named) await linkFile(file.target, join(shared, file.byHash as string))
+    directories.add(shared)
+  }
+  directories.add(tree.base)
+  await Promise.all([...directories].map(fsyncPath))
+  return root
+}

@@ -1,0 +1,106 @@
+// What a distribution offers, as blocks in memory; follows the database by reading only what changed.
+import { sql } from 'kysely'
+import type { PackageFormat, StreamSpec } from '../formats/format.ts'
+import type { Db } from '../store/db.ts'
+import { changeBlocks, type Block, type Entry, type EntryKey } from './blocks.ts'
+import { createStreamDigests, type StreamDigests } from './compose.ts'
+
+/** A package file that must be in the tree before an index names it. */
+export interface TreeFile {
+  sha256: string
+  filename: string
+}
+
+export interface IndexState {
+  /** everything up to this revision is in the blocks */
+  revision: number
+  count: number
+  streams: Map<string, { spec: StreamSpec; blocks: Block[]; digests: StreamDigests }>
+  /** offered since the last publish that succeeded */
+  unlinked: Map<number, TreeFile>
+}
+
+/** Entries read from the database at once: 2,000 of 1 KiB each. */
+const BATCH = 2000
+
+export function emptyState(format: PackageFormat): IndexState {
+  return {
+    revision: -1,
+    count: 0,
+    streams: new Map(format.streams.map((spec) => [spec.key, { spec, blocks: [], digests: createStreamDigests() }])),
+    unlinked: new Map(),
+  }
+}
+
+/** Brings the state to the distribution's revision of this moment. */
+export async function follow(db: Db, state: IndexState, codename: string): Promise<void> {
+  const snapshot = await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (tx) => {
+      const row = await tx.selectFrom('distributions').select(['revision', 'removals_floor']).where('codename', '=', codename).executeTakeFirstOrThrow()
+      // Removals this state has not seen may have been forgotten: begin anew.
+      const from = state.revision < row.removals_floor ? -1 : state.revision
+      const removals = from < 0 ? [] : await tx.selectFrom('removals').select(['package_id as id', 'position']).where('distribution', '=', codename).where('revision', '>', from).execute()
+      const added = await tx
+        .selectFrom('packages')
+        .select(['id', 'position', 'sha256', 'filename'])
+        .where('distribution', '=', codename)
+        .where('changed_revision', '>', from)
+        .where('served', '=', true)
+        .orderBy('position')
+        .orderBy('id')
+        .execute()
+      return { revision: row.revision, from, removals, added }
+    })
+  if (snapshot.from < 0) {
+    state.count = 0
+    for (const stream of state.streams.values()) Object.assign(stream, { blocks: [], digests: createStreamDigests() })
+  }
+  const removed: EntryKey[] = snapshot.removals.map((row) => ({ ...row, weight: 0 }))
+  await apply(state, removed, new Map())
+  for (let at = 0; at < snapshot.added.length; at += BATCH) {
+    const rows = snapshot.added.slice(at, at + BATCH)
+    const entries = await entriesOf(db, state, rows as { id: number; position: number; sha256: string }[])
+    await apply(state, [], entries)
+    for (const row of rows) state.unlinked.set(row.id, row)
+  }
+  for (const row of snapshot.removals) state.unlinked.delete(row.id)
+  state.revision = snapshot.revision
+}
+
+async function apply(state: IndexState, removed: EntryKey[], added: Map<string, Entry[]>): Promise<void> {
+  let first = true
+  for (const [key, stream] of state.streams) {
+    const entries = added.get(key) ?? []
+    if (removed.length === 0 && entries.length === 0) continue
+    const before = countKeys(stream.blocks)
+    const changed = await changeBlocks(stream.blocks, removed, entries, stream.spec.xz)
+    stream.blocks = changed.blocks
+    for (const digest of Object.values(stream.digests)) digest.truncate(changed.firstChanged)
+    if (first) state.count += countKeys(stream.blocks) - before
+    first = false
+  }
+}
+
+function countKeys(blocks: readonly Block[]): number {
+  return blocks.reduce((sum, block) => sum + block.keys.length, 0)
+}
+
+async function entriesOf(db: Db, state: IndexState, rows: readonly { id: number; position: number; sha256: string }[]): Promise<Map<string, Entry[]>> {
+  const { rows: stored } = await sql<{ package_id: number; stream: string; bytes: Uint8Array }>`
+    select package_id, stream, bytes from entries where package_id = any(${rows.map((row) => row.id)}::bigint[])`.execute(db)
+  const byStream = new Map<string, Map<number, Uint8Array>>([...state.streams.keys()].map((key) => [key, new Map()]))
+  for (const row of stored) byStream.get(row.stream)?.set(row.package_id, row.bytes)
+  const result = new Map<string, Entry[]>()
+  for (const [key, bytes] of byStream) {
+    const entries: Entry[] = []
+    for (const row of rows) {
+      const found = bytes.get(row.id)
+      // Withdrawn between the two reads: its removal comes with the next revision.
+      if (found) entries.push({ id: row.id, position: row.position, weight: parseInt(row.sha256.slice(0, 8), 16), bytes: found })
+    }
+    result.set(key, entries)
+  }
+  return result
+}

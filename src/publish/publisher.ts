@@ -1,0 +1,216 @@
+// Makes what clients see agree with the database: one queue a distribution, one rename a publish, forward only.
+import { randomBytes } from 'node:crypto'
+import { rename, rm, symlink } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import { sql } from 'kysely'
+import { Problem } from '../domain/problem.ts'
+import type { Distribution } from '../domain/package.ts'
+import type { PackageFormat, Signers } from '../formats/format.ts'
+import type { Bus } from '../kernel/bus.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { ensureDirectory, exists, fsyncPath, isStorageFull } from '../kernel/files.ts'
+import { createShared } from '../kernel/serial.ts'
+import type { Db } from '../store/db.ts'
+import type { Paths } from '../store/paths.ts'
+import type { Pool } from '../store/pool.ts'
+import { composeStream } from './compose.ts'
+import { linkPackages, treeOf, writeGeneration, type Tree } from './generation.ts'
+import { emptyState, follow, type IndexState } from './index-state.ts'
+
+export interface Offered {
+  format: PackageFormat
+  distribution: Distribution
+}
+
+export interface Publisher {
+  /**
+   * Returns when clients see at least the revision the distribution has now. Callers that arrive together share one run.
+   * @throws Problem('publication_failed' or 'storage_full')
+   */
+  converge(codename: string): Promise<void>
+  /** Forgets what is kept in memory and publishes the distribution anew from the database. */
+  rebuild(codename: string): Promise<void>
+  /** Converges every distribution that is behind. @returns codenames that could not be */
+  recover(): Promise<string[]>
+}
+
+export interface PublisherParts {
+  db: Db
+  clock: Clock
+  paths: Paths
+  pool: Pool
+  signers: Signers
+  bus: Bus
+  checkpoint: Checkpoint
+  offered(codename: string): Offered
+  onError(error: unknown): void
+}
+
+export function createPublisher(parts: PublisherParts): Publisher {
+  const queues = new Map<string, { run: () => Promise<void>; forget: () => void }>()
+  const queueOf = (codename: string) => {
+    let queue = queues.get(codename)
+    if (!queue) {
+      const { run, forget } = createConverge(parts, codename)
+      queues.set(codename, (queue = { run: createShared(run), forget }))
+    }
+    return queue
+  }
+
+  async function converge(codename: string): Promise<void> {
+    try {
+      await queueOf(codename).run()
+    } catch (error) {
+      if (error instanceof Problem) throw error
+      parts.onError(error)
+      if (isStorageFull(error)) throw new Problem('storage_full', 'the disk is full: the index could not be written', {}, { cause: error })
+      throw new Problem('publication_failed', `the index of ${codename} could not be published`, {}, { cause: error })
+    }
+  }
+
+  return {
+    converge,
+    async rebuild(codename) {
+      queueOf(codename).forget()
+      await parts.db
+        .updateTable('distributions')
+        .set((eb) => ({ revision: eb('revision', '+', 1) }))
+        .where('codename', '=', codename)
+        .execute()
+      await converge(codename)
+    },
+    async recover() {
+      const behind = await parts.db
+        .selectFrom('distributions')
+        .select('codename')
+        .where('initialized_at', 'is not', null)
+        .where((eb) => eb.or([eb('published_revision', '<', eb.ref('revision')), eb('generation', 'is', null)]))
+        .execute()
+      const failed: string[] = []
+      for (const { codename } of behind) {
+        await converge(codename).catch(() => failed.push(codename))
+      }
+      return failed
+    },
+  }
+}
+
+function createConverge(parts: PublisherParts, codename: string): { run: () => Promise<void>; forget: () => void } {
+  const { db, clock, paths } = parts
+  let state: IndexState | null = null
+
+  async function run(): Promise<void> {
+    const started = performance.now()
+    const { format, distribution } = parts.offered(codename)
+    const tree = treeOf(paths, format, distribution)
+    for (;;) {
+      const row = await db.selectFrom('distributions').selectAll().where('codename', '=', codename).executeTakeFirstOrThrow()
+      const live = row.generation !== null && (await exists(join(tree.base, row.generation)))
+      if (live && row.published_revision >= row.revision) return
+
+      state ??= emptyState(format)
+      await followOrForget(state)
+      const { revision } = state
+      await linkPackages(tree, format, parts.pool, state.unlinked.values())
+      parts.checkpoint('tree-linked')
+
+      const seconds = await reserveDate()
+      const name = `r${revision}-${randomBytes(4).toString('hex')}`
+      const streams = state.streams
+      const files = await format.index({
+        distribution,
+        revision,
+        date: new Date(seconds * 1000),
+        count: state.count,
+        signers: parts.signers,
+        extras: row.extras,
+        compose: async (key, head, tail) => {
+          const stream = streams.get(key)
+          if (!stream) throw new Error(`the format ${format.id} has no stream ${key}`)
+          return composeStream(stream.blocks, head, tail, stream.spec.xz, stream.digests)
+        },
+      })
+      const generation = await writeGeneration(tree, format, distribution, name, files, row.extras).catch(async (error: unknown) => {
+        await rm(join(tree.base, name), { recursive: true, force: true }).catch(parts.onError)
+        throw error
+      })
+      parts.checkpoint('generation-written')
+      const outcome = await flip(tree, format, distribution, generation, revision)
+      if (outcome === 'published') {
+        for (const [id] of [...state.unlinked]) state.unlinked.delete(id)
+        parts.checkpoint('published')
+        parts.bus.emit('published', { distribution: codename, revision, milliseconds: performance.now() - started })
+        return
+      }
+      await rm(generation, { recursive: true, force: true })
+    }
+  }
+
+  return { run, forget: () => (state = null) }
+
+  /**
+   * A Release date later than every one before it, kept before it is used: apt ignores an index older than the one it
+   * holds, without a word, and a crash right after the rename must not lead to the same date again.
+   */
+  async function reserveDate(): Promise<number> {
+    const now = Math.floor(clock.now().getTime() / 1000)
+    const row = await db
+      .updateTable('distributions')
+      .set({ release_date: sql`greatest(${now}::bigint, release_date + 1)` })
+      .where('codename', '=', codename)
+      .returning('release_date')
+      .executeTakeFirstOrThrow()
+    return row.release_date
+  }
+
+  async function followOrForget(current: IndexState): Promise<void> {
+    try {
+      await follow(db, current, codename)
+    } catch (error) {
+      // A half-applied change must not be published later.
+      state = null
+      throw error
+    }
+  }
+
+  /**
+   * The one moment clients see: a rename under the distribution's row lock, so that publication only moves forward
+   * whoever else publishes.
+   */
+  async function flip(
+    tree: Tree,
+    format: PackageFormat,
+    distribution: Distribution,
+    generation: string,
+    revision: number,
+  ): Promise<'published' | 'overtaken'> {
+    await ensureDirectory(dirname(tree.link))
+    const temporary = join(dirname(tree.link), `.${basename(tree.link)}.${randomBytes(6).toString('hex')}`)
+    const target = join(generation, format.layout(distribution).linkTarget)
+    await symlink(relative(dirname(tree.link), target), temporary)
+    parts.checkpoint('before-flip')
+    try {
+      return await db.transaction().execute(async (tx) => {
+        const row = await tx.selectFrom('distributions').selectAll().where('codename', '=', codename).forUpdate().executeTakeFirstOrThrow()
+        const stands = row.generation !== null && (await exists(join(tree.base, row.generation)))
+        if (stands && row.published_revision >= revision) return 'overtaken'
+        await rename(temporary, tree.link)
+        await tx
+          .updateTable('distributions')
+          .set({
+            published_revision: revision,
+            generation: basename(generation),
+            published_at: clock.now(),
+          })
+          .where('codename', '=', codename)
+          .execute()
+        parts.checkpoint('after-flip')
+        return 'published'
+      })
+    } finally {
+      await rm(temporary, { force: true })
+      await fsyncPath(dirname(tree.link))
+    }
+  }
+}

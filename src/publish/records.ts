@@ -1,0 +1,204 @@
+// The transactions that make, change and remove a record, with everything that must change together with it.
+import { sql, type Insertable, type Selectable } from 'kysely'
+import type { AuditEvent } from '../domain/audit.ts'
+import type { Distribution, PackageFacts } from '../domain/package.ts'
+import type { PackageStatus } from '../domain/status.ts'
+import { Problem } from '../domain/problem.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import type { BlobsTable, PackagesTable } from '../store/tables.ts'
+import type { BlobRow, PackageRow } from '../store/manifests.ts'
+import { noteArtifact, refreshArtifact } from './artifacts.ts'
+import { entriesFor } from './entries.ts'
+
+export interface NewRecord {
+  /** without what this room decides: revision, position, counters */
+  record: Omit<Insertable<PackagesTable>, 'changed_revision' | 'position' | 'manifest_pending' | 'served'>
+  blob: Insertable<BlobsTable>
+  format: PackageFormat
+  distribution: Distribution
+  audit: AuditEvent
+}
+
+const COUNTERS: Record<PackageStatus, 'published_count' | 'pending_count' | 'quarantined_count' | 'rejected_count'> = {
+  published: 'published_count',
+  pending_review: 'pending_count',
+  quarantined: 'quarantined_count',
+  rejected: 'rejected_count',
+}
+
+/**
+ * Raises the distribution's revision and its counters. Its row lock is held until the transaction ends, so revisions
+ * are committed in their order.
+ */
+async function touch(
+  tx: Db,
+  codename: string,
+  change: { offers: boolean; counts: Partial<Record<PackageStatus, number>>; bytes?: number },
+): Promise<number> {
+  let update = tx.updateTable('distributions').set((eb) => ({
+    revision: eb('revision', '+', change.offers ? 1 : 0),
+    size_bytes: eb('size_bytes', '+', change.bytes ?? 0),
+  }))
+  for (const [status, by] of Object.entries(change.counts) as [PackageStatus, number][]) {
+    if (by !== 0) update = update.set((eb) => ({ [COUNTERS[status]]: eb(COUNTERS[status], '+', by) }))
+  }
+  const row = await update.where('codename', '=', codename).returning('revision').executeTakeFirst()
+  if (!row) throw new Problem('unknown_distribution', `the distribution ${codename} is not initialized`)
+  return row.revision
+}
+
+/**
+ * Inserts a record; `served` follows from its status being `published`.
+ * @throws Problem('duplicate_conflict') when name, version and architecture are taken in that distribution
+ */
+export async function insertRecord(db: Db, audit: AuditLog, input: NewRecord): Promise<PackageRow> {
+  const { record, blob, format, distribution } = input
+  const offered = record.status === 'published'
+  return db.transaction().execute(async (tx) => {
+    const revision = await touch(tx, distribution.codename, {
+      offers: offered,
+      counts: { [record.status]: 1 },
+      bytes: record.size_bytes,
+    })
+    // The row lock orders this against `collect`, which removes the bytes of a blob nobody refers to.
+    await tx.insertInto('blobs').values(blob).onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` })).execute()
+    const row = await tx
+      .insertInto('packages')
+      .values({ ...record, served: offered, changed_revision: revision, position: offered ? revision : null, manifest_pending: true })
+      .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
+      .returningAll()
+      .executeTakeFirst()
+    if (!row) throw new Problem('duplicate_conflict', `${record.name} ${record.version} (${record.arch}) is already in ${distribution.codename}`)
+    if (offered) await offer(tx, row, blobOf(blob), format, distribution)
+    await noteArtifact(tx, format.versions, row)
+    await audit.record(input.audit, tx)
+    return row
+  })
+}
+
+/** Stores what the publisher needs to offer the record: its index entries and what it provides. */
+async function offer(tx: Db, row: PackageRow, blob: Omit<BlobRow, 'created_at'>, format: PackageFormat, distribution: Distribution): Promise<void> {
+  const entries = entriesFor(row, blob, format, distribution)
+  await tx.insertInto('entries').values(entries.map(([stream, bytes]) => ({ package_id: row.id, stream, bytes }))).execute()
+  const provided = capabilitiesOf(blob.facts)
+  await sql`insert into capabilities (package_id, distribution, name, version)
+    select ${row.id}::bigint, ${row.distribution}, c.name, nullif(c.version, '')
+    from unnest(${provided.map((c) => c.name)}::text[], ${provided.map((c) => c.version ?? '')}::text[]) as c (name, version)`.execute(tx)
+}
+
+function blobOf(blob: Insertable<BlobsTable>): Omit<BlobRow, 'created_at'> {
+  return { ...blob, facts: JSON.parse(blob.facts) as PackageFacts }
+}
+
+/** A package's own name at its version, and everything it provides. */
+export function capabilitiesOf(facts: PackageFacts): { name: string; version?: string }[] {
+  return [{ name: facts.name, version: facts.version }, ...facts.provides]
+}
+
+/** What a change of status sets besides the status itself. */
+export interface StatusChange {
+  status: PackageStatus
+  served: boolean
+  set?: Partial<Pick<Insertable<PackagesTable>, 'cve_status' | 'held_reason' | 'quarantined_at' | 'quarantined_by'>>
+  audit: AuditEvent
+}
+
+/**
+ * Moves a record to another status, offering or withdrawing it.
+ * @param expected the status it must still have; another one is Problem('not_under_review')
+ */
+export async function changeStatus(
+  db: Db,
+  audit: AuditLog,
+  id: number,
+  expected: PackageStatus,
+  change: StatusChange,
+  format: PackageFormat,
+  distribution: Distribution,
+): Promise<PackageRow> {
+  return db.transaction().execute(async (tx) => {
+    const before = await tx.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirst()
+    if (!before) throw new Problem('not_found', 'the package is gone')
+    const revision = await touch(tx, before.distribution, {
+      offers: before.served !== change.served,
+      counts: before.status === change.status ? {} : { [before.status]: -1, [change.status]: 1 },
+    })
+    const row = await tx
+      .updateTable('packages')
+      .set({
+        ...change.set,
+        status: change.status,
+        served: change.served,
+        manifest_pending: true,
+        ...(before.served === change.served ? {} : { changed_revision: revision, position: change.served ? revision : null }),
+      })
+      .where('id', '=', id)
+      .where('status', '=', expected)
+      .where('served', '=', before.served)
+      .returningAll()
+      .executeTakeFirst()
+    if (!row) throw new Problem('not_under_review', 'the package was changed by somebody else', { current_status: before.status })
+    if (change.served && !before.served) {
+      const blob = await tx.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
+      await offer(tx, row, blob, format, distribution)
+    }
+    if (!change.served && before.served) await withdraw(tx, before, revision, format)
+    await refreshArtifact(tx, format.versions, row.format, row.name)
+    await audit.record(change.audit, tx)
+    return row
+  })
+}
+
+async function withdraw(tx: Db, row: PackageRow, revision: number, format: PackageFormat): Promise<void> {
+  await tx.deleteFrom('entries').where('package_id', '=', row.id).execute()
+  await tx.deleteFrom('capabilities').where('package_id', '=', row.id).execute()
+  await noteRemoval(tx, row, revision, format)
+}
+
+async function noteRemoval(tx: Db, row: PackageRow, revision: number, format: PackageFormat): Promise<void> {
+  await tx
+    .insertInto('removals')
+    .values({
+      distribution: row.distribution,
+      package_id: row.id,
+      position: row.position ?? 0,
+      revision,
+      name: row.name,
+      tree_path: format.packagePath(row),
+      removed_at: sql`now()`,
+    })
+    .execute()
+}
+
+/** Removes records for good. @returns the rows as they were; ids that are gone already are left out */
+export async function deleteRecords(
+  db: Db,
+  audit: AuditLog,
+  ids: readonly number[],
+  parts: { formatOf(row: Selectable<PackagesTable>): PackageFormat; manifestKey(row: PackageRow): string; auditOf(row: PackageRow): AuditEvent },
+): Promise<PackageRow[]> {
+  return db.transaction().execute(async (tx) => {
+    const rows = await tx.selectFrom('packages').selectAll().where('id', 'in', ids).orderBy('distribution').orderBy('id').execute()
+    const gone: PackageRow[] = []
+    for (const row of rows) {
+      const revision = await touch(tx, row.distribution, { offers: row.served, counts: { [row.status]: -1 }, bytes: -row.size_bytes })
+      const deleted = await tx.deleteFrom('packages').where('id', '=', row.id).where('status', '=', row.status).returning('id').executeTakeFirst()
+      if (!deleted) throw new Problem('already_running', `${row.name} ${row.version} is being changed by somebody else`)
+      gone.push(row)
+      if (row.served) await noteRemoval(tx, row, revision, parts.formatOf(row))
+      await tx
+        .insertInto('debris')
+        .values([
+          { kind: 'manifest', key: parts.manifestKey(row) },
+          { kind: 'blob', key: row.sha256 },
+        ])
+        .execute()
+      await audit.record(parts.auditOf(row), tx)
+    }
+    const names = new Map(gone.map((row) => [`${row.format} ${row.name}`, row]))
+    for (const row of names.values()) await refreshArtifact(tx, parts.formatOf(row).versions, row.format, row.name)
+    return gone
+  })
+}
