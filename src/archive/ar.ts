@@ -1,0 +1,53 @@
+// Lists the members of an ar archive as Debian writes it; knows no package format.
+import { open } from 'node:fs/promises'
+import { invalid } from './limits.ts'
+
+/** A member's name and its byte range in the file. */
+export interface ArMember {
+  name: string
+  start: number
+  end: number
+}
+
+export const AR_MAGIC = '!<arch>\n'
+const HEADER_BYTES = 60
+
+/**
+ * The members in file order, without their content: deb(5), "the magic number !<arch>". No long-name tables, which
+ * packages never have.
+ * @throws Problem('invalid_package') for what is no such archive, is damaged or truncated, or has over `mostMembers`
+ */
+export async function listArMembers(path: string, mostMembers = 64): Promise<ArMember[]> {
+  const handle = await open(path, 'r')
+  try {
+    const { size } = await handle.stat()
+    const header = Buffer.alloc(HEADER_BYTES)
+    const readAt = async (at: number, length: number): Promise<string> => {
+      const { bytesRead } = await handle.read(header, 0, length, at)
+      if (bytesRead < length) throw invalid('The ar archive is truncated.')
+      return header.toString('latin1', 0, length)
+    }
+    if (size < AR_MAGIC.length || (await readAt(0, AR_MAGIC.length)) !== AR_MAGIC)
+      throw invalid('The file is no ar archive.')
+    const members: ArMember[] = []
+    for (let at = AR_MAGIC.length; at < size;) {
+      if (members.length === mostMembers) throw invalid('The ar archive has too many members.')
+      const member = parseHeader(await readAt(at, HEADER_BYTES), at + HEADER_BYTES)
+      if (member.end > size) throw invalid('The ar archive is truncated.')
+      members.push(member)
+      at = member.end + ((member.end - member.start) & 1)
+    }
+    return members
+  } finally {
+    await handle.close()
+  }
+}
+
+function parseHeader(header: string, start: number): ArMember {
+  const size = header.slice(48, 58).trimEnd()
+  if (header.slice(58) !== '`\n' || !/^[0-9]{1,10}$/.test(size)) throw invalid('The ar archive is damaged.')
+  // System V archives end a name by a slash.
+  const name = header.slice(0, 16).trimEnd().replace(/\/$/, '')
+  if (!/^[\x21-\x7e]+$/.test(name)) throw invalid('The ar archive is damaged.')
+  return { name, start, end: start + Number(size) }
+}

@@ -1,0 +1,222 @@
+import { gzipSync } from 'node:zlib'
+import { createHash, randomBytes } from 'node:crypto'
+import { performance } from 'node:perf_hooks'
+import { describe, expect, it } from 'vitest'
+import { isProblem } from '../domain/problem.ts'
+import { compressSample, xzStored, zstdFrame, zstdRepeated } from '../../test/samples/compress.ts'
+import { decompress, detectCompression, type Compression } from './compression.ts'
+import type { Limits } from './limits.ts'
+
+const LINES = Buffer.from(Array.from({ length: 60 }, (_, n) => `line ${n} of a text\n`).join(''))
+// 60 lines as bzip2 1.0.8 writes them, and two million times `A`: three blocks in 50 bytes.
+const LINES_BZ2 = Buffer.from(
+  'QlpoOTFBWSZTWT8Ni0oAAWNZgAAQQAB/4CMlhEAwAKMGVGfqon/qqGIAoGmhkZMQRUh+qAAxPslt5ktvUlt520037Pfx5453XVVV2VwqqKuVVyqoq4xjHUlt6' +
+    'VXIAZlgagYlgGA1lgBk0lgAFsAAACSSSUpJJkCtQV8BWwK2BWoK2BXMFbgrQFbgr+LuSKcKEgfhsWlA',
+  'base64',
+)
+const MANY_A_BZ2 = Buffer.from('QlpoOTFBWSZTWc7KTEMAD1OkAIAAoAAACCAAMMwJqmnVipIbUVJDxdyRThQkM7KTEMA=', 'base64')
+
+async function* inPieces(data: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < data.length; at += size) yield data.subarray(at, at + size)
+}
+
+async function unpack(data: Uint8Array, kind: Compression, size = 65536, limits?: Partial<Limits>): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  for await (const part of decompress(inPieces(data, size), kind, limits)) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+/** The detail of the Problem an unpacking ends in; anything else fails the test. */
+async function refusal(data: Uint8Array, kind: Compression, size?: number, limits?: Partial<Limits>): Promise<string> {
+  const outcome = await unpack(data, kind, size, limits).catch((error: unknown) => error)
+  if (!isProblem(outcome, 'invalid_package'))
+    throw new Error(`${kind}: expected a problem, got ${String(outcome).slice(0, 80)}`)
+  return outcome.detail
+}
+
+async function samples(): Promise<[Compression, Buffer][]> {
+  return [
+    ['gzip', gzipSync(LINES)],
+    ['xz', await compressSample(LINES, 'xz')],
+    ['lzma', await compressSample(LINES, 'lzma')],
+    ['zstd', zstdFrame(LINES)],
+    ['bzip2', LINES_BZ2],
+  ]
+}
+
+describe('decompress', () => {
+  it('gives the same bytes however the input is cut', async () => {
+    for (const [kind, data] of await samples()) {
+      for (const size of [1, 2, 3, 7, 65536])
+        expect((await unpack(data, kind, size)).equals(LINES), `${kind} ${size}`).toBe(true)
+    }
+  })
+
+  it('knows each kind by its first bytes', async () => {
+    for (const [kind, data] of await samples()) expect(detectCompression(data.subarray(0, 13))).toBe(kind)
+    expect(detectCompression(LINES)).toBe('none')
+    expect(detectCompression(new Uint8Array(0))).toBe('none')
+  })
+
+  it('refuses input cut off at any byte', async () => {
+    for (const [kind, data] of await samples()) {
+      for (let length = 0; length < data.length; length++) {
+        const detail = await refusal(data.subarray(0, length), kind)
+        expect(detail, `${kind} ${length}`).toMatch(/truncated|damaged/)
+      }
+    }
+  })
+
+  it('never gives other bytes for damaged input, and always ends', async () => {
+    for (const [kind, data] of await samples()) {
+      for (let at = 0; at < data.length; at++) {
+        const damaged = Buffer.from(data)
+        damaged[at]! ^= 1 << (at % 8)
+        const started = performance.now()
+        const outcome = await unpack(damaged, kind).catch((error: unknown) => error)
+        expect(performance.now() - started).toBeLessThan(1000)
+        if (outcome instanceof Buffer) {
+          // Header bytes that do not matter (time, name); the zstd sample and .lzma carry no checksum.
+          if (kind !== 'zstd' && kind !== 'lzma') expect(outcome.equals(LINES), `${kind} ${at}`).toBe(true)
+        } else expect(isProblem(outcome, 'invalid_package'), `${kind} ${at}: ${String(outcome)}`).toBe(true)
+      }
+    }
+  })
+
+  it('reads concatenated streams whole, cut anywhere', async () => {
+    for (const [kind, data] of await samples()) {
+      if (kind === 'lzma') continue
+      const twice = Buffer.concat([data, data])
+      for (const size of [1, data.length - 1, data.length, data.length + 1, 65536]) {
+        expect((await unpack(twice, kind, size)).equals(Buffer.concat([LINES, LINES])), `${kind} ${size}`).toBe(true)
+      }
+    }
+  })
+
+  it.each(['garbage', '\0', '\0\0\0\0\0', '\x1f\x8b', 'BZh9', '(\xb5/\xfd'])(
+    'refuses %j after the data',
+    async (text) => {
+      const trailing = Buffer.from(text, 'latin1')
+      for (const [kind, data] of await samples()) {
+        for (const size of [1, data.length, 65536]) await refusal(Buffer.concat([data, trailing]), kind, size)
+      }
+    },
+  )
+
+  it('takes stream padding of xz, which is part of the format', async () => {
+    const data = await compressSample(LINES, 'xz')
+    const padded = Buffer.concat([data, Buffer.alloc(4), data])
+    expect((await unpack(padded, 'xz')).length).toBe(2 * LINES.length)
+  })
+
+  it('passes over skippable zstd frames', async () => {
+    const skippable = Buffer.concat([Buffer.from([0x51, 0x2a, 0x4d, 0x18, 3, 0, 0, 0]), Buffer.from('abc')])
+    const data = Buffer.concat([skippable, zstdFrame(LINES), skippable])
+    expect((await unpack(data, 'zstd', 5)).equals(LINES)).toBe(true)
+    expect(detectCompression(data)).toBe('zstd')
+  })
+
+  it('is not slowed down by the letters YZ, at which lzma-native cuts its input', async () => {
+    const data = Buffer.from('YZ'.repeat(500_000))
+    const started = performance.now()
+    expect((await unpack(xzStored(data), 'xz')).equals(data)).toBe(true)
+    expect(performance.now() - started).toBeLessThan(2000)
+  })
+
+  it('stops at the limit on output, and at an incredible ratio', async () => {
+    const zeros = Buffer.alloc(4 * 1024 * 1024)
+    const small: [Compression, Buffer][] = [
+      ['gzip', gzipSync(zeros)],
+      ['xz', await compressSample(zeros, 'xz')],
+      ['zstd', zstdRepeated(0, 32)],
+      ['bzip2', MANY_A_BZ2],
+    ]
+    for (const [kind, data] of small) {
+      expect(await refusal(data, kind, 65536, { maxOutputBytes: 1_000_000 })).toContain('more than is allowed')
+      expect(await refusal(data, kind, 65536, { ratioFreeBytes: 1_000_000 })).toContain('suspiciously many')
+      expect((await unpack(data, kind)).length, kind).toBeGreaterThanOrEqual(2_000_000)
+    }
+  })
+
+  it('refuses an xz header that asks for gigabytes of memory', async () => {
+    const data = await compressSample(LINES, 'lzma')
+    data.writeUInt32LE(0xffff0000, 1)
+    expect(await refusal(data, 'lzma')).toContain('memory')
+  })
+
+  it('refuses a bzip2 run length that overflows', async () => {
+    // A block of RUNB symbols only: in 32 bits the sum turns negative, and counting down from there never ends.
+    const bits: string[] = []
+    const put = (value: number, count: number) => bits.push(value.toString(2).padStart(count, '0'))
+    for (const byte of Buffer.from('BZh9')) put(byte, 8)
+    put(0x314159, 24)
+    put(0x265359, 24)
+    put(0, 32)
+    put(0, 1)
+    put(0, 24)
+    put(0x8000, 16)
+    put(0x8000, 16)
+    put(2, 3)
+    put(1, 15)
+    put(0, 1)
+    // two tables of three symbols, each code two bits long
+    for (let table = 0; table < 2; table++) {
+      put(2, 5)
+      for (let symbol = 0; symbol < 3; symbol++) put(0, 1)
+    }
+    for (let n = 0; n < 45; n++) put(1, 2)
+    const text = bits.join('').padEnd(4000, '0')
+    const data = Buffer.from(text.match(/.{8}/g)!.map((byte) => parseInt(byte, 2)))
+    expect(await refusal(data, 'bzip2')).toContain('damaged')
+  })
+
+  it('lets other work run while it decodes', async () => {
+    let turns = 0
+    const timer = setInterval(() => turns++, 1)
+    await unpack(zstdRepeated(7, 400), 'zstd')
+    clearInterval(timer)
+    expect(turns).toBeGreaterThan(3)
+  })
+
+  it('ends at the signal', async () => {
+    const controller = new AbortController()
+    const work = (async () => {
+      for await (const _ of decompress(inPieces(zstdRepeated(0, 1000), 64), 'zstd', { signal: controller.signal }))
+        controller.abort()
+    })()
+    await expect(work).rejects.toThrow(/abort/i)
+  })
+
+  it('closes its source when the reader leaves early', async () => {
+    for (const [kind, data] of await samples()) {
+      let closed = false
+      const source = (async function* () {
+        try {
+          for (;;) yield* inPieces(data, 50)
+        } finally {
+          closed = true
+        }
+      })()
+      for await (const _ of decompress(source, kind)) break
+      await expect.poll(() => closed, { message: kind }).toBe(true)
+    }
+  })
+
+  it('keeps no memory of abandoned zstd streams', async () => {
+    const data = zstdRepeated(0, 100)
+    const before = process.memoryUsage().rss
+    for (let n = 0; n < 60; n++) for await (const _ of decompress(inPieces(data, 64), 'zstd')) break
+    expect(process.memoryUsage().rss - before).toBeLessThan(300 * 1024 * 1024)
+  })
+
+  it('decodes random data of many sizes', async () => {
+    for (const size of [0, 1, 8191, 8192, 8193, 131072, 700_001]) {
+      const data = randomBytes(size)
+      const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+      for (const kind of ['gz', 'xz', 'lzma', 'zst'] as const) {
+        const word = { gz: 'gzip', xz: 'xz', lzma: 'lzma', zst: 'zstd' } as const
+        expect(digest(await unpack(await compressSample(data, kind), word[kind])), `${kind} ${size}`).toBe(digest(data))
+      }
+    }
+  })
+})

@@ -1,0 +1,115 @@
+// Decompression of any kind packages use, bounded and whole: nothing damaged, cut off or appended passes as good.
+import { createGunzip } from 'node:zlib'
+import { pipeline, Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { unbzip2 } from './bzip2.ts'
+import { zlibProblem } from './gzip-members.ts'
+import { DEFAULT_LIMITS, invalid, type Limits } from './limits.ts'
+import { unlzma } from './lzma.ts'
+import { unzstd } from './zstd.ts'
+
+export const COMPRESSIONS = ['none', 'gzip', 'xz', 'lzma', 'zstd', 'bzip2'] as const
+export type Compression = (typeof COMPRESSIONS)[number]
+
+/** How many first bytes `detectCompression` looks at. */
+export const MAGIC_BYTES = 13
+
+const MAGICS: readonly [Compression, readonly number[]][] = [
+  ['gzip', [0x1f, 0x8b]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+  ['bzip2', [0x42, 0x5a, 0x68]],
+]
+
+/** The compression by its first bytes; `none` where no magic fits. */
+export function detectCompression(head: Uint8Array): Compression {
+  const byMagic = MAGICS.find(([, magic]) => magic.every((byte, index) => head[index] === byte))
+  if (byMagic) return byMagic[0]
+  // RFC 8878, section 3.1.2: 0x184D2A50 to 0x184D2A5F begin a skippable frame.
+  if ((head[0]! & 0xf0) === 0x50 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18) return 'zstd'
+  // .lzma has no magic: properties lc=3 lp=0 pb=2 that every writer uses, a dictionary size of whole 64 KiB, and a size
+  // that is unknown or below 2^40.
+  const size = head.slice(5, 13)
+  const plausible =
+    size.length === 8 && (size.every((byte) => byte === 0xff) || (size[5] === 0 && size[6] === 0 && size[7] === 0))
+  return head[0] === 0x5d && head[1] === 0 && head[2] === 0 && plausible ? 'lzma' : 'none'
+}
+
+/** Decoding work between two turns of the event loop, in bytes that came out. */
+const TURN_BYTES = 1024 * 1024
+
+/**
+ * Decompresses a stream whole: concatenated gzip members, xz and bzip2 streams and zstd frames are all read.
+ * Backpressure is the reader's pace; leaving the loop early frees everything.
+ * @param limits what is not given is as in DEFAULT_LIMITS
+ * @throws Problem('invalid_package') for damaged, truncated and trailing bytes and for output beyond the limits;
+ *   the signal's reason when aborted
+ */
+export async function* decompress(
+  source: AsyncIterable<Uint8Array>,
+  kind: Compression,
+  limits: Partial<Limits> = {},
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { maxOutputBytes, maxRatio, ratioFreeBytes, signal } = { ...DEFAULT_LIMITS, ...limits }
+  let input = 0
+  let output = 0
+  let turn = 0
+  const counted = (async function* () {
+    for await (const piece of source) {
+      signal?.throwIfAborted()
+      input += piece.length
+      yield piece
+    }
+  })()
+  for await (const piece of decode(counted, kind)) {
+    signal?.throwIfAborted()
+    output += piece.length
+    if (output > maxOutputBytes) throw invalid('The file unpacks to more than is allowed.')
+    if (output > ratioFreeBytes && output > input * maxRatio)
+      throw invalid('The file unpacks to suspiciously many bytes.')
+    yield piece
+    if ((turn += piece.length) >= TURN_BYTES) {
+      turn = 0
+      await setImmediate()
+    }
+  }
+}
+
+function decode(source: AsyncIterable<Uint8Array>, kind: Compression): AsyncIterable<Uint8Array> {
+  switch (kind) {
+    case 'none':
+      return source
+    case 'gzip':
+      return gunzip(source)
+    case 'xz':
+    case 'lzma':
+      return unlzma(source, kind)
+    case 'zstd':
+      return unzstd(source)
+    case 'bzip2':
+      return unbzip2(source)
+  }
+}
+
+async function* gunzip(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let input = 0
+  const counted = (async function* () {
+    for await (const piece of source) {
+      input += piece.length
+      yield piece
+    }
+  })()
+  const inflater = createGunzip({ chunkSize: 64 * 1024 })
+  // Errors of either side reach the loop below.
+  pipeline(Readable.from(counted, { objectMode: false, highWaterMark: 128 * 1024 }), inflater, () => {})
+  try {
+    for await (const piece of inflater as AsyncIterable<Buffer>) yield piece
+  } catch (error) {
+    throw zlibProblem(error)
+  } finally {
+    inflater.destroy()
+  }
+  // zlib takes an empty file for a good one, and stops in silence where other bytes follow the last member.
+  if (input === 0) throw invalid('The gzip data is truncated.')
+  if (inflater.bytesWritten !== input) throw invalid('The gzip data is followed by other bytes.')
+}

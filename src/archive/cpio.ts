@@ -1,0 +1,105 @@
+// Reads a cpio archive of the "newc" family from a stream; knows no package format.
+import { createByteReader, type ByteReader } from './byte-reader.ts'
+import { createEntryContent } from './entry-content.ts'
+import { invalid } from './limits.ts'
+
+export interface CpioEntry {
+  /** As written, NUL cut off; bytes that are no UTF-8 become U+FFFD. Empty where rpm stripped it. */
+  name: string
+  /** POSIX mode with the file type bits; 0 where rpm stripped it */
+  mode: number
+  inode: number
+  links: number
+  modifiedAt: number
+  sizeBytes: number
+  /** Index into the rpm header's file list, for rpm's stripped entries (`07070X`), else null. */
+  fileIndex: number | null
+  /** Must be read before the next step of the loop, or is skipped by it. */
+  content: AsyncIterable<Uint8Array>
+}
+
+export interface CpioOptions {
+  mostEntries?: number
+  /**
+   * Sizes of the files of an rpm header by index. A stripped entry carries no size of its own
+   * (https://rpm.org/docs/latest/manual/format_payload.html).
+   */
+  strippedSize?: (fileIndex: number) => number | undefined
+}
+
+const HEADER_BYTES = 110
+const LONGEST_NAME = 64 * 1024
+
+/**
+ * The entries up to the trailer; only zero bytes may follow it. Formats 070701, 070702 and rpm's 07070X.
+ * @throws Problem('invalid_package') for what is damaged, truncated or beyond the limits
+ */
+export async function* readCpio(
+  source: AsyncIterable<Uint8Array>,
+  { mostEntries = 1_000_000, strippedSize }: CpioOptions = {},
+): AsyncGenerator<CpioEntry, void, undefined> {
+  const reader = createByteReader(source, 'cpio archive')
+  try {
+    for (let count = 0; ; count++) {
+      const magic = ascii(await reader.read(6))
+      const stripped = magic === '07070X'
+      if (!stripped && magic !== '070701' && magic !== '070702') throw invalid('The cpio archive is damaged.')
+      const entry = stripped ? await readStripped(reader, strippedSize) : await readHeader(reader)
+      if (entry.name === 'TRAILER!!!' && !stripped) break
+      if (count === mostEntries) throw invalid('The cpio archive has too many entries.')
+      const { content, finish } = createEntryContent(reader, entry.sizeBytes, 'cpio archive')
+      yield { ...entry, content }
+      await finish(padding(entry.sizeBytes))
+    }
+    await expectZeros(reader)
+  } finally {
+    await reader.close()
+  }
+}
+
+type Header = Omit<CpioEntry, 'content'>
+
+async function readHeader(reader: ByteReader): Promise<Header> {
+  const text = ascii(await reader.read(HEADER_BYTES - 6))
+  // inode mode uid gid nlink mtime filesize devmajor devminor rdevmajor rdevminor namesize check
+  const fields = Array.from({ length: 13 }, (_, index) => hex(text.slice(index * 8, index * 8 + 8)))
+  const nameBytes = fields[11]!
+  if (nameBytes === 0 || nameBytes > LONGEST_NAME) throw invalid('The cpio archive is damaged.')
+  const raw = await reader.read(nameBytes)
+  await reader.skip(padding(HEADER_BYTES + nameBytes))
+  const cut = raw.indexOf(0)
+  if (cut === -1) throw invalid('The cpio archive is damaged.')
+  return {
+    name: Buffer.from(raw.subarray(0, cut)).toString('utf8'),
+    inode: fields[0]!,
+    mode: fields[1]!,
+    links: fields[4]!,
+    modifiedAt: fields[5]!,
+    sizeBytes: fields[6]!,
+    fileIndex: null,
+  }
+}
+
+async function readStripped(reader: ByteReader, sizeOf: CpioOptions['strippedSize']): Promise<Header> {
+  const fileIndex = hex(ascii(await reader.read(8)))
+  // Header of 14 bytes, aligned to 4 like every other.
+  await reader.skip(2)
+  const sizeBytes = sizeOf?.(fileIndex)
+  if (sizeBytes === undefined || !Number.isSafeInteger(sizeBytes) || sizeBytes < 0)
+    throw invalid('The cpio archive is damaged.')
+  return { name: '', inode: 0, mode: 0, links: 1, modifiedAt: 0, sizeBytes, fileIndex }
+}
+
+async function expectZeros(reader: ByteReader): Promise<void> {
+  for (let piece = await reader.piece(64 * 1024); piece; piece = await reader.piece(64 * 1024)) {
+    if (piece.some((byte) => byte !== 0)) throw invalid('The cpio archive is followed by other bytes.')
+  }
+}
+
+const padding = (length: number): number => (4 - (length % 4)) % 4
+const ascii = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
+
+function hex(text: string): number {
+  if (!/^[0-9a-fA-F]{8}$/.test(text)) throw invalid('The cpio archive is damaged.')
+  return parseInt(text, 16)
+}

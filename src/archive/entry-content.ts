@@ -1,0 +1,44 @@
+// The content of one archive entry: a stretch of the archive's stream that is read, or skipped, before the next header.
+import type { ByteReader } from './byte-reader.ts'
+import { invalid } from './limits.ts'
+
+export interface EntryContent {
+  content: AsyncIterable<Uint8Array>
+  /** Drops what was not read, and `padding` bytes after it; the content gives nothing from then on. */
+  finish(padding: number): Promise<void>
+}
+
+const PIECE_BYTES = 256 * 1024
+
+/** @param what names the archive in the sentence people see */
+export function createEntryContent(reader: ByteReader, sizeBytes: number, what: string): EntryContent {
+  let left = sizeBytes
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    while (left > 0) {
+      const piece = await reader.piece(Math.min(left, PIECE_BYTES))
+      if (!piece) throw invalid(`The ${what} is truncated.`)
+      left -= piece.length
+      yield piece
+    }
+  }
+  return {
+    content: { [Symbol.asyncIterator]: pieces },
+    async finish(padding) {
+      const rest = left
+      left = 0
+      await reader.skip(rest + padding)
+    },
+  }
+}
+
+/** The whole content of an entry. @throws Problem('invalid_package') beyond `mostBytes` */
+export async function readAll(content: AsyncIterable<Uint8Array>, mostBytes: number, what: string): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of content) {
+    size += piece.length
+    if (size > mostBytes) throw invalid(`The ${what} is larger than is allowed.`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces, size)
+}

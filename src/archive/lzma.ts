@@ -1,0 +1,92 @@
+// xz and lzma streams through liblzma, a bounded amount at a time; the rest of the program sees only `unlzma`.
+import lzma from 'lzma-native'
+import { invalid } from './limits.ts'
+
+// lzma-native's own stream is not used: it cuts its input at every `YZ` (a hostile file makes each cut a round trip to
+// the thread pool), it drops what follows a .lzma stream, and it cannot be told to slow down. The object below it can.
+interface NativeStream {
+  streamDecoder_(memoryLimit: number, flags: number): void
+  aloneDecoder_(memoryLimit: number): void
+  code(chunk: Uint8Array | null, async: boolean): void
+  resetUnderlying(): void
+  bufferHandler: (
+    output: Uint8Array | null | undefined,
+    taken: number | undefined,
+    error: unknown,
+    totalIn: number,
+  ) => void
+}
+const { Stream, CONCATENATED } = lzma as unknown as { Stream: new () => NativeStream; CONCATENATED: number }
+
+// LZMA turns a byte into at most 7,000, so one step gives at most 56 MB whatever it is fed.
+const STEP_BYTES = 8 * 1024
+// `xz -9` needs 65 MiB; a header may ask for 4 GiB.
+const MEMORY_LIMIT = 100 * 1024 * 1024
+
+interface Step {
+  output: Uint8Array[]
+  ended: boolean
+  error: unknown
+  totalIn: number
+}
+
+/**
+ * @param kind `xz` reads all streams of a file and their padding (xz-file-format 1.1.0, section 2), `lzma` the one
+ *   stream of the old format
+ * @throws Problem('invalid_package') for damaged, truncated and trailing bytes
+ */
+export async function* unlzma(source: AsyncIterable<Uint8Array>, kind: 'xz' | 'lzma'): AsyncGenerator<Uint8Array> {
+  const native = new Stream()
+  if (kind === 'xz') native.streamDecoder_(MEMORY_LIMIT, CONCATENATED)
+  else native.aloneDecoder_(MEMORY_LIMIT)
+  let fed = 0
+  let ended = false
+  let totalIn = 0
+  try {
+    for await (const chunk of source) {
+      for (let at = 0; at < chunk.length; at += STEP_BYTES) {
+        if (ended) throw invalid(`The ${kind} data is followed by other bytes.`)
+        const piece = chunk.subarray(at, at + STEP_BYTES)
+        fed += piece.length
+        const step = await run(native, piece)
+        yield* step.output
+        if (step.error) throw damage(kind, step.error)
+        ;({ ended, totalIn } = step)
+      }
+    }
+    if (!ended) {
+      const step = await run(native, null)
+      yield* step.output
+      if (step.error || !step.ended) throw damage(kind, step.error)
+      totalIn = step.totalIn
+    }
+    if (totalIn !== fed) throw invalid(`The ${kind} data is followed by other bytes.`)
+  } finally {
+    native.resetUnderlying()
+  }
+}
+
+/** Lets the thread pool decode one piece; null says that the input is over. */
+function run(native: NativeStream, piece: Uint8Array | null): Promise<Step> {
+  return new Promise((resolve) => {
+    const step: Step = { output: [], ended: false, error: null, totalIn: 0 }
+    native.bufferHandler = (output, taken, error, totalIn) => {
+      if (output) step.output.push(output)
+      else if (output === null) {
+        step.error = error
+        step.ended = !error
+      }
+      if (totalIn !== null) step.totalIn = totalIn
+      // An end is reported before the count of chunks taken, in the same turn of the loop.
+      if (output === null || taken !== undefined) setImmediate(resolve, step)
+    }
+    native.code(piece, true)
+  })
+}
+
+function damage(kind: string, error: unknown) {
+  const name = (error as { name?: string } | null)?.name ?? ''
+  if (name === 'LZMA_MEMLIMIT_ERROR') return invalid(`The ${kind} data needs more memory than is allowed.`, error)
+  if (name === 'LZMA_BUF_ERROR') return invalid(`The ${kind} data is truncated.`, error)
+  return invalid(`The ${kind} data is damaged.`, error)
+}

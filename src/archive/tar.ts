@@ -1,0 +1,137 @@
+// Reads a tar archive from a stream: ustar, GNU long names, pax headers; knows no package format.
+import { createByteReader, type ByteReader } from './byte-reader.ts'
+import { createEntryContent, readAll } from './entry-content.ts'
+import { invalid } from './limits.ts'
+import { BLOCK_BYTES, decodeText, parseTarHeader, type TarHeader, type TarType } from './tar-header.ts'
+import { parsePax } from './tar-pax.ts'
+
+export interface TarEntry {
+  /** as written, NUL cut off; bytes that are no UTF-8 become U+FFFD */
+  name: string
+  type: TarType
+  /** target of a link, else empty */
+  linkName: string
+  sizeBytes: number
+  mode: number
+  /** extended attributes and other pax records that are not otherwise used */
+  pax: ReadonlyMap<string, string>
+  /** Must be read before the next step of the loop, or is skipped by it. */
+  content: AsyncIterable<Uint8Array>
+}
+
+export interface TarOptions {
+  mostEntries?: number
+  /** `refuse` where the format's own tools cannot read pax headers (dpkg) */
+  pax?: 'read' | 'refuse'
+}
+
+// Linux paths end at 4,096 bytes; pax headers also carry attributes and checksums.
+const LONGEST_NAME = 32 * 1024
+const LONGEST_PAX = 1024 * 1024
+const PIECE_BYTES = 64 * 1024
+
+/**
+ * The entries of a tar archive in order. An archive may end by two zero blocks, by one, or at a header's border (apk
+ * cuts its segments so); what follows the end must be zeros, so nothing can hide there.
+ * @throws Problem('invalid_package') for what is damaged, truncated or beyond the limits, for sparse files and volumes
+ */
+export async function* readTar(
+  source: AsyncIterable<Uint8Array>,
+  { mostEntries = 1_000_000, pax = 'read' }: TarOptions = {},
+): AsyncGenerator<TarEntry, void, undefined> {
+  const reader = createByteReader(source, 'tar archive')
+  const globalPax = new Map<string, string>()
+  try {
+    for (let count = 0; ; count++) {
+      const next = await readEntryHeader(reader, globalPax, pax)
+      if (!next) break
+      if (count === mostEntries) throw invalid('The tar archive has too many entries.')
+      const { content, finish } = createEntryContent(reader, next.sizeBytes, 'tar archive')
+      yield { ...next, content }
+      await finish(padding(next.sizeBytes))
+    }
+    await expectZeros(reader)
+  } finally {
+    await reader.close()
+  }
+}
+
+/** The header of the next real entry, with what the entries before it say about it; null at the archive's end. */
+async function readEntryHeader(
+  reader: ByteReader,
+  globalPax: Map<string, string>,
+  paxRule: 'read' | 'refuse',
+): Promise<Omit<TarEntry, 'content'> | null> {
+  let longName: string | undefined
+  let longLink: string | undefined
+  const pax = new Map(globalPax)
+  // A chain of describing entries is short; an endless one would never reach the limit on entries.
+  for (let describing = 0; describing < 8; describing++) {
+    const block = await reader.readUpTo(BLOCK_BYTES)
+    const header = block.length === 0 ? null : parseTarHeader(block)
+    if (!header) {
+      if (describing > 0) throw invalid('The tar archive is truncated.')
+      return null
+    }
+    switch (header.type) {
+      case 'gnu-long-name':
+        longName = cString(await readData(reader, header, LONGEST_NAME))
+        break
+      case 'gnu-long-link':
+        longLink = cString(await readData(reader, header, LONGEST_NAME))
+        break
+      case 'pax':
+      case 'pax-global': {
+        if (paxRule === 'refuse') throw invalid('The tar archive uses pax headers, which this format does not know.')
+        const records = parsePax(await readData(reader, header, LONGEST_PAX))
+        for (const [key, value] of records) (header.type === 'pax' ? pax : globalPax).set(key, value)
+        if (header.type === 'pax-global') for (const [key, value] of records) pax.set(key, value)
+        break
+      }
+      default:
+        return describe(header, header.type, longName, longLink, pax)
+    }
+  }
+  throw invalid('The tar archive is damaged.')
+}
+
+function describe(
+  header: TarHeader,
+  headerType: TarType,
+  longName: string | undefined,
+  longLink: string | undefined,
+  pax: Map<string, string>,
+): Omit<TarEntry, 'content'> {
+  for (const key of pax.keys()) if (key.startsWith('GNU.sparse.')) throw invalid('The tar archive holds a sparse file.')
+  const paxSize = pax.get('size')
+  if (paxSize !== undefined && !/^[0-9]{1,15}$/.test(paxSize)) throw invalid('The tar archive is damaged.')
+  const sizeBytes = paxSize === undefined ? header.sizeBytes : Number(paxSize)
+  const name = pax.get('path') ?? longName ?? header.name
+  const linkName = pax.get('linkpath') ?? longLink ?? header.linkName
+  // Before ustar a directory was a file whose name ends in a slash.
+  const type = headerType === 'file' && name.endsWith('/') ? 'directory' : headerType
+  // Readers disagree on whether data follows a link or directory that claims a size: two views of one archive.
+  if (type !== 'file' && sizeBytes !== 0) throw invalid('The tar archive has data where none can be.')
+  for (const key of ['path', 'linkpath', 'size']) pax.delete(key)
+  return { name, type, linkName, sizeBytes, mode: header.mode, pax }
+}
+
+async function readData(reader: ByteReader, header: TarHeader, mostBytes: number): Promise<Uint8Array> {
+  const { content, finish } = createEntryContent(reader, header.sizeBytes, 'tar archive')
+  const data = await readAll(content, mostBytes, 'header in the tar archive')
+  await finish(padding(header.sizeBytes))
+  return data
+}
+
+async function expectZeros(reader: ByteReader): Promise<void> {
+  for (let piece = await reader.piece(PIECE_BYTES); piece; piece = await reader.piece(PIECE_BYTES)) {
+    if (piece.some((byte) => byte !== 0)) throw invalid('The tar archive is followed by other bytes.')
+  }
+}
+
+function cString(bytes: Uint8Array): string {
+  const end = bytes.indexOf(0)
+  return decodeText(end === -1 ? bytes : bytes.subarray(0, end))
+}
+
+const padding = (size: number): number => (BLOCK_BYTES - (size % BLOCK_BYTES)) % BLOCK_BYTES
