@@ -1,0 +1,64 @@
+// Who is asking, from the Authorization header: one query a request. Must not know what they ask for.
+import { sql } from 'kysely'
+import type { Caller } from '../domain/caller.ts'
+import { Problem } from '../domain/problem.ts'
+import type { Role } from '../domain/roles.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { sha256Hex } from '../kernel/crypto.ts'
+import type { Db } from '../store/db.ts'
+import type { Sessions } from './sessions.ts'
+import { API_TOKEN } from './tokens.ts'
+
+/** Longer than any JWT of ours can be. */
+const LONGEST_CREDENTIAL = 4096
+const LAST_USED_STEP_MS = 60_000
+
+/**
+ * Rejects with Problem `unauthorized`, one text for every reason: missing, malformed, expired, revoked, owner disabled
+ * or gone. Role and `active` are those of this moment, not those of the login.
+ */
+export type Authenticate = (authorizationHeader: string | undefined) => Promise<Caller>
+
+export function createAuthenticate({ db, clock, sessions }: { db: Db; clock: Clock; sessions: Sessions }): Authenticate {
+  async function bySession(jwt: string): Promise<Caller | null> {
+    const session = await sessions.read(jwt)
+    if (!session) return null
+    const user = await db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .select(['users.id', 'users.username', 'users.role'])
+      .where('sessions.jti', '=', session.jti)
+      .where('sessions.expires_at', '>', clock.now())
+      .where('users.active', '=', true)
+      .where('users.username', '=', session.subject)
+      .executeTakeFirst()
+    if (!user) return null
+    return { kind: 'session', name: user.username, role: user.role, userId: user.id, credentialId: session.jti, principal: `user:${user.id}` }
+  }
+
+  // The use is noted in the same statement, and only when the last note is a minute old: most requests write nothing.
+  async function byToken(text: string): Promise<Caller | null> {
+    const now = clock.now()
+    const { rows } = await sql<{ id: string; name: string; role: Role }>`
+      with found as (
+        select t.id, t.name, t.role from api_tokens t join users u on u.id = t.created_by_id and u.active
+        where t.token_hash = ${sha256Hex(text)} and t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
+      ), used as (
+        update api_tokens set last_used = ${now} from found
+        where api_tokens.id = found.id
+          and (api_tokens.last_used is null or api_tokens.last_used <= ${new Date(now.getTime() - LAST_USED_STEP_MS)})
+      ) select id, name, role from found`.execute(db)
+    const token = rows[0]
+    if (!token) return null
+    return { kind: 'token', name: `token:${token.name}`, role: token.role, userId: null, credentialId: token.id, principal: `token:${token.id}` }
+  }
+
+  return async (header) => {
+    const credential = /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
+    let caller: Caller | null = null
+    if (API_TOKEN.test(credential)) caller = await byToken(credential)
+    else if (credential !== '' && credential.length <= LONGEST_CREDENTIAL) caller = await bySession(credential)
+    if (!caller) throw new Problem('unauthorized', 'A valid credential is needed.')
+    return caller
+  }
+}

@@ -1,0 +1,124 @@
+// The accounts wired together over a test database, with a clock and waits that tests control. For tests only.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Caller } from '../domain/caller.ts'
+import type { Origin } from '../domain/audit.ts'
+import { isProblem } from '../domain/problem.ts'
+import { createAuditLog } from '../store/audit-log.ts'
+import { openDatabase, type Database, type Db } from '../store/db.ts'
+import { createAuthenticate } from './authenticate.ts'
+import { createLogin } from './login.ts'
+import { createOwnAccount } from './own-account.ts'
+import { createPasswordReset, type ResetRecipient } from './password-reset.ts'
+import { createPasswords } from './passwords.ts'
+import { createSessions, type JwtAlgorithm } from './sessions.ts'
+import { createSetup, type CheckResult, type PreflightCheck } from './setup.ts'
+import { createSlowing } from './slowing.ts'
+import { createTokens } from './tokens.ts'
+import { createUsers } from './users.ts'
+
+export const ORIGIN: Origin = { ip: '203.0.113.7', requestId: 'r-1' }
+export const JWT_SECRET = 'a secret of the tests, long enough for HS512 to be content'
+export const GOOD = 'Correct-horse-1'
+export const OTHER = 'Another-horse-2'
+
+const fine = async (): Promise<CheckResult> => ({ ok: true, detail: 'fine' })
+
+/** One process of the service, as far as accounts are concerned; several may share a database. */
+export async function createAccounts(
+  db: Db,
+  options: { algorithm?: JwtAlgorithm; setupToken?: string; checks?: Partial<Record<PreflightCheck, () => Promise<CheckResult>>> } = {},
+) {
+  const time = { ms: Date.parse('2026-03-01T12:00:00Z') }
+  const clock = { now: () => new Date(time.ms) }
+  const waits: number[] = []
+  const delivered: { user: ResetRecipient; token: string }[] = []
+  const appUrls: string[] = []
+  const errors: unknown[] = []
+  const onError = (error: unknown) => void errors.push(error)
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-accounts-'))
+  const audit = createAuditLog({ db, clock, directory, checkpoint: () => {}, mayFile: () => false, onError })
+  const wait = async (ms: number, signal?: AbortSignal) => {
+    signal?.throwIfAborted()
+    waits.push(ms)
+  }
+  const changing = { db, audit, onError, clock }
+  const passwords = createPasswords()
+  const slowing = createSlowing({ clock, wait })
+  const sessions = createSessions({ ...changing, secret: JWT_SECRET, algorithm: options.algorithm ?? 'HS256', expireMinutes: 60 })
+  const authenticate = createAuthenticate({ db, clock, sessions })
+  const login = createLogin({ ...changing, passwords, sessions, slowing })
+  const setup = createSetup({
+    ...changing,
+    passwords,
+    sessions,
+    setupToken: options.setupToken,
+    checks: { database: fine, disk_space: fine, antivirus: fine, vulnscan: fine, secrets: fine, tls: fine, ...options.checks },
+    saveAppUrl: async (url) => {
+      if (url.includes('unsavable')) throw new Error('settings are read-only')
+      appUrls.push(url)
+    },
+  })
+  const accounts = {
+    login,
+    sessions,
+    setup,
+    ownAccount: createOwnAccount({ ...changing, passwords, slowing }),
+    passwordReset: createPasswordReset({ ...changing, passwords, deliverReset: async (user, token) => void delivered.push({ user, token }) }),
+    users: createUsers({ ...changing, passwords }),
+    tokens: createTokens(changing),
+  }
+
+  return {
+    ...accounts,
+    authenticate,
+    passwords,
+    db,
+    waits,
+    delivered,
+    appUrls,
+    errors,
+    pass: (ms: number) => void (time.ms += ms),
+    /** Logs in and authenticates: the caller a route would see. */
+    async signIn(username: string, password = GOOD): Promise<Caller> {
+      return authenticate(`Bearer ${(await login({ username, password }, ORIGIN)).access_token}`)
+    },
+    /** Action, result, user and detail of all entries since the last call, in order. */
+    async audited() {
+      const rows = await db.selectFrom('audit').selectAll().orderBy('id').execute()
+      await db.deleteFrom('audit').execute()
+      return rows.map((row) => ({ action: row.action, result: row.result, user: row.username, detail: row.detail, extra: row.extra, ip: row.ip }))
+    },
+    /** Before the database is closed: what runs unawaited comes to its end. */
+    async close() {
+      await accounts.passwordReset.settled()
+      await audit.flush().catch(onError)
+      await rm(directory, { recursive: true })
+    },
+  }
+}
+export type Accounts = Awaited<ReturnType<typeof createAccounts>>
+
+/** An admin acting by an API-like identity that is no user: for arranging, where self-protection must not interfere. */
+export const ROOT: Caller = { kind: 'token', name: 'token:root', role: 'admin', userId: null, credentialId: 'none', principal: 'token:none' }
+
+/** Another process on the same database: a pool of its own on PostgreSQL; PGlite has only one session to give. */
+export async function otherProcess(database: Database & { url: string }): Promise<{ db: Db; close(): Promise<void> }> {
+  return database.engine === 'postgres' ? openDatabase(database.url) : { db: database.db, close: async () => {} }
+}
+
+/** `ok` for each promise that was kept, else the code of its Problem. */
+export async function outcomes(work: Promise<unknown>[]): Promise<string[]> {
+  const results = await Promise.allSettled(work)
+  return results.map((result) => {
+    if (result.status === 'fulfilled') return 'ok'
+    if (isProblem(result.reason)) return result.reason.code
+    throw result.reason
+  })
+}
+
+/** The code of the Problem that the work ends in, `ok` when it ends well. */
+export async function outcome(work: Promise<unknown>): Promise<string> {
+  return (await outcomes([work]))[0] ?? ''
+}

@@ -1,0 +1,95 @@
+// Logging in with name and password. Must not tell from outside why a login failed, neither by words nor by time.
+import { sql } from 'kysely'
+import type { Origin } from '../domain/audit.ts'
+import { Problem } from '../domain/problem.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Db } from '../store/db.ts'
+import { change, type ChangeParts } from './change.ts'
+import type { Checked, Passwords } from './passwords.ts'
+import type { LoginAnswer, Sessions } from './sessions.ts'
+import type { Slowing } from './slowing.ts'
+import { usernameKey, type UserRow } from './user.ts'
+
+/**
+ * Lets a person in.
+ * @param signal ends the wait of somebody who has gone
+ * @throws Problem `unauthorized`, one text for every reason; `rate_limited` when too many log in at once
+ */
+export type Login = (
+  credentials: { username: string; password: string },
+  origin: Origin,
+  signal?: AbortSignal,
+) => Promise<LoginAnswer>
+
+/** What guesses are counted by: the account and the address (decisions, section 1); never the account alone. */
+export function guessKey(username: string, origin: Origin): string {
+  return `${usernameKey(username)} ${origin.ip ?? ''}`
+}
+
+/** The highest bcrypt cost among all accounts, null when no imported hash is left: what a refusal has to cost. */
+export async function importedCost(db: Db): Promise<number | null> {
+  const row = await db
+    .selectFrom('users')
+    .select(sql<number | null>`max(substr(password_hash, 5, 2)::int)`.as('cost'))
+    .where('password_hash', 'like', '$2%')
+    .executeTakeFirst()
+  return row?.cost ?? null
+}
+
+export function createLogin(
+  parts: ChangeParts & { clock: Clock; passwords: Passwords; sessions: Sessions; slowing: Slowing },
+): Login {
+  const { db, audit, clock, passwords, sessions, slowing } = parts
+
+  /** Null when the account is no longer what was checked: disabled, gone, or its password replaced. */
+  async function admit(row: UserRow, password: string, checked: Checked, origin: Origin): Promise<LoginAnswer | null> {
+    const rehash = checked.stale ? { password_hash: await passwords.hash(password) } : {}
+    return change(parts, row.username, origin, async (tx, note) => {
+      const user = await tx
+        .updateTable('users')
+        .set({ last_login: clock.now(), ...rehash })
+        .where('id', '=', row.id)
+        .where('active', '=', true)
+        .where('password_hash', '=', row.password_hash)
+        .returningAll()
+        .executeTakeFirst()
+      if (!user) return null
+      const answer = await sessions.begin(user, tx)
+      await note('LOGIN', 'logged in')
+      return answer
+    })
+  }
+
+  return async ({ username, password }, origin, signal) => {
+    const key = guessKey(username, origin)
+    await slowing.attempt(key, signal)
+
+    let reason = 'changed meanwhile'
+    // Once more when another login has just renewed the hash of the same account.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const [row, cost] = await Promise.all([
+        db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst(),
+        importedCost(db),
+      ])
+      const stored = row?.auth_source === 'local' ? row.password_hash : null
+      const checked = await passwords.check(password, stored, cost)
+      if (!row || !checked.ok || !row.active) {
+        reason = !row ? 'unknown user' : !row.active ? 'account disabled' : stored === null ? 'no local password' : 'wrong password'
+        break
+      }
+      const answer = await admit(row, password, checked, origin)
+      if (answer) {
+        slowing.succeeded(key)
+        return answer
+      }
+    }
+    const event = { action: 'LOGIN', result: 'FAILURE', user: printable(username), detail: reason, outcome: 'unauthorized' } as const
+    await audit.record({ ...event, ip: origin.ip, requestId: origin.requestId })
+    throw new Problem('unauthorized', 'The user name or the password is wrong.')
+  }
+}
+
+/** The attempted name, fit for one line of a log; null when none was given. */
+function printable(name: string): string | null {
+  return name.slice(0, 64).replace(/[^\P{C}]/gu, '?') || null
+}

@@ -1,0 +1,117 @@
+// A forgotten password: the one-use token that replaces it. Must not know how the token travels to its owner.
+import { sql } from 'kysely'
+import type { Origin } from '../domain/audit.ts'
+import { invalidField, Problem } from '../domain/problem.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { randomToken, sha256Hex } from '../kernel/crypto.ts'
+import { createSerial } from '../kernel/serial.ts'
+import { change, type ChangeParts } from './change.ts'
+import { requireStrong, type Passwords } from './passwords.ts'
+import { replacePassword } from './replace-password.ts'
+import { usernameKey, type UserRow } from './user.ts'
+
+/** Decisions, section 3. */
+const TOKEN_LIFE_MS = 30 * 60_000
+/** Requests beyond this many waiting are dropped: they are unauthenticated and cost memory. */
+const LONGEST_QUEUE = 1000
+/** Accounts that may share one mail address and are all served. */
+const ACCOUNTS_PER_ADDRESS = 10
+
+export type ResetRecipient = Pick<UserRow, 'id' | 'username' | 'email' | 'full_name'>
+
+export interface PasswordReset {
+  /**
+   * Asks for a token. Returns before any account is looked up, so neither text nor time tells whether one exists.
+   * Disabled, external and mail-less accounts are passed over.
+   * @throws Problem `validation_error` when neither name nor address is given
+   */
+  request(wanted: { username?: string; email?: string }): { status: 'ok'; message: string }
+  /**
+   * Replaces the password and ends all sessions of the user. A weak password leaves the token usable.
+   * @throws Problem `weak_password`, `reset_token_invalid`
+   */
+  complete(wanted: { token: string; new_password: string }, origin: Origin): Promise<{ status: 'ok'; message: string }>
+  /** Resolves when everything asked for so far is done; for shutdown. */
+  settled(): Promise<void>
+}
+
+/** @param deliverReset hands the plain token to the account's owner; it is kept nowhere else */
+export function createPasswordReset(
+  parts: ChangeParts & { clock: Clock; passwords: Passwords; deliverReset: (user: ResetRecipient, token: string) => Promise<void> },
+): PasswordReset {
+  const { db, clock, passwords, deliverReset } = parts
+  const inTurn = createSerial()
+  let queued = 0
+
+  async function issue(wanted: { username?: string; email?: string }): Promise<void> {
+    const users = await db
+      .selectFrom('users')
+      .select(['id', 'username', 'email', 'full_name'])
+      .where('active', '=', true)
+      .where('auth_source', '=', 'local')
+      .where('email', '!=', '')
+      .where((is) =>
+        wanted.username === undefined
+          ? is(sql<string>`lower(email)`, '=', sql<string>`lower(${wanted.email ?? ''})`)
+          : is('username_key', '=', usernameKey(wanted.username)),
+      )
+      .orderBy('id')
+      .limit(ACCOUNTS_PER_ADDRESS)
+      .execute()
+    for (const user of users) {
+      const token = randomToken(32)
+      const values = { token_hash: sha256Hex(token), expires_at: new Date(clock.now().getTime() + TOKEN_LIFE_MS) }
+      await db
+        .insertInto('password_resets')
+        .values({ user_id: user.id, ...values })
+        .onConflict((conflict) => conflict.column('user_id').doUpdateSet(values))
+        .execute()
+      await deliverReset(user, token)
+    }
+  }
+
+  const invalid = () => new Problem('reset_token_invalid', 'This link was used, has expired or was never valid; ask for a new one.')
+
+  return {
+    request(wanted) {
+      if (!wanted.username && !wanted.email) throw invalidField('username', 'a user name or a mail address is needed')
+      const asked = wanted.username ? { username: wanted.username } : { email: (wanted.email ?? '').replaceAll('\0', '') }
+      if (queued < LONGEST_QUEUE) {
+        queued++
+        void inTurn(() => issue(asked))
+          .catch(parts.onError)
+          .finally(() => queued--)
+      }
+      return { status: 'ok', message: 'If there is such an account with a mail address, a link to set a new password is on its way.' }
+    },
+
+    async complete(wanted, origin) {
+      requireStrong(wanted.new_password)
+      const token_hash = sha256Hex(wanted.token)
+      // Looked up first, so that guesses do not get a password hashed.
+      const known = await db
+        .selectFrom('password_resets')
+        .innerJoin('users', 'users.id', 'password_resets.user_id')
+        .select('users.username')
+        .where('token_hash', '=', token_hash)
+        .where('password_resets.expires_at', '>', clock.now())
+        .where('users.active', '=', true)
+        .executeTakeFirst()
+      if (!known) throw invalid()
+      const hash = await passwords.hash(wanted.new_password)
+      await change(parts, known.username, origin, async (tx, note) => {
+        const used = await tx
+          .deleteFrom('password_resets')
+          .where('token_hash', '=', token_hash)
+          .where('expires_at', '>', clock.now())
+          .returning('user_id')
+          .executeTakeFirst()
+        if (!used || !(await replacePassword(tx, { userId: used.user_id, hash }))) throw invalid()
+        await note('PASSWORD_RESET', `password of ${known.username} set by a reset token`, { username: known.username })
+      })
+      return { status: 'ok', message: 'The password was set; log in with it.' }
+    },
+
+    settled: () => inTurn(async () => {}),
+  }
+}

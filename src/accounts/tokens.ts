@@ -1,0 +1,168 @@
+// API tokens: made, listed, revoked. Only their hash is kept. Must not know how a request is authenticated.
+import { randomUUID } from 'node:crypto'
+import { sql, type Selectable } from 'kysely'
+import type { Caller } from '../domain/caller.ts'
+import type { Origin } from '../domain/audit.ts'
+import { invalidField, Problem } from '../domain/problem.ts'
+import type { Role } from '../domain/roles.ts'
+import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
+import { randomToken, sha256Hex } from '../kernel/crypto.ts'
+import type { Db } from '../store/db.ts'
+import type { ApiTokensTable } from '../store/tables.ts'
+import { change, type ChangeParts } from './change.ts'
+import { LINE_PATTERN, requireRole } from './user.ts'
+
+export const TOKEN_PREFIX = 'svc_'
+/** Anything else that begins alike is not worth a query. */
+export const API_TOKEN = /^svc_[A-Za-z0-9_-]{43}$/
+
+const DAY_MS = 86_400_000
+const NAME = new RegExp(LINE_PATTERN)
+export const TOKEN_NAME_MAX = 100
+
+export interface ApiToken {
+  id: string
+  token_id: string
+  name: string
+  role: Role
+  created_by: string
+  creator_active: boolean
+  created_at: string
+  last_used: string | null
+  expires_at: string | null
+  active: boolean
+  token_hint: string
+}
+
+export interface CreatedToken {
+  token: string
+  message: string
+  prefix: string
+  token_id: string
+  name: string
+  role: Role
+  expires_at: string | null
+}
+
+export interface Tokens {
+  /** All tokens, newest first, those revoked or expired too. */
+  list(): Promise<{ tokens: ApiToken[]; total: number }>
+  /**
+   * Makes a token that belongs to the person who asks; one made with a token belongs to that token's owner.
+   * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name)
+   */
+  create(caller: Caller, wanted: { name: string; role?: string; expires_days?: number }, origin: Origin): Promise<CreatedToken>
+  /** @throws Problem `not_found`, also for one revoked already */
+  revoke(caller: Caller, id: string, origin: Origin): Promise<{ status: 'revoked'; token_id: string }>
+}
+
+export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
+  const { db, clock } = parts
+
+  return {
+    async list() {
+      const now = clock.now()
+      const rows = await db
+        .selectFrom('api_tokens')
+        .leftJoin('users', 'users.id', 'api_tokens.created_by_id')
+        .selectAll('api_tokens')
+        .select('users.active as creator_active')
+        .orderBy('api_tokens.created_at', 'desc')
+        .orderBy('api_tokens.id')
+        .execute()
+      return { tokens: rows.map((row) => tokenOf(row, row.creator_active === true, now)), total: rows.length }
+    },
+
+    async create(caller, wanted, origin) {
+      const role = requireRole(wanted.role ?? 'uploader')
+      const name = wanted.name.trim()
+      if (name === '' || name.length > TOKEN_NAME_MAX || !NAME.test(name)) {
+        throw invalidField('name', `must be one line of 1 to ${TOKEN_NAME_MAX} characters`)
+      }
+      const days = wanted.expires_days
+      if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 3650)) {
+        throw invalidField('expires_days', 'must be a whole number from 1 to 3650')
+      }
+      const now = clock.now()
+      const expiresAt = days === undefined ? null : new Date(now.getTime() + days * DAY_MS)
+      const token = TOKEN_PREFIX + randomToken(32)
+      const id = randomUUID()
+      await change(parts, caller.name, origin, async (tx, note) => {
+        // Liveness depends on the time, so no unique index can keep names apart; creation is rare enough for this lock.
+        await sql`lock table api_tokens in share row exclusive mode`.execute(tx)
+        const taken = await tx
+          .selectFrom('api_tokens')
+          .select('id')
+          .where('name', '=', name)
+          .where('revoked_at', 'is', null)
+          .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
+          .executeTakeFirst()
+        if (taken) throw new Problem('already_exists', 'A live token has this name.')
+        await tx
+          .insertInto('api_tokens')
+          .values({
+            id,
+            name,
+            role,
+            token_hash: sha256Hex(token),
+            token_hint: token.slice(-4),
+            created_by: caller.name,
+            created_by_id: await ownerOf(caller, tx),
+            created_at: now,
+            last_used: null,
+            expires_at: expiresAt,
+            revoked_at: null,
+          })
+          .execute()
+        await note('TOKEN_CREATE', `token ${name} created as ${role}`, { token_id: id, name, role, expires_at: isoTimeOrNull(expiresAt) })
+      })
+      return {
+        token,
+        message: 'Keep this token now; it is not shown again.',
+        prefix: TOKEN_PREFIX,
+        token_id: id,
+        name,
+        role,
+        expires_at: isoTimeOrNull(expiresAt),
+      }
+    },
+
+    async revoke(caller, id, origin) {
+      return change(parts, caller.name, origin, async (tx, note) => {
+        const revoked = await tx
+          .updateTable('api_tokens')
+          .set({ revoked_at: clock.now() })
+          .where('id', '=', id)
+          .where('revoked_at', 'is', null)
+          .returning('name')
+          .executeTakeFirst()
+        if (!revoked) throw new Problem('not_found', 'There is no such live token.')
+        await note('TOKEN_REVOKE', `token ${revoked.name} revoked`, { token_id: id, name: revoked.name })
+        return { status: 'revoked' as const, token_id: id }
+      })
+    },
+  }
+}
+
+/** A token falls with its owner, so one made by a token must name the person behind that token. */
+async function ownerOf(caller: Caller, tx: Db): Promise<number | null> {
+  if (caller.userId !== null) return caller.userId
+  const maker = await tx.selectFrom('api_tokens').select('created_by_id').where('id', '=', caller.credentialId).executeTakeFirst()
+  return maker?.created_by_id ?? null
+}
+
+function tokenOf(row: Selectable<ApiTokensTable>, creatorActive: boolean, now: Date): ApiToken {
+  return {
+    id: row.id,
+    token_id: row.id,
+    name: row.name,
+    role: row.role,
+    created_by: row.created_by,
+    creator_active: creatorActive,
+    created_at: isoTime(row.created_at),
+    last_used: isoTimeOrNull(row.last_used),
+    expires_at: isoTimeOrNull(row.expires_at),
+    active: row.revoked_at === null && (row.expires_at === null || row.expires_at > now),
+    token_hint: row.token_hint,
+  }
+}
