@@ -1,0 +1,98 @@
+// The ClamAV engine behind `Antivirus`: scans over clamd's socket, and what is known of the daemon. No HTTP, no settings.
+import { isProblem } from '../../domain/problem.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Antivirus, AntivirusResult, ScanTarget } from '../scanner.ts'
+import type { EngineVersion } from './answer.ts'
+import type { ClamavAddress, ClamavLimits } from './connection.ts'
+import { askVersion } from './daemon.ts'
+import { databaseFiles } from './database-files.ts'
+import { scanPackage } from './scan.ts'
+
+export const CLAMAV_LIMITS: ClamavLimits = { connectMs: 5_000, idleMs: 60_000, answerMs: 180_000, overallMs: 900_000 }
+
+const STATUS_FRESH_MS = 5_000
+
+export interface ClamavOptions {
+  address: ClamavAddress
+  /**
+   * Larger streams are not sent. Must not exceed the daemon's StreamMaxLength (which would answer an error) nor its
+   * MaxFileSize, above which clamd says OK without looking, unless it is told `AlertExceedsMax yes`.
+   */
+  maxStreamBytes: number
+  /** where the daemon's signatures lie, when this process can see them */
+  databaseDirectory?: string
+  clock: Clock
+  log: Log
+  limits?: ClamavLimits
+}
+
+export interface Clamav extends Antivirus {
+  /**
+   * Streams every member of the package, decompressed, and the file as it came (components: clamd opens neither ar, rpm
+   * nor zstd). Stops at the first finding. Takes no more than a few MiB of memory whatever the package's size.
+   * @param target.signal ends the scan with its reason
+   * @throws Problem('scanner_unavailable') when the daemon is down, loading, or goes down midway
+   * @throws whatever `target.members()` throws
+   */
+  scan(target: ScanTarget & { signal?: AbortSignal }): Promise<AntivirusResult>
+}
+
+export function createClamav(options: ClamavOptions): Clamav {
+  const { address, maxStreamBytes, databaseDirectory, clock, log, limits = CLAMAV_LIMITS } = options
+  const never = new AbortController().signal
+  let asked: { at: number; version: Promise<EngineVersion | null> } | null = null
+
+  /** One question at most in five seconds, whoever asks; a failure is remembered as long. */
+  function version(): Promise<EngineVersion | null> {
+    const now = clock.now().getTime()
+    if (!asked || now - asked.at >= STATUS_FRESH_MS || now < asked.at) {
+      asked = { at: now, version: askVersion(address, limits, never) }
+      asked.version.catch(() => {})
+    }
+    return asked.version
+  }
+
+  return {
+    async status() {
+      const { files, updatedAt } = await databaseFiles(databaseDirectory)
+      const common = { engine: 'ClamAV', db_updated_at: updatedAt, db_files: files, cooldown_until: null }
+      try {
+        const known = await version()
+        return {
+          ...common,
+          available: true,
+          version: known?.version ?? null,
+          db_version: known?.dbVersion ?? null,
+          db_date: known?.dbDate ?? null,
+          daemon_running: true,
+          error: null,
+        }
+      } catch (error) {
+        const detail = isProblem(error) ? error.detail : 'The antivirus engine cannot be asked.'
+        return {
+          ...common,
+          available: false,
+          version: null,
+          db_version: null,
+          db_date: null,
+          daemon_running: false,
+          error: detail,
+        }
+      }
+    },
+
+    async scan(target) {
+      const known = await version().catch(() => {
+        // A remembered failure would refuse an upload although the daemon has come up since.
+        asked = null
+        return version()
+      })
+      const tally = await scanPackage(target, { address, limits, maxStreamBytes, signal: target.signal })
+      const result = tally.result({ version: known?.version ?? null, databaseDate: known?.dbDate ?? null })
+      if (result.word === 'error')
+        log.warn({ file: target.filename, detail: result.message }, 'antivirus engine failed on a file')
+      return result
+    },
+  }
+}

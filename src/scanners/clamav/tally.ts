@@ -1,0 +1,108 @@
+// What a scan has seen so far, and the result that follows from it. Pure; knows no sockets.
+import type { Coverage } from '../../domain/status.ts'
+import type { AntivirusResult } from '../scanner.ts'
+import type { Answer } from './answer.ts'
+
+/** Beyond this many, files that were not scanned are counted and no longer named. */
+const NAMED_AT_MOST = 100
+
+export interface Tally {
+  /** `member` null: the package file itself, as it came */
+  record(member: string | null, answer: Answer, bytes: number): void
+  /** a member that was not handed to the engine */
+  skipMember(name: string, reason: string): void
+  /** the package file itself was not, or not wholly, scanned */
+  skipRaw(reason: string): void
+  readonly infected: boolean
+  result(engine: { version: string | null; databaseDate: string | null }): AntivirusResult
+}
+
+/**
+ * Worst first: infected, error, limited, clean.
+ *
+ * Only members make a package `limited`. clamd does not open ar, rpm or zstd, so the raw file adds little to its
+ * decompressed members, and a large package would otherwise be held for ever though all it installs was looked at.
+ * It is listed all the same; and where no member was scanned either, nothing was, which is `limited`.
+ *
+ * @param filename what the package file is called in messages
+ */
+export function createTally(filename: string): Tally {
+  const skipped: Coverage['files_skipped'] = []
+  let skippedMembers = 0
+  let unnamed = 0
+  let seen = 0
+  let membersSeen = 0
+  let rawSkipped = false
+  let bytes = 0
+  let found: { signature: string; member: string | null } | null = null
+  let failed: { name: string; reason: string } | null = null
+
+  const skip = (name: string, reason: string) => {
+    if (skipped.length < NAMED_AT_MOST) skipped.push({ name, reason })
+    else unnamed++
+  }
+  const skipMember = (name: string, reason: string) => {
+    skippedMembers++
+    skip(name, reason)
+  }
+  const skipRaw = (reason: string) => {
+    rawSkipped = true
+    skip(filename, reason)
+  }
+  const count = (amount: number, what: string) => `${amount} ${what}${amount === 1 ? '' : 's'}`
+
+  function outcome(): Pick<AntivirusResult, 'word' | 'signature' | 'member' | 'message'> {
+    if (found) {
+      const message = `${found.signature} found in ${found.member ?? filename}.`
+      return { word: 'infected', ...found, message }
+    }
+    const none = { signature: null, member: null }
+    if (failed)
+      return { word: 'error', ...none, message: `The antivirus engine failed on ${failed.name}: ${failed.reason}.` }
+    if (skippedMembers > 0) {
+      const [first] = skipped
+      const message = `${count(skippedMembers, 'file')} of the package not fully scanned, first ${first?.name}: ${first?.reason}.`
+      return { word: 'limited', ...none, message }
+    }
+    if (rawSkipped && membersSeen === 0) {
+      return { word: 'limited', ...none, message: `Nothing of the package was scanned: ${skipped[0]?.reason}.` }
+    }
+    return { word: 'clean', ...none, message: `${count(seen, 'file')} scanned, nothing found.` }
+  }
+
+  return {
+    record(member, answer, size) {
+      bytes += size
+      const name = member ?? filename
+      if (answer.kind === 'limited') return member === null ? skipRaw(answer.reason) : skipMember(name, answer.reason)
+      if (answer.kind === 'failed') {
+        failed ??= { name, reason: answer.reason }
+        return skip(name, answer.reason)
+      }
+      seen++
+      if (member !== null) membersSeen++
+      if (answer.kind === 'found') found ??= { signature: answer.signature, member }
+    },
+    skipMember,
+    skipRaw,
+    get infected() {
+      return found !== null
+    },
+    result({ version, databaseDate }) {
+      const listed =
+        unnamed === 0 ? skipped : [...skipped, { name: `${unnamed} more`, reason: 'not listed one by one' }]
+      return {
+        ...outcome(),
+        coverage: {
+          engine: 'ClamAV',
+          engine_version: version,
+          database_date: databaseDate,
+          distro_matched: null,
+          files_seen: seen,
+          files_skipped: listed,
+          bytes,
+        },
+      }
+    },
+  }
+}

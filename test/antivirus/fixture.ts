@@ -1,0 +1,53 @@
+// For unit tests of the ClamAV engine: a directory, fake daemons and engines of one test, cleaned up after it.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
+import { createLog } from '../../src/kernel/log.ts'
+import { createClamav, type Clamav, type ClamavOptions } from '../../src/scanners/clamav/clamav.ts'
+import { startFakeClamd, type FakeClamd, type FakeClamdOptions } from '../fakes/clamd.ts'
+import { createTarget } from './target.ts'
+
+export const MIB = 1024 * 1024
+
+/** Registers its own hooks: to be called once at the top of a test file. */
+export function useClamd() {
+  let directory = ''
+  let fakes: FakeClamd[] = []
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'clamav-'))
+  })
+  afterEach(async () => {
+    await Promise.all(fakes.map((fake) => fake.close()))
+    fakes = []
+    await rm(directory, { recursive: true })
+  })
+
+  return {
+    directory: () => directory,
+    target: (...what: Parameters<typeof createTarget> extends [string, ...infer Rest] ? Rest : never) =>
+      createTarget(directory, ...what),
+    async fake(options: FakeClamdOptions = {}): Promise<FakeClamd> {
+      const started = await startFakeClamd(options)
+      fakes.push(started)
+      return started
+    },
+    /** the address of a daemon that is gone */
+    async gone(): Promise<Pick<FakeClamd, 'address'>> {
+      const { address, close } = await startFakeClamd()
+      await close()
+      return { address }
+    },
+    engine(clamd: Pick<ClamavOptions, 'address'>, options: Partial<ClamavOptions> = {}): Clamav {
+      const clock = { now: () => new Date() }
+      return createClamav({
+        address: clamd.address,
+        maxStreamBytes: 4 * MIB,
+        clock,
+        log: createLog('silent'),
+        ...options,
+      })
+    },
+  }
+}

@@ -1,0 +1,32 @@
+// Package files for antivirus tests: any raw content with any members, as a format would hand them over.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ScanMember, ScanTarget } from '../../src/scanners/scanner.ts'
+
+export type Files = Record<string, Buffer | string>
+
+/** Content in pieces of `size` bytes, as a decompressor gives it. */
+export async function* inPieces(content: Buffer, size = 10_000): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
+}
+
+/** Writes `sample.deb` with that raw content; its members are `files`, whatever the raw content says. */
+export async function createTarget(
+  directory: string,
+  files: Files,
+  raw: Buffer | string = 'raw bytes',
+): Promise<ScanTarget> {
+  const path = join(directory, 'sample.deb')
+  await writeFile(path, raw)
+  async function* members(): AsyncGenerator<ScanMember> {
+    for (const [name, text] of Object.entries(files)) {
+      const content = Buffer.from(text)
+      yield { name, sizeBytes: content.length, content: inPieces(content) }
+    }
+  }
+  return { path, filename: 'sample.deb', sizeBytes: Buffer.byteLength(raw), members }
+}
+
+export function manyFiles(count: number): Files {
+  return Object.fromEntries(Array.from({ length: count }, (_, n) => [`usr/share/f${n}`, `text of file ${n}`]))
+}

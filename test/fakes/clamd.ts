@@ -1,0 +1,147 @@
+// A small clamd on loopback: PING, VERSION, INSTREAM and IDSESSION, with NUL-ended commands only. Finds the EICAR string.
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+
+/** The EICAR test file, put together here so that no file of the repository is one. */
+export function eicar(): Buffer {
+  return Buffer.from('X5O!P%@AP[4\\PZX54(P^)7CC)7}$' + 'EICAR-STANDARD-' + 'ANTIVIRUS-TEST-FILE!$H+H*')
+}
+
+export interface FakeClamdOptions {
+  /** a free one when absent */
+  port?: number
+  /** StreamMaxLength; unlimited when absent */
+  streamLimit?: number
+  version?: string
+  /** answers differently than by content; `hang` never answers, `hangup` closes without an answer, null goes by content */
+  answer?: (stream: Buffer, number: number) => string | 'hang' | 'hangup' | null
+  /** hangs up, and closes the port for good, when it has this many streams */
+  dieAfterStreams?: number
+  /** ends a session, without the answers that are due, when it has this many streams (ReadTimeout) */
+  endSessionAfterStreams?: number
+  /** reads nothing after the first chunk of a stream */
+  stopReading?: boolean
+}
+
+export interface FakeClamd {
+  address: { host: string; port: number }
+  /** whole streams, in the order they ended */
+  readonly streams: Buffer[]
+  readonly commands: string[]
+  readonly connections: number
+  /** when no client is connected any more */
+  idle(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<FakeClamd> {
+  const streams: Buffer[] = []
+  const commands: string[] = []
+  const sockets = new Set<Socket>()
+  let connections = 0
+
+  const die = () => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
+
+  const server: Server = createServer((socket) => {
+    connections++
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket)).on('error', () => {})
+    serve(socket)
+  })
+
+  function serve(socket: Socket): void {
+    let input = Buffer.alloc(0)
+    let session = false
+    let number = 0
+    let streamsHere = 0
+    /** chunks of the stream under way; null between commands */
+    let chunks: Buffer[] | null = null
+
+    const reply = (text: string) => {
+      socket.write(`${session ? `${number}: ` : ''}${text}\0`)
+      if (!session) socket.end()
+    }
+
+    const judge = (stream: Buffer) => {
+      streams.push(stream)
+      streamsHere++
+      if (options.dieAfterStreams === streams.length) return die()
+      if (session && options.endSessionAfterStreams === streamsHere) return void socket.end('COMMAND READ TIMED OUT\n')
+      const told = options.answer?.(stream, streams.length) ?? null
+      if (told === 'hang') return
+      if (told === 'hangup') return void socket.destroy()
+      reply(told ?? (stream.includes(eicar()) ? 'stream: Test.EICAR FOUND' : 'stream: OK'))
+    }
+
+    /** @returns false when more input is needed */
+    const step = (): boolean => {
+      if (chunks === null) {
+        const end = input.indexOf(0)
+        if (end < 0) return false
+        const command = input.toString('latin1', 0, end)
+        input = input.subarray(end + 1)
+        commands.push(command)
+        if (command === 'zIDSESSION') session = true
+        else number++
+        if (command === 'zPING') reply('PONG')
+        else if (command === 'zVERSION') reply(options.version ?? 'ClamAV 1.4.6/27000/Tue Nov 18 09:26:00 2025')
+        else if (command === 'zINSTREAM') chunks = []
+        else if (command === 'zEND') socket.end()
+        else if (command !== 'zIDSESSION') reply('UNKNOWN COMMAND')
+        return true
+      }
+      if (input.length < 4) return false
+      const size = input.readUInt32BE(0)
+      if (input.length < 4 + size) return false
+      const chunk = input.subarray(4, 4 + size)
+      input = input.subarray(4 + size)
+      if (size === 0) {
+        const stream = Buffer.concat(chunks)
+        chunks = null
+        judge(stream)
+        return true
+      }
+      chunks.push(Buffer.from(chunk))
+      if (options.stopReading) socket.pause()
+      if (
+        options.streamLimit !== undefined &&
+        chunks.reduce((sum, part) => sum + part.length, 0) > options.streamLimit
+      ) {
+        // As clamd: the answer goes out while the client is still sending, then the connection is closed.
+        session
+          ? socket.end(`${number}: INSTREAM size limit exceeded. ERROR\0`)
+          : socket.end('INSTREAM size limit exceeded. ERROR\0')
+        socket.removeAllListeners('data').resume()
+        return false
+      }
+      return true
+    }
+
+    socket.on('data', (data: Buffer) => {
+      input = Buffer.concat([input, data])
+      while (!socket.destroyed && step());
+    })
+  }
+
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    address: { host: '127.0.0.1', port },
+    streams,
+    commands,
+    get connections() {
+      return connections
+    },
+    async idle() {
+      await Promise.all([...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))))
+    },
+    async close() {
+      if (!server.listening) return
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
