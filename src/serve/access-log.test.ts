@@ -1,0 +1,131 @@
+// The access log: nginx's format and escaping, rotation, and a disk that does not take it.
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createLog } from '../kernel/log.ts'
+import { createAccessLog, type Access, type AccessLog } from './access-log.ts'
+
+const clock = { now: () => new Date('2026-11-21T09:04:05.678Z') }
+const access: Access = {
+  address: '10.0.0.7',
+  request: 'GET /repos/gpg.key HTTP/1.1',
+  status: 200,
+  bytes: 17,
+  referer: undefined,
+  userAgent: 'apt/2.4',
+}
+const LINE = '10.0.0.7 - - [21/Nov/2026:09:04:05 +0000] "GET /repos/gpg.key HTTP/1.1" 200 17 "-" "apt/2.4"\n'
+
+let dir: string
+let path: string
+let logged: string[]
+let accessLog: AccessLog
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'access-'))
+  path = join(dir, 'logs/access-apt.log')
+  logged = []
+  accessLog = createAccessLog({ path, clock, log: createLog('info', { write: (line) => logged.push(line) }) })
+})
+
+afterEach(async () => {
+  await accessLog.close()
+  rmSync(dir, { recursive: true })
+})
+
+test('one line for each access, in the combined format', async () => {
+  accessLog.record(access)
+  accessLog.record({ ...access, referer: 'http://x/', userAgent: undefined })
+  await accessLog.flush()
+  expect(readFileSync(path, 'utf8')).toBe(LINE + LINE.replace('"-" "apt/2.4"', '"http://x/" "-"'))
+})
+
+test.each([
+  ['a"b', 'a\\x22b'],
+  ['a\\b', 'a\\x5Cb'],
+  ['a\nb\r\t\u0000', 'a\\x0Ab\\x0D\\x09\\x00'],
+  ['\u007f\u0080\u00ff', '\\x7F\\x80\\xFF'],
+  ['" 200 1 "-" "forged', '\\x22 200 1 \\x22-\\x22 \\x22forged'],
+])('%j cannot forge a field or a line', async (text, escaped) => {
+  accessLog.record({ ...access, request: `GET /${text} HTTP/1.1`, userAgent: text, referer: text })
+  await accessLog.flush()
+  const line = LINE.replace('/repos/gpg.key', `/${escaped}`).replace('"-" "apt/2.4"', `"${escaped}" "${escaped}"`)
+  expect(readFileSync(path, 'latin1')).toBe(line)
+})
+
+test('a file rotated away or removed is left alone and begun anew', async () => {
+  accessLog.record(access)
+  await accessLog.flush()
+  renameSync(path, `${path}.1`)
+  accessLog.record(access)
+  await accessLog.flush()
+  expect([readFileSync(`${path}.1`, 'utf8'), readFileSync(path, 'utf8')]).toEqual([LINE, LINE])
+  rmSync(path)
+  accessLog.record(access)
+  await accessLog.flush()
+  expect(readFileSync(path, 'utf8')).toBe(LINE)
+})
+
+test('a file emptied in place is continued at its start', async () => {
+  accessLog.record(access)
+  await accessLog.flush()
+  writeFileSync(path, '')
+  accessLog.record(access)
+  await accessLog.flush()
+  expect(readFileSync(path, 'utf8')).toBe(LINE)
+})
+
+test('64 KiB are written without being asked for', async () => {
+  const long = { ...access, userAgent: 'x'.repeat(1000) }
+  for (let i = 0; i < 64; i++) accessLog.record(long)
+  // Joins the write under way, if it was begun.
+  await accessLog.flush()
+  expect(readFileSync(path).byteLength).toBeGreaterThan(64 * 1024)
+})
+
+test('a line waits no longer than it may', async () => {
+  const quick = createAccessLog({ path, clock, log: createLog('silent'), flushEveryMs: 5 })
+  quick.record(access)
+  await expect
+    .poll(() => {
+      try {
+        return readFileSync(path, 'utf8')
+      } catch {
+        return ''
+      }
+    })
+    .toBe(LINE)
+  await quick.close()
+})
+
+test('closing writes what waits, later lines are dropped', async () => {
+  accessLog.record(access)
+  await accessLog.close()
+  accessLog.record(access)
+  await accessLog.close()
+  expect(readFileSync(path, 'utf8')).toBe(LINE)
+})
+
+test('while the file cannot be opened lines wait, one error is logged, and all is written afterwards', async () => {
+  writeFileSync(join(dir, 'logs'), 'in the way')
+  accessLog.record(access)
+  await accessLog.flush()
+  accessLog.record(access)
+  await accessLog.flush()
+  expect(logged).toHaveLength(1)
+  rmSync(join(dir, 'logs'))
+  await accessLog.flush()
+  expect(readFileSync(path, 'utf8')).toBe(LINE + LINE)
+})
+
+test('a disk that never takes anything costs lines, not memory', async () => {
+  writeFileSync(join(dir, 'logs'), 'in the way')
+  const long = { ...access, userAgent: 'x'.repeat(10_000) }
+  for (let i = 0; i < 2000; i++) accessLog.record(long)
+  await accessLog.flush()
+  rmSync(join(dir, 'logs'))
+  await accessLog.flush()
+  expect(readFileSync(path).byteLength).toBeLessThanOrEqual(8 * 1024 * 1024)
+  expect(logged.some((line) => line.includes('dropped'))).toBe(true)
+})

@@ -1,0 +1,149 @@
+// The access log of a listener, in nginx's "combined" format, so that every tool that reads nginx's logs reads ours.
+import { open, stat, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Clock } from '../kernel/clock.ts'
+import { ensureDirectory, isMissing } from '../kernel/files.ts'
+import type { Log } from '../kernel/log.ts'
+import { createShared } from '../kernel/serial.ts'
+
+export interface Access {
+  address: string
+  /** request line as it came: `GET /repos/gpg.key HTTP/1.1`; empty when none could be read */
+  request: string
+  status: number
+  /** bytes of the body handed to the connection */
+  bytes: number
+  referer: string | undefined
+  userAgent: string | undefined
+}
+
+export interface AccessLog {
+  /** Never blocks and never throws: serving goes on with a full disk. */
+  record(access: Access): void
+  /** Resolves when everything recorded before the call is in the file, or given up. */
+  flush(): Promise<void>
+  /** Flushes and closes the file; what is recorded later is dropped. */
+  close(): Promise<void>
+}
+
+export interface AccessLogParts {
+  path: string
+  clock: Clock
+  log: Log
+  /** a line waits at most this long, in ms */
+  flushEveryMs?: number
+  flushAtBytes?: number
+}
+
+/** Lines that wait for a disk which does not take them are dropped beyond this, and counted. */
+const MOST_WAITING_BYTES = 8 * 1024 * 1024
+
+export function createAccessLog({
+  path,
+  clock,
+  log,
+  flushEveryMs = 1000,
+  flushAtBytes = 64 * 1024,
+}: AccessLogParts): AccessLog {
+  let waiting = ''
+  let dropped = 0
+  let timer: NodeJS.Timeout | null = null
+  let file: FileHandle | null = null
+  let failing = false
+  let closed = false
+  const time = createTimeField()
+
+  const write = async (): Promise<void> => {
+    if (timer) clearTimeout(timer)
+    timer = null
+    if (waiting === '') return
+    try {
+      if (file && !(await hasItsName(file, path))) {
+        const old = file
+        file = null
+        await old.close()
+      }
+      file ??= await openForAppending(path)
+      const lines = waiting
+      waiting = ''
+      await file.appendFile(lines, 'latin1')
+      if (dropped > 0) log.warn({ path, dropped }, 'access log lines were dropped while the file could not be written')
+      dropped = 0
+      failing = false
+    } catch (error) {
+      if (!failing) log.error({ err: error, path }, 'the access log cannot be written')
+      failing = true
+    }
+  }
+  // Callers during a write share the next one, which takes what was recorded meanwhile.
+  const flush = createShared(write)
+
+  return {
+    record(access) {
+      if (closed) return
+      const line = combined(access, time(clock.now()))
+      if (waiting.length + line.length > MOST_WAITING_BYTES) {
+        dropped++
+        return
+      }
+      waiting += line
+      if (waiting.length >= flushAtBytes && !failing) void flush()
+      else timer ??= setTimeout(() => void flush(), flushEveryMs).unref()
+    },
+    flush,
+    async close() {
+      closed = true
+      await flush()
+      await file?.close()
+      file = null
+    },
+  }
+}
+
+/** Whether the file still is what its name stands for: not rotated away, not removed. */
+async function hasItsName(file: FileHandle, path: string): Promise<boolean> {
+  const [ours, named] = await Promise.all([file.stat(), stat(path).catch(nullIfMissing)])
+  return named !== null && ours.ino === named.ino && ours.dev === named.dev
+}
+
+async function openForAppending(path: string): Promise<FileHandle> {
+  await ensureDirectory(dirname(path))
+  return open(path, 'a', 0o640)
+}
+
+function nullIfMissing(error: unknown): null {
+  if (isMissing(error)) return null
+  throw error
+}
+
+function combined(access: Access, time: string): string {
+  const { address, request, status, bytes, referer, userAgent } = access
+  return `${address} - - [${time}] "${escaped(request)}" ${status} ${bytes} "${escaped(referer || '-')}" "${escaped(userAgent || '-')}"\n`
+}
+
+/** nginx's default escaping: quote, backslash and every byte outside printable ASCII as `\xHH`. */
+function escaped(text: string): string {
+  if (!/[^\x20-\x21\x23-\x5b\x5d-\x7e]/.test(text)) return text
+  return text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, (char) => {
+    const byte = char.charCodeAt(0).toString(16).toUpperCase()
+    return `\\x${byte.padStart(2, '0')}`
+  })
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** `21/Nov/2026:11:04:00 +0000`, rendered once a second. */
+function createTimeField(): (now: Date) => string {
+  let second = NaN
+  let text = ''
+  return (now) => {
+    const current = Math.floor(now.getTime() / 1000)
+    if (current !== second) {
+      second = current
+      const two = (n: number) => String(n).padStart(2, '0')
+      const day = `${two(now.getUTCDate())}/${MONTHS[now.getUTCMonth()]}/${now.getUTCFullYear()}`
+      text = `${day}:${two(now.getUTCHours())}:${two(now.getUTCMinutes())}:${two(now.getUTCSeconds())} +0000`
+    }
+    return text
+  }
+}

@@ -1,0 +1,135 @@
+// The answers of a repository listener: status, header and body for a file's present state, and for everything refused. Opens no files.
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import { evaluate, rangeIsCurrent } from './conditions.ts'
+import { selectRange } from './ranges.ts'
+import type { Representation } from './representations.ts'
+import { sendBytes, sendFile, sendGunzipped, type Progress } from './transfer.ts'
+
+/** One request, its answer, and how much of the answer's body has left. */
+export interface Exchange {
+  request: IncomingMessage
+  response: ServerResponse
+  progress: Progress
+}
+
+/** Of the bytes of a file; `last` is one less than `first` when there are none. */
+interface Part {
+  first: number
+  last: number
+}
+
+/** Answers with a file, or with what the client's conditions make of it. Closes the file when it came opened. */
+export function answerWithFile(exchange: Exchange, shown: Representation, observedMs: number): Promise<void> | void {
+  const { response, progress } = exchange
+  const { body, handle } = shown
+  if (handle) {
+    const sent = async () => {
+      const part = begin(exchange, shown, observedMs)
+      if (part) await sendFile(response, handle, part.first, part.last, progress)
+    }
+    return sent().finally(() => handle.close())
+  }
+  const part = begin(exchange, shown, observedMs)
+  if (part && body) return sendBytes(response, body.subarray(part.first, part.last + 1), progress)
+}
+
+/**
+ * Answers with what a gzip file holds, as a file of its own: no length known beforehand, hence no ranges.
+ * Closes the file when it came opened.
+ */
+export async function answerWithContent(
+  exchange: Exchange,
+  compressed: Representation,
+  observedMs: number,
+): Promise<void> {
+  const { request, response, progress } = exchange
+  const { body, handle } = compressed
+  try {
+    const etag = compressed.validators.etag.replace(/"$/, '-plain"')
+    const shown = { ...compressed, validators: { ...compressed.validators, etag } }
+    if (refusedByConditions(exchange, shown, observedMs)) return
+    response.writeHead(200, [
+      'Content-Type',
+      'text/plain; charset=utf-8',
+      ...stateHeaders(shown),
+      'Accept-Ranges',
+      'none',
+    ])
+    const source = body ?? handle
+    if (request.method === 'HEAD' || !source) response.end()
+    else await sendGunzipped(response, source, progress)
+  } finally {
+    await handle?.close()
+  }
+}
+
+/** A short plain text; clients of this kind show little more than the status. */
+export function refuse(exchange: Exchange, status: number, headers: readonly string[] = []): void {
+  const { request, response, progress } = exchange
+  const text = `${STATUS_CODES[status]?.toLowerCase()}\n`
+  response.writeHead(status, [
+    ...['Content-Type', 'text/plain; charset=utf-8'],
+    ...['Content-Length', String(text.length)],
+    // What is missing now may be published in a moment.
+    ...['Cache-Control', 'no-store'],
+    ...['X-Content-Type-Options', 'nosniff'],
+    ...headers,
+  ])
+  response.end(request.method === 'HEAD' ? undefined : text, () => {
+    if (request.method !== 'HEAD') progress.bytes += text.length
+  })
+}
+
+/** Writes the header. Returns the part of the file to send as body; null when the answer is complete without one. */
+function begin(exchange: Exchange, shown: Representation, observedMs: number): Part | null {
+  const { request, response } = exchange
+  const { validators, sizeBytes, kind } = shown
+  if (refusedByConditions(exchange, shown, observedMs)) return null
+
+  const headers = ['Content-Type', kind.mediaType, ...stateHeaders(shown), 'Accept-Ranges', 'bytes']
+  const isGet = request.method === 'GET'
+  const range = isGet ? request.headers.range : undefined
+  const asked =
+    range !== undefined && rangeIsCurrent(request.headers, validators, observedMs)
+      ? selectRange(range, sizeBytes)
+      : null
+  if (asked?.kind === 'unsatisfiable') {
+    refuse(exchange, 416, ['Content-Range', `bytes */${sizeBytes}`])
+    return null
+  }
+  if (asked?.kind === 'part') {
+    const { first, last } = asked
+    headers.push('Content-Range', `bytes ${first}-${last}/${sizeBytes}`, 'Content-Length', String(last - first + 1))
+    response.writeHead(206, headers)
+    return asked
+  }
+  headers.push('Content-Length', String(sizeBytes))
+  response.writeHead(200, headers)
+  if (isGet) return { first: 0, last: sizeBytes - 1 }
+  response.end()
+  return null
+}
+
+/** Answers 304 or 412 where the conditions ask for it. */
+function refusedByConditions(exchange: Exchange, shown: Representation, observedMs: number): boolean {
+  const { request, response } = exchange
+  const outcome = evaluate(request.headers, shown.validators, observedMs)
+  if (outcome === 'send') return false
+  if (outcome === 'precondition_failed') {
+    refuse(exchange, 412)
+  } else {
+    response.writeHead(304, stateHeaders(shown))
+    response.end()
+  }
+  return true
+}
+
+/** What a 304 repeats of a 200 (RFC 9110 section 15.4.5). */
+function stateHeaders({ validators, lastModified, kind }: Representation): string[] {
+  return [
+    ...['ETag', validators.etag],
+    ...['Last-Modified', lastModified],
+    ...['Cache-Control', kind.cacheControl],
+    ...['X-Content-Type-Options', 'nosniff'],
+  ]
+}

@@ -1,0 +1,104 @@
+// The published files on disk: looking at them, and opening them only where they really lie in a published place. Caches nothing.
+import { constants, lstatSync, statSync, type BigIntStats } from 'node:fs'
+import { open, realpath, type FileHandle } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import type { Located } from './request-path.ts'
+
+export interface OpenFile {
+  handle: FileHandle
+  stats: BigIntStats
+}
+
+export interface PublishedTree {
+  /**
+   * What the name stands for at this moment, all links followed; null when it is no regular file. Synchronous: one
+   * `stat` of a local path takes 3 µs (2026-11-21), a trip to the thread pool ten times that, and the answer is
+   * what makes a flip visible to the very next request.
+   */
+  look(file: Located): BigIntStats | null
+  /** The symbolic link a publish replaces on the way to this file; null when there is none. */
+  flipLink(file: Located): string | null
+  /** When that link was last replaced, in ms since 1970; 0 when it is missing. */
+  flippedAt(link: string): number
+  /** Opens the file if it lies in a published place; null when it does not, or is gone. The caller closes it. */
+  open(file: Located): Promise<OpenFile | null>
+}
+
+/** @param onRefused called when a link led out of the published places: somebody should know */
+export function createPublishedTree(reposDir: string, onRefused: (file: Located, real: string) => void): PublishedTree {
+  return {
+    look(file) {
+      try {
+        const stats = statSync(join(reposDir, file.path), { bigint: true, throwIfNoEntry: false })
+        return stats?.isFile() ? stats : null
+      } catch (error) {
+        if (isUnreachable(error)) return null
+        throw error
+      }
+    },
+
+    flipLink(file) {
+      // The mount's own directory is not replaced by a publish.
+      const names = file.path.slice(file.mount.path.length + 1).split('/')
+      let path = join(reposDir, file.mount.path)
+      for (const name of names) {
+        path = join(path, name)
+        const stats = lstatSync(path, { throwIfNoEntry: false })
+        if (!stats) return null
+        if (stats.isSymbolicLink()) return path
+      }
+      return null
+    },
+
+    flippedAt(link) {
+      // A rename changes the inode's change time, not its modification time.
+      return lstatSync(link, { throwIfNoEntry: false })?.ctimeMs ?? 0
+    },
+
+    async open(file) {
+      try {
+        const [root, real] = await Promise.all([realpath(reposDir), realpath(join(reposDir, file.path))])
+        if (!isPublished(root, real, file.mount.roots)) {
+          onRefused(file, real)
+          return null
+        }
+        // O_NOFOLLOW: what was checked is what is opened. O_NONBLOCK: a pipe put there must not hang the opener.
+        const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+        try {
+          const stats = await handle.stat({ bigint: true })
+          if (stats.isFile()) return { handle, stats }
+        } catch (error) {
+          await handle.close()
+          throw error
+        }
+        await handle.close()
+        return null
+      } catch (error) {
+        if (isUnreachable(error)) return null
+        throw error
+      }
+    },
+  }
+}
+
+/** Whether two looks saw the same bytes: the same inode, unchanged since. */
+export function isSameState(a: BigIntStats, b: BigIntStats): boolean {
+  return a.ino === b.ino && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.size === b.size && a.dev === b.dev
+}
+
+function isPublished(root: string, real: string, roots: readonly string[]): boolean {
+  return roots.some((place) => {
+    const allowed = join(root, place)
+    if (real === allowed) return true
+    if (!real.startsWith(allowed + sep)) return false
+    // Hidden names inside a published place are work in progress.
+    return !real.slice(allowed.length).includes(`${sep}.`)
+  })
+}
+
+const UNREACHABLE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'EISDIR', 'ENXIO'])
+
+/** The name leads nowhere. (EACCES is not among them: that is a fault of the installation, and is reported as one.) */
+function isUnreachable(error: unknown): boolean {
+  return UNREACHABLE.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')
+}

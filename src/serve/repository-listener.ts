@@ -1,0 +1,194 @@
+// A repository listener: what package clients install from. Reads published files only; never the database, never a setting.
+import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Clock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import { answerWithContent, answerWithFile, refuse, type Exchange } from './answers.ts'
+import type { AccessLog } from './access-log.ts'
+import { createConnections } from './connections.ts'
+import type { Mount } from './mounts.ts'
+import { createPublishedTree } from './published-tree.ts'
+import { createRepresentations, type MemoryLimits, type Representation } from './representations.ts'
+import { locate, type Located, type Refused } from './request-path.ts'
+
+export interface RepositoryListener {
+  /** @returns the port in use, also when 0 was asked for */
+  listen(port: number, host: string): Promise<number>
+  /** Accepts no more, lets running transfers end for at most `deadlineMs`, and closes the access log. */
+  close(deadlineMs: number): Promise<void>
+}
+
+/** In ms. */
+export interface ListenerTimeouts {
+  /** from the first byte of a request to the end of its header */
+  header: number
+  /** from the first byte of a request to its end */
+  request: number
+  /** how often the two above are checked */
+  check: number
+  /** a connection waits this long for its next request */
+  keepAlive: number
+  /** a transfer without a single byte taken by the client; a slow reader is no fault */
+  stalled: number
+}
+
+export interface RepositoryListenerParts {
+  /** `REPOS_DIR`; need not exist yet */
+  reposDir: string
+  mounts: readonly Mount[]
+  /** closed with the listener */
+  accessLog: AccessLog
+  clock: Clock
+  log: Log
+  memory?: MemoryLimits
+  timeouts?: ListenerTimeouts
+}
+
+const MEBIBYTE = 1024 * 1024
+const MEMORY: MemoryLimits = { totalBytes: 64 * MEBIBYTE, fileBytes: 4 * MEBIBYTE }
+// Keep-alive outlasts the 60 s of common balancers, so that these close first and never send into a closing connection.
+const TIMEOUTS: ListenerTimeouts = {
+  header: 20_000,
+  request: 30_000,
+  check: 5_000,
+  keepAlive: 65_000,
+  stalled: 120_000,
+}
+/** Waiting connections: a fleet that updates at the full minute arrives at once. */
+const BACKLOG = 4096
+
+export function createRepositoryListener(parts: RepositoryListenerParts): RepositoryListener {
+  const { reposDir, mounts, accessLog, clock, log, memory = MEMORY, timeouts = TIMEOUTS } = parts
+  const tree = createPublishedTree(reposDir, (file, real) =>
+    log.warn({ path: file.path, real }, 'a link leads out of the published files'),
+  )
+  const representations = createRepresentations(tree, memory)
+  const server = createServer({
+    headersTimeout: timeouts.header,
+    requestTimeout: timeouts.request,
+    connectionsCheckingInterval: timeouts.check,
+    keepAliveTimeout: timeouts.keepAlive,
+    keepAlive: true,
+  })
+  server.timeout = timeouts.stalled
+
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const exchange: Exchange = { request, response, progress: { bytes: 0 } }
+    const address = plainAddress(request.socket)
+    response.once('close', () => record(exchange, address))
+    if (connections.draining || hasBody(request)) response.setHeader('Connection', 'close')
+    try {
+      const answered = answer(exchange)
+      if (answered) answered.catch((error: unknown) => fail(exchange, error))
+    } catch (error) {
+      fail(exchange, error)
+    }
+  }
+
+  /** Synchronous for what is in memory: nearly every request is, and a promise for each is felt. */
+  const answer = (exchange: Exchange): Promise<void> | void => {
+    const { method, url = '' } = exchange.request
+    if (method !== 'GET' && method !== 'HEAD') return refuse(exchange, 405, ['Allow', 'GET, HEAD'])
+    const file = locate(url, mounts)
+    if (typeof file === 'string') return refuse(exchange, REFUSALS[file])
+    const observedMs = clock.now().getTime()
+    const found = representations.find(file, observedMs)
+    if (found && !(found instanceof Promise)) return answerWithFile(exchange, found, observedMs)
+    return answerLater(exchange, file, found, observedMs)
+  }
+
+  const answerLater = async (
+    exchange: Exchange,
+    file: Located,
+    found: Promise<Representation | null> | null,
+    observedMs: number,
+  ): Promise<void> => {
+    const shown = await found
+    if (shown) return answerWithFile(exchange, shown, observedMs)
+    // A generation may hold Packages.gz alone, yet its Release names the plain file too.
+    const isPlainIndex = file.path.endsWith('/Packages')
+    const compressed = isPlainIndex
+      ? await representations.find({ ...file, path: `${file.path}.gz` }, observedMs)
+      : null
+    if (compressed) return answerWithContent(exchange, compressed, observedMs)
+    return refuse(exchange, 404)
+  }
+
+  const record = ({ request, response, progress }: Exchange, address: string): void => {
+    accessLog.record({
+      address,
+      request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
+      // nginx's number for a client that left before the answer began
+      status: response.headersSent ? response.statusCode : 499,
+      bytes: progress.bytes,
+      referer: request.headers.referer,
+      userAgent: request.headers['user-agent'],
+    })
+  }
+
+  const fail = (exchange: Exchange, error: unknown): void => {
+    const code = (error as NodeJS.ErrnoException | undefined)?.code
+    log.error({ err: error, request: exchange.request.url }, 'a published file could not be sent')
+    // A header that is out cannot be taken back: only a broken connection tells the client that the body is not whole.
+    if (exchange.response.headersSent) exchange.response.destroy()
+    else if (code === 'EMFILE' || code === 'ENFILE') refuse(exchange, 503, ['Retry-After', '1'])
+    else refuse(exchange, 500)
+  }
+
+  const connections = createConnections(server, serve)
+  server.on('request', connections.admit)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // Into a running answer nothing may be mixed; of a broken connection there is nobody to tell.
+    if (error.code === 'ECONNRESET' || !socket.writable || connections.isBusy(socket)) return socket.destroy()
+    const status = UNREADABLE[error.code ?? ''] ?? 400
+    const text = `${STATUS_CODES[status]?.toLowerCase()}\n`
+    accessLog.record({
+      address: plainAddress(socket),
+      request: '',
+      status,
+      bytes: text.length,
+      referer: '',
+      userAgent: '',
+    })
+    const header = `Connection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${text.length}`
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${header}\r\n\r\n${text}`)
+  })
+
+  return {
+    listen: (port, host) => listen(server, port, host),
+    async close(deadlineMs) {
+      await connections.drain(deadlineMs)
+      await accessLog.close()
+    },
+  }
+}
+
+const REFUSALS: Readonly<Record<Refused, number>> = { not_found: 404, malformed: 400, too_long: 414 }
+
+/** Requests Node could not read, by its error code; all others are 400. */
+const UNREADABLE: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  HPE_HEADER_OVERFLOW: 431,
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, host, backlog: BACKLOG }, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address ? address.port : port)
+    })
+  })
+}
+
+/** A body here serves no purpose; rather than read it to its end, the connection ends with the answer. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** An IPv4 client of a dual-stack socket is logged as what it is. */
+function plainAddress(socket: Socket): string {
+  return (socket.remoteAddress ?? '-').replace(/^::ffff:(?=\d+\.)/, '')
+}

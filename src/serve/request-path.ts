@@ -1,0 +1,72 @@
+// From a request target to a published name: decoding, and refusal of every spelling that is not a plain path. No file access.
+import type { Mount } from './mounts.ts'
+
+export interface Located {
+  mount: Mount
+  /** relative to the repositories' directory: `dists/jammy/InRelease` */
+  path: string
+}
+
+export type Refused = 'not_found' | 'malformed' | 'too_long'
+
+/** Far above any path an index names, far below PATH_MAX. */
+const LONGEST_TARGET = 2048
+const LONGEST_NAME = 255
+
+/** What nearly every request looks like: nothing to decode, no empty and no hidden segment. */
+const ORDINARY = /^(?:\/[\w+~][\w.+~:^-]*)+$/
+
+/** A control character, or a separator that came in encoded: no published name holds one. */
+// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+const NEVER_IN_A_NAME = /[\u0000-\u001f\u007f/\\]/
+
+/** `http://host` before the path; every server must accept it (RFC 9112 section 3.2.2). */
+const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i
+
+/**
+ * Names the file a request target asks for. Percent-encoding is undone exactly once, per segment, so that an encoded
+ * slash or dot can never form a new segment; `+` stands for itself. Repeated slashes count as one.
+ */
+export function locate(target: string, mounts: readonly Mount[]): Located | Refused {
+  if (target.length > LONGEST_TARGET) return 'too_long'
+  if (ORDINARY.test(target)) return mounted(target, mounts)
+
+  // Bytes above ASCII must come percent-encoded (RFC 3986 section 2).
+  if (!/^[\x21-\x7e]+$/.test(target)) return 'malformed'
+  const path = target.replace(ABSOLUTE_FORM, '').split('?', 1)[0] ?? ''
+  if (path === '') return 'not_found'
+  if (!path.startsWith('/')) return 'malformed'
+  // A directory: never listed.
+  if (path.endsWith('/')) return 'not_found'
+
+  const names: string[] = []
+  for (const segment of path.split('/')) {
+    if (segment === '') continue
+    const name = decoded(segment)
+    if (name === null) return 'malformed'
+    if (name.startsWith('.') || NEVER_IN_A_NAME.test(name)) return 'not_found'
+    if (Buffer.byteLength(name) > LONGEST_NAME) return 'not_found'
+    names.push(name)
+  }
+  return mounted(`/${names.join('/')}`, mounts)
+}
+
+function decoded(segment: string): string | null {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return null
+  }
+}
+
+/** A single file is preferred to the directory whose prefix also fits. */
+function mounted(path: string, mounts: readonly Mount[]): Located | Refused {
+  let directory: Mount | null = null
+  for (const mount of mounts) {
+    if (mount.prefix === path) return { mount, path: mount.path }
+    if (!mount.prefix.endsWith('/') || !path.startsWith(mount.prefix)) continue
+    if (!directory || mount.prefix.length > directory.prefix.length) directory = mount
+  }
+  if (!directory) return 'not_found'
+  return { mount: directory, path: `${directory.path}/${path.slice(directory.prefix.length)}` }
+}
