@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Value from 'typebox/value'
+import type { AuditEvent } from '../domain/audit.ts'
+import { createBus } from '../kernel/bus.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { createSecretBox } from '../kernel/crypto.ts'
+import { createSettings } from '../settings/settings.ts'
+import type { Route } from './route.ts'
+import { policyRoutes } from './security-policy.ts'
+import { settingsRoutes } from './settings.ts'
+
+let directory: string
+let events: AuditEvent[]
+let routes: Route[]
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gatehouse-api-settings-'))
+  events = []
+  const fail = (error: unknown) => {
+    throw error
+  }
+  const settings = createSettings({
+    path: join(directory, 'settings.json'),
+    clock: systemClock,
+    bus: createBus(fail),
+    mode: 'production',
+    secretBox: createSecretBox('k'),
+    repoFormat: 'both',
+    edition: 'community',
+    onError: fail,
+  })
+  await settings.load()
+  const parts = { settings, audit: { record: async (event: AuditEvent) => void events.push(event) } }
+  routes = [...settingsRoutes(parts), ...policyRoutes(parts)]
+})
+afterEach(() => rm(directory, { recursive: true }))
+
+/** Calls the handler as the chain would; the answer must fit the declared schema. */
+async function call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
+  const found = routes.find((route) => route.method === method && route.path === path) as Route
+  const caller = { kind: 'session', name: 'ann', role: 'admin', userId: 1, credentialId: 'c', principal: 'user:1' }
+  const answer = await found.handle({
+    body,
+    caller,
+    origin: { ip: '192.0.2.7', requestId: 'r-1' },
+    params: {},
+    query: {},
+  } as never)
+  expect(Value.Errors(found.answer as never, JSON.parse(JSON.stringify(answer)))).toEqual([])
+  return answer as Record<string, unknown>
+}
+
+test('only administrators reach settings and policy', () => {
+  expect(routes.map(({ method, path, access }) => [method, path, access])).toEqual([
+    ['GET', '/settings', 'admin'],
+    ['PATCH', '/settings', 'admin'],
+    ['GET', '/security/policy', 'admin'],
+    ['PATCH', '/security/policy', 'admin'],
+  ])
+})
+
+test('the document is answered whole, with what is in force about it', async () => {
+  expect(await call('GET', '/settings')).toMatchObject({
+    ldap: { bind_password: '' },
+    _meta: { repo_format: 'both', edition: 'community', revision: 0 },
+  })
+})
+
+test('a change is audited by the names of its keys, without any value', async () => {
+  const answer = await call('PATCH', '/settings', {
+    ldap_bind_password: 'hunter2-secret',
+    ldap: { base_dn: 'dc=example' },
+  })
+  expect(answer).toMatchObject({
+    ldap: { bind_password: '***', base_dn: 'dc=example' },
+    _meta: { updated_by: 'ann', revision: 1 },
+  })
+  expect(events).toEqual([
+    {
+      action: 'SETTINGS_CHANGE',
+      result: 'SUCCESS',
+      user: 'ann',
+      detail: 'changed ldap.bind_password, ldap.base_dn',
+      ip: '192.0.2.7',
+      requestId: 'r-1',
+      extra: { changed: ['ldap.bind_password', 'ldap.base_dn'] },
+    },
+  ])
+})
+
+test('a refused change and one that changes nothing leave no entry', async () => {
+  await expect(call('PATCH', '/settings', { sync: { hour: 99 } })).rejects.toMatchObject({ code: 'validation_error' })
+  await call('PATCH', '/settings', { sync: { hour: 3 } })
+  expect(events).toEqual([])
+})
+
+test('the policy is the section of the settings under its own address', async () => {
+  expect(await call('GET', '/security/policy')).toMatchObject({
+    critical: 'block',
+    high: 'review',
+    unknown: null,
+    sla_high_days: 30,
+    auto_enrich: true,
+  })
+  expect(
+    await call('PATCH', '/security/policy', {
+      high: 'block',
+      unknown: 'review',
+      sla_medium_days: 60,
+      auto_enrich: false,
+    }),
+  ).toMatchObject({
+    critical: 'block',
+    high: 'block',
+    unknown: 'review',
+    sla_medium_days: 60,
+    auto_enrich: false,
+  })
+  expect(events).toMatchObject([
+    {
+      action: 'SETTINGS_CHANGE',
+      extra: {
+        changed: ['cve_policy.high', 'cve_policy.unknown', 'cve_policy.sla_medium_days', 'cve_policy.auto_enrich'],
+      },
+    },
+  ])
+  expect(((await call('GET', '/settings'))['cve_policy'] as { high: string }).high).toBe('block')
+  await expect(call('PATCH', '/security/policy', { severe: 'block' })).rejects.toMatchObject({ code: 'unknown_key' })
+  await expect(call('PATCH', '/security/policy', { critical: 'deny' })).rejects.toMatchObject({
+    code: 'validation_error',
+    extra: { errors: [{ field: 'critical' }] },
+  })
+})

@@ -1,0 +1,76 @@
+// Reads the environment once, at the start: typed, frozen, all faults told at once. Knows no part that uses it.
+import type { FormatId } from '../domain/package.ts'
+import { faultsOf, warningsOf } from './rules.ts'
+import { VARIABLES, type Env, type Known, type Variable } from './variables.ts'
+
+export type { Env } from './variables.ts'
+
+export type Source = Record<string, string | undefined>
+
+/** The environment cannot be started with; `faults` are sentences without secrets, one for each variable at fault. */
+export class EnvironmentError extends Error {
+  override readonly name = 'EnvironmentError'
+  constructor(readonly faults: readonly string[]) {
+    super(
+      `the environment has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    )
+  }
+}
+
+/**
+ * @param source `process.env`, or what a test gives; a variable that is empty or blank counts as unset
+ * @returns the values, and sentences to be logged as warnings
+ * @throws EnvironmentError naming every fault
+ */
+export function readEnv(source: Source): { env: Env; warnings: string[] } {
+  const faults: string[] = []
+  const warnings: string[] = []
+  const values: Record<string, unknown> = {}
+  const given = new Set<string>()
+  for (const [property, variable] of Object.entries(VARIABLES) as [string, Variable][]) {
+    const text = textOf(source, variable)
+    // Defaults look only at variables declared earlier; `variables.ts` orders them so, and a test holds it.
+    values[property] = variable.fallback(values as unknown as Known)
+    if (text === undefined) continue
+    given.add(variable.name)
+    try {
+      values[property] = variable.kind.parse(text)
+    } catch (error) {
+      const fault = `${variable.name} ${(error as Error).message}`
+      if (variable.lenient) warnings.push(`${fault}; ${variable.shown.replaceAll('`', '')} is used`)
+      else faults.push(fault)
+    }
+  }
+  const env = values as unknown as Env
+  faults.push(...faultsOf(env, given))
+  if (faults.length > 0) throw new EnvironmentError(faults)
+  const checked = warningsOf(env, given)
+  return { env: freeze({ ...env, ...checked.corrections }), warnings: [...warnings, ...checked.warnings] }
+}
+
+/** The formats that REPO_FORMAT switches on, in the order of the registry. */
+export function activeFormats(repoFormat: Env['repoFormat']): readonly FormatId[] {
+  return ACTIVE[repoFormat]
+}
+
+const ACTIVE: Record<Env['repoFormat'], readonly FormatId[]> = {
+  apt: ['deb'],
+  rpm: ['rpm'],
+  apk: ['apk'],
+  both: ['deb', 'rpm'],
+  all: ['deb', 'rpm', 'apk'],
+}
+
+function textOf(source: Source, variable: Variable): string | undefined {
+  // The proxy variables are as often written in lower case.
+  const text =
+    source[variable.name] ?? (variable.name.endsWith('_PROXY') ? source[variable.name.toLowerCase()] : undefined)
+  if (text === undefined || text.trim() === '') return undefined
+  // A secret may begin or end with blanks; the rest was padded by a file or a shell.
+  return variable.secret && variable.kind.label === 'text' ? text : text.trim()
+}
+
+function freeze(env: Env): Env {
+  for (const value of Object.values(env)) if (typeof value === 'object' && value !== null) Object.freeze(value)
+  return Object.freeze(env)
+}

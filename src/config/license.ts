@@ -1,0 +1,27 @@
+// The edition in force and what it includes. Knows no route and no status.
+import { Problem } from '../domain/problem.ts'
+import type { Env } from './variables.ts'
+
+export interface License {
+  edition: Env['edition']
+  /** Whether the edition in force includes a feature of the enterprise edition. */
+  includes(feature: string): boolean
+  /** @throws Problem('feature_unavailable') in the community edition */
+  requireFeature(feature: string): void
+}
+
+/**
+ * Whatever asks here belongs to the enterprise edition (SBOM, LDAP login), so the community edition refuses every name:
+ * a feature that somebody forgot to list stays closed.
+ */
+export function createLicense(edition: Env['edition']): License {
+  const includes = () => edition === 'enterprise'
+  return {
+    edition,
+    includes,
+    requireFeature(feature) {
+      if (includes()) return
+      throw new Problem('feature_unavailable', 'This feature is part of the enterprise edition.', { feature, edition })
+    },
+  }
+}

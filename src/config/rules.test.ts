@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { EnvironmentError, readEnv, type Source } from './env.ts'
+import { VARIABLES, type Variable } from './variables.ts'
+
+const KEY = 'n7Qd0sR4vYx2LkPz8mWc5tJb1hGf6uEa'
+const DEVELOPMENT: Source = {
+  ENV: 'development',
+  DATABASE_URL: 'pglite://data/db',
+  JWT_SECRET_KEY: KEY,
+  SETTINGS_ENCRYPTION_KEY: `s${KEY}`,
+  WEBHOOK_SECRET: `w${KEY}`,
+  SVC_LICENSE_VENDOR_KEY: 'vendor-81723',
+}
+const PRODUCTION: Source = {
+  ...DEVELOPMENT,
+  ENV: 'production',
+  DATABASE_URL: 'postgres://gate:pw-92x@db/gatehouse',
+  CLAMAV_HOST: 'clamd',
+}
+
+function faultsOf(source: Source): string[] {
+  try {
+    readEnv(source)
+  } catch (error) {
+    expect(error).toBeInstanceOf(EnvironmentError)
+    return [...(error as EnvironmentError).faults]
+  }
+  return []
+}
+
+test.each(['development', 'production', undefined])('ENV %s starts with neither database nor signing secret', (ENV) => {
+  const faults = faultsOf({ ...PRODUCTION, ENV, DATABASE_URL: '', JWT_SECRET_KEY: '  ' })
+  expect(faults).toEqual(['DATABASE_URL is not set', 'JWT_SECRET_KEY is not set'])
+})
+
+const WEAK = [
+  'changeme',
+  'CHANGE-ME',
+  'secret',
+  'secret123',
+  'password',
+  'test',
+  'repod_dev_password',
+  'change-me-to-a-long-random-string-0123456789',
+  'changemechangemechangemechangeme',
+  '12345678',
+]
+describe('production refuses, and development only tells,', () => {
+  test.each([
+    ...['JWT_SECRET_KEY', 'WEBHOOK_SECRET', 'SVC_LICENSE_VENDOR_KEY'].flatMap((name) =>
+      WEAK.map((value): [string, string] => [name, value]),
+    ),
+    ['JWT_SECRET_KEY', KEY.slice(1)] as [string, string],
+    ['WEBHOOK_SECRET', ''] as [string, string],
+    ['SVC_LICENSE_VENDOR_KEY', ''] as [string, string],
+  ])('%s "%s"', (name, value) => {
+    const faults = faultsOf({ ...PRODUCTION, [name]: value })
+    expect(faults).toHaveLength(1)
+    expect(faults[0]).toMatch(new RegExp(`^${name} .*; production refuses it$`))
+    const { warnings } = readEnv({ ...DEVELOPMENT, [name]: value })
+    expect(
+      warnings.filter((warning) => warning.startsWith(`${name} `) && warning.endsWith('production would refuse it')),
+    ).toHaveLength(1)
+  })
+})
+
+test.each([KEY, `${KEY}${KEY}`, 'test-secret-key-that-is-long-enough-0123456789', 'a'.repeat(32), 'k'.repeat(64)])(
+  'production takes the secret %s',
+  (secret) => {
+    expect(faultsOf({ ...PRODUCTION, JWT_SECRET_KEY: secret })).toEqual([])
+  },
+)
+
+test('the community edition needs no vendor key in production', () => {
+  expect(faultsOf({ ...PRODUCTION, SVC_EDITION: 'community', SVC_LICENSE_VENDOR_KEY: '' })).toEqual([])
+})
+
+test('crash tests cannot be switched on in production', () => {
+  expect(faultsOf({ ...PRODUCTION, GATEHOUSE_DIE_AT: 'staged' })).toEqual([
+    'GATEHOUSE_DIE_AT is for crash tests; production refuses it',
+  ])
+})
+
+test('several replicas on an embedded database are refused', () => {
+  const faults = faultsOf({ ...DEVELOPMENT, JOB_STATE_BACKEND: 'redis', REDIS_URL: 'redis://r' })
+  expect(faults).toEqual([expect.stringMatching(/^JOB_STATE_BACKEND redis means several replicas/)])
+})
+
+test('job state in Redis without an address is local, with a warning', () => {
+  const { env, warnings } = readEnv({ ...PRODUCTION, JOB_STATE_BACKEND: 'redis' })
+  expect(env.jobStateBackend).toBe('local')
+  expect(warnings).toEqual([expect.stringMatching(/^JOB_STATE_BACKEND is redis, but neither/)])
+})
+
+test('two listeners on one port are refused, unless one of them serves a format that is off', () => {
+  expect(faultsOf({ ...DEVELOPMENT, BACKEND_PORT: '3003' })).toEqual([
+    'FRONTEND_PORT is 3003, the port of BACKEND_PORT',
+  ])
+  expect(faultsOf({ ...DEVELOPMENT, BACKEND_PORT: '8080' })).toEqual([])
+  expect(faultsOf({ ...DEVELOPMENT, BACKEND_PORT: '8080', REPO_FORMAT: 'both' })).toHaveLength(1)
+})
+
+test('an administrator is seeded only from a name and a bcrypt hash together', () => {
+  const hash = '$2y$12$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234'
+  expect(readEnv({ ...DEVELOPMENT, ADMIN_USERNAME: 'root-admin', ADMIN_PASSWORD_HASH: hash })).toMatchObject({
+    env: { adminPasswordHash: hash },
+    warnings: [],
+  })
+  const plain = readEnv({ ...DEVELOPMENT, ADMIN_USERNAME: 'root-admin', ADMIN_PASSWORD_HASH: 'Hunter2!' })
+  expect(plain.env.adminPasswordHash).toBeNull()
+  expect(plain.warnings).toEqual([expect.stringMatching(/^ADMIN_PASSWORD_HASH is no bcrypt hash/)])
+  expect(readEnv({ ...DEVELOPMENT, ADMIN_USERNAME: 'root-admin' }).warnings).toHaveLength(1)
+})
+
+test('no secret is ever repeated in a fault or a warning', () => {
+  const marker = 'Zq9Marker'
+  const secrets = (Object.values(VARIABLES) as Variable[]).filter((variable) => variable.secret)
+  expect(secrets.length).toBeGreaterThan(10)
+  for (const variable of secrets) {
+    for (const value of [marker, `x://u:${marker}@h:99999999/`, `changeme${marker}`, `postgres://u:${marker}@h/d`]) {
+      for (const base of [DEVELOPMENT, PRODUCTION]) {
+        const source = { ...base, POSTGRES_PASSWORD: `${marker}2`, [variable.name]: value }
+        let told = faultsOf(source).join()
+        if (told === '') told = readEnv(source).warnings.join()
+        expect(told).not.toContain(marker)
+      }
+    }
+  }
+})

@@ -1,0 +1,133 @@
+// What variables must be together: production rules, missing secrets, combinations that cannot work.
+import { isMonotonous, JWT_SECRET_MINIMUM, weakness } from './secrets.ts'
+import type { Env } from './variables.ts'
+
+const BCRYPT = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/
+
+interface Judged {
+  name: string
+  fault: string
+}
+
+/**
+ * Sentences that stop the start. Variables that did not parse still hold their default here.
+ * @param given names of the variables that are set
+ */
+export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
+  const faults: string[] = []
+  for (const name of ['DATABASE_URL', 'JWT_SECRET_KEY']) if (!given.has(name)) faults.push(`${name} is not set`)
+  if (env.mode === 'production') {
+    const missing = new Set(['JWT_SECRET_KEY'].filter((name) => !given.has(name)))
+    for (const { name, fault } of weakSecrets(env))
+      if (!missing.has(name)) faults.push(`${name} ${fault}; production refuses it`)
+    if (given.has('GATEHOUSE_DIE_AT')) faults.push('GATEHOUSE_DIE_AT is for crash tests; production refuses it')
+  }
+  if (env.jobStateBackend === 'redis' && env.databaseUrl.startsWith('pglite:')) {
+    faults.push(
+      'JOB_STATE_BACKEND redis means several replicas, and the embedded database of DATABASE_URL serves one process only: use PostgreSQL',
+    )
+  }
+  faults.push(...sharedPorts(env))
+  return faults
+}
+
+/** Sentences to be logged, and the values they put right. */
+export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: string[]; corrections: Partial<Env> } {
+  const warnings: string[] = []
+  const corrections: { -readonly [K in keyof Env]?: Env[K] } = {}
+  const warn = (condition: boolean, sentence: string) => void (condition && warnings.push(sentence))
+
+  warn(!given.has('ENV'), 'ENV is not set; development is assumed')
+  if (env.mode === 'development') {
+    for (const { name, fault } of weakSecrets(env)) warnings.push(`${name} ${fault}; production would refuse it`)
+  }
+  warn(isMonotonous(env.jwtSecretKey), 'JWT_SECRET_KEY has very few different characters; use a random one')
+  warn(
+    env.jwtSecretKey.length * 8 < Number(env.jwtAlgorithm.slice(2)) && env.jwtAlgorithm !== 'HS256',
+    `JWT_SECRET_KEY is shorter than the hash of ${env.jwtAlgorithm} (RFC 7518, section 3.2)`,
+  )
+  warn(
+    !given.has('SETTINGS_ENCRYPTION_KEY'),
+    'SETTINGS_ENCRYPTION_KEY is not set; stored secrets are sealed with JWT_SECRET_KEY',
+  )
+  warn(
+    given.has('SETTINGS_ENCRYPTION_KEY') && weakness(env.settingsEncryptionKey) !== null,
+    'SETTINGS_ENCRYPTION_KEY is a well-known default',
+  )
+
+  if (env.adminPasswordHash !== null && !BCRYPT.test(env.adminPasswordHash)) {
+    corrections.adminPasswordHash = null
+    warnings.push(
+      'ADMIN_PASSWORD_HASH is no bcrypt hash; no administrator is made (in a compose file each $ is written $$)',
+    )
+  } else {
+    warn(
+      (env.adminUsername === null) !== (env.adminPasswordHash === null),
+      'ADMIN_USERNAME and ADMIN_PASSWORD_HASH work only together; no administrator is made',
+    )
+  }
+  if (env.jobStateBackend === 'redis' && env.jobStateRedisUrl === null) {
+    corrections.jobStateBackend = 'local'
+    warnings.push('JOB_STATE_BACKEND is redis, but neither JOB_STATE_REDIS_URL nor REDIS_URL is set; local is used')
+  }
+  warn(
+    env.clamavSocket !== null && env.clamavHost !== null,
+    'CLAMAV_SOCKET and CLAMAV_HOST are both set; the socket is used',
+  )
+  warn(
+    env.mode === 'production' && env.clamavSocket === null && env.clamavHost === null,
+    'neither CLAMAV_SOCKET nor CLAMAV_HOST is set; uploads count as not scanned for malware',
+  )
+  warn(
+    env.mode === 'production' && env.databaseUrl === 'pglite://memory',
+    'DATABASE_URL names a database in memory; everything is lost at the end of the process',
+  )
+  warn(
+    env.mode === 'production' && env.rateLimitFactor !== 1,
+    `RATE_LIMIT_FACTOR is ${env.rateLimitFactor}; rate limits differ from the documented ones`,
+  )
+  warn(
+    env.mode === 'production' && weakness(databasePassword(env)) === 'is a well-known default',
+    'the password in DATABASE_URL is a well-known default',
+  )
+  warn(
+    env.postgresPassword !== null && databasePassword(env) !== null && env.postgresPassword !== databasePassword(env),
+    'POSTGRES_PASSWORD differs from the password in DATABASE_URL',
+  )
+  return { warnings, corrections }
+}
+
+/** Specification, "Authentication", 10. */
+function weakSecrets(env: Env): Judged[] {
+  const judged: [string, string | null][] = [
+    ['JWT_SECRET_KEY', weakness(env.jwtSecretKey, JWT_SECRET_MINIMUM)],
+    ['WEBHOOK_SECRET', weakness(env.webhookSecret)],
+  ]
+  if (env.edition === 'enterprise') judged.push(['SVC_LICENSE_VENDOR_KEY', weakness(env.licenseVendorKey)])
+  return judged.flatMap(([name, fault]) => (fault === null ? [] : [{ name, fault }]))
+}
+
+/** Two listeners of this process cannot have one port; that of a format not served is free. */
+function sharedPorts(env: Env): string[] {
+  const listeners: [string, number][] = [
+    ['BACKEND_PORT', env.backendPort],
+    ['FRONTEND_PORT', env.frontendPort],
+  ]
+  if (env.repoFormat !== 'rpm') listeners.push(['APT_PORT', env.aptPort])
+  if (['rpm', 'both', 'all'].includes(env.repoFormat)) listeners.push(['RPM_REPO_PORT', env.rpmRepoPort])
+  const faults: string[] = []
+  for (const [at, [name, port]] of listeners.entries()) {
+    const first = listeners.slice(0, at).find((other) => other[1] === port)
+    if (port !== 0 && first) faults.push(`${name} is ${port}, the port of ${first[0]}`)
+  }
+  return faults
+}
+
+function databasePassword(env: Env): string | null {
+  if (!env.databaseUrl.startsWith('postgres') || !URL.canParse(env.databaseUrl)) return null
+  try {
+    return decodeURIComponent(new URL(env.databaseUrl).password) || null
+  } catch {
+    return null
+  }
+}

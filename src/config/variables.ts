@@ -1,0 +1,142 @@
+// Every environment variable, declared once: name, kind, default and description. Values and the docs page follow from it.
+import { join } from 'node:path'
+import * as kinds from './kinds.ts'
+import type { Kind } from './kinds.ts'
+
+export type RequiredWhen = 'always' | 'in production' | 'in production, enterprise edition'
+
+/** What the default of another variable may depend on; these are declared first. */
+export interface Known {
+  mode: 'development' | 'production'
+  jwtSecretKey: string
+  reposDir: string
+  redisUrl: string | null
+}
+
+export interface Variable<T = unknown> {
+  name: string
+  group: string
+  kind: Kind<T>
+  fallback(known: Known): T
+  /** the default as people read it; empty for none */
+  shown: string
+  description: string
+  /** never quoted in an error, a warning or a log */
+  secret: boolean
+  required: RequiredWhen | null
+  /** a value that does not parse is told as a warning and the default taken, instead of stopping the start */
+  lenient: boolean
+}
+
+interface More<T> {
+  secret?: boolean
+  required?: RequiredWhen
+  lenient?: boolean
+  /** a default made from other variables, with the words for it */
+  from?: [shown: string, make: (known: Known) => T]
+}
+
+function inGroup(group: string) {
+  return <K, D extends K | null>(
+    name: string,
+    kind: Kind<K>,
+    value: D,
+    description: string,
+    more: More<K | D> = {},
+  ): Variable<K | D> => ({
+    name,
+    group,
+    kind: kind as Kind<K | D>,
+    fallback: more.from?.[1] ?? (() => value),
+    shown: more.from?.[0] ?? show(value),
+    description,
+    secret: more.secret ?? false,
+    required: more.required ?? null,
+    lenient: more.lenient ?? false,
+  })
+}
+
+function show(value: unknown): string {
+  if (value === null || value === '') return ''
+  return `\`${Array.isArray(value) ? value.join(',') || 'none' : String(value)}\``
+}
+
+const service = inGroup('Service')
+const storage = inGroup('Database and storage')
+const secrets = inGroup('Secrets and first administrator')
+const network = inGroup('Listeners and network')
+const replicas = inGroup('Replicas')
+const scanning = inGroup('Scanners')
+const limits = inGroup('Limits and lifetimes')
+const deployment = inGroup('Read by the deployment files only')
+
+const SECRET = { secret: true }
+
+// prettier-ignore
+export const VARIABLES = {
+  mode: service('ENV', kinds.choice('development', 'production'), 'development', 'Production refuses weak secrets and hides the interactive API documentation. Unset means development, with a warning.'),
+  edition: service('SVC_EDITION', kinds.choice('community', 'enterprise'), 'enterprise', 'The edition in force. The community edition has no SBOM endpoints and no LDAP login.'),
+  repoFormat: service('REPO_FORMAT', kinds.choice('apt', 'rpm', 'apk', 'both', 'all'), 'apt', 'Package formats served: `apt` deb, `rpm` rpm, `apk` apk, `both` deb and rpm, `all` all three. Any other value is told as a warning and counts as `apt`.', { lenient: true }),
+  appVersion: service('APP_VERSION', kinds.text, 'dev', 'The build, told by `GET /health`.'),
+  logLevel: service('LOG_LEVEL', kinds.choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least severe log line that is written.'),
+  dieAt: service('GATEHOUSE_DIE_AT', kinds.checkpoint, null, 'Crash tests only: the process kills itself at this checkpoint. Refused in production.'),
+
+  jwtSecretKey: secrets('JWT_SECRET_KEY', kinds.text, '', 'Signs sessions. Production wants at least 32 characters and none of the well-known defaults.', { secret: true, required: 'always' }),
+  jwtAlgorithm: secrets('JWT_ALGORITHM', kinds.choice('HS256', 'HS384', 'HS512'), 'HS256', 'The HMAC that signs sessions.'),
+  settingsEncryptionKey: secrets('SETTINGS_ENCRYPTION_KEY', kinds.text, '', 'Seals the secrets in `settings.json`. Changing it makes them unreadable.', { secret: true, from: ['`JWT_SECRET_KEY`, with a warning', (known) => known.jwtSecretKey] }),
+  webhookSecret: secrets('WEBHOOK_SECRET', kinds.text, null, 'Verifies inbound webhooks and signs outbound ones. Without it inbound webhooks are answered 503.', { secret: true, required: 'in production' }),
+  licenseVendorKey: secrets('SVC_LICENSE_VENDOR_KEY', kinds.text, null, 'Vendor key of the enterprise edition.', { secret: true, required: 'in production, enterprise edition' }),
+  metricsToken: secrets('METRICS_TOKEN', kinds.text, null, 'Bearer token that `GET /metrics` asks for; without it metrics are public.', SECRET),
+  adminUsername: secrets('ADMIN_USERNAME', kinds.username, null, 'With `ADMIN_PASSWORD_HASH`: the administrator made at the first start.'),
+  adminPasswordHash: secrets('ADMIN_PASSWORD_HASH', kinds.text, null, "bcrypt hash (`$2a$`, `$2b$` or `$2y$`) of that administrator's password. Anything else is told as a warning and no administrator is made.", SECRET),
+  setupToken: secrets('SETUP_TOKEN', kinds.text, null, 'When set, `POST /setup/` wants it in the header `X-Setup-Token`.', SECRET),
+
+  databaseUrl: storage('DATABASE_URL', kinds.databaseUrl, '', 'PostgreSQL 15 or later, or the embedded database PGlite in a directory (one process only).', { secret: true, required: 'always' }),
+  reposDir: storage('REPOS_DIR', kinds.path, '/repos', 'Everything the service keeps: pool, manifests, staging, keys, settings, published trees.'),
+  backupDir: storage('BACKUP_DIR', kinds.path, '', 'Where backup archives are written.', { from: ['`<REPOS_DIR>/backups`', (known) => join(known.reposDir, 'backups')] }),
+
+  bindHost: network('BIND_HOST', kinds.bindAddress, '0.0.0.0', 'Address all listeners bind to.'),
+  backendPort: network('BACKEND_PORT', kinds.port, 8000, 'HTTP API. Reachable for others only through a TLS reverse proxy.'),
+  frontendPort: network('FRONTEND_PORT', kinds.port, 3003, 'Web console.'),
+  aptPort: network('APT_PORT', kinds.port, 80, 'Repositories of apt (`/repos/`) and apk (`/apk/`).'),
+  rpmRepoPort: network('RPM_REPO_PORT', kinds.port, 8080, 'Repositories of dnf and zypper (`/repos/`).'),
+  trustedProxies: network('TRUSTED_PROXIES', kinds.list(kinds.network), ['127.0.0.1', '172.16.0.0/12', '192.168.0.0/16'], 'Proxies whose `X-Forwarded-For` is believed.'),
+  corsOrigins: network('CORS_ORIGINS', kinds.list(kinds.origin), ['http://localhost:3003'], 'Origins whose pages may call the API from a browser.'),
+  healthRequireAuth: network('HEALTH_REQUIRE_AUTH', kinds.flag, false, '`GET /health` wants a credential. The live and ready probes never do.'),
+  allowPrivateSources: network('ALLOW_PRIVATE_SOURCES', kinds.flag, false, 'Import sources may have loopback and private addresses. Link-local and metadata addresses never may.', { from: ['`true` in development, `false` in production', (known) => known.mode === 'development'] }),
+  outboundAllowedHosts: network('OUTBOUND_ALLOWED_HOSTS', kinds.list(kinds.host), [], 'Hosts that outbound notifications may reach although their address is private.'),
+  httpProxy: network('HTTP_PROXY', kinds.url('http', 'https'), null, 'Proxy for outbound http.', SECRET),
+  httpsProxy: network('HTTPS_PROXY', kinds.url('http', 'https'), null, 'Proxy for outbound https.', SECRET),
+  noProxy: network('NO_PROXY', kinds.text, null, 'Hosts reached without the proxy, separated by commas.'),
+
+  redisUrl: replicas('REDIS_URL', kinds.url('redis', 'rediss'), null, 'Cache, rate limits and events shared between replicas. In memory without it.', SECRET),
+  jobStateBackend: replicas('JOB_STATE_BACKEND', kinds.choice('local', 'redis'), 'local', 'Where live job state is kept. `redis` means several replicas, needs PostgreSQL, and falls back to `local` while Redis is unreachable.'),
+  jobStateRedisUrl: replicas('JOB_STATE_REDIS_URL', kinds.url('redis', 'rediss'), null, 'Redis for live job state.', { secret: true, from: ['`REDIS_URL`', (known) => known.redisUrl] }),
+
+  clamavSocket: scanning('CLAMAV_SOCKET', kinds.absolutePath, null, 'Unix socket of clamd. Wins over `CLAMAV_HOST`.'),
+  clamavHost: scanning('CLAMAV_HOST', kinds.host, null, 'Host of clamd. With neither this nor the socket there is no antivirus engine.'),
+  clamavPort: scanning('CLAMAV_PORT', kinds.integer(1, 65535), 3310, 'TCP port of clamd.'),
+  clamavMaxStreamMb: scanning('CLAMAV_MAX_STREAM_MB', kinds.integer(1, 4000), 100, 'StreamMaxLength of clamd, in MB. Larger files count as scanned within limits.'),
+  clamavDbDir: scanning('CLAMAV_DB_DIR', kinds.path, '/var/lib/clamav', 'Signature files of clamd, for the health report and the date of the signatures.'),
+  freshclamBin: scanning('FRESHCLAM_BIN', kinds.path, 'freshclam', 'Program that updates the signatures.'),
+  grypeBin: scanning('GRYPE_BIN', kinds.path, null, 'The grype program as a second vulnerability scanner. The embedded matcher needs none.'),
+  grypeDbCacheDir: scanning('GRYPE_DB_CACHE_DIR', kinds.path, '', 'Vulnerability data of all scanners; made when absent.', { from: ['`<REPOS_DIR>/grype-db`', (known) => join(known.reposDir, 'grype-db')] }),
+  osvUrl: scanning('SVC_OSV_URL', kinds.url('http', 'https'), 'https://osv-vulnerabilities.storage.googleapis.com', 'Advisories in OSV format, `<address>/<ecosystem>/all.zip`; a mirror of your own where the internet is out of reach.'),
+  epssUrl: scanning('SVC_EPSS_URL', kinds.url('http', 'https'), 'https://epss.empiricalsecurity.com/epss_scores-current.csv.gz', 'Exploit-prediction scores, CSV packed with gzip.'),
+  kevUrl: scanning('SVC_KEV_URL', kinds.url('http', 'https'), 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json', 'Catalog of known-exploited vulnerabilities, JSON.'),
+
+  jwtExpireMinutes: limits('JWT_EXPIRE_MINUTES', kinds.integer(1, 525_600), 60, 'Lifetime of a session token, in minutes.'),
+  manifestCacheTtl: limits('MANIFEST_CACHE_TTL', kinds.integer(0, 86_400), 30, 'Seconds that manifests and counts are kept in the cache; 0 switches it off.'),
+  ociTokenTtlSeconds: limits('OCI_TOKEN_TTL_SECONDS', kinds.integer(10, 86_400), 300, 'Lifetime of a container-registry token, in seconds.'),
+  rateLimitFactor: limits('RATE_LIMIT_FACTOR', kinds.positiveNumber, 1, 'Multiplies every rate limit, for load tests.'),
+
+  backupRetentionDays: deployment('BACKUP_RETENTION_DAYS', kinds.integer(0, 36_500), 30, 'Days the external backup script keeps archives; 0 keeps all.'),
+  postgresPassword: deployment('POSTGRES_PASSWORD', kinds.text, null, 'Password the database container is made with; must equal the one in `DATABASE_URL`.', SECRET),
+} as const
+
+type Values<T> = {
+  readonly [K in keyof T]: T[K] extends Variable<infer V> ? (V extends readonly (infer E)[] ? readonly E[] : V) : never
+}
+
+/** The environment, parsed: what every part gets instead of `process.env`. */
+export type Env = Values<typeof VARIABLES>

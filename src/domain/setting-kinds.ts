@@ -1,0 +1,135 @@
+// The kinds of value a setting can have, as TypeBox schemas with their default. Browser-safe.
+import Type, { type TSchema } from 'typebox'
+
+/** Returns what is wrong, as the end of the sentence "FIELD …", or null. Empty text never reaches it. */
+export type TextCheck = (value: string) => string | null
+
+interface TextOptions {
+  check?: TextCheck
+  maxLength?: number
+  /** empty text is refused */
+  needed?: boolean
+}
+
+export const flag = (value: boolean, description: string) => Type.Boolean({ default: value, description })
+
+export const integer = (value: number, minimum: number, maximum: number, description: string) =>
+  Type.Integer({ default: value, minimum, maximum, description })
+
+export const choice = <const T extends string>(words: readonly T[], value: T, description: string) =>
+  Type.Enum([...words], { default: value, description })
+
+/** One of the words, or null for "not set". */
+export const optionalChoice = <const T extends string>(words: readonly T[], description: string) =>
+  Type.Union([Type.Enum([...words]), Type.Null()], { default: null, description })
+
+/** One line of text; empty means not set. */
+export function line(value: string, description: string, options: TextOptions = {}) {
+  const schema = Type.String({ default: value, maxLength: options.maxLength ?? 1024, description })
+  return withCheck(schema, options)
+}
+
+/** Kept sealed, shown as `***`; `format: password` is how the schema, and OpenAPI, know it. */
+export function secret(description: string) {
+  return withCheck(Type.String({ default: '', maxLength: 1024, format: 'password', description }), {})
+}
+
+/** Entries that come and go by name; null takes one away. */
+export function entries<T extends TSchema>(key: string, value: T, description: string) {
+  return Type.Record(Type.String({ pattern: key }), value, {
+    default: {},
+    additionalProperties: false,
+    maxProperties: 200,
+    description,
+  })
+}
+
+export function isSecret(schema: TSchema): boolean {
+  return (schema as { format?: string }).format === 'password'
+}
+
+/** True for maps made by `entries`, whose keys are data. */
+export function isEntries(schema: TSchema): boolean {
+  return 'patternProperties' in schema
+}
+
+function withCheck(schema: ReturnType<typeof Type.String>, options: TextOptions) {
+  const fault = (value: unknown): string | null => {
+    // Another rule tells that it is no text.
+    if (typeof value !== 'string') return null
+    // eslint-disable-next-line no-control-regex -- a line break here would end up in a mail header or an LDAP filter
+    if (/[\u0000-\u001f\u007f\u2028\u2029]/.test(value)) return 'must not hold control characters or line breaks'
+    if (value === '') return options.needed ? 'must not be empty' : null
+    return options.check?.(value) ?? null
+  }
+  return Type.Refine(
+    schema,
+    (value) => fault(value) === null,
+    (value) => fault(value) ?? 'is not valid',
+  )
+}
+
+const HOSTNAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i
+
+export const isHttpUrl: TextCheck = (value) => {
+  const url = URL.canParse(value) && /^https?:\/\//i.test(value) ? new URL(value) : null
+  if (!url?.hostname) return 'must be an address that begins with http:// or https://'
+  return url.username || url.password ? 'must not carry a user name or password' : null
+}
+
+export const isHost: TextCheck = (value) => {
+  const fits =
+    HOSTNAME.test(value) ||
+    (/^\[?[0-9a-f:.]*:[0-9a-f:.]*\]?$/i.test(value) && URL.canParse(`http://[${value.replace(/^\[|\]$/g, '')}]/`))
+  return fits ? null : 'must be a host name or an IP address, without port'
+}
+
+/** RFC 5322 in what mail servers really take: no quoted local part, no comments. */
+const MAILBOX =
+  /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/
+
+const isMailbox = (value: string) => value.length <= 254 && MAILBOX.test(value)
+
+export const isMailAddress: TextCheck = (value) => {
+  const named = /^[^<>,;"]*<([^<>]+)>$/.exec(value.trim())
+  return isMailbox(named?.[1] ?? value) ? null : 'must be an e-mail address'
+}
+
+export const isMailAddressList: TextCheck = (value) => {
+  const addresses = value
+    .split(/[,;]/)
+    .map((address) => address.trim())
+    .filter(Boolean)
+  return addresses.every(isMailbox) ? null : 'must be e-mail addresses, separated by commas or semicolons'
+}
+
+export const isTimeZone: TextCheck = (value) => {
+  try {
+    // Offsets such as +01:00, which newer engines take, know no summer time.
+    if (/^[A-Za-z]/.test(value) && new Intl.DateTimeFormat('en', { timeZone: value })) return null
+  } catch {
+    // A RangeError: the zone is unknown.
+  }
+  return 'must be a time zone such as Europe/Paris'
+}
+
+export const isAbsolutePath: TextCheck = (value) => (value.startsWith('/') ? null : 'must be an absolute path')
+
+/** RFC 4515: literal parentheses are written \28 and \29 inside a value, so the others balance. */
+export const isUserFilter: TextCheck = (value) => {
+  let depth = 0
+  for (const [at, character] of [...value].entries()) {
+    if (character === '(') depth++
+    if (character === ')' && --depth <= 0 && (depth < 0 || at !== value.length - 1))
+      return 'must be one filter in parentheses'
+  }
+  if (depth !== 0 || !value.startsWith('(')) return 'must be one filter in parentheses'
+  return value.includes('{username}') ? null : 'must contain {username}, or every name would match'
+}
+
+/** RFC 4512, section 2.5: a name or an OID, perhaps with options. */
+export const isAttribute: TextCheck = (value) =>
+  /^([A-Za-z][A-Za-z0-9-]*|\d+(\.\d+)+)(;[A-Za-z0-9-]+)*$/.test(value) ? null : 'must be the name of an LDAP attribute'
+
+export const hasOpenidScope: TextCheck = (value) =>
+  value.split(' ').includes('openid') ? null : 'must be scopes separated by spaces, openid among them'

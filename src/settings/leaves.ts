@@ -1,0 +1,114 @@
+// The settings as a flat table of paths, made from the declaration: defaults, nesting, masking, checking. Pure.
+import type { TObject, TSchema } from 'typebox'
+import Value from 'typebox/value'
+import { DEVELOPMENT_DEFAULTS, SettingsSchema, type Settings } from '../domain/settings.ts'
+import { isEntries, isSecret } from '../domain/setting-kinds.ts'
+
+export type Mode = 'development' | 'production'
+
+export interface Leaf {
+  /** `section.key`, or the bare key at the root; keys may hold dots themselves */
+  path: string
+  section: string | null
+  key: string
+  schema: TSchema
+  secret: boolean
+  /** a map whose entries are data */
+  entries: boolean
+}
+
+/** Values by path. */
+export type Values = ReadonlyMap<string, unknown>
+
+export const MASK = '***'
+
+export const SECTIONS: ReadonlyMap<string, TObject> = new Map(
+  Object.entries(SettingsSchema.properties as Record<string, TSchema>).filter(
+    (entry): entry is [string, TObject] => 'properties' in entry[1],
+  ),
+)
+
+export const LEAVES: ReadonlyMap<string, Leaf> = new Map(
+  Object.entries(SettingsSchema.properties as Record<string, TSchema>)
+    .flatMap(([name, schema]) => {
+      const section = SECTIONS.get(name)
+      return section
+        ? Object.entries(section.properties).map(([key, inner]) => leafOf(name, key, inner))
+        : [leafOf(null, name, schema)]
+    })
+    .map((leaf) => [leaf.path, leaf]),
+)
+
+/** Settings that lie in no section. */
+export const ROOT_LEAVES: ReadonlyMap<string, Leaf> = new Map([...LEAVES].filter(([, leaf]) => leaf.section === null))
+
+function leafOf(section: string | null, key: string, schema: TSchema): Leaf {
+  return {
+    path: section === null ? key : `${section}.${key}`,
+    section,
+    key,
+    schema,
+    secret: isSecret(schema),
+    entries: isEntries(schema),
+  }
+}
+
+export function defaultOf(leaf: Leaf, mode: Mode): unknown {
+  if (mode === 'development' && leaf.path in DEVELOPMENT_DEFAULTS) return DEVELOPMENT_DEFAULTS[leaf.path]
+  return (leaf.schema as { default?: unknown }).default
+}
+
+/** Every setting: what was set, and the default for the rest. */
+export function effective(set: Values, mode: Mode): Map<string, unknown> {
+  return new Map(
+    [...LEAVES.values()].map((leaf) => [leaf.path, set.has(leaf.path) ? set.get(leaf.path) : defaultOf(leaf, mode)]),
+  )
+}
+
+/** The document in the shape of the declaration. */
+export function nest(values: Values): Record<string, unknown> {
+  const document: Record<string, unknown> = {}
+  for (const leaf of LEAVES.values()) {
+    if (!values.has(leaf.path)) continue
+    const value = structuredClone(values.get(leaf.path))
+    if (leaf.section === null) document[leaf.key] = value
+    else ((document[leaf.section] ??= {}) as Record<string, unknown>)[leaf.key] = value
+  }
+  return document
+}
+
+/** The same values with `***` for secrets that are set. */
+export function masked(values: Values): Map<string, unknown> {
+  return new Map([...values].map(([path, value]) => [path, LEAVES.get(path)?.secret && value !== '' ? MASK : value]))
+}
+
+/** The document as the rooms get it: it cannot be changed by mistake. */
+export function frozen(values: Values): Settings {
+  return deepFreeze(nest(values)) as unknown as Settings
+}
+
+function deepFreeze(value: object): object {
+  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
+  return Object.freeze(value)
+}
+
+/** Paths whose values differ. */
+export function differing(before: Values, after: Values): string[] {
+  return [...LEAVES.keys()].filter((path) => !equal(before.get(path), after.get(path)))
+}
+
+export function equal(a: unknown, b: unknown): boolean {
+  return Value.Equal(a, b)
+}
+
+/** What is wrong with a value, as the end of the sentence "FIELD …"; null when nothing is. Never repeats the value. */
+export function faultOf(leaf: Leaf, value: unknown): { at: string; message: string } | null {
+  if (Value.Check(leaf.schema, value)) return null
+  const errors = Value.Errors(leaf.schema, value)
+  const allowed = errors.find((error) => error.keyword === 'enum')
+  const first = allowed ?? errors[0]
+  const words = (allowed?.params as { allowedValues?: unknown[] } | undefined)?.allowedValues
+  // An entry of a map is named below its setting.
+  const at = first?.instancePath ? first.instancePath.replace('/', '.').replaceAll('~1', '/').replaceAll('~0', '~') : ''
+  return { at, message: words ? `must be one of ${words.join(', ')}` : (first?.message ?? 'is not valid') }
+}

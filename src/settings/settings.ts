@@ -1,0 +1,206 @@
+// The runtime settings: kept in `settings.json`, shared by replicas, changed all or nothing. Knows no route.
+import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Settings } from '../domain/settings.ts'
+import type { Bus } from '../kernel/bus.ts'
+import { isoTime, type Clock } from '../kernel/clock.ts'
+import type { SecretBox } from '../kernel/crypto.ts'
+import { ensureDirectory, isMissing, replaceFile } from '../kernel/files.ts'
+import { createSerial } from '../kernel/serial.ts'
+import { withFileLock } from './file-lock.ts'
+import { differing, effective, frozen, masked, nest, type Mode, type Values } from './leaves.ts'
+import { readPatch } from './patch.ts'
+import { parseStored, printStored, SettingsFileError, type Stored } from './stored.ts'
+
+export interface SettingsMeta {
+  repo_format: string
+  edition: string
+  updated_at: string | null
+  updated_by: string | null
+  revision: number
+}
+
+/** The document as the API answers it: secrets `***` when set, `""` when not. */
+export type SettingsDocument = Settings & { _meta: SettingsMeta }
+
+export interface PatchResult {
+  document: SettingsDocument
+  /** paths whose value in force changed, never their values */
+  changedKeys: string[]
+}
+
+export interface SettingsStore {
+  /**
+   * Reads the file, and makes it when there is none. To be called once, before anything else.
+   * @returns sentences to be logged as warnings
+   * @throws SettingsFileError when the file cannot be read or used: the service must not start on guesses
+   */
+  load(): Promise<{ warnings: string[] }>
+  /** The settings in force, secrets in the clear, frozen. Looks for a newer file at most once a second. */
+  current(): Settings
+  masked(): SettingsDocument
+  /**
+   * Merges a partial document, nested or with flat keys; all of it or nothing.
+   * @throws Problem('unknown_key') or Problem('validation_error') with every field at fault
+   */
+  patch(input: unknown, user: string): Promise<PatchResult>
+  /** The same for the keys of one section; fields of errors are named without it. */
+  patchSection(section: 'cve_policy', input: unknown, user: string): Promise<PatchResult>
+}
+
+const LOOK_EVERY_MS = 1000
+
+/**
+ * @param path `settings.json` below REPOS_DIR
+ * @param onError told when a file changed by another replica cannot be used; the settings before stay in force
+ */
+export function createSettings(parts: {
+  path: string
+  secretBox: SecretBox
+  clock: Clock
+  bus: Bus
+  repoFormat: string
+  edition: string
+  mode: Mode
+  onError: (error: unknown) => void
+}): SettingsStore {
+  const { path, secretBox, clock, bus, mode } = parts
+  const serially = createSerial()
+  let stored: Stored | null = null
+  let values: Values = new Map()
+  let settings: Settings | null = null
+  /** of the file in force, and of the file last looked at: they differ while the newest one is unusable */
+  let mark = ''
+  let seenMark = ''
+  let lookedAt = -Infinity
+
+  function adopt(next: Stored, nextMark: string): string[] {
+    const before = values
+    const wasLoaded = stored !== null
+    stored = next
+    values = effective(next.set, mode)
+    settings = frozen(values)
+    mark = seenMark = nextMark
+    return wasLoaded ? differing(before, values) : []
+  }
+
+  /** Takes over what another replica wrote. @throws SettingsFileError when that is unusable */
+  function look(): void {
+    const seen = markOf(path)
+    if (seen === mark) return
+    const changed = adopt(readStored(path, secretBox), seen)
+    if (changed.length > 0) bus.emit('settings', { changed })
+  }
+
+  /** An unusable file is told once, not every second. */
+  function lookOnce(): void {
+    const seen = markOf(path)
+    if (seen === seenMark) return
+    seenMark = seen
+    look()
+  }
+
+  function document(): SettingsDocument {
+    const { revision, updatedAt: updated_at, updatedBy: updated_by } = stored as Stored
+    const meta: SettingsMeta = {
+      repo_format: parts.repoFormat,
+      edition: parts.edition,
+      updated_at,
+      updated_by,
+      revision,
+    }
+    return { ...(nest(masked(values)) as unknown as Settings), _meta: meta }
+  }
+
+  function current(): Settings {
+    if (settings === null) throw new Error('the settings are not loaded yet')
+    // A clock set back must not stop the looking.
+    if (Math.abs(clock.now().getTime() - lookedAt) >= LOOK_EVERY_MS) {
+      lookedAt = clock.now().getTime()
+      try {
+        lookOnce()
+      } catch (error) {
+        parts.onError(error)
+      }
+    }
+    return settings
+  }
+
+  function change(input: unknown, user: string, section?: string): Promise<PatchResult> {
+    current()
+    return serially(() =>
+      withFileLock(path, clock, async () => {
+        look()
+        const before = stored as Stored
+        const changes = readPatch(input, values, section)
+        const changedKeys = differing(values, new Map([...values, ...changes]))
+        if (changedKeys.length === 0) return { document: document(), changedKeys }
+        const set = new Map([...before.set, ...changedKeys.map((key): [string, unknown] => [key, changes.get(key)])])
+        const next: Stored = {
+          ...before,
+          set,
+          revision: before.revision + 1,
+          updatedAt: isoTime(clock.now()),
+          updatedBy: user,
+        }
+        const text = printStored(next, secretBox)
+        // What a replica could not read must not be written.
+        parseStored(text, secretBox)
+        await replaceFile(path, text, 0o600)
+        // Taken over as by any other replica; `current()` may have done so while the write was flushed.
+        look()
+        return { document: document(), changedKeys }
+      }),
+    )
+  }
+
+  return {
+    async load() {
+      await ensureDirectory(dirname(path))
+      if (markOf(path) === '') {
+        await withFileLock(path, clock, async () => {
+          const empty: Stored = { set: new Map(), revision: 0, updatedAt: null, updatedBy: null, raw: {}, warnings: [] }
+          if (markOf(path) === '') await replaceFile(path, printStored(empty, secretBox), 0o600)
+        })
+      }
+      const seen = markOf(path)
+      const read = readStored(path, secretBox)
+      adopt(read, seen)
+      lookedAt = clock.now().getTime()
+      return { warnings: read.warnings }
+    },
+    current,
+    masked() {
+      current()
+      return document()
+    },
+    patch: (input, user) => change(input, user),
+    patchSection: (section, input, user) => change(input, user, section),
+  }
+}
+
+/** Tells two states of the file apart without reading it; a replaced file has another inode. Empty when there is none. */
+function markOf(path: string): string {
+  try {
+    const { ino, mtimeNs, ctimeNs, size } = statSync(path, { bigint: true })
+    return [ino, mtimeNs, ctimeNs, size].join(' ')
+  } catch (error) {
+    if (isMissing(error)) return ''
+    throw new SettingsFileError(`the settings file ${path} cannot be read`, { cause: error })
+  }
+}
+
+function readStored(path: string, secretBox: SecretBox): Stored {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new SettingsFileError(`the settings file ${path} cannot be read`, { cause: error })
+  }
+  try {
+    return parseStored(text, secretBox)
+  } catch (error) {
+    if (!(error instanceof SettingsFileError)) throw error
+    throw new SettingsFileError(`the settings file ${path} cannot be used: ${error.message}`)
+  }
+}
