@@ -1,5 +1,5 @@
 // The plug-in interface: all a package ecosystem must say of itself. Pure: no database, clock, setting or socket.
-import type { Digests, Distribution, FormatId, PackageFacts, StoredPackage } from '../domain/package.ts'
+import type { ComparisonOperator, Digests, Distribution, FormatId, PackageFacts, StoredPackage } from '../domain/package.ts'
 
 /** A file found inside a package, decompressed. Its content must be consumed, or skipped by the next step of the loop. */
 export interface Member {
@@ -13,6 +13,11 @@ export interface VersionScheme {
   isValid(version: string): boolean
   /** total order, as the format's own tools order; negative, zero, positive */
   compare(a: string, b: string): number
+  /**
+   * Whether an offered version (null: the offer states none) meets a bound, where the format's rule is more than its
+   * order: rpm takes an offer without version for any, and leaves out a release that the bound does not give.
+   */
+  meets?(offered: string | null, op: ComparisonOperator, wanted: string): boolean
 }
 
 /** One text that grows with the number of packages: `Packages`, `primary.xml`, `APKINDEX`. */

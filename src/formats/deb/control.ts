@@ -1,0 +1,78 @@
+// The control file of a binary package as text: fields in order (Debian Policy 5.1). Knows no field's meaning.
+import { invalid } from '../../archive/limits.ts'
+
+/** Name as written and value: the first line trimmed, further lines as they stand, joined by line feeds. */
+export type ControlField = [name: string, value: string]
+
+const MOST_FIELDS = 1000
+
+/**
+ * One stanza. https://www.debian.org/doc/debian-policy/ch-controlfields.html#syntax-of-control-files
+ * @throws Problem('invalid_package') for broken lines, a second stanza and a field given twice
+ */
+export function parseControl(text: string): ControlField[] {
+  if (text.includes('\0')) throw invalid('The control file has a NUL byte.')
+  const lines = text.split('\n').map((line) => line.replace(/\r+$/, ''))
+  const fields: { name: string; lines: string[] }[] = []
+  const seen = new Set<string>()
+  let over = false
+  for (const line of lines) {
+    if (isBlank(line)) {
+      // An indented blank line would end the stanza for some readers and not for others.
+      if (line !== '' && fields.length > 0) throw invalid('The control file has a line of nothing but white space.')
+      over = fields.length > 0
+      continue
+    }
+    if (over) throw invalid('The control file has more than one paragraph.')
+    if (line.startsWith(' ') || line.startsWith('\t')) {
+      const field = fields.at(-1)
+      if (!field) throw invalid('The control file begins with a continuation line.')
+      field.lines.push(line.replace(/[ \t]+$/, ''))
+      continue
+    }
+    const [name, value] = splitField(line)
+    if (seen.has(name.toLowerCase())) throw invalid(`The control file has the field ${name} twice.`)
+    if (fields.length === MOST_FIELDS) throw invalid('The control file has too many fields.')
+    seen.add(name.toLowerCase())
+    fields.push({ name, lines: [value] })
+  }
+  return fields.map((field) => [field.name, field.lines.join('\n')])
+}
+
+/** UTF-8 as Policy asks; what is none is taken for Latin-1, as packages from before that rule are. */
+export function decodeControl(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return Buffer.from(bytes).toString('latin1')
+  }
+}
+
+/** Field names ignore case. */
+export function fieldOf(fields: readonly ControlField[], name: string): string | undefined {
+  const wanted = name.toLowerCase()
+  return fields.find(([key]) => key.toLowerCase() === wanted)?.[1]
+}
+
+function splitField(line: string): [string, string] {
+  const colon = line.indexOf(':')
+  // dpkg lets blanks stand before the colon.
+  const name = line.slice(0, Math.max(colon, 0)).replace(/[ \t]+$/, '')
+  // Printable ASCII but space and colon, not beginning with # or -.
+  if (!/^[!-9;-~]{1,100}$/.test(name) || /^[#-]/.test(name))
+    throw invalid('The control file has a line that is no field.')
+  return [name, trim(line.slice(colon + 1))]
+}
+
+const isBlank = (line: string): boolean => trim(line) === ''
+
+/** Not `String.trim`, which also takes away white space that Policy counts as text. */
+function trim(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text.charCodeAt(start))) start++
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+const isSpace = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d)

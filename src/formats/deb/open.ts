@@ -1,0 +1,90 @@
+// Opens a .deb: its ar members in the order dpkg demands, and the entries of both tar archives (deb(5)).
+import { listArMembers, type ArMember } from '../../archive/ar.ts'
+import { decompress, type Compression } from '../../archive/compression.ts'
+import { readAll } from '../../archive/entry-content.ts'
+import { fileRange } from '../../archive/file-range.ts'
+import { invalid, type Limits } from '../../archive/limits.ts'
+import { readTar, type TarEntry } from '../../archive/tar.ts'
+import { isProblem } from '../../domain/problem.ts'
+
+export interface DebLayout {
+  control: ArMember
+  data: ArMember
+  /** members with an underscore before their name, which dpkg passes over: signatures among them */
+  extra: ArMember[]
+}
+
+export interface DebEntry extends TarEntry {
+  /** below the root, without leading slash; empty for the root itself */
+  path: string
+}
+
+const COMPRESSION_BY_SUFFIX: Readonly<Record<string, Compression>> = {
+  '': 'none',
+  '.gz': 'gzip',
+  '.xz': 'xz',
+  '.zst': 'zstd',
+  '.bz2': 'bzip2',
+  '.lzma': 'lzma',
+}
+// Scripts, checksums and templates; the largest known is below 20 MB.
+const CONTROL_LIMITS: Partial<Limits> = { maxOutputBytes: 64 * 1024 ** 2 }
+const MOST_ENTRIES = 1_000_000
+
+/**
+ * Finds the members: `debian-binary` of version 2 first, then control.tar and data.tar in this order; before and
+ * between them only names that begin with an underscore. After data.tar dpkg ignores the rest; a second one of the
+ * three is refused there, since another reader might take it for the first.
+ * @throws Problem('invalid_package')
+ */
+export async function readDebLayout(path: string): Promise<DebLayout> {
+  const [version, ...rest] = await listArMembers(path)
+  if (version?.name !== 'debian-binary') throw invalid('The file is no Debian package.')
+  const text = (await readAll(fileRange(path, version.start, version.end), 64, 'member debian-binary')).toString(
+    'latin1',
+  )
+  if (!/^2\.[0-9]+\n/.test(text)) throw invalid('The Debian package has an unknown format version.')
+
+  let control: ArMember | undefined
+  let data: ArMember | undefined
+  const extra: ArMember[] = []
+  for (const member of rest) {
+    const role = /^(debian-binary|control\.tar|data\.tar)/.exec(member.name)?.[1]
+    if (member.name.startsWith('_')) extra.push(member)
+    else if (role === 'control.tar' && !control) control = member
+    else if (role === 'data.tar' && control && !data) data = member
+    else if (role || !data) throw invalid(`The Debian package has the member ${member.name} in a wrong place.`)
+  }
+  if (!control || !data) throw invalid('The Debian package is truncated.')
+  return { control, data, extra }
+}
+
+/** Every entry of one of the two archives; all of it is decompressed and verified by the time the loop ends. */
+export async function* debEntries(
+  path: string,
+  member: ArMember,
+  limits: Partial<Limits> = {},
+): AsyncGenerator<DebEntry> {
+  const suffix = member.name.replace(/^(control|data)\.tar/, '')
+  const compression = COMPRESSION_BY_SUFFIX[suffix]
+  if (!compression) throw invalid(`The member ${member.name} has an unknown compression.`)
+  const bounds = member.name.startsWith('control') ? { ...limits, ...CONTROL_LIMITS } : limits
+  const bytes = decompress(fileRange(path, member.start, member.end), compression, bounds)
+  try {
+    // dpkg has never read pax headers.
+    for await (const entry of readTar(bytes, { mostEntries: MOST_ENTRIES, pax: 'refuse' })) {
+      yield { ...entry, path: insidePath(entry.name) }
+    }
+  } catch (error) {
+    throw isProblem(error, 'invalid_package') ? invalid(`${member.name}: ${error.detail}`, error) : error
+  }
+}
+
+/** A name as dpkg installs it, below the root. @throws Problem('invalid_package') for what would leave the root */
+export function insidePath(name: string): string {
+  if (name === '') throw invalid('The package has a file without a name.')
+  if (name.includes('\n')) throw invalid('The package has a line feed in a file name.')
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+  if (parts.includes('..')) throw invalid('The package has a file name that leads out of its directory.')
+  return parts.join('/')
+}

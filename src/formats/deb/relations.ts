@@ -1,0 +1,85 @@
+// Relationship fields of a control file: Depends and its kin (Debian Policy 7.1). Pure.
+import { invalid } from '../../archive/limits.ts'
+import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
+import { fieldOf, type ControlField } from './control.ts'
+import { versions } from './versions.ts'
+
+/** What each field means: whether it must be met, and whether `|` may stand in it (dpkg's rule). */
+const FIELDS = [
+  { name: 'Depends', strong: true, alternatives: true },
+  { name: 'Pre-Depends', strong: true, alternatives: true },
+  { name: 'Recommends', strong: false, alternatives: true },
+  { name: 'Suggests', strong: false, alternatives: true },
+  { name: 'Enhances', strong: false, alternatives: true },
+  { name: 'Breaks', strong: false, alternatives: false },
+  { name: 'Conflicts', strong: false, alternatives: false },
+  { name: 'Replaces', strong: false, alternatives: false },
+] as const
+
+/** Policy 7.1; `<` and `>` are old spellings of `<=` and `>=`. */
+const OPERATORS: Readonly<Record<string, ComparisonOperator>> = {
+  '<<': '<',
+  '<=': '<=',
+  '=': '=',
+  '>=': '>=',
+  '>>': '>',
+  '<': '<=',
+  '>': '>=',
+}
+
+// The longest lists in use have some hundreds; each costs an object.
+const MOST_RELATIONS = 20_000
+
+/** All relationship fields but Provides. @throws Problem('invalid_package') for what dpkg would not parse */
+export function parseRequirements(fields: readonly ControlField[]): Requirement[] {
+  return FIELDS.flatMap(({ name, strong, alternatives }) =>
+    items(name, fieldOf(fields, name)).map((text): Requirement => {
+      const anyOf = text.split('|').map((relation) => parseRelation(relation, name))
+      if (anyOf.length > 1 && !alternatives) throw invalid(`The field ${name} has alternatives, which it cannot have.`)
+      return { kind: name.toLowerCase(), strong, anyOf, text }
+    }),
+  )
+}
+
+/** Policy 7.5: a version may only be given exactly. */
+export function parseProvides(fields: readonly ControlField[]): Capability[] {
+  return items('Provides', fieldOf(fields, 'Provides')).map((text) => {
+    const { name, op, version } = parseRelation(text, 'Provides')
+    if (op !== undefined && op !== '=') throw invalid('The field Provides has a version that is not exact.')
+    return version === undefined ? { name } : { name, version }
+  })
+}
+
+/** What stands between the commas, white space made single; an empty item is passed over as dpkg does. */
+function items(field: string, value: string | undefined): string[] {
+  if (value === undefined) return []
+  if (countOf(value, ',') + countOf(value, '|') > MOST_RELATIONS) throw invalid(`The field ${field} is too long.`)
+  return value
+    .split(',')
+    .map((item) => item.replace(/\s+/g, ' ').trim())
+    .filter((item) => item !== '')
+}
+
+const RELATION = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9-]+))?(?: ?\( ?(<<|<=|=|>=|>>|<|>)? ?([^ ()]+) ?\))?$/
+
+function parseRelation(text: string, field: string): Relation {
+  const parts = RELATION.exec(text.trim())
+  const [, name, arch, operator, version] = parts ?? []
+  if (name === undefined) throw invalid(`The field ${field} has a relation that cannot be read: ${quote(text)}.`)
+  if (version === undefined) return arch === undefined ? { name } : { name, arch }
+  if (!versions.isValid(version)) throw invalid(`The field ${field} has a version that cannot be read: ${quote(text)}.`)
+  // Without an operator dpkg reads "exactly".
+  const relation: Relation = { name, op: OPERATORS[operator ?? '='] ?? '=', version }
+  return arch === undefined ? relation : { ...relation, arch }
+}
+
+function countOf(text: string, character: string): number {
+  let count = 0
+  for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count++
+  return count
+}
+
+/** A short, printable piece of what the package says. */
+function quote(text: string): string {
+  return JSON.stringify(text.trim().slice(0, 80))
+}

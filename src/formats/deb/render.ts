@@ -1,0 +1,89 @@
+// What apt reads: a package's stanza, and the index files of a generation. Pure: the same input gives the same bytes.
+import type { Distribution, StoredPackage } from '../../domain/package.ts'
+import type { IndexFile, IndexInput, Rendering } from '../format.ts'
+import type { DebRecord } from './read.ts'
+
+const EMPTY = new Uint8Array(0)
+
+/** Fields the index says of the file; a control file that has them itself must not speak in our place. */
+const OURS = new Set(['filename', 'size', 'md5sum', 'sha1', 'sha256', 'sha512', 'status', 'description-md5'])
+
+/** The pool is shared by all versions; the digest in the path lets different bytes of one name stand side by side. */
+export function packagePath({ filename, sha256 }: { filename: string; sha256: string }): string {
+  return `${sha256.slice(0, 2)}/${sha256.slice(2, 18)}/${filename}`
+}
+
+/** A stanza of `Packages` (deb822(5); https://wiki.debian.org/DebianRepository/Format#A.22Packages.22_Indices). */
+export function renderEntry(pkg: StoredPackage<DebRecord>, distribution: Distribution): Record<string, Uint8Array> {
+  const { filename, sizeBytes, digests } = pkg
+  const own = pkg.facts.record.fields.filter(([name, value]) => value !== '' && !OURS.has(name.toLowerCase()))
+  const path = packagePath({ filename, sha256: digests.sha256 })
+  const lines = [
+    ...own.map(([name, value]) => (value.startsWith('\n') ? `${name}:${value}` : `${name}: ${value}`)),
+    `Filename: dists/${distribution.codename}/pool/${path}`,
+    `Size: ${sizeBytes}`,
+    `MD5sum: ${digests.md5}`,
+    `SHA1: ${digests.sha1}`,
+    `SHA256: ${digests.sha256}`,
+    `SHA512: ${digests.sha512}`,
+  ]
+  return { packages: Buffer.from(`${lines.join('\n')}\n\n`) }
+}
+
+/** `InRelease` comes last: it is what apt reads first. */
+export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
+  const { distribution, date, signers } = input
+  const directory = binaryDirectory(distribution)
+  const { plain, gz, xz } = await input.compose('packages', EMPTY, EMPTY)
+  const compressed: [string, Rendering][] = [[`${directory}/Packages.gz`, gz]]
+  if (xz) compressed.push([`${directory}/Packages.xz`, xz])
+
+  const release = renderRelease(distribution, date, [
+    // Without the digest of the plain text apt takes the index for empty, in silence.
+    { path: `${directory}/Packages`, ...plain },
+    ...compressed.map(([path, rendering]) => ({ path, ...rendering })),
+    ...input.extras,
+  ])
+  const bytes = Buffer.from(release)
+  return [
+    ...compressed.map(([path, { parts, sha256 }]): IndexFile => ({ path, content: parts, byHash: sha256 })),
+    { path: 'Release', content: bytes },
+    { path: 'Release.gpg', content: Buffer.from(await signers.openpgp.detach(bytes, date)) },
+    { path: 'InRelease', content: Buffer.from(await signers.openpgp.clearsign(release, date)) },
+  ]
+}
+
+export function binaryDirectory(distribution: Distribution): string {
+  return `${distribution.component ?? 'main'}/binary-${distribution.arch}`
+}
+
+interface Listed {
+  path: string
+  sizeBytes: number
+  sha256: string
+}
+
+/** https://wiki.debian.org/DebianRepository/Format#A.22Release.22_files */
+function renderRelease(distribution: Distribution, date: Date, files: readonly Listed[]): string {
+  const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1))
+  const width = Math.max(...sorted.map((file) => String(file.sizeBytes).length))
+  return [
+    'Origin: Gatehouse',
+    'Label: Gatehouse',
+    `Suite: ${distribution.codename}`,
+    `Codename: ${distribution.codename}`,
+    `Date: ${rfc2822(date)}`,
+    'Acquire-By-Hash: yes',
+    `Architectures: ${distribution.arch}`,
+    `Components: ${distribution.component ?? 'main'}`,
+    `Description: Packages for ${distribution.fullName}`,
+    'SHA256:',
+    ...sorted.map((file) => ` ${file.sha256} ${String(file.sizeBytes).padStart(width)} ${file.path}`),
+    '',
+  ].join('\n')
+}
+
+/** `Sat, 21 Nov 2026 11:00:00 UTC`: apt takes no other name of the zone. */
+function rfc2822(date: Date): string {
+  return date.toUTCString().replace('GMT', 'UTC')
+}

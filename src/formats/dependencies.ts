@@ -1,0 +1,64 @@
+// Solves requirements against what packages offer; knows no format, only names, versions and their order.
+import type { ComparisonOperator, PackageFacts, Relation, Requirement } from '../domain/package.ts'
+import type { VersionScheme } from './format.ts'
+
+/** Something offered under a name: a package of that name has its version, a provide may have none. */
+export interface Offer {
+  version?: string | null
+}
+
+/** Offers by name, of everything but the package itself. */
+export type Offers = ReadonlyMap<string, readonly Offer[]>
+
+type Self = Pick<PackageFacts, 'name' | 'version' | 'provides' | 'requirements' | 'files'>
+type Order = Pick<VersionScheme, 'compare' | 'meets'>
+
+/**
+ * The strong requirements that nothing satisfies, in order: neither one of the offers nor the package by its own name,
+ * provides or, for requirements that are paths, files.
+ */
+export function unsatisfied(facts: Self, offers: Offers, versions: Order): Requirement[] {
+  const own = new Map<string, Offer[]>([[facts.name, [{ version: facts.version }]]])
+  for (const { name, version } of facts.provides) {
+    const list = own.get(name)
+    if (list) list.push({ version })
+    else own.set(name, [{ version }])
+  }
+  let files: Set<string> | undefined
+  const isOwnFile = (name: string): boolean => {
+    if (!name.startsWith('/')) return false
+    files ??= new Set(facts.files)
+    return files.has(name.slice(1))
+  }
+  const isMet = (relation: Relation): boolean =>
+    [own, offers].some((from) => from.get(relation.name)?.some((offer) => fits(relation, offer, versions))) ||
+    isOwnFile(relation.name)
+  return facts.requirements.filter((requirement) => requirement.strong && !requirement.anyOf.some(isMet))
+}
+
+/**
+ * Without a word of the format's own, a relation with a version is met only by an offer that states one
+ * (https://www.debian.org/doc/debian-policy/ch-relationships.html#virtual-packages-provides; apk alike).
+ */
+function fits({ op, version }: Relation, offer: Offer, versions: Order): boolean {
+  if (op === undefined || version === undefined) return true
+  const offered = offer.version ?? null
+  if (versions.meets) return versions.meets(offered, op, version)
+  return offered !== null && holds(versions.compare(offered, version), op)
+}
+
+/** Whether an order, as `compare` gives it, is what the operator asks. */
+export function holds(order: number, op: ComparisonOperator): boolean {
+  switch (op) {
+    case '<':
+      return order < 0
+    case '<=':
+      return order <= 0
+    case '=':
+      return order === 0
+    case '>=':
+      return order >= 0
+    case '>':
+      return order > 0
+  }
+}

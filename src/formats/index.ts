@@ -1,0 +1,32 @@
+// All package formats, one line each.
+import type { Distribution } from '../domain/package.ts'
+import { debFormat } from './deb/index.ts'
+import type { PackageFormat } from './format.ts'
+
+export const formats: readonly PackageFormat[] = [debFormat as PackageFormat]
+
+/** @throws Error for an id that is no format's: a mistake in the program, not of a caller */
+export function formatOf(id: string): PackageFormat {
+  const format = formats.find((candidate) => candidate.id === id)
+  if (!format) throw new Error(`no format ${id}`)
+  return format
+}
+
+/** The format of a file by its first bytes (4 KiB, or all of it); null where none knows it. */
+export function recognize(head: Uint8Array): PackageFormat | null {
+  return formats.find((format) => format.recognizes(head)) ?? null
+}
+
+/** Every distribution of every format, in registry order. */
+export function allDistributions(): Distribution[] {
+  return formats.flatMap((format) => [...format.distributions])
+}
+
+/** The distribution of a codename with its format; null where there is none. */
+export function findDistribution(codename: string): { distribution: Distribution; format: PackageFormat } | null {
+  for (const format of formats) {
+    const distribution = format.distributions.find((candidate) => candidate.codename === codename)
+    if (distribution) return { distribution, format }
+  }
+  return null
+}
