@@ -11,6 +11,8 @@ export interface FakeClamdOptions {
   port?: number
   /** StreamMaxLength; unlimited when absent */
   streamLimit?: number
+  /** the answer to a stream over the limit is lost to the client, who is still sending, as a broken pipe loses it */
+  refusesSilently?: boolean
   version?: string
   /** answers differently than by content; `hang` never answers, `hangup` closes without an answer, null goes by content */
   answer?: (stream: Buffer, number: number) => string | 'hang' | 'hangup' | null
@@ -75,6 +77,14 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
       reply(told ?? (stream.includes(eicar()) ? 'stream: Test.EICAR FOUND' : 'stream: OK'))
     }
 
+    /** As clamd: judged by the announced length, answered while the client is still sending, and closed. */
+    const refuse = (): false => {
+      if (options.refusesSilently && input.length > 4) socket.destroy()
+      else socket.end(`${session ? `${number}: ` : ''}INSTREAM size limit exceeded. ERROR\0`)
+      socket.removeAllListeners('data').resume()
+      return false
+    }
+
     /** @returns false when more input is needed */
     const step = (): boolean => {
       if (chunks === null) {
@@ -94,6 +104,8 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
       }
       if (input.length < 4) return false
       const size = input.readUInt32BE(0)
+      const sum = chunks.reduce((bytes, chunk) => bytes + chunk.length, size)
+      if (options.streamLimit !== undefined && sum > options.streamLimit) return refuse()
       if (input.length < 4 + size) return false
       const chunk = input.subarray(4, 4 + size)
       input = input.subarray(4 + size)
@@ -105,17 +117,6 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
       }
       chunks.push(Buffer.from(chunk))
       if (options.stopReading) socket.pause()
-      if (
-        options.streamLimit !== undefined &&
-        chunks.reduce((sum, part) => sum + part.length, 0) > options.streamLimit
-      ) {
-        // As clamd: the answer goes out while the client is still sending, then the connection is closed.
-        session
-          ? socket.end(`${number}: INSTREAM size limit exceeded. ERROR\0`)
-          : socket.end('INSTREAM size limit exceeded. ERROR\0')
-        socket.removeAllListeners('data').resume()
-        return false
-      }
       return true
     }
 

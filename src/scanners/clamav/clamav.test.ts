@@ -122,6 +122,12 @@ describe('limits', () => {
     expect(result.message).toContain('StreamMaxLength')
   })
 
+  it('knows the limit too when the answer is lost because it was still sending', async () => {
+    const clamd = await fake({ streamLimit: MIB, refusesSilently: true })
+    const result = await engine(clamd).scan(await target({ a: 'x', big: Buffer.alloc(3 * MIB), b: 'y' }))
+    expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
+  })
+
   it('loses no answer of other members when a small one is over the limit and the session ends with it', async () => {
     const clamd = await fake({ streamLimit: 100 })
     const files = { ...manyFiles(50), a: Buffer.alloc(200), ...manyFiles(60), b: Buffer.alloc(300), bad: 'z' }

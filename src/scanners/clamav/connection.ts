@@ -34,6 +34,8 @@ export interface Connection {
   send(...parts: Uint8Array[]): Promise<void>
   /** from now on, how long nothing may move before the connection is given up */
   idleLimit(milliseconds: number): void
+  /** nothing more will be sent; answers may still come */
+  finish(): void
   close(): void
 }
 
@@ -86,6 +88,9 @@ export async function openConnection(
     },
     idleLimit(milliseconds) {
       socket.setTimeout(milliseconds)
+    },
+    finish() {
+      socket.end()
     },
     close() {
       over = true

@@ -1,0 +1,204 @@
+// The engine against a real clamd with signatures of its own, over both kinds of socket; run with
+// `vitest run --config test/antivirus/vitest.config.ts`.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createLog } from '../../src/kernel/log.ts'
+import { createClamav, type ClamavOptions } from '../../src/scanners/clamav/clamav.ts'
+import type { ScanMember } from '../../src/scanners/scanner.ts'
+import { eicar } from '../fakes/clamd.ts'
+import { BODY_MARKER, startClamd, type RealClamd } from './real-clamd.ts'
+import { createTarget, inPieces, manyFiles, type Files } from './target.ts'
+import { zipOf } from './zip.ts'
+
+const MIB = 1024 * 1024
+
+let directory: string
+let clamd: RealClamd
+let running: RealClamd[] = []
+
+beforeAll(async () => {
+  clamd = await startClamd(['StreamMaxLength 200M', 'MaxFileSize 200M', 'MaxScanSize 400M', 'AlertExceedsMax yes'])
+})
+afterAll(() => clamd.stop())
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'clamd-test-'))
+})
+afterEach(async () => {
+  await Promise.all(running.map((one) => one.stop()))
+  running = []
+  await rm(directory, { recursive: true })
+})
+
+async function another(settings: string[]): Promise<RealClamd> {
+  const started = await startClamd(settings)
+  running.push(started)
+  return started
+}
+
+const target = (files: Files, raw?: Buffer | string) => createTarget(directory, files, raw)
+const engine = (address: ClamavOptions['address'], options: Partial<ClamavOptions> = {}) =>
+  createClamav({
+    address,
+    maxStreamBytes: 200 * MIB,
+    clock: { now: () => new Date() },
+    log: createLog('silent'),
+    ...options,
+  })
+
+describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
+  it('passes clean members and counts what it saw', async () => {
+    const result = await engine(clamd[kind]).scan(await target({ a: 'one', b: Buffer.alloc(MIB, 1), c: '' }, 'raw'))
+    expect(result).toMatchObject({ word: 'clean', coverage: { engine: 'ClamAV', files_seen: 4, files_skipped: [] } })
+    expect(result.coverage.bytes).toBe(3 + MIB + 3)
+    expect(result.coverage.engine_version).toMatch(/^\d+\.\d+/)
+    expect(result.coverage.database_date).toBeNull()
+  })
+
+  it('finds EICAR as a member by its hash, which the raw package does not show', async () => {
+    const raw = gzipSync(eicar()).reverse()
+    const result = await engine(clamd[kind]).scan(await target({ 'usr/bin/ok': 'x', 'usr/bin/bad': eicar() }, raw))
+    expect(result).toMatchObject({ word: 'infected', member: 'usr/bin/bad' })
+    expect(result.signature).toMatch(/^Test\.(Hash|Body)\.EICAR\.UNOFFICIAL$/)
+  })
+
+  it.each([
+    ['a small member', Buffer.from(`x ${BODY_MARKER} y`)],
+    ['a large member', Buffer.concat([Buffer.alloc(3 * MIB), Buffer.from(BODY_MARKER), Buffer.alloc(3 * MIB)])],
+    ['a compressed member', gzipSync(BODY_MARKER)],
+  ])('finds a body signature in %s', async (_, content) => {
+    const result = await engine(clamd[kind]).scan(await target({ a: 'x', b: content }))
+    expect(result).toMatchObject({ word: 'infected', member: 'b', signature: 'Test.Body.UNOFFICIAL' })
+  })
+
+  it('finds and names one member among 3,000 small ones', async () => {
+    const files = { ...manyFiles(2_990), 'opt/bad': eicar(), ...Object.fromEntries([['last', 'x']]) }
+    expect(await engine(clamd[kind]).scan(await target(files))).toMatchObject({ word: 'infected', member: 'opt/bad' })
+  })
+
+  it('finds a member behind a zip of more files than MaxFiles allows', async () => {
+    const files = { 'a.zip': zipOf(10_500), bad: eicar() }
+    expect(await engine(clamd[kind]).scan(await target(files))).toMatchObject({ word: 'infected', member: 'bad' })
+  })
+
+  it('is limited by that zip when nothing else is found', async () => {
+    const result = await engine(clamd[kind]).scan(await target({ 'a.zip': zipOf(10_500), ok: 'x' }))
+    expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 2, files_skipped: [{ name: 'a.zip' }] } })
+  })
+
+  it('is limited, each time, when clamd stops a stream at its own limit while it is being sent', async () => {
+    const small = await another(['StreamMaxLength 2M'])
+    const antivirus = engine(small[kind])
+    const file = await target({ a: 'x', big: Buffer.alloc(9 * MIB), b: 'y' })
+    for (let n = 0; n < 50; n++) {
+      const result = await antivirus.scan(file)
+      expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
+    }
+  })
+
+  it('is unavailable when the daemon is gone, or goes midway', async () => {
+    const mortal = await another([])
+    const antivirus = engine(mortal[kind])
+    const file = await target({})
+    let given = 0
+    async function* members(): AsyncGenerator<ScanMember> {
+      for (; given < 5_000; given++) {
+        if (given === 500) await mortal.stop()
+        yield { name: `f${given}`, sizeBytes: 10, content: inPieces(Buffer.from(`content ${given}`)) }
+      }
+    }
+    const gone = { code: 'scanner_unavailable', retryAfterSeconds: 30 }
+    await expect(antivirus.scan({ ...file, members })).rejects.toMatchObject(gone)
+    expect(given).toBeLessThan(600)
+    await expect(antivirus.scan(file)).rejects.toMatchObject(gone)
+    await expect(antivirus.status()).resolves.toBeDefined()
+  })
+})
+
+describe('what clamd must be told', () => {
+  // Documents why the deployed clamd.conf sets AlertExceedsMax, and why maxStreamBytes must not exceed MaxFileSize.
+  const tooLong = () => Buffer.concat([Buffer.from(BODY_MARKER), Buffer.alloc(3 * MIB)])
+
+  it('AlertExceedsMax makes a member above MaxFileSize limited', async () => {
+    const telling = await another(['MaxFileSize 2M', 'AlertExceedsMax yes'])
+    const result = await engine(telling.unix).scan(await target({ a: tooLong() }))
+    expect(result).toMatchObject({ word: 'limited', coverage: { files_skipped: [{ name: 'a' }] } })
+  })
+
+  it('without it clamd calls the same member OK; a maxStreamBytes no larger than MaxFileSize does not let it', async () => {
+    const silent = await another(['MaxFileSize 2M'])
+    const file = await target({ a: tooLong() })
+    expect((await engine(silent.unix).scan(file)).word).toBe('clean')
+    expect((await engine(silent.unix, { maxStreamBytes: 2 * MIB }).scan(file)).word).toBe('limited')
+  })
+
+  it('a session that clamd ends while a scan takes longer than ReadTimeout costs no answer', async () => {
+    const hasty = await another(['ReadTimeout 1', 'CommandReadTimeout 1', 'MaxScanSize 2000M'])
+    // Small as a file, so that it goes through the session; long to look into.
+    const files = { 'slow.zip': zipOf(3, 60 * MIB), ok: 'x' }
+    const result = await engine(hasty.unix).scan(await target(files))
+    expect(result).toMatchObject({ word: 'clean', coverage: { files_seen: 3, files_skipped: [] } })
+  })
+})
+
+describe('the status', () => {
+  it('tells version and database files', async () => {
+    expect(await engine(clamd.unix, { databaseDirectory: clamd.databaseDirectory }).status()).toMatchObject({
+      available: true,
+      engine: 'ClamAV',
+      version: expect.stringMatching(/^\d+\.\d+/),
+      db_version: null,
+      db_files: ['test.hdb', 'test.ndb'],
+      db_updated_at: expect.stringContaining('T'),
+      daemon_running: true,
+      error: null,
+    })
+  })
+})
+
+describe('cost', () => {
+  it('prints the time of 5,000 small members and of 100 MB, and stays small with 500 MB', async () => {
+    const antivirus = engine(clamd.unix)
+    const small = Object.fromEntries(
+      Object.entries(manyFiles(5_000)).map(([name, text]) => [name, `${text}\n`.repeat(70)]),
+    )
+    const time = async (files: Files) => {
+      const file = await target(files)
+      const start = performance.now()
+      const result = await antivirus.scan(file)
+      expect(result.word).toBe('clean')
+      return (performance.now() - start) / 1000
+    }
+    const smallSeconds = await time(small)
+    const seconds = await time(
+      Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`big${n}`, Buffer.alloc(10_000_000, `${n}`)])),
+    )
+    console.log(
+      `5,000 members of 1.5 KB: ${smallSeconds.toFixed(2)} s; 100 MB in ten members: ${(100 / seconds).toFixed(0)} MB/s`,
+    )
+
+    const piece = Buffer.alloc(64 * 1024, 'abc')
+    async function* content(bytes: number) {
+      for (let given = 0; given < bytes; given += piece.length) yield Buffer.from(piece)
+    }
+    async function* members(): AsyncGenerator<ScanMember> {
+      for (let n = 0; n < 4; n++) yield { name: `huge${n}`, sizeBytes: 125 * MIB, content: content(125 * MIB) }
+    }
+    const file = await target({})
+    global.gc?.()
+    const before = process.memoryUsage().rss
+    let highest = before
+    const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage().rss)), 5)
+    const start = performance.now()
+    const result = await antivirus.scan({ ...file, members })
+    clearInterval(watch)
+    const grown = (highest - before) / MIB
+    console.log(
+      `500 MiB: ${((performance.now() - start) / 1000).toFixed(1)} s, resident memory +${grown.toFixed(0)} MiB`,
+    )
+    expect(result).toMatchObject({ word: 'clean', coverage: { files_seen: 5 } })
+    expect(grown).toBeLessThan(100)
+  })
+})
