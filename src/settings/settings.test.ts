@@ -75,6 +75,15 @@ test('a change is merged, told, kept across a restart and counted once', async (
   expect(await readdir(directory)).toEqual(['settings.json'])
 })
 
+test('changes asked for at once happen in the order of asking', async () => {
+  const settings = await loaded()
+  const hours = Array.from({ length: 12 }, (_, at) => at + 8)
+  const answers = await Promise.all(hours.map((hour) => settings.patch({ sync: { hour } }, 'ann')))
+  expect(answers.map(({ document }) => [document.sync.hour, document._meta.revision])).toEqual(
+    hours.map((hour, at) => [hour, at + 1]),
+  )
+})
+
 test('what changes nothing leaves revision and file alone', async () => {
   const settings = await loaded()
   await settings.patch({ sync: { hour: 5 } }, 'ann')
