@@ -9,6 +9,7 @@ import { TOKEN_NAME_MAX, type Tokens } from '../accounts/tokens.ts'
 import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, LINE_PATTERN, USERNAME_PATTERN } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../domain/roles.ts'
+import { CreatedTokenSchema, DoneSchema, Email, FullName, LoginSchema, MeSchema, NewPassword, RolesSchema, TokenPath, TokenSchema, Typed, UserPath, UserSchema, WantedRole } from './auth-schemas.ts'
 import { route, type Route } from './route.ts'
 import { listOf, Nullable, RoleSchema, StatusAnswer, TimeSchema } from './schemas.ts'
 
@@ -22,79 +23,6 @@ export interface AuthParts {
 }
 
 const tag = 'auth'
-
-/** What is typed in to be compared with something: bounded, but never told apart by its form. */
-const Typed = Type.String({ maxLength: 1024 })
-/** Its policy has a code of its own, so the schema leaves it to the inner room. */
-const NewPassword = Type.String({ maxLength: 1024, description: '8 to 128 characters, an uppercase letter, a digit or special character' })
-/** Likewise: `invalid_role`. */
-const WantedRole = Type.String({ maxLength: 32, description: ROLES.join(', ') })
-const FullName = Type.String({ maxLength: FULL_NAME_MAX, pattern: LINE_PATTERN })
-const Email = Type.String({ maxLength: EMAIL_MAX, pattern: EMAIL_PATTERN })
-
-const AuthSource = Type.Enum(['local', 'ldap', 'oidc'])
-
-const UserSchema = Type.Object({
-  id: Type.Integer(),
-  username: Type.String(),
-  role: RoleSchema,
-  full_name: Type.String(),
-  email: Type.String(),
-  active: Type.Boolean(),
-  auth_source: AuthSource,
-  mfa_enabled: Type.Boolean(),
-  created_at: TimeSchema,
-  last_login: Nullable(TimeSchema),
-})
-const MeSchema = Type.Object({
-  username: Type.String(),
-  role: RoleSchema,
-  full_name: Nullable(Type.String()),
-  email: Nullable(Type.String()),
-  active: Type.Boolean(),
-  auth_source: Nullable(AuthSource),
-  mfa_enabled: Nullable(Type.Boolean()),
-  created_at: Nullable(TimeSchema),
-  last_login: Nullable(TimeSchema),
-})
-const LoginSchema = Type.Object({
-  access_token: Type.String(),
-  token_type: Type.String(),
-  expires_in: Type.Integer({ description: 'seconds' }),
-  mfa_required: Type.Boolean(),
-})
-const DoneSchema = Type.Object({ status: Type.String(), message: Type.String() })
-const TokenSchema = Type.Object({
-  id: Type.String(),
-  token_id: Type.String(),
-  name: Type.String(),
-  role: RoleSchema,
-  created_by: Type.String(),
-  creator_active: Type.Boolean(),
-  created_at: TimeSchema,
-  last_used: Nullable(TimeSchema),
-  expires_at: Nullable(TimeSchema),
-  active: Type.Boolean(),
-  token_hint: Type.String(),
-})
-const CreatedTokenSchema = Type.Object({
-  token: Type.String(),
-  message: Type.String(),
-  prefix: Type.String(),
-  token_id: Type.String(),
-  name: Type.String(),
-  role: RoleSchema,
-  expires_at: Nullable(TimeSchema),
-})
-const RolesSchema = Type.Object({
-  roles: Type.Record(
-    Type.String(),
-    Type.Object({ label: Type.String(), description: Type.String(), color: Type.String(), permissions: Type.Array(Type.String()) }),
-  ),
-  order: Type.Array(RoleSchema),
-})
-const UserPath = Type.Object({ username: Type.String({ minLength: 1 }) })
-const TokenPath = Type.Object({ token_id: Type.String({ minLength: 1, maxLength: 64, pattern: LINE_PATTERN }) })
 
 /** Aborts when the client goes away before its answer; a reply that was sent aborts it too, when nobody listens. */
 function goneSignal(reply: FastifyReply): AbortSignal {
@@ -275,7 +203,8 @@ function userRoutes({ users }: AuthParts): Route[] {
       body: Type.Object({ new_password: NewPassword }),
       answer: DoneSchema,
       problems: ['weak_password', 'external_account', 'not_found'],
-      handle: ({ caller, params, body, origin }) => users.resetPassword(caller, params.username, body.new_password, origin),
+      handle: ({ caller, params, body, origin }) =>
+        users.resetPassword(caller, params.username, body.new_password, origin),
     }),
   ]
 }

@@ -40,7 +40,10 @@ export function setupRoutes({ setup }: SetupParts): Route[] {
       limit: 'credentials',
       body: Type.Object({
         admin_username: Type.String({ pattern: USERNAME_PATTERN }),
-        admin_password: Type.String({ maxLength: 1024, description: '8 to 128 characters, an uppercase letter, a digit or special character' }),
+        admin_password: Type.String({
+          maxLength: 1024,
+          description: '8 to 128 characters, an uppercase letter, a digit or special character',
+        }),
         admin_email: Type.Optional(Type.String({ maxLength: EMAIL_MAX, pattern: EMAIL_PATTERN })),
         admin_full_name: Type.Optional(Type.String({ maxLength: FULL_NAME_MAX, pattern: LINE_PATTERN })),
         app_url: Type.Optional(Type.String({ maxLength: 2048, description: 'http or https address of the console' })),

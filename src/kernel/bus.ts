@@ -9,6 +9,8 @@ export interface BusEvents {
     distribution: string
     status: string | null
   }
+  /** an arrival came to its end, one way or another */
+  intake: { status: 'published' | 'pending_review' | 'quarantined' | 'rejected' | 'error'; findings: { severity: string }[] }
   published: { distribution: string; revision: number; milliseconds: number }
   settings: { changed: string[] }
   audit: { count: number }

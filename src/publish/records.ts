@@ -8,7 +8,7 @@ import type { PackageFormat } from '../formats/format.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { BlobsTable, PackagesTable } from '../store/tables.ts'
-import type { BlobRow, PackageRow } from '../store/manifests.ts'
+import type { BlobRow, Manifest, PackageRow } from '../store/manifests.ts'
 import { noteArtifact, refreshArtifact } from './artifacts.ts'
 import { entriesFor } from './entries.ts'
 
@@ -75,6 +75,52 @@ export async function insertRecord(db: Db, audit: AuditLog, input: NewRecord): P
     await noteArtifact(tx, format.versions, row)
     await audit.record(input.audit, tx)
     return row
+  })
+}
+
+/**
+ * Inserts the record a manifest tells of, at its old place in the index.
+ * @returns false when name, version and architecture are there already
+ */
+export async function restoreRecord(db: Db, manifest: Manifest, { format, distribution }: { format: PackageFormat; distribution: Distribution }): Promise<boolean> {
+  const { record } = manifest
+  const blob: Insertable<BlobsTable> = {
+    ...manifest.blob,
+    facts: JSON.stringify(manifest.blob.facts),
+    files: Buffer.from(manifest.blob.files, 'base64'),
+  }
+  return db.transaction().execute(async (tx) => {
+    await tx.insertInto('blobs').values(blob).onConflict((c) => c.doNothing()).execute()
+    const json = (value: unknown) => JSON.stringify(value)
+    const row = await tx
+      .insertInto('packages')
+      .values({
+        ...record,
+        pipeline: json(record.pipeline),
+        validation_steps: json(record.validation_steps),
+        coverage: json(record.coverage),
+        dependencies: json(record.dependencies),
+        deps_missing: json(record.deps_missing),
+        tags: json(record.tags),
+        cve_summary: record.cve_summary && json(record.cve_summary),
+        cve_results: record.cve_results && json(record.cve_results),
+        changed_revision: record.position ?? 0,
+        manifest_pending: false,
+      })
+      .onConflict((c) => c.doNothing())
+      .returningAll()
+      .executeTakeFirst()
+    if (!row) return false
+    await touch(tx, record.distribution, { offers: false, counts: { [record.status]: 1 }, bytes: record.size_bytes })
+    // Later packages must come after it.
+    await tx
+      .updateTable('distributions')
+      .set({ revision: sql`greatest(revision, ${record.position ?? 0}::bigint)` })
+      .where('codename', '=', record.distribution)
+      .execute()
+    if (row.served) await offer(tx, row, blobOf(blob), format, distribution)
+    await noteArtifact(tx, format.versions, row)
+    return true
   })
 }
 

@@ -1,0 +1,36 @@
+// The answer of /artifacts/{name}/dependencies: each requirement against what its distribution publishes.
+import { unsatisfied } from '../formats/dependencies.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import { offersOf } from '../intake/dependencies.ts'
+import { unpackFacts } from '../store/blobs.ts'
+import type { Db } from '../store/db.ts'
+import type { PackageRow } from '../store/manifests.ts'
+
+export async function resolveDependencies(db: Db, row: PackageRow, format: PackageFormat) {
+  const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
+  const facts = unpackFacts(blob)
+  const strong = facts.requirements.filter((requirement) => requirement.strong)
+  const names = new Set(strong.flatMap((requirement) => requirement.anyOf.map((relation) => relation.name)))
+  const offers = await offersOf(db, row.distribution, [...names])
+  const missing = new Set(unsatisfied(facts, offers, format.versions))
+  return {
+    package: row.name,
+    version: row.version,
+    distribution: row.distribution,
+    dependencies: strong.map((requirement) => {
+      const [only, ...others] = requirement.anyOf
+      const single = only && others.length === 0
+      return {
+        name: single ? only.name : requirement.text,
+        version_constraint: single && only.op ? `${only.op} ${only.version ?? ''}` : '',
+        available_internally: !missing.has(requirement),
+        // Known once a source of the distribution has been synced.
+        available_upstream: null,
+        depth: 1,
+      }
+    }),
+    all_satisfied: missing.size === 0,
+    missing: [...missing].map((requirement) => (requirement.anyOf.length === 1 ? (requirement.anyOf[0]?.name ?? requirement.text) : requirement.text)),
+    install_blocked: missing.size > 0 || !row.served,
+  }
+}

@@ -1,0 +1,91 @@
+// Hangs declared routes on the server: the one chain every request passes (credential, role, limit, schema, handler, error).
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../domain/caller.ts'
+import { isProblem, Problem } from '../domain/problem.ts'
+import { mayAccess } from '../domain/roles.ts'
+import type { Limiter } from './limits.ts'
+import type { Route } from './route.ts'
+
+export const API_PREFIX = '/api/v1'
+
+export interface MountParts {
+  authenticate(authorization: string | undefined): Promise<Caller>
+  limiter: Limiter
+  production: boolean
+  /** throws `feature_unavailable` when the edition lacks it */
+  requireFeature(feature: string): void
+  isLeader(): boolean
+  /** a write was refused for the caller's role */
+  denied(request: FastifyRequest, caller: Caller, route: Route): Promise<void>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null
+  }
+}
+
+/** Full path as clients write it, with `{name}` parameters. */
+export function pathOf(route: Route): string {
+  return route.root ? route.path : `${API_PREFIX}${route.path}`
+}
+
+export function mount(app: FastifyInstance, routes: readonly Route[], parts: MountParts): void {
+  for (const route of routes) {
+    if (route.flags?.developmentOnly && parts.production) continue
+    app.route({
+      method: route.method,
+      url: pathOf(route).replace(/\{(\w+)\}/g, ':$1'),
+      config: { route },
+      schema: {
+        ...(route.params ? { params: route.params } : {}),
+        ...(route.query ? { querystring: route.query } : {}),
+        ...(route.body ? { body: route.body } : {}),
+      },
+      // Before the body is read: an unknown caller must not be able to send one.
+      onRequest: (request) => admit(request, route, parts),
+      handler: (request, reply) => answer(request, reply, route),
+    })
+  }
+}
+
+async function admit(request: FastifyRequest, route: Route, parts: MountParts): Promise<void> {
+  const { authorization } = request.headers
+  try {
+    request.caller = authorization === undefined && route.access === 'public' ? null : await parts.authenticate(authorization)
+  } catch (error) {
+    if (!isProblem(error, 'unauthorized')) throw error
+    request.caller = null
+    // Guessing credentials is limited like any other anonymous use.
+    if (route.access !== 'public') {
+      parts.limiter.take({ method: route.method }, null, request.ip)
+      throw error
+    }
+  }
+  const { caller } = request
+  parts.limiter.take(route, caller, request.ip)
+  if (route.access === 'public') return
+  if (!caller) throw new Problem('unauthorized', 'a credential is needed')
+  if (!mayAccess(caller.role, route.access)) {
+    if (route.method !== 'GET') await parts.denied(request, caller, route)
+    throw new Problem('forbidden', `the role ${caller.role} may not do this`)
+  }
+  if (route.flags?.sessionOnly && caller.kind !== 'session') throw new Problem('session_required', 'an API token cannot do this; log in as a person')
+  if (route.flags?.enterprise) parts.requireFeature(route.flags.enterprise)
+  if (route.flags?.leaderOnly && !parts.isLeader()) throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
+}
+
+async function answer(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<unknown> {
+  reply.code(route.success ?? 200)
+  const body = await route.handle({
+    params: request.params as never,
+    query: request.query as never,
+    body: request.body as never,
+    caller: request.caller,
+    origin: { ip: request.ip, requestId: request.id },
+    raw: request,
+    reply,
+  })
+  // A handler that streams has taken the reply over.
+  return body === undefined ? reply : body
+}

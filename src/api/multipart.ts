@@ -1,0 +1,55 @@
+// Reads an upload form: one file streamed to staging, text fields before or after it. Knows nothing of packages.
+import { rm } from 'node:fs/promises'
+import type { FastifyRequest } from 'fastify'
+import { invalidField, Problem } from '../domain/problem.ts'
+import type { Staged } from '../intake/arrival.ts'
+import { receive, tooLarge } from '../intake/receive.ts'
+
+const FIELD_BYTES = 4096
+/** What a form adds around the file: boundaries, headers, fields. */
+const FORM_BYTES = 64 * 1024
+
+export interface UploadForm {
+  staged: Staged
+  filename: string
+  fields: Record<string, string>
+}
+
+/**
+ * @param newPath where the file goes
+ * @param checkFields called once a field is known, so that a hopeless upload ends before its bytes came
+ * @throws Problem('file_too_large') over `maxBytes`, Problem('validation_error') for anything that is no such form
+ */
+export async function readUploadForm(
+  request: FastifyRequest,
+  options: { maxBytes: number; newPath: () => string; checkFields: (fields: Record<string, string>) => void },
+): Promise<UploadForm> {
+  if (!request.isMultipart()) throw invalidField('file', 'is required, in a multipart/form-data body')
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > options.maxBytes + FORM_BYTES) throw tooLarge(options.maxBytes)
+  const fields: Record<string, string> = {}
+  let file: { staged: Staged; filename: string } | null = null
+  try {
+    for await (const part of request.parts({ limits: { fileSize: Infinity, files: 1, fields: 16, fieldSize: FIELD_BYTES, parts: 32 } })) {
+      if (part.type === 'field') {
+        if (part.valueTruncated) throw invalidField(part.fieldname, `is longer than ${FIELD_BYTES} bytes`)
+        fields[part.fieldname] = String(part.value)
+        options.checkFields(fields)
+      } else if (part.fieldname === 'file') {
+        file = { staged: await receive(part.file, options.newPath(), options.maxBytes), filename: part.filename }
+      } else throw invalidField(part.fieldname, 'is not a file field of this form')
+    }
+  } catch (error) {
+    if (file) await rm(file.staged.path, { force: true })
+    throw error instanceof Problem ? error : formProblem(error)
+  }
+  if (!file) throw invalidField('file', 'is required')
+  return { ...file, fields }
+}
+
+/** What the form parser throws is the sender's doing, except what the disk said. */
+function formProblem(error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (syscall !== undefined && code !== 'ECONNRESET') return error
+  return new Problem('validation_error', 'the form is damaged or was cut off', { errors: [{ field: 'body', message: String((error as Error).message) }] }, { cause: error })
+}

@@ -1,0 +1,125 @@
+// The only place that knows HTTP numbers: every problem code has its status here, or this file does not compile.
+import type { FastifyReply } from 'fastify'
+import { Problem, type ProblemCode } from '../domain/problem.ts'
+import { isStorageFull } from '../kernel/files.ts'
+
+export const STATUS_OF: Record<ProblemCode, number> = {
+  validation_error: 400,
+  wrong_password: 400,
+  unknown_key: 400,
+  invalid_role: 400,
+  weak_password: 400,
+  self_role_change: 400,
+  self_delete: 400,
+  self_deactivate: 400,
+  last_admin: 400,
+  external_account: 400,
+  reset_token_invalid: 400,
+  invalid_package: 400,
+  unknown_distribution: 400,
+  distribution_inactive: 400,
+  format_mismatch: 400,
+  arch_mismatch: 400,
+  checksum_mismatch: 400,
+  same_distribution: 400,
+  invalid_archive_name: 400,
+  forbidden_target: 400,
+  unauthorized: 401,
+  feature_unavailable: 402,
+  forbidden: 403,
+  session_required: 403,
+  setup_token_invalid: 403,
+  self_approval: 403,
+  not_found: 404,
+  unknown_api_version: 404,
+  method_not_allowed: 405,
+  already_exists: 409,
+  already_running: 409,
+  setup_done: 409,
+  duplicate_conflict: 409,
+  policy_blocked: 409,
+  not_under_review: 409,
+  ambiguous: 409,
+  signing_key_missing: 409,
+  signing_key_exists: 409,
+  not_published: 409,
+  rejected_bytes: 409,
+  account_conflict: 409,
+  file_too_large: 413,
+  body_too_large: 413,
+  index_empty: 424,
+  rate_limited: 429,
+  internal_error: 500,
+  publication_failed: 500,
+  backup_unavailable: 500,
+  storage_full: 500,
+  upstream_error: 502,
+  scanner_unavailable: 503,
+  scan_incomplete: 503,
+  passive_replica: 503,
+  ldap_unavailable: 503,
+  webhook_not_configured: 503,
+  shutting_down: 503,
+  timeout: 504,
+}
+
+const DEFAULT_RETRY_SECONDS = 30
+
+export interface ErrorAnswer {
+  status: number
+  headers: Record<string, string>
+  body: { detail: string; code: ProblemCode; [key: string]: unknown }
+}
+
+/** What a client sees of a Problem (decisions, section 1). */
+export function answerOf(problem: Problem): ErrorAnswer {
+  const status = STATUS_OF[problem.code]
+  const headers: Record<string, string> = {}
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  if (status === 503 || status === 429) headers['retry-after'] = String(Math.max(1, Math.ceil(problem.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS)))
+  return { status, headers, body: { ...problem.extra, detail: problem.detail, code: problem.code } }
+}
+
+/** Turns whatever was thrown into a Problem; `isBug` is true for what nobody expected and must be logged whole. */
+export function problemOf(error: unknown, requestId: string): { problem: Problem; isBug: boolean } {
+  if (error instanceof Problem) return { problem: error, isBug: false }
+  const known = fromFramework(error)
+  if (known) return { problem: known, isBug: false }
+  if (isStorageFull(error)) return { problem: new Problem('storage_full', 'the disk is full; nothing was stored'), isBug: true }
+  return {
+    problem: new Problem('internal_error', 'an unexpected error happened; the log has it under this request id', { request_id: requestId }),
+    isBug: true,
+  }
+}
+
+/** Errors of Fastify and its plug-ins that are the client's doing. */
+function fromFramework(error: unknown): Problem | null {
+  const { code, statusCode, validation, validationContext, message } = error as {
+    code?: string
+    statusCode?: number
+    message?: string
+    validationContext?: string
+    validation?: { instancePath: string; message?: string; keyword: string; params: { missingProperty?: string } }[]
+  }
+  if (validation) {
+    const errors = validation.map((fault) => ({
+      field: [fault.instancePath.slice(1).replaceAll('/', '.'), fault.params.missingProperty].filter(Boolean).join('.') || (validationContext ?? 'body'),
+      message: fault.keyword === 'required' ? 'is required' : (fault.message ?? 'is invalid'),
+    }))
+    const first = errors[0]
+    return new Problem('validation_error', `${first?.field ?? 'body'}: ${first?.message ?? 'is invalid'}`, { errors })
+  }
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Problem('body_too_large', 'the body is larger than 1 MB')
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || code === 'FST_ERR_CTP_EMPTY_JSON_BODY' || statusCode === 400 || statusCode === 415 || statusCode === 406) {
+    const field = 'body'
+    const sentence = code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? 'has a content type this endpoint does not take' : (message ?? 'is invalid')
+    return new Problem('validation_error', `${field}: ${sentence}`, { errors: [{ field, message: sentence }] })
+  }
+  return null
+}
+
+/** Sends the answer of a Problem. */
+export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
+  const { status, headers, body } = answerOf(problem)
+  return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body)
+}

@@ -1,0 +1,95 @@
+// How a package record looks to clients (decisions, section 4), and the same for its short form.
+import Type from 'typebox'
+import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
+import type { BlobRow, PackageRow } from '../store/manifests.ts'
+import { Nullable } from './schemas.ts'
+
+export const HeadSchema = Type.Object({
+  name: Type.String(),
+  version: Type.String(),
+  arch: Type.String(),
+  distribution: Type.String(),
+  status: Type.String(),
+  cve_status: Nullable(Type.String()),
+  served: Type.Boolean(),
+  imported_at: Type.String(),
+  imported_by: Type.String(),
+})
+
+export const RecordSchema = Type.Intersect([
+  HeadSchema,
+  Type.Object({
+    format: Type.String(),
+    sha256: Type.String(),
+    filename: Type.String(),
+    size_bytes: Type.Integer(),
+    source: Type.Object({}),
+    integrity: Type.Object({}),
+    dependencies: Type.Array(Type.Unknown()),
+    deps_missing: Type.Array(Type.String()),
+    validation_steps: Type.Array(Type.Unknown()),
+  }),
+])
+
+type HeadColumns = Pick<PackageRow, 'name' | 'version' | 'arch' | 'distribution' | 'status' | 'cve_status' | 'served' | 'imported_at' | 'imported_by'>
+
+export function headOf(row: HeadColumns) {
+  return {
+    name: row.name,
+    version: row.version,
+    arch: row.arch,
+    distribution: row.distribution,
+    status: row.status,
+    cve_status: row.cve_status,
+    served: row.served,
+    imported_at: isoTime(row.imported_at),
+    imported_by: row.imported_by,
+  }
+}
+
+export function recordOf(row: PackageRow, blob: Pick<BlobRow, 'sha512'>) {
+  return {
+    ...headOf(row),
+    architecture: row.arch,
+    format: row.format,
+    type: row.format,
+    manifest_status: row.status,
+    held_reason: row.held_reason,
+    sha256: row.sha256,
+    filename: row.filename,
+    section: row.section,
+    description: row.description,
+    maintainer: row.maintainer,
+    license: row.license,
+    url: row.url,
+    source_package: row.source_package,
+    size_bytes: row.size_bytes,
+    installed_size_kb: row.installed_size_kb,
+    source: {
+      imported_by: row.imported_by,
+      imported_at: isoTime(row.imported_at),
+      import_method: row.import_method,
+      import_group: row.import_group,
+      source_id: row.source_id,
+      promoted_from: row.promoted_from,
+    },
+    integrity: {
+      sha256: row.sha256,
+      sha512: blob.sha512,
+      gpg_signed: row.pipeline['gpg'] === 'signed',
+      received_sha256: row.received_sha256,
+    },
+    dependencies: row.dependencies,
+    deps_missing: row.deps_missing,
+    tags: row.tags,
+    validation_steps: row.validation_steps,
+    coverage: row.coverage,
+    cve_summary: row.cve_summary,
+    cve_results: row.cve_results,
+    decision: null,
+    sla: null,
+    last_scan: isoTimeOrNull(row.last_scan),
+    quarantined_at: isoTimeOrNull(row.quarantined_at),
+    quarantined_by: row.quarantined_by,
+  }
+}

@@ -1,0 +1,57 @@
+// Server-sent events (WHATWG HTML, section 9.2): framing, headers, heartbeat. Knows no event.
+import type { FastifyReply } from 'fastify'
+import type { Problem } from '../domain/problem.ts'
+import { answerOf } from './problems.ts'
+
+const HEARTBEAT_MS = 15_000
+
+export interface EventStream {
+  /** @param event omitted: an unnamed message */
+  send(data: unknown, event?: string, id?: string): void
+  /** a line of data that is not JSON */
+  sendText(text: string): void
+  close(): void
+  readonly closed: boolean
+}
+
+/** Takes the reply over. */
+export function openStream(reply: FastifyReply, options: { heartbeat?: boolean } = {}): EventStream {
+  reply.hijack()
+  const { raw } = reply
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    connection: 'keep-alive',
+  })
+  raw.write('retry: 3000\n\n')
+  const beat = options.heartbeat ? setInterval(() => raw.write('event: heartbeat\ndata: {}\n\n'), HEARTBEAT_MS) : null
+  let closed = false
+  const stop = () => {
+    closed = true
+    if (beat) clearInterval(beat)
+  }
+  raw.on('close', stop)
+  const write = (lines: string[]) => {
+    if (!closed) raw.write(`${lines.join('\n')}\n\n`)
+  }
+  return {
+    send(data, event, id) {
+      write([...(id === undefined ? [] : [`id: ${id}`]), ...(event === undefined ? [] : [`event: ${event}`]), `data: ${JSON.stringify(data)}`])
+    },
+    sendText: (text) => write([`data: ${text}`]),
+    close() {
+      stop()
+      raw.end()
+    },
+    get closed() {
+      return closed
+    },
+  }
+}
+
+/** The error body, as an event carries it. */
+export function errorEvent(problem: Problem): Record<string, unknown> {
+  return { status: 'error', ...answerOf(problem).body }
+}

@@ -1,0 +1,305 @@
+// The only wiring: every part is made here from the parts it needs, and closed here in reverse.
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { createAuthenticate } from './accounts/authenticate.ts'
+import { createLogin } from './accounts/login.ts'
+import { createOwnAccount } from './accounts/own-account.ts'
+import { createPasswordReset } from './accounts/password-reset.ts'
+import { createPasswords } from './accounts/passwords.ts'
+import { createSessions } from './accounts/sessions.ts'
+import { createSetup } from './accounts/setup.ts'
+import { createSlowing } from './accounts/slowing.ts'
+import { createTokens } from './accounts/tokens.ts'
+import { createUsers } from './accounts/users.ts'
+import { artifactRoutes } from './api/artifacts.ts'
+import { auditRoutes } from './api/audit.ts'
+import { authRoutes } from './api/auth.ts'
+import { distributionRoutes } from './api/distributions.ts'
+import { docsRoutes } from './api/docs.ts'
+import { healthRoutes } from './api/health.ts'
+import { createLimiter } from './api/limits.ts'
+import { openapi } from './api/openapi.ts'
+import { packageRoutes } from './api/packages.ts'
+import type { Route } from './api/route.ts'
+import { policyRoutes } from './api/security-policy.ts'
+import { createServer } from './api/server.ts'
+import { settingsRoutes } from './api/settings.ts'
+import { setupRoutes } from './api/setup.ts'
+import { uploadRoutes } from './api/upload.ts'
+import { activeFormats, type Env } from './config/env.ts'
+import { createLicense } from './config/license.ts'
+import { countSeverities, type Severity } from './domain/finding.ts'
+import { findDistribution, formats, recognize } from './formats/index.ts'
+import { createHealth } from './insight/health.ts'
+import { createMetrics } from './insight/metrics.ts'
+import { antivirusStep } from './intake/antivirus.ts'
+import { cveScanStep } from './intake/cve-scan.ts'
+import { dependenciesStep } from './intake/dependencies.ts'
+import type { Catalogue } from './intake/identify.ts'
+import { createIntake } from './intake/intake.ts'
+import { signatureStep } from './intake/signature.ts'
+import { createLeader } from './jobs/leader.ts'
+import { createBus } from './kernel/bus.ts'
+import { createCheckpoint } from './kernel/checkpoint.ts'
+import type { Clock } from './kernel/clock.ts'
+import { createSecretBox } from './kernel/crypto.ts'
+import { exists, replaceFile } from './kernel/files.ts'
+import type { Log } from './kernel/log.ts'
+import { createMaintenance } from './maintenance.ts'
+import { createPreflight } from './preflight.ts'
+import { createCollector } from './publish/collect.ts'
+import { ensureDistributions } from './publish/initialize.ts'
+import { createPublisher, type Offered } from './publish/publisher.ts'
+import { reindex } from './publish/reindex.ts'
+import { createClamav } from './scanners/clamav/clamav.ts'
+import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
+import { noAdvisories } from './scanners/no-advisories.ts'
+import { createAccessLog } from './serve/access-log.ts'
+import { APT_MOUNTS, RPM_MOUNTS } from './serve/mounts.ts'
+import { createRepositoryListener } from './serve/repository-listener.ts'
+import { createSettings } from './settings/settings.ts'
+import { openKeys } from './signing/keys.ts'
+import { createAuditLog } from './store/audit-log.ts'
+import { migrate, openDatabase } from './store/db.ts'
+import { createManifests } from './store/manifests.ts'
+import { createPaths, ensurePaths } from './store/paths.ts'
+import { createPool } from './store/pool.ts'
+import { createStaging } from './store/staging.ts'
+
+const DRAIN_MS = 30_000
+
+export interface App {
+  /** the API, for `inject` in tests */
+  server: FastifyInstance
+  routes: readonly Route[]
+  fingerprint: string
+  /** Opens the three listeners. @returns the ports in use */
+  listen(): Promise<{ api: number; apt: number; rpm: number }>
+  /** Recovers from whatever a crash left, then reports ready. */
+  start(): Promise<void>
+  /** Lets what runs come to its end, at most half a minute, and closes everything. */
+  close(): Promise<void>
+}
+
+export async function createApp({ env, clock, log }: { env: Env; clock: Clock; log: Log }): Promise<App> {
+  const production = env.mode === 'production'
+  const onError = (error: unknown) => log.error({ err: error }, 'unexpected')
+  const state: { notServing: 'starting' | 'draining' | null } = { notServing: 'starting' }
+
+  // Kernel and store
+  const checkpoint = createCheckpoint(env.dieAt ?? undefined)
+  const bus = createBus(onError)
+  const license = createLicense(env.edition)
+  const paths = createPaths(env.reposDir)
+  await ensurePaths(paths)
+  const database = await openDatabase(env.databaseUrl, { onError: (error) => log.warn({ err: error }, 'database connection lost') })
+  const { db } = database
+  await migrate(db)
+  const pool = createPool(paths)
+  const manifests = createManifests(db, paths)
+  const staging = createStaging({ db, clock, paths, pool, exclusive: database.engine === 'pglite' })
+  const leader = createLeader({ db, clock, instanceId: staging.instanceId })
+  const audit = createAuditLog({ db, clock, directory: paths.audit, checkpoint, mayFile: leader.isLeader, onError })
+
+  const settings = createSettings({
+    path: paths.settings,
+    secretBox: createSecretBox(env.settingsEncryptionKey),
+    clock,
+    bus,
+    repoFormat: env.repoFormat,
+    edition: env.edition,
+    mode: env.mode,
+    onError,
+  })
+  for (const warning of (await settings.load()).warnings) log.warn(warning)
+
+  // Formats, keys, publishing
+  const keys = await openKeys(paths.gnupg, clock.now())
+  await replaceFile(join(paths.keys, 'gpg.key'), keys.openpgp.publicKeyArmored)
+  await replaceFile(join(paths.keys, keys.apk.keyName), keys.apk.publicKeyPem)
+  const all: Offered[] = formats.flatMap((format) => format.distributions.map((distribution) => ({ format, distribution })))
+  const activeIds = activeFormats(env.repoFormat)
+  const isActive = (codename: string) => all.some((o) => o.distribution.codename === codename && activeIds.includes(o.format.id))
+  const active = all.filter((offered) => activeIds.includes(offered.format.id))
+  const offered = (codename: string): Offered => {
+    const found = findDistribution(codename)
+    if (!found) throw new Error(`no distribution ${codename}`)
+    return found
+  }
+  const catalogue: Catalogue = { recognize, find: findDistribution, isActive }
+  const publisher = createPublisher({ db, clock, paths, pool, signers: keys, bus, checkpoint, offered, onError })
+  const collector = createCollector({ db, clock, paths, pool, manifests, checkpoint, offered, known: (codename) => findDistribution(codename) !== null })
+  await ensureDistributions(db, clock, active)
+
+  // The gate
+  const antivirusAddress = env.clamavSocket ? { path: env.clamavSocket } : env.clamavHost ? { host: env.clamavHost, port: env.clamavPort } : null
+  const antivirus = antivirusAddress
+    ? createClamav({ address: antivirusAddress, maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024, databaseDirectory: env.clamavDbDir, clock, log })
+    : null
+  const antivirusStatus = () => (antivirus ?? noAntivirus()).status()
+  const vulnscan = async () => ({ ok: false, version: null, db_age_seconds: null, error: 'no advisory data' })
+  const intake = createIntake({
+    db,
+    clock,
+    bus,
+    audit,
+    pool,
+    staging,
+    manifests,
+    publisher,
+    catalogue,
+    checkpoint,
+    settings: settings.current,
+    steps: [antivirusStep(antivirus, production), cveScanStep(noAdvisories(), clock), signatureStep(), dependenciesStep(db)],
+  })
+
+  // Accounts
+  const changing = { db, audit, onError, clock }
+  const passwords = createPasswords()
+  const slowing = createSlowing({ clock, wait })
+  const sessions = createSessions({ ...changing, secret: env.jwtSecretKey, algorithm: env.jwtAlgorithm, expireMinutes: env.jwtExpireMinutes })
+  const setup = createSetup({
+    ...changing,
+    passwords,
+    sessions,
+    ...(env.setupToken ? { setupToken: env.setupToken } : {}),
+    checks: createPreflight({ db, paths, env, antivirus: antivirusStatus, vulnscan }),
+    saveAppUrl: async (url) => void (await settings.patch({ app_url: url }, 'system')),
+  })
+  if (env.adminUsername && env.adminPasswordHash) {
+    const { reason } = await setup.seedAdmin({ username: env.adminUsername, passwordHash: env.adminPasswordHash })
+    if (reason) log.info(reason)
+  }
+  const passwordReset = createPasswordReset({
+    ...changing,
+    passwords,
+    deliverReset: async (user) => log.warn({ user: user.username }, 'a password reset was asked for, but mail is not part of this release'),
+  })
+
+  // Insight
+  const health = createHealth({
+    db,
+    clock,
+    paths,
+    version: env.appVersion,
+    startedAt: clock.now(),
+    edition: env.edition,
+    instanceId: staging.instanceId,
+    fingerprint: keys.openpgp.fingerprint,
+    clamavDbDir: env.clamavDbDir,
+    grypeDbDir: env.grypeDbCacheDir,
+    antivirus: antivirusStatus,
+    vulnscan,
+    isLeader: leader.isLeader,
+    notServing: () => state.notServing,
+  })
+  const metrics = createMetrics({
+    async totals() {
+      const rows = await db.selectFrom('distributions').select(['published_count', 'pending_count', 'quarantined_count']).execute()
+      const sum = (pick: (row: (typeof rows)[number]) => number) => rows.reduce((total, row) => total + pick(row), 0)
+      return { packages: sum((r) => r.published_count + r.pending_count), pendingReview: sum((r) => r.pending_count), quarantined: sum((r) => r.quarantined_count) }
+    },
+    async antivirusUpdatedAt() {
+      const { db_date: date } = await antivirusStatus()
+      return date === null ? null : Date.parse(date) / 1000
+    },
+    advisoriesAgeSeconds: async () => null,
+  })
+  bus.on('intake', ({ status, findings }) => {
+    metrics.countUpload(status)
+    metrics.countFindings(countSeverities(findings as { severity: Severity }[]))
+  })
+
+  // The API
+  const routes: Route[] = [
+    ...authRoutes({ login: createLogin({ ...changing, passwords, sessions, slowing }), sessions, ownAccount: createOwnAccount({ ...changing, passwords, slowing }), passwordReset, users: createUsers({ ...changing, passwords }), tokens: createTokens(changing) }),
+    ...setupRoutes({ setup }),
+    ...packageRoutes({ db }),
+    ...auditRoutes({ db, audit }),
+    ...artifactRoutes({
+      db,
+      audit,
+      bus,
+      catalogue,
+      publisher,
+      manifests,
+      collector,
+      checkpoint,
+      onError,
+      reindex: () => reindex({ db, manifests, pool, publisher, find: findDistribution }),
+    }),
+    ...uploadRoutes({ intake, catalogue, staging, audit, settings: settings.current, log }),
+    ...distributionRoutes({
+      db,
+      clock,
+      audit,
+      publisher,
+      all,
+      isActive,
+      repoFormat: env.repoFormat,
+      fingerprint: keys.openpgp.fingerprint,
+      hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
+    }),
+    ...policyRoutes({ settings, audit }),
+    ...settingsRoutes({ settings, audit }),
+    ...healthRoutes({ health, metrics, production, requireAuth: env.healthRequireAuth, metricsToken: env.metricsToken }),
+  ]
+  routes.push(...docsRoutes(() => openapi(routes, { version: env.appVersion })))
+  const server = await createServer({
+    routes,
+    log,
+    production,
+    trustedProxies: env.trustedProxies,
+    corsOrigins: env.corsOrigins,
+    limiter: createLimiter(clock, env.rateLimitFactor),
+    authenticate: createAuthenticate({ db, clock, sessions }),
+    requireFeature: license.requireFeature,
+    isLeader: leader.isLeader,
+    accepting: () => state.notServing !== 'draining',
+    observe: metrics.observeRequest,
+    denied: (request, caller, route) =>
+      audit.record({ action: 'ACCESS_DENIED', result: 'FAILURE', user: caller.name, detail: `${route.method} ${route.path}`, outcome: 'forbidden', ip: request.ip, requestId: request.id }),
+  })
+
+  // Repository listeners
+  const listener = (name: string, mounts: typeof APT_MOUNTS) =>
+    createRepositoryListener({ reposDir: paths.root, mounts, clock, log, accessLog: createAccessLog({ path: join(paths.logs, `access-${name}.log`), clock, log }) })
+  const apt = listener('apt', APT_MOUNTS)
+  const rpm = listener('rpm', RPM_MOUNTS)
+  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active })
+
+  return {
+    server,
+    routes,
+    fingerprint: keys.openpgp.fingerprint,
+    async listen() {
+      const address = await server.listen({ port: env.backendPort, host: env.bindHost })
+      return {
+        api: Number(new URL(address).port),
+        apt: await apt.listen(env.aptPort, env.bindHost),
+        rpm: await rpm.listen(env.rpmRepoPort, env.bindHost),
+      }
+    },
+    async start() {
+      await maintenance.start()
+      state.notServing = null
+    },
+    async close() {
+      state.notServing = 'draining'
+      await Promise.all([server.close(), apt.close(DRAIN_MS), rpm.close(DRAIN_MS)])
+      await passwordReset.settled()
+      await maintenance.stop()
+      await database.close()
+    },
+  }
+}
+
+function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason as Error)
+    })
+  })
+}

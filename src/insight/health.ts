@@ -1,0 +1,202 @@
+// The health report: every probe of the specification, each telling the truth or why it cannot.
+import { constants } from 'node:fs'
+import { access, readdir, stat, statfs } from 'node:fs/promises'
+import { sql } from 'kysely'
+import type { AntivirusStatus } from '../scanners/scanner.ts'
+import { isoTime, type Clock } from '../kernel/clock.ts'
+import { schemaVersion, type Db } from '../store/db.ts'
+import { countRecords } from '../store/manifests.ts'
+import type { Paths } from '../store/paths.ts'
+
+export type Probe = { ok: boolean } & Record<string, unknown>
+const CRITICAL = ['manifests', 'pool', 'auth_db', 'manifest_db'] as const
+
+export interface HealthParts {
+  db: Db
+  clock: Clock
+  paths: Paths
+  version: string
+  startedAt: Date
+  edition: string
+  instanceId: string
+  fingerprint: string
+  clamavDbDir: string
+  grypeDbDir: string
+  antivirus(): Promise<AntivirusStatus>
+  vulnscan(): Promise<{ ok: boolean; version: string | null; db_age_seconds: number | null }>
+  isLeader(): boolean
+  /** why the service takes no requests at the moment; null when it does */
+  notServing(): 'starting' | 'draining' | null
+}
+
+export interface Health {
+  report(): Promise<{ status: 'healthy' | 'degraded' | 'unhealthy' } & Record<string, unknown>>
+  ready(): Promise<{ ready: boolean } & Record<string, unknown>>
+}
+
+/** A probe that hangs must not hang the report. */
+const PROBE_MS = 5_000
+
+export function createHealth(parts: HealthParts): Health {
+  const { db, clock, paths } = parts
+
+  const critical = {
+    manifests: () => directory(paths.manifests),
+    pool: () => directory(paths.pool),
+    auth_db: () => count(async () => (await db.selectFrom('users').select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow()).n),
+    manifest_db: () => count(() => countRecords(db)),
+  }
+  const nonCritical = {
+    audit: () => directory(paths.audit),
+    antivirus: async () => {
+      const status = await parts.antivirus()
+      return status.available ? { ok: true, version: status.version } : { ok: false, version: null, error: status.error }
+    },
+    reprepro: async () => ({ ok: true, version: `gatehouse ${parts.version}` }),
+    gpg: async () => ({ ok: true, fingerprint: parts.fingerprint }),
+    scheduler: async () =>
+      parts.isLeader()
+        ? { ok: false, jobs: [], error: 'scheduled jobs are not part of this release; recovery and collection run by themselves' }
+        : { ok: true, jobs: [] },
+    alembic: async () => {
+      const version = await schemaVersion(db)
+      return version === null ? { ok: false, version, error: 'no migration was applied' } : { ok: true, version }
+    },
+  }
+  const info = {
+    packages: () => packages(db),
+    storage: () => storage(parts),
+    license: async () => ({ ok: true, edition: parts.edition, active: true, issued_to: null }),
+    setup: async () => {
+      const admin = await db.selectFrom('users').select('id').where('role', '=', 'admin').limit(1).executeTakeFirst()
+      return { ok: true, setup_done: admin !== undefined }
+    },
+    ha: async () => ({
+      ok: true,
+      is_leader: parts.isLeader(),
+      instance_id: parts.instanceId,
+      scheduler_active: false,
+      job_state_backend: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'local', logs: 'local' },
+    }),
+    cache_backend: async () => ({ ok: true, backend: 'memory' }),
+    vulnscan: () => parts.vulnscan(),
+  }
+
+  return {
+    async report() {
+      const [c, n, i] = await Promise.all([all(critical), all(nonCritical), all(info)])
+      const passes = (group: Record<string, Probe>) => Object.values(group).every((probe) => probe.ok)
+      return {
+        status: !passes(c) ? 'unhealthy' : passes(n) ? 'healthy' : 'degraded',
+        timestamp: isoTime(clock.now()),
+        version: parts.version,
+        uptime_seconds: Math.max(0, Math.floor((clock.now().getTime() - parts.startedAt.getTime()) / 1000)),
+        checks: { critical: c, non_critical: n, info: i },
+      }
+    },
+    async ready() {
+      const probes = await all(critical)
+      const failing: string[] = CRITICAL.filter((name) => !probes[name]?.ok)
+      const reason = parts.notServing()
+      if (reason !== null) failing.push(reason)
+      return {
+        ready: failing.length === 0,
+        timestamp: isoTime(clock.now()),
+        checks: Object.fromEntries(CRITICAL.map((name) => [name, { ok: probes[name]?.ok ?? false }])),
+        ...(failing.length > 0 ? { failing } : {}),
+      }
+    },
+  }
+}
+
+async function all(probes: Record<string, () => Promise<Probe>>): Promise<Record<string, Probe>> {
+  const entries = await Promise.all(Object.entries(probes).map(async ([name, probe]) => [name, await inTime(probe)] as const))
+  return Object.fromEntries(entries)
+}
+
+async function inTime(probe: () => Promise<Probe>): Promise<Probe> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<Probe>((resolve) => {
+    timer = setTimeout(() => resolve({ ok: false, error: `no answer within ${PROBE_MS / 1000} s` }), PROBE_MS)
+  })
+  try {
+    return await Promise.race([probe(), late])
+  } catch (error) {
+    return { ok: false, error: (error as Error).message }
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function count(query: () => Promise<number>): Promise<Probe> {
+  return { ok: true, count: await query() }
+}
+
+async function directory(path: string): Promise<Probe> {
+  await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
+  return { ok: true, path, ...(await usage(path)) }
+}
+
+const GB = 1024 ** 3
+const round = (value: number) => Math.round(value * 100) / 100
+
+async function usage(path: string) {
+  const { bavail, blocks, bsize } = await statfs(path)
+  const total = blocks * bsize
+  const free = bavail * bsize
+  return { free_gb: round(free / GB), total_gb: round(total / GB), used_pct: total === 0 ? 0 : round(((total - free) / total) * 100) }
+}
+
+/** From the counters that each distribution's row keeps. */
+async function packages(db: Db): Promise<Probe> {
+  const rows = await db
+    .selectFrom('distributions')
+    .select(['format', sql<number>`sum(published_count + pending_count)::int`.as('files'), sql<number>`sum(size_bytes)::float8`.as('bytes')])
+    .groupBy('format')
+    .execute()
+  const files = rows.reduce((sum, row) => sum + row.files, 0)
+  return {
+    ok: true,
+    total_manifests: await countRecords(db),
+    pool_files: files,
+    pool_size_mb: round(rows.reduce((sum, row) => sum + row.bytes, 0) / 1024 ** 2),
+    by_format: { deb: 0, rpm: 0, apk: 0, ...Object.fromEntries(rows.map((row) => [row.format, row.files])) },
+  }
+}
+
+async function storage(parts: HealthParts): Promise<Probe> {
+  const { paths, db } = parts
+  const pool = await packages(db)
+  // Sizes of growing trees come from counters; the two databases are a handful of files each.
+  const dirs = {
+    pool: { path: paths.pool, size_mb: pool['pool_size_mb'] },
+    manifests: { path: paths.manifests, size_mb: await sizeMb(paths.manifests) },
+    audit: { path: paths.audit, size_mb: await sizeMb(paths.audit) },
+    grype_db: { path: parts.grypeDbDir, size_mb: await sizeMb(parts.grypeDbDir) },
+    clamav_db: { path: parts.clamavDbDir, size_mb: await sizeMb(parts.clamavDbDir) },
+  }
+  return { ok: true, ...(await usage(paths.root)), dirs }
+}
+
+/** Of the files directly inside; null when the directory is absent. */
+async function sizeMb(path: string): Promise<number | null> {
+  try {
+    let bytes = 0
+    for (const name of await readdir(path)) {
+      const info = await stat(`${path}/${name}`)
+      if (info.isFile()) bytes += info.size
+    }
+    return round(bytes / 1024 ** 2)
+  } catch {
+    return null
+  }
+}
+
+/** Keys that an anonymous caller in production gets as null (decisions, section 17). */
+const PRIVATE = new Set(['path', 'error', 'fingerprint', 'issued_to', 'instance_id'])
+
+export function withoutPrivate(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPrivate)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, PRIVATE.has(key) ? null : withoutPrivate(inner)]))
+}

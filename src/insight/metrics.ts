@@ -1,0 +1,73 @@
+// Every Prometheus metric of the specification; gauges are read from counters when asked, never by a table scan.
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { SEVERITY_KEYS, type SeverityKey } from '../domain/finding.ts'
+
+export interface Totals {
+  packages: number
+  pendingReview: number
+  quarantined: number
+}
+
+export interface Metrics {
+  /** text format 0.0.4 */
+  render(): Promise<string>
+  observeRequest(request: { method: string; path: string; status: number; seconds: number }): void
+  countUpload(status: string): void
+  countFindings(counts: Partial<Record<SeverityKey, number>>): void
+}
+
+/**
+ * @param sources asked at each scrape; null where a time or an age is unknown, which gives no sample
+ */
+export function createMetrics(sources: {
+  totals(): Promise<Totals>
+  antivirusUpdatedAt(): Promise<number | null>
+  advisoriesAgeSeconds(): Promise<number | null>
+}): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  let totals: Promise<Totals> | null = null
+  /** three gauges, one question */
+  const total = (pick: (t: Totals) => number) =>
+    async function (this: Gauge) {
+      totals ??= sources.totals().finally(() => (totals = null))
+      this.set(pick(await totals))
+    }
+  const maybe = (ask: () => Promise<number | null>) =>
+    async function (this: Gauge) {
+      this.reset()
+      const value = await ask()
+      // prom-client gives a fresh gauge without labels the value 0, which would be a lie here.
+      if (value === null) this.remove()
+      else this.set(value)
+    }
+  new Gauge({ name: 'svc_packages_total', help: 'Packages in the pool', registers, collect: total((t) => t.packages) })
+  new Gauge({ name: 'svc_pending_review_total', help: 'Packages awaiting a decision', registers, collect: total((t) => t.pendingReview) })
+  new Gauge({ name: 'svc_quarantine_total', help: 'Packages in quarantine', registers, collect: total((t) => t.quarantined) })
+  new Gauge({ name: 'svc_clamav_last_update', help: 'Unix time of the last antivirus database update', registers, collect: maybe(sources.antivirusUpdatedAt) })
+  new Gauge({ name: 'svc_grype_db_age_seconds', help: 'Age of the vulnerability database', registers, collect: maybe(sources.advisoriesAgeSeconds) })
+  const uploads = new Counter({ name: 'svc_uploads_total', help: 'Uploads by resulting status', labelNames: ['status'], registers })
+  const findings = new Counter({ name: 'svc_cve_findings_total', help: 'Findings when scanned, by severity', labelNames: ['severity'], registers })
+  const requests = new Counter({ name: 'http_requests_total', help: 'API requests', labelNames: ['method', 'path', 'status'], registers })
+  const duration = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'API request latency',
+    labelNames: ['method', 'path'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120],
+    registers,
+  })
+  for (const status of ['published', 'pending_review', 'quarantined', 'rejected', 'error']) uploads.inc({ status }, 0)
+  for (const severity of SEVERITY_KEYS) findings.inc({ severity }, 0)
+
+  return {
+    render: () => registry.metrics(),
+    observeRequest({ method, path, status, seconds }) {
+      requests.inc({ method, path, status: String(status) })
+      duration.observe({ method, path }, seconds)
+    },
+    countUpload: (status) => uploads.inc({ status }),
+    countFindings(counts) {
+      for (const [severity, count] of Object.entries(counts)) if (count) findings.inc({ severity }, count)
+    },
+  }
+}

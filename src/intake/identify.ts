@@ -1,0 +1,81 @@
+// Before the gate: is it a package at all, for this distribution, and not one we know already?
+import { open } from 'node:fs/promises'
+import type { Distribution } from '../domain/package.ts'
+import { Problem } from '../domain/problem.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import type { Db } from '../store/db.ts'
+import type { PackageRow } from '../store/manifests.ts'
+import type { Candidate, Staged } from './arrival.ts'
+
+const HEAD_BYTES = 4096
+
+export interface Catalogue {
+  recognize(head: Uint8Array): PackageFormat | null
+  find(codename: string): { format: PackageFormat; distribution: Distribution } | null
+  isActive(codename: string): boolean
+}
+
+/** @throws Problem('unknown_distribution' or 'distribution_inactive') */
+export function openDistribution(catalogue: Catalogue, codename: string): { format: PackageFormat; distribution: Distribution } {
+  const found = catalogue.find(codename)
+  if (!found) throw new Problem('unknown_distribution', `there is no distribution ${JSON.stringify(codename)}`)
+  if (!catalogue.isActive(codename)) throw new Problem('distribution_inactive', `${codename} takes ${found.format.id} packages, which this deployment leaves out`)
+  return found
+}
+
+/** Reads the file's facts. @throws Problem('invalid_package', 'format_mismatch' or 'arch_mismatch') */
+export async function identify(catalogue: Catalogue, staged: Staged, codename: string): Promise<Candidate> {
+  const { format: wanted, distribution } = openDistribution(catalogue, codename)
+  const format = catalogue.recognize(await headOf(staged.path))
+  if (!format) throw new Problem('invalid_package', 'the file is not a package of any known format')
+  if (format.id !== wanted.id) throw new Problem('format_mismatch', `${codename} takes ${wanted.id} packages, this is a package of format ${format.id}`)
+  const facts = await format.read(staged.path)
+  if (facts.arch !== distribution.arch && !format.neutralArchs.includes(facts.arch)) {
+    throw new Problem('arch_mismatch', `${codename} takes ${[distribution.arch, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}`)
+  }
+  return { ...staged, format, distribution, facts, filename: format.filename(facts), receivedSha256: staged.digests.sha256 }
+}
+
+async function headOf(path: string): Promise<Uint8Array> {
+  const handle = await open(path)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * The record that these bytes were rejected under, if any is still there; it wins over the two conflicts.
+ * @throws Problem('already_exists' or 'duplicate_conflict') when name, version and architecture are taken there
+ */
+export async function findDuplicate(db: Db, candidate: Candidate): Promise<PackageRow | null> {
+  const { facts, receivedSha256: sha256 } = candidate
+  const rejected = await db
+    .selectFrom('packages')
+    .selectAll()
+    .where((eb) => eb.or([eb('sha256', '=', sha256), eb('received_sha256', '=', sha256)]))
+    .where('status', '=', 'rejected')
+    .limit(1)
+    .executeTakeFirst()
+  if (rejected) return rejected
+  const existing = await db
+    .selectFrom('packages')
+    .select(['sha256', 'received_sha256', 'status'])
+    .where('distribution', '=', candidate.distribution.codename)
+    .where('name', '=', facts.name)
+    .where('version', '=', facts.version)
+    .where('arch', '=', facts.arch)
+    .executeTakeFirst()
+  if (!existing) return null
+  const what = `${facts.name} ${facts.version} (${facts.arch})`
+  if (existing.sha256 === sha256 || existing.received_sha256 === sha256) {
+    throw new Problem('already_exists', `${what} is already in ${candidate.distribution.codename}`, { status: existing.status, sha256: existing.sha256 })
+  }
+  throw new Problem('duplicate_conflict', `${what} is in ${candidate.distribution.codename} with other bytes`, {
+    existing_sha256: existing.sha256,
+    incoming_sha256: sha256,
+    status: existing.status,
+  })
+}

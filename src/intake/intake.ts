@@ -1,0 +1,230 @@
+// The one way in: a staged file becomes a settled record, and where the gate lets it, is published.
+import { rm } from 'node:fs/promises'
+import type { AuditEvent } from '../domain/audit.ts'
+import { isProblem, Problem } from '../domain/problem.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { PackageStatus } from '../domain/status.ts'
+import type { Bus } from '../kernel/bus.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Publisher } from '../publish/publisher.ts'
+import { deleteRecords, insertRecord } from '../publish/records.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import { packFacts } from '../store/blobs.ts'
+import type { Db } from '../store/db.ts'
+import type { Manifests, PackageRow } from '../store/manifests.ts'
+import type { Pool } from '../store/pool.ts'
+import type { Staging } from '../store/staging.ts'
+import type { Arrival, Candidate, IntakeResult, Step, StepEvent } from './arrival.ts'
+import { runGate, type GateResult } from './gate.ts'
+import { findDuplicate, identify, type Catalogue } from './identify.ts'
+import { answerFor, rejectedAnswer } from './answers.ts'
+
+export interface Intake {
+  /**
+   * Takes the staged file over: it is gone when this returns or throws.
+   * @throws Problem for everything that leaves no record
+   */
+  accept(arrival: Arrival): Promise<IntakeResult>
+}
+
+export interface IntakeParts {
+  db: Db
+  clock: Clock
+  bus: Bus
+  audit: AuditLog
+  pool: Pool
+  staging: Staging
+  manifests: Manifests
+  publisher: Publisher
+  catalogue: Catalogue
+  steps: readonly Step[]
+  settings(): Settings
+  checkpoint: Checkpoint
+}
+
+export function createIntake(parts: IntakeParts): Intake {
+  const { db, audit, pool, catalogue } = parts
+
+  return {
+    async accept(arrival) {
+      const staged: { path: string }[] = [arrival]
+      try {
+        return await take(arrival, staged)
+      } catch (error) {
+        parts.bus.emit('intake', { status: 'error', findings: [] })
+        const outcome = isProblem(error) ? error.code : 'internal_error'
+        await audit.record(eventOf(arrival, null, { result: 'FAILURE', outcome, detail: isProblem(error) ? error.detail : null }))
+        throw error
+      } finally {
+        for (const { path } of staged) await rm(path, { force: true })
+      }
+    },
+  }
+
+  async function take(arrival: Arrival, staged: { path: string }[]): Promise<IntakeResult> {
+    const settings = parts.settings()
+    const progress = arrival.progress ?? (() => {})
+    const done = (name: string, label: string, message: string) => progress({ name, label, status: 'done', message, detail: null })
+    parts.checkpoint('staged')
+    checkDigest(arrival, settings)
+    done('checksum', 'Digest', `SHA-256 ${arrival.digests.sha256}`)
+    const candidate = await identify(catalogue, arrival, arrival.distribution)
+    done('format', 'Format', `${candidate.format.label} ${candidate.facts.name} ${candidate.facts.version} (${candidate.facts.arch})`)
+    const rejected = await findDuplicate(db, candidate)
+    if (rejected) {
+      await audit.record(eventOf(arrival, candidate, { result: 'FAILURE', outcome: 'rejected', detail: 'these bytes were rejected before' }))
+      parts.bus.emit('intake', { status: 'rejected', findings: [] })
+      return rejectedAnswer(candidate, rejected)
+    }
+    const gate = await runGate(parts.steps, candidate, settings, progress)
+    if (gate.candidate.path !== arrival.path) staged.push(gate.candidate)
+    parts.checkpoint('verdicts')
+    const row = await settle(arrival, gate, staged, progress)
+    if (row.status === 'published') await publish(row, progress)
+    else await parts.manifests.write([row.id])
+    parts.bus.emit('intake', { status: row.status, findings: gate.findings ?? [] })
+    announce(row)
+    return answerFor(row, gate)
+  }
+
+  function checkDigest(arrival: Arrival, settings: Settings): void {
+    if (!settings.validation.sha256_check || arrival.declaredSha256 === null) return
+    if (arrival.declaredSha256.toLowerCase() === arrival.digests.sha256) return
+    throw new Problem('checksum_mismatch', 'the bytes received do not have the declared SHA-256', { expected: arrival.declaredSha256, actual: arrival.digests.sha256 })
+  }
+
+  /** Bytes to their durable place, then everything else in one transaction. */
+  async function settle(arrival: Arrival, gate: GateResult, staged: { path: string }[], progress: (event: StepEvent) => void): Promise<PackageRow> {
+    const { candidate } = gate
+    const file = { format: candidate.format.id, sha256: candidate.digests.sha256, filename: candidate.filename }
+    const path = await parts.staging.identify(candidate.path, file)
+    staged.push({ path })
+    const keep = () => (gate.status === 'quarantined' ? pool.quarantine(path, file) : pool.keep(path, file))
+    await keep()
+    progress({ name: 'pool', label: 'Storage', status: 'done', message: gate.status === 'quarantined' ? 'in quarantine' : 'stored', detail: null })
+    parts.checkpoint('pooled')
+    const row = await insertRecord(db, audit, recordOf(arrival, gate, parts.clock.now())).catch(async (error: unknown) => {
+      // Somebody else brought the same name in meanwhile: say which of the two conflicts it is.
+      if (isProblem(error, 'duplicate_conflict')) await findDuplicate(db, candidate)
+      throw error
+    })
+    parts.checkpoint('settled')
+    // A deletion of the same bytes may have removed them between the two lines above.
+    if ((await pool.locate(file)) === null) await keep()
+    return row
+  }
+
+  async function publish(row: PackageRow, progress: (event: StepEvent) => void): Promise<void> {
+    progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
+    try {
+      await Promise.all([parts.publisher.converge(row.distribution), parts.manifests.write([row.id])])
+      parts.checkpoint('manifest-written')
+    } catch (error) {
+      // Not served, so not accepted: no record remains.
+      await deleteRecords(db, audit, [row.id], {
+        formatOf: (record) => (catalogue.find(record.distribution) as { format: Candidate['format'] }).format,
+        manifestKey: parts.manifests.key,
+        auditOf: () => ({ ...base(row), action: 'PUBLISH_FAILURE', result: 'FAILURE', user: row.imported_by, outcome: 'publication_failed' }),
+      })
+      throw isProblem(error) ? error : new Problem('publication_failed', 'the package could not be published; nothing was stored', {}, { cause: error })
+    }
+    progress({ name: 'manifest', label: 'Manifest', status: 'done', message: 'written', detail: null })
+    progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
+  }
+
+  function announce(row: PackageRow): void {
+    const action = ({ published: 'published', pending_review: 'held', quarantined: 'quarantined', rejected: 'rejected' } as const)[row.status]
+    parts.bus.emit('package', { action, package: row.name, version: row.version, distribution: row.distribution, status: row.status })
+  }
+}
+
+const RESULTS: Record<PackageStatus, AuditEvent['result']> = { published: 'SUCCESS', pending_review: 'WARNING', quarantined: 'FAILURE', rejected: 'FAILURE' }
+
+const base = (row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'arch'>) => ({ package: row.name, version: row.version, distribution: row.distribution, arch: row.arch })
+
+function eventOf(arrival: Arrival, candidate: Candidate | null, said: Pick<AuditEvent, 'result' | 'outcome' | 'detail'>): AuditEvent {
+  return {
+    action: arrival.method === 'upload' ? 'UPLOAD' : 'IMPORT',
+    user: arrival.importedBy,
+    package: candidate?.facts.name ?? null,
+    version: candidate?.facts.version ?? null,
+    arch: candidate?.facts.arch ?? null,
+    distribution: arrival.distribution || null,
+    ip: arrival.origin.ip,
+    requestId: arrival.origin.requestId,
+    extra: { sha256: arrival.digests.sha256, size_bytes: arrival.sizeBytes },
+    ...said,
+  }
+}
+
+function recordOf(arrival: Arrival, gate: GateResult, now: Date): Parameters<typeof insertRecord>[2] {
+  const { candidate } = gate
+  const { facts, digests, format, distribution, filename, sizeBytes } = candidate
+  const packed = packFacts(facts)
+  const worst = gate.steps.find((step) => !step.passed)
+  return {
+    format,
+    distribution,
+    blob: { ...digests, format: format.id, filename, size_bytes: sizeBytes, facts: packed.facts, files: packed.files, created_at: now },
+    audit: eventOf(arrival, candidate, { result: RESULTS[gate.status], outcome: gate.status, detail: worst?.message ?? null }),
+    record: {
+      distribution: distribution.codename,
+      format: format.id,
+      name: facts.name,
+      version: facts.version,
+      arch: facts.arch,
+      status: gate.status,
+      cve_status: gate.cveStatus,
+      held_reason: gate.heldReason,
+      sha256: digests.sha256,
+      received_sha256: candidate.receivedSha256,
+      filename,
+      size_bytes: sizeBytes,
+      installed_size_kb: facts.installedSizeKb,
+      section: facts.section,
+      description: facts.description,
+      maintainer: facts.maintainer,
+      license: facts.license,
+      url: facts.url,
+      source_package: facts.sourcePackage,
+      source_version: facts.sourceVersion,
+      imported_at: now,
+      imported_by: arrival.importedBy,
+      import_method: arrival.method,
+      pipeline: JSON.stringify(gate.pipeline),
+      validation_steps: JSON.stringify(allSteps(arrival, gate)),
+      coverage: JSON.stringify(gate.coverage),
+      dependencies: JSON.stringify(dependenciesOf(candidate)),
+      deps_missing: JSON.stringify(gate.missing),
+      tags: '[]',
+      cve_summary: gate.cveSummary ? JSON.stringify(gate.cveSummary) : null,
+      cve_results: gate.findings ? JSON.stringify(gate.findings) : null,
+      last_scan: gate.cveSummary?.['scanned'] ? now : null,
+      quarantined_at: gate.status === 'quarantined' ? now : null,
+      quarantined_by: gate.status === 'quarantined' ? 'system' : null,
+    },
+  }
+}
+
+/** The steps of the gate between those before it and the publication after it, as the record keeps them. */
+function allSteps(arrival: Arrival, gate: GateResult) {
+  const { facts, format } = gate.candidate
+  const plain = (name: string, message: string) => ({ name, passed: true, message, detail: null })
+  return [
+    plain('format', `${format.label} ${facts.name} ${facts.version} (${facts.arch}), SHA-256 ${arrival.digests.sha256}`),
+    plain('provenance', `${arrival.method} by ${arrival.importedBy}`),
+    ...gate.steps,
+    ...(gate.status === 'published' ? [plain('publication', 'offered to clients')] : []),
+  ]
+}
+
+function dependenciesOf({ facts }: Candidate): { name: string; version_constraint: string }[] {
+  return facts.requirements
+    .filter((requirement) => requirement.strong)
+    .map((requirement) => {
+      const [only, ...others] = requirement.anyOf
+      if (!only || others.length > 0) return { name: requirement.text, version_constraint: '' }
+      return { name: only.name, version_constraint: only.op ? `${only.op} ${only.version ?? ''}` : '' }
+    })
+}

@@ -1,0 +1,45 @@
+// Streams an arrival to staging, counting and hashing on the way; what fails leaves nothing behind.
+import { createHash } from 'node:crypto'
+import { open, rm } from 'node:fs/promises'
+import { Problem } from '../domain/problem.ts'
+import type { Staged } from './arrival.ts'
+
+/**
+ * @param maxBytes the first byte beyond it ends the arrival with Problem('file_too_large')
+ * @returns the staged file, flushed to disk
+ */
+export async function receive(source: AsyncIterable<Uint8Array>, path: string, maxBytes: number): Promise<Staged> {
+  const hashes = { sha256: createHash('sha256'), sha512: createHash('sha512'), sha1: createHash('sha1'), md5: createHash('md5') }
+  let sizeBytes = 0
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    for await (const chunk of source) {
+      sizeBytes += chunk.byteLength
+      if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
+      // The disk works while the digests are computed.
+      const written = handle.write(chunk)
+      for (const hash of Object.values(hashes)) hash.update(chunk)
+      await writeRest(handle, chunk, (await written).bytesWritten)
+    }
+    await handle.sync()
+  } catch (error) {
+    await handle.close()
+    await rm(path, { force: true })
+    throw error
+  }
+  await handle.close()
+  return {
+    path,
+    sizeBytes,
+    digests: { sha256: hashes.sha256.digest('hex'), sha512: hashes.sha512.digest('hex'), sha1: hashes.sha1.digest('hex'), md5: hashes.md5.digest('hex') },
+  }
+}
+
+/** A nearly full disk may take part of a write before it refuses the rest. */
+async function writeRest(handle: import('node:fs/promises').FileHandle, chunk: Uint8Array, done: number): Promise<void> {
+  while (done < chunk.byteLength) done += (await handle.write(chunk, done)).bytesWritten
+}
+
+export function tooLarge(limitBytes: number): Problem {
+  return new Problem('file_too_large', `the file is larger than ${limitBytes} bytes`, { limit_bytes: limitBytes })
+}

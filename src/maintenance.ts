@@ -1,0 +1,95 @@
+// What keeps a running service tidy: lease, heartbeat, recovery, collection, lists behind the packages. All repeatable.
+import type { Clock } from './kernel/clock.ts'
+import type { Log } from './kernel/log.ts'
+import { LEASE_MS, RENEW_MS, type Leader } from './jobs/leader.ts'
+import type { Collector } from './publish/collect.ts'
+import { refreshContents } from './publish/contents.ts'
+import type { Offered, Publisher } from './publish/publisher.ts'
+import type { AuditLog } from './store/audit-log.ts'
+import type { Db } from './store/db.ts'
+import type { Manifests } from './store/manifests.ts'
+import type { Paths } from './store/paths.ts'
+import { HEARTBEAT_MS, type Staging } from './store/staging.ts'
+
+const MINUTE = 60_000
+/** A distribution without a publish for so long is quiet enough for its list of files. */
+const QUIET_MS = 20_000
+
+export interface Maintenance {
+  /** Everything once, as after a crash; then again and again until `stop`. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export function createMaintenance(parts: {
+  db: Db
+  clock: Clock
+  paths: Paths
+  log: Log
+  leader: Leader
+  staging: Staging
+  manifests: Manifests
+  publisher: Publisher
+  collector: Collector
+  audit: AuditLog
+  active: readonly Offered[]
+}): Maintenance {
+  const { db, leader, log } = parts
+  const timers: NodeJS.Timeout[] = []
+  const running = new Set<Promise<void>>()
+
+  async function recover(): Promise<void> {
+    await parts.staging.sweep()
+    await parts.manifests.catchUp()
+    const failed = await parts.publisher.recover()
+    if (failed.length > 0) log.warn({ distributions: failed }, 'could not be published; tried again in a minute')
+    await parts.collector.debris()
+    await parts.audit.flush()
+  }
+
+  async function contents(): Promise<void> {
+    const quiet = new Date(parts.clock.now().getTime() - QUIET_MS)
+    for (const offered of parts.active) {
+      const row = await db.selectFrom('distributions').select('published_at').where('codename', '=', offered.distribution.codename).executeTakeFirst()
+      if (row?.published_at && row.published_at < quiet) await refreshContents(db, parts.paths, parts.publisher, offered)
+    }
+  }
+
+  function every(name: string, ms: number, work: () => Promise<void>, leaderOnly = true): void {
+    let busy = false
+    const timer = setInterval(() => {
+      if (busy || (leaderOnly && !leader.isLeader())) return
+      busy = true
+      const run = work()
+        .catch((error: unknown) => log.error({ err: error }, `${name} failed`))
+        .finally(() => {
+          busy = false
+          running.delete(run)
+        })
+      running.add(run)
+    }, ms)
+    timers.push(timer.unref())
+  }
+
+  return {
+    async start() {
+      await parts.staging.register()
+      await leader.tick()
+      if (leader.isLeader()) await recover()
+      every('lease', RENEW_MS, () => leader.tick(), false)
+      every('heartbeat', HEARTBEAT_MS, () => parts.staging.heartbeat(), false)
+      every('audit', LEASE_MS, () => parts.audit.flush())
+      every('recovery', MINUTE, recover)
+      every('contents', QUIET_MS, contents)
+      every('collection', 60 * MINUTE, () => parts.collector.collect())
+      if (leader.isLeader()) await parts.collector.collect()
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer)
+      await Promise.allSettled(running)
+      await parts.audit.flush().catch((error: unknown) => log.error({ err: error }, 'audit'))
+      await leader.resign().catch(() => {})
+      await parts.staging.close().catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,47 @@
+// The checks of `GET /setup/preflight`: is this deployment fit to be set up?
+import { statfs } from 'node:fs/promises'
+import { sql } from 'kysely'
+import type { CheckResult, PreflightCheck } from './accounts/setup.ts'
+import type { Env } from './config/env.ts'
+import type { AntivirusStatus } from './scanners/scanner.ts'
+import type { Db } from './store/db.ts'
+import type { Paths } from './store/paths.ts'
+
+const LEAST_FREE_GB = 5
+
+export function createPreflight(parts: {
+  db: Db
+  paths: Paths
+  env: Env
+  antivirus(): Promise<AntivirusStatus>
+  vulnscan(): Promise<{ ok: boolean; version: string | null }>
+}): Record<PreflightCheck, () => Promise<CheckResult>> {
+  const { db, paths, env } = parts
+  return {
+    async database() {
+      await sql`select 1`.execute(db)
+      return { ok: true, detail: env.databaseUrl.startsWith('pglite:') ? 'embedded: one process, not safe against power loss' : 'PostgreSQL' }
+    },
+    async disk_space() {
+      const { bavail, bsize } = await statfs(paths.root)
+      const free = Math.floor((bavail * bsize) / 1024 ** 3)
+      return { ok: free >= LEAST_FREE_GB, detail: `${free} GB free` }
+    },
+    async antivirus() {
+      const status = await parts.antivirus()
+      return { ok: status.available, detail: status.available ? `${status.engine} ${status.version}` : (status.error ?? 'not available') }
+    },
+    async vulnscan() {
+      const status = await parts.vulnscan()
+      return { ok: status.ok, detail: status.ok ? `version ${status.version}` : 'no advisory data' }
+    },
+    async secrets() {
+      const weak = env.jwtSecretKey.length < 32
+      return { ok: !weak && env.webhookSecret !== null, detail: weak ? 'JWT_SECRET_KEY is short' : env.webhookSecret === null ? 'WEBHOOK_SECRET is not set' : 'set' }
+    },
+    async tls() {
+      const secure = env.corsOrigins.every((origin) => origin.startsWith('https:'))
+      return { ok: secure, detail: secure ? 'the console is reached over https' : 'CORS_ORIGINS names an address without TLS; put a TLS proxy in front' }
+    },
+  }
+}

@@ -1,0 +1,69 @@
+// Rebuilds the tables from the manifests: what a lost database needs, and harmless beside a living one.
+import { sql } from 'kysely'
+import type { Db } from '../store/db.ts'
+import type { Manifest, Manifests } from '../store/manifests.ts'
+import type { Pool } from '../store/pool.ts'
+import { restoreRecord } from './records.ts'
+import type { Offered, Publisher } from './publisher.ts'
+
+export interface ReindexResult {
+  packages_indexed: number
+  /** records without a manifest, and manifests that cannot be read or belong to no distribution */
+  orphans: number
+  /** records whose bytes are neither in the pool nor in quarantine */
+  missing_files: number
+}
+
+export async function reindex(parts: {
+  db: Db
+  manifests: Manifests
+  pool: Pool
+  publisher: Publisher
+  find(codename: string): Offered | null
+}): Promise<ReindexResult> {
+  const { db, manifests, pool, publisher } = parts
+  const result: ReindexResult = { packages_indexed: 0, orphans: 0, missing_files: 0 }
+  // What a crash left unwritten is no orphan.
+  await manifests.catchUp()
+  const restored = new Set<string>()
+  let withManifest = 0
+  // In the order in which they were first offered, so that the index comes out the same.
+  for (const { manifest } of await ordered(manifests)) {
+    const offered = manifest && parts.find(manifest.record.distribution)
+    if (!manifest || !offered) {
+      result.orphans++
+      continue
+    }
+    const { record, blob } = manifest
+    if ((await pool.locate({ format: record.format, sha256: record.sha256, filename: blob.filename })) === null) result.missing_files++
+    const inserted = await restoreRecord(db, manifest, offered)
+    if (inserted) restored.add(record.distribution)
+    if (inserted || (await isKnown(db, manifest))) {
+      result.packages_indexed++
+      withManifest++
+    }
+  }
+  const { n } = await db.selectFrom('packages').select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow()
+  result.orphans += Math.max(0, n - withManifest)
+  for (const codename of restored) await publisher.rebuild(codename)
+  return result
+}
+
+async function isKnown(db: Db, { record }: Manifest): Promise<boolean> {
+  const row = await db
+    .selectFrom('packages')
+    .select('sha256')
+    .where('distribution', '=', record.distribution)
+    .where('name', '=', record.name)
+    .where('version', '=', record.version)
+    .where('arch', '=', record.arch)
+    .executeTakeFirst()
+  return row?.sha256 === record.sha256
+}
+
+async function ordered(manifests: Manifests): Promise<{ key: string; manifest: Manifest | null }[]> {
+  const all: { key: string; manifest: Manifest | null }[] = []
+  for await (const item of manifests.all()) all.push(item)
+  const place = (item: { manifest: Manifest | null }) => item.manifest?.record.position ?? Infinity
+  return all.sort((a, b) => place(a) - place(b) || (a.key < b.key ? -1 : 1))
+}

@@ -1,0 +1,68 @@
+// The reads behind /artifacts: pages from the one row a name, records of a name.
+import { sql } from 'kysely'
+import type { FormatId } from '../domain/package.ts'
+import type { Db } from './db.ts'
+
+export interface ArtifactFilter {
+  search?: string | undefined
+  distribution?: string | undefined
+  status?: string | undefined
+  format?: string | undefined
+  arch?: string | undefined
+}
+
+export const ARTIFACT_SORTS = ['name', '-name', 'imported_at', '-imported_at'] as const
+export type ArtifactSort = (typeof ARTIFACT_SORTS)[number]
+
+export async function artifactPage(db: Db, filter: ArtifactFilter, sort: ArtifactSort, at: { page: number; perPage: number }) {
+  let query = db.selectFrom('artifacts')
+  if (filter.search) query = query.where(sql<boolean>`position(${filter.search.toLowerCase()} in artifacts.search) > 0`)
+  if (filter.distribution) query = query.where(sql<boolean>`${filter.distribution} = any(artifacts.distributions)`)
+  if (filter.status) query = query.where(sql<boolean>`${filter.status} = any(artifacts.statuses)`)
+  if (filter.arch) query = query.where(sql<boolean>`${filter.arch} = any(artifacts.archs)`)
+  if (filter.format) query = query.where('artifacts.format', '=', filter.format as FormatId)
+  const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const column = sort.endsWith('name') ? 'artifacts.name' : 'artifacts.latest_imported_at'
+  const direction = sort.startsWith('-') ? 'desc' : 'asc'
+  // Names first, records of one page afterwards: a far page must not join what it skips.
+  const names = await query
+    .select(['name', 'format', 'latest_id', 'distributions'])
+    .orderBy(column, direction)
+    .orderBy('artifacts.name', direction)
+    .limit(at.perPage)
+    .offset((at.page - 1) * at.perPage)
+    .execute()
+  if (names.length === 0) return { items: [], total: Number(total) }
+  const latest = await db.selectFrom('packages').selectAll().where('id', 'in', names.map((row) => row.latest_id)).execute()
+  const versions = await db
+    .selectFrom('packages')
+    .select(['name', 'format', 'version'])
+    .distinct()
+    .where('name', 'in', [...new Set(names.map((row) => row.name))])
+    .execute()
+  const byId = new Map(latest.map((row) => [row.id, row]))
+  return {
+    total: Number(total),
+    items: names.flatMap((row) => {
+      const record = byId.get(row.latest_id)
+      const known = versions.filter((v) => v.name === row.name && v.format === row.format).map((v) => v.version)
+      return record ? [{ record, versions: known, distributions: row.distributions }] : []
+    }),
+  }
+}
+
+/** Which records a call that names `{name}/{version}` means. */
+export interface RecordSelector {
+  name: string
+  version?: string | undefined
+  distribution?: string | undefined
+  arch?: string | undefined
+}
+
+export function selectRecords(db: Db, selector: RecordSelector) {
+  let query = db.selectFrom('packages').selectAll().where('name', '=', selector.name)
+  if (selector.version !== undefined) query = query.where('version', '=', selector.version)
+  if (selector.distribution !== undefined) query = query.where('distribution', '=', selector.distribution)
+  if (selector.arch !== undefined) query = query.where('arch', '=', selector.arch)
+  return query.orderBy('id').execute()
+}

@@ -1,0 +1,57 @@
+// Reading the audit log: filtered pages for people, a stream of everything for export.
+import { sql } from 'kysely'
+import type { Db } from './db.ts'
+import { entryOf, type AuditEntry } from './audit-chain.ts'
+
+export interface AuditFilter {
+  package?: string | undefined
+  action?: string | undefined
+  result?: string | undefined
+  user?: string | undefined
+  version?: string | undefined
+  from?: Date | undefined
+  to?: Date | undefined
+  /** substring of package, user or detail, ignoring case */
+  q?: string | undefined
+}
+
+function filtered(db: Db, filter: AuditFilter) {
+  let query = db.selectFrom('audit')
+  if (filter.package !== undefined) query = query.where('package', '=', filter.package)
+  if (filter.action !== undefined) query = query.where('action', '=', filter.action.toUpperCase())
+  if (filter.result !== undefined) query = query.where('result', '=', filter.result.toUpperCase() as 'SUCCESS')
+  if (filter.user !== undefined) query = query.where('username', '=', filter.user)
+  if (filter.version !== undefined) query = query.where('version', '=', filter.version)
+  if (filter.from !== undefined) query = query.where('at', '>=', filter.from)
+  if (filter.to !== undefined) query = query.where('at', '<=', filter.to)
+  if (filter.q !== undefined) {
+    const part = filter.q.toLowerCase()
+    query = query.where(sql<boolean>`position(${part} in lower(concat_ws(' ', package, username, detail))) > 0`)
+  }
+  return query
+}
+
+/** One page, newest first. */
+export async function auditPage(db: Db, filter: AuditFilter, at: { page: number; perPage: number }): Promise<{ items: AuditEntry[]; total: number }> {
+  const query = filtered(db, filter)
+  const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const rows = await query
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(at.perPage)
+    .offset((at.page - 1) * at.perPage)
+    .execute()
+  return { items: rows.map(entryOf), total: Number(total) }
+}
+
+const BATCH = 1000
+
+/** Every entry of the time span in the order of the chain, one JSON line each. */
+export async function* auditLines(db: Db, span: { from?: Date | undefined; to?: Date | undefined }): AsyncGenerator<string> {
+  for (let after = 0; ; ) {
+    const rows = await filtered(db, span).selectAll().where('seq', '>', after).orderBy('seq').limit(BATCH).execute()
+    if (rows.length > 0) yield rows.map((row) => JSON.stringify(entryOf(row)) + '\n').join('')
+    if (rows.length < BATCH) return
+    after = rows.at(-1)?.seq ?? after
+  }
+}
