@@ -5,7 +5,18 @@ import { decodeJwt, SignJWT } from 'jose'
 import { createTestDatabase } from '../../test/database.ts'
 import type { Database } from '../store/db.ts'
 import { createAuthenticate } from './authenticate.ts'
-import { createAccounts, GOOD, JWT_SECRET, ORIGIN, otherProcess, OTHER, outcome, outcomes, ROOT, type Accounts } from './fixture.ts'
+import {
+  createAccounts,
+  GOOD,
+  JWT_SECRET,
+  ORIGIN,
+  otherProcess,
+  OTHER,
+  outcome,
+  outcomes,
+  ROOT,
+  type Accounts,
+} from './fixture.ts'
 
 let database: Database & { url: string }
 let at: Accounts
@@ -17,13 +28,18 @@ beforeEach(async () => {
   at = await createAccounts(database.db)
   await database.db.deleteFrom('users').execute()
   await database.db.deleteFrom('api_tokens').execute()
-  await at.users.create(ROOT, { username: 'Ada', password: GOOD, role: 'admin', full_name: 'Ada L.', email: 'ada@example.org' }, ORIGIN)
+  await at.users.create(
+    ROOT,
+    { username: 'Ada', password: GOOD, role: 'admin', full_name: 'Ada L.', email: 'ada@example.org' },
+    ORIGIN,
+  )
   await at.users.create(ROOT, { username: 'ben', password: GOOD, role: 'reader' }, ORIGIN)
   await at.audited()
   return () => at.close()
 })
 
-const login = (username: string, password = GOOD, ip = ORIGIN.ip) => at.login({ username, password }, { ip, requestId: null })
+const login = (username: string, password = GOOD, ip = ORIGIN.ip) =>
+  at.login({ username, password }, { ip, requestId: null })
 const bearer = (token: string) => at.authenticate(`Bearer ${token}`)
 
 describe('login', () => {
@@ -32,10 +48,19 @@ describe('login', () => {
     expect(answer).toMatchObject({ token_type: 'bearer', expires_in: 3600, mfa_required: false })
     const claims = decodeJwt(answer.access_token)
     expect(claims).toEqual({
-      sub: 'Ada', role: 'admin', full_name: 'Ada L.', iss: 'gatehouse', typ: 'access',
-      iat: 1772366400, exp: 1772370000, jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      sub: 'Ada',
+      role: 'admin',
+      full_name: 'Ada L.',
+      iss: 'gatehouse',
+      typ: 'access',
+      iat: 1772366400,
+      exp: 1772370000,
+      jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
     })
-    expect((await at.users.list()).users[0]).toMatchObject({ username: 'Ada', last_login: '2026-03-01T12:00:00.000+00:00' })
+    expect((await at.users.list()).users[0]).toMatchObject({
+      username: 'Ada',
+      last_login: '2026-03-01T12:00:00.000+00:00',
+    })
     expect(await at.audited()).toMatchObject([{ action: 'LOGIN', result: 'SUCCESS', user: 'Ada', ip: ORIGIN.ip }])
   })
 
@@ -59,7 +84,24 @@ describe('login', () => {
       await login(name, password).catch((error: Error) => texts.add(error.message))
     }
     expect([...texts]).toEqual(['unauthorized: The user name or the password is wrong.'])
-    expect(await at.audited()).toMatchObject(tries.map(([, , user, detail]) => ({ action: 'LOGIN', result: 'FAILURE', user, detail })))
+    expect(await at.audited()).toMatchObject(
+      tries.map(([, , user, detail]) => ({ action: 'LOGIN', result: 'FAILURE', user, detail })),
+    )
+  })
+
+  test('checks the hash of an account that may log in, and no hash for every other', async () => {
+    await at.users.update(ROOT, 'ben', { active: false }, ORIGIN)
+    const checked: (string | null)[] = []
+    const check: typeof at.passwords.check = (password, stored, cost) => {
+      checked.push(stored)
+      return at.passwords.check(password, stored, cost)
+    }
+    const watched = await createAccounts(database.db, { passwords: { ...at.passwords, check } })
+    for (const username of ['Ada', 'ben', 'nobody', '?']) {
+      await outcome(watched.login({ username, password: GOOD }, ORIGIN))
+    }
+    expect(checked).toEqual([expect.stringContaining('$argon2id$'), null, null, null])
+    await watched.close()
   })
 
   test('slows down for the account and the address that failed, and for no other', async () => {
@@ -78,7 +120,11 @@ describe('login', () => {
     const password_hash = await bcrypt.hash(GOOD, { cost: 5, version: '2y' })
     await database.db.updateTable('users').set({ password_hash }).where('username', '=', 'ben').execute()
     expect(await outcomes(Array.from({ length: 5 }, () => login('ben')))).toEqual(Array(5).fill('ok'))
-    const row = await database.db.selectFrom('users').select('password_hash').where('username', '=', 'ben').executeTakeFirstOrThrow()
+    const row = await database.db
+      .selectFrom('users')
+      .select('password_hash')
+      .where('username', '=', 'ben')
+      .executeTakeFirstOrThrow()
     expect(row.password_hash).toMatch(/^\$argon2id\$/)
     expect(await outcome(login('ben'))).toBe('ok')
     expect(await outcome(login('ben', OTHER))).toBe('unauthorized')
@@ -107,7 +153,12 @@ describe('login', () => {
 describe('a session', () => {
   test('names its person with the role of this moment', async () => {
     const { access_token } = await login('ben')
-    expect(await bearer(access_token)).toMatchObject({ kind: 'session', name: 'ben', role: 'reader', principal: expect.stringMatching(/^user:\d+$/) })
+    expect(await bearer(access_token)).toMatchObject({
+      kind: 'session',
+      name: 'ben',
+      role: 'reader',
+      principal: expect.stringMatching(/^user:\d+$/),
+    })
     await at.users.update(ROOT, 'ben', { role: 'auditor' }, ORIGIN)
     expect(await bearer(access_token)).toMatchObject({ role: 'auditor' })
   })
@@ -151,7 +202,10 @@ describe('a session', () => {
 
   test('traded twice at once becomes one session', async () => {
     const caller = await at.signIn('ben')
-    expect((await outcomes([at.sessions.refresh(caller), at.sessions.refresh(caller)])).sort()).toEqual(['ok', 'unauthorized'])
+    expect((await outcomes([at.sessions.refresh(caller), at.sessions.refresh(caller)])).sort()).toEqual([
+      'ok',
+      'unauthorized',
+    ])
   })
 
   test.each([
@@ -159,8 +213,14 @@ describe('a session', () => {
     ['another scheme', async (jwt: string) => `Basic ${jwt}`],
     ['two credentials', async (jwt: string) => `Bearer ${jwt} ${jwt}`],
     ['nothing after the scheme', async () => 'Bearer '],
-    ['an altered signature', async (jwt: string) => `Bearer ${jwt.slice(0, -5)}${jwt.at(-5) === 'A' ? 'B' : 'A'}${jwt.slice(-4)}`],
-    ['alg none', async (jwt: string) => `Bearer ${btoa('{"alg":"none"}').replace(/=+$/, '')}.${jwt.split('.')[1] ?? ''}.`],
+    [
+      'an altered signature',
+      async (jwt: string) => `Bearer ${jwt.slice(0, -5)}${jwt.at(-5) === 'A' ? 'B' : 'A'}${jwt.slice(-4)}`,
+    ],
+    [
+      'alg none',
+      async (jwt: string) => `Bearer ${btoa('{"alg":"none"}').replace(/=+$/, '')}.${jwt.split('.')[1] ?? ''}.`,
+    ],
     ['another algorithm with the same secret', (jwt: string) => forged(jwt, {}, 'HS512')],
     ['another typ', (jwt: string) => forged(jwt, { typ: 'mfa' })],
     ['no typ', (jwt: string) => forged(jwt, { typ: undefined })],
@@ -177,8 +237,15 @@ describe('a session', () => {
   })
 
   /** The header with a token of the same claims, changed, signed anew. */
-  async function forged(jwt: string, claims: Record<string, unknown>, alg = 'HS256', secret = JWT_SECRET): Promise<string> {
-    const token = await new SignJWT({ ...decodeJwt(jwt), ...claims }).setProtectedHeader({ alg }).sign(new TextEncoder().encode(secret))
+  async function forged(
+    jwt: string,
+    claims: Record<string, unknown>,
+    alg = 'HS256',
+    secret = JWT_SECRET,
+  ): Promise<string> {
+    const token = await new SignJWT({ ...decodeJwt(jwt), ...claims })
+      .setProtectedHeader({ alg })
+      .sign(new TextEncoder().encode(secret))
     return `Bearer ${token}`
   }
 
@@ -214,23 +281,48 @@ describe('an API token', () => {
     const ada = await at.signIn('Ada')
     await at.audited()
     const made = await at.tokens.create(ada, { name: ' ci ', expires_days: 30 }, ORIGIN)
-    expect(made).toMatchObject({ prefix: 'svc_', name: 'ci', role: 'uploader', expires_at: '2026-03-31T12:00:00.000+00:00' })
+    expect(made).toMatchObject({
+      prefix: 'svc_',
+      name: 'ci',
+      role: 'uploader',
+      expires_at: '2026-03-31T12:00:00.000+00:00',
+    })
     expect(made.token).toMatch(/^svc_[A-Za-z0-9_-]{43}$/)
     expect(await bearer(made.token)).toEqual({
-      kind: 'token', name: 'token:ci', role: 'uploader', userId: null, credentialId: made.token_id, principal: `token:${made.token_id}`,
+      kind: 'token',
+      name: 'token:ci',
+      role: 'uploader',
+      userId: null,
+      credentialId: made.token_id,
+      principal: `token:${made.token_id}`,
     })
-    const everything = JSON.stringify([await database.db.selectFrom('api_tokens').selectAll().execute(), await at.tokens.list()])
+    const everything = JSON.stringify([
+      await database.db.selectFrom('api_tokens').selectAll().execute(),
+      await at.tokens.list(),
+    ])
     expect(everything).not.toContain(made.token.slice(4, -4))
     expect((await at.tokens.list()).tokens).toEqual([
       {
-        id: made.token_id, token_id: made.token_id, name: 'ci', role: 'uploader', created_by: 'Ada', creator_active: true,
-        created_at: '2026-03-01T12:00:00.000+00:00', last_used: '2026-03-01T12:00:00.000+00:00', expires_at: made.expires_at,
-        active: true, token_hint: made.token.slice(-4),
+        id: made.token_id,
+        token_id: made.token_id,
+        name: 'ci',
+        role: 'uploader',
+        created_by: 'Ada',
+        creator_active: true,
+        created_at: '2026-03-01T12:00:00.000+00:00',
+        last_used: '2026-03-01T12:00:00.000+00:00',
+        expires_at: made.expires_at,
+        active: true,
+        token_hint: made.token.slice(-4),
       },
     ])
-    expect(await at.audited()).toMatchObject([{ action: 'TOKEN_CREATE', user: 'Ada', extra: { name: 'ci', role: 'uploader' } }])
-    expect(await outcomes([at.sessions.refresh(await bearer(made.token)), at.sessions.end(await bearer(made.token), ORIGIN)])).toEqual([
-      'session_required', 'session_required',
+    expect(await at.audited()).toMatchObject([
+      { action: 'TOKEN_CREATE', user: 'Ada', extra: { name: 'ci', role: 'uploader' } },
+    ])
+    const ci = await bearer(made.token)
+    expect(await outcomes([at.sessions.refresh(ci), at.sessions.end(ci, ORIGIN)])).toEqual([
+      'session_required',
+      'session_required',
     ])
   })
 
@@ -256,7 +348,9 @@ describe('an API token', () => {
     expect(await at.tokens.revoke(ada, made.token_id, ORIGIN)).toEqual({ status: 'revoked', token_id: made.token_id })
     expect(await at.audited()).toMatchObject([{ action: 'TOKEN_REVOKE', user: 'Ada' }])
     expect(await outcome(bearer(made.token))).toBe('unauthorized')
-    expect(await outcomes([at.tokens.revoke(ada, made.token_id, ORIGIN), at.tokens.revoke(ada, 'none', ORIGIN)])).toEqual(['not_found', 'not_found'])
+    expect(
+      await outcomes([at.tokens.revoke(ada, made.token_id, ORIGIN), at.tokens.revoke(ada, 'none', ORIGIN)]),
+    ).toEqual(['not_found', 'not_found'])
     at.pass(86_400_000 - 1)
     expect(await outcome(bearer(brief.token))).toBe('ok')
     at.pass(1)
@@ -272,7 +366,10 @@ describe('an API token', () => {
     expect(await bearer(second.token)).toMatchObject({ name: 'token:second' })
     await at.users.update(ROOT, 'eve', { active: false }, ORIGIN)
     expect(await outcomes([bearer(first.token), bearer(second.token)])).toEqual(['unauthorized', 'unauthorized'])
-    expect((await at.tokens.list()).tokens).toMatchObject([{ active: true, creator_active: false }, { active: true, creator_active: false }])
+    expect((await at.tokens.list()).tokens).toMatchObject([
+      { active: true, creator_active: false },
+      { active: true, creator_active: false },
+    ])
     await at.users.update(ROOT, 'eve', { active: true }, ORIGIN)
     expect(await outcomes([bearer(first.token), bearer(second.token)])).toEqual(['ok', 'ok'])
     await at.audited()

@@ -19,7 +19,15 @@ const LAST_USED_STEP_MS = 60_000
  */
 export type Authenticate = (authorizationHeader: string | undefined) => Promise<Caller>
 
-export function createAuthenticate({ db, clock, sessions }: { db: Db; clock: Clock; sessions: Sessions }): Authenticate {
+export function createAuthenticate({
+  db,
+  clock,
+  sessions,
+}: {
+  db: Db
+  clock: Clock
+  sessions: Sessions
+}): Authenticate {
   async function bySession(jwt: string): Promise<Caller | null> {
     const session = await sessions.read(jwt)
     if (!session) return null
@@ -33,7 +41,14 @@ export function createAuthenticate({ db, clock, sessions }: { db: Db; clock: Clo
       .where('users.username', '=', session.subject)
       .executeTakeFirst()
     if (!user) return null
-    return { kind: 'session', name: user.username, role: user.role, userId: user.id, credentialId: session.jti, principal: `user:${user.id}` }
+    return {
+      kind: 'session',
+      name: user.username,
+      role: user.role,
+      userId: user.id,
+      credentialId: session.jti,
+      principal: `user:${user.id}`,
+    }
   }
 
   // The use is noted in the same statement, and only when the last note is a minute old: most requests write nothing.
@@ -50,7 +65,14 @@ export function createAuthenticate({ db, clock, sessions }: { db: Db; clock: Clo
       ) select id, name, role from found`.execute(db)
     const token = rows[0]
     if (!token) return null
-    return { kind: 'token', name: `token:${token.name}`, role: token.role, userId: null, credentialId: token.id, principal: `token:${token.id}` }
+    return {
+      kind: 'token',
+      name: `token:${token.name}`,
+      role: token.role,
+      userId: null,
+      credentialId: token.id,
+      principal: `token:${token.id}`,
+    }
   }
 
   return async (header) => {

@@ -20,11 +20,16 @@ export async function change<T>(
   origin: Origin,
   work: (tx: Db, note: Note) => Promise<T>,
 ): Promise<T> {
-  const result = await parts.db.transaction().execute((tx) =>
-    work(tx, (action, detail, extra) =>
-      parts.audit.record({ action, result: 'SUCCESS', user: actor, detail, extra, ip: origin.ip, requestId: origin.requestId }, tx),
-    ),
-  )
+  const result = await parts.db
+    .transaction()
+    .execute((tx) =>
+      work(tx, (action, detail, extra) =>
+        parts.audit.record(
+          { action, result: 'SUCCESS', user: actor, detail, extra, ip: origin.ip, requestId: origin.requestId },
+          tx,
+        ),
+      ),
+    )
   // Nobody waits for the chaining, as with an entry recorded outside a transaction.
   void parts.audit.flush().catch(parts.onError)
   return result

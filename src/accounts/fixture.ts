@@ -11,7 +11,7 @@ import { createAuthenticate } from './authenticate.ts'
 import { createLogin } from './login.ts'
 import { createOwnAccount } from './own-account.ts'
 import { createPasswordReset, type ResetRecipient } from './password-reset.ts'
-import { createPasswords } from './passwords.ts'
+import { createPasswords, type Passwords } from './passwords.ts'
 import { createSessions, type JwtAlgorithm } from './sessions.ts'
 import { createSetup, type CheckResult, type PreflightCheck } from './setup.ts'
 import { createSlowing } from './slowing.ts'
@@ -28,7 +28,12 @@ const fine = async (): Promise<CheckResult> => ({ ok: true, detail: 'fine' })
 /** One process of the service, as far as accounts are concerned; several may share a database. */
 export async function createAccounts(
   db: Db,
-  options: { algorithm?: JwtAlgorithm; setupToken?: string; checks?: Partial<Record<PreflightCheck, () => Promise<CheckResult>>> } = {},
+  options: {
+    algorithm?: JwtAlgorithm
+    setupToken?: string
+    passwords?: Passwords
+    checks?: Partial<Record<PreflightCheck, () => Promise<CheckResult>>>
+  } = {},
 ) {
   const time = { ms: Date.parse('2026-03-01T12:00:00Z') }
   const clock = { now: () => new Date(time.ms) }
@@ -40,13 +45,19 @@ export async function createAccounts(
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-accounts-'))
   const audit = createAuditLog({ db, clock, directory, checkpoint: () => {}, mayFile: () => false, onError })
   const wait = async (ms: number, signal?: AbortSignal) => {
-    signal?.throwIfAborted()
     waits.push(ms)
+    await new Promise((resolve) => setImmediate(resolve))
+    signal?.throwIfAborted()
   }
   const changing = { db, audit, onError, clock }
-  const passwords = createPasswords()
+  const passwords = options.passwords ?? createPasswords()
   const slowing = createSlowing({ clock, wait })
-  const sessions = createSessions({ ...changing, secret: JWT_SECRET, algorithm: options.algorithm ?? 'HS256', expireMinutes: 60 })
+  const sessions = createSessions({
+    ...changing,
+    secret: JWT_SECRET,
+    algorithm: options.algorithm ?? 'HS256',
+    expireMinutes: 60,
+  })
   const authenticate = createAuthenticate({ db, clock, sessions })
   const login = createLogin({ ...changing, passwords, sessions, slowing })
   const setup = createSetup({
@@ -54,7 +65,15 @@ export async function createAccounts(
     passwords,
     sessions,
     setupToken: options.setupToken,
-    checks: { database: fine, disk_space: fine, antivirus: fine, vulnscan: fine, secrets: fine, tls: fine, ...options.checks },
+    checks: {
+      database: fine,
+      disk_space: fine,
+      antivirus: fine,
+      vulnscan: fine,
+      secrets: fine,
+      tls: fine,
+      ...options.checks,
+    },
     saveAppUrl: async (url) => {
       if (url.includes('unsavable')) throw new Error('settings are read-only')
       appUrls.push(url)
@@ -65,7 +84,11 @@ export async function createAccounts(
     sessions,
     setup,
     ownAccount: createOwnAccount({ ...changing, passwords, slowing }),
-    passwordReset: createPasswordReset({ ...changing, passwords, deliverReset: async (user, token) => void delivered.push({ user, token }) }),
+    passwordReset: createPasswordReset({
+      ...changing,
+      passwords,
+      deliverReset: async (user, token) => void delivered.push({ user, token }),
+    }),
     users: createUsers({ ...changing, passwords }),
     tokens: createTokens(changing),
   }
@@ -88,7 +111,14 @@ export async function createAccounts(
     async audited() {
       const rows = await db.selectFrom('audit').selectAll().orderBy('id').execute()
       await db.deleteFrom('audit').execute()
-      return rows.map((row) => ({ action: row.action, result: row.result, user: row.username, detail: row.detail, extra: row.extra, ip: row.ip }))
+      return rows.map((row) => ({
+        action: row.action,
+        result: row.result,
+        user: row.username,
+        detail: row.detail,
+        extra: row.extra,
+        ip: row.ip,
+      }))
     },
     /** Before the database is closed: what runs unawaited comes to its end. */
     async close() {
@@ -101,7 +131,14 @@ export async function createAccounts(
 export type Accounts = Awaited<ReturnType<typeof createAccounts>>
 
 /** An admin acting by an API-like identity that is no user: for arranging, where self-protection must not interfere. */
-export const ROOT: Caller = { kind: 'token', name: 'token:root', role: 'admin', userId: null, credentialId: 'none', principal: 'token:none' }
+export const ROOT: Caller = {
+  kind: 'token',
+  name: 'token:root',
+  role: 'admin',
+  userId: null,
+  credentialId: 'none',
+  principal: 'token:none',
+}
 
 /** Another process on the same database: a pool of its own on PostgreSQL; PGlite has only one session to give. */
 export async function otherProcess(database: Database & { url: string }): Promise<{ db: Db; close(): Promise<void> }> {

@@ -71,10 +71,17 @@ export function createLogin(
         db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst(),
         importedCost(db),
       ])
-      const stored = row?.auth_source === 'local' ? row.password_hash : null
+      // A disabled account is checked like none at all: a right password would be told by a shorter check.
+      const stored = row?.active && row.auth_source === 'local' ? row.password_hash : null
       const checked = await passwords.check(password, stored, cost)
       if (!row || !checked.ok || !row.active) {
-        reason = !row ? 'unknown user' : !row.active ? 'account disabled' : stored === null ? 'no local password' : 'wrong password'
+        reason = !row
+          ? 'unknown user'
+          : !row.active
+            ? 'account disabled'
+            : stored === null
+              ? 'no local password'
+              : 'wrong password'
         break
       }
       const answer = await admit(row, password, checked, origin)
@@ -83,7 +90,13 @@ export function createLogin(
         return answer
       }
     }
-    const event = { action: 'LOGIN', result: 'FAILURE', user: printable(username), detail: reason, outcome: 'unauthorized' } as const
+    const event = {
+      action: 'LOGIN',
+      result: 'FAILURE',
+      user: printable(username),
+      detail: reason,
+      outcome: 'unauthorized',
+    } as const
     await audit.record({ ...event, ip: origin.ip, requestId: origin.requestId })
     throw new Problem('unauthorized', 'The user name or the password is wrong.')
   }

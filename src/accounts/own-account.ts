@@ -37,7 +37,14 @@ export function createOwnAccount(parts: ChangeParts & { passwords: Passwords; sl
   return {
     async me(caller) {
       if (caller.userId === null) {
-        const nothing = { full_name: null, email: null, auth_source: null, mfa_enabled: null, created_at: null, last_login: null }
+        const nothing = {
+          full_name: null,
+          email: null,
+          auth_source: null,
+          mfa_enabled: null,
+          created_at: null,
+          last_login: null,
+        }
         return { username: caller.name, role: caller.role, active: true, ...nothing }
       }
       const row = await db.selectFrom('users').selectAll().where('id', '=', caller.userId).executeTakeFirst()
@@ -58,7 +65,12 @@ export function createOwnAccount(parts: ChangeParts & { passwords: Passwords; sl
       await slowing.attempt(key, signal)
       const { ok } = await passwords.check(wanted.current_password, row.password_hash, await importedCost(db))
       const wrong = async () => {
-        const event = { action: 'PASSWORD_CHANGE', result: 'FAILURE', user: person.name, outcome: 'wrong_password' } as const
+        const event = {
+          action: 'PASSWORD_CHANGE',
+          result: 'FAILURE',
+          user: person.name,
+          outcome: 'wrong_password',
+        } as const
         await audit.record({ ...event, ip: origin.ip, requestId: origin.requestId })
         return new Problem('wrong_password', 'The current password is wrong.')
       }

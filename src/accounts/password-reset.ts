@@ -37,7 +37,11 @@ export interface PasswordReset {
 
 /** @param deliverReset hands the plain token to the account's owner; it is kept nowhere else */
 export function createPasswordReset(
-  parts: ChangeParts & { clock: Clock; passwords: Passwords; deliverReset: (user: ResetRecipient, token: string) => Promise<void> },
+  parts: ChangeParts & {
+    clock: Clock
+    passwords: Passwords
+    deliverReset: (user: ResetRecipient, token: string) => Promise<void>
+  },
 ): PasswordReset {
   const { db, clock, passwords, deliverReset } = parts
   const inTurn = createSerial()
@@ -70,19 +74,25 @@ export function createPasswordReset(
     }
   }
 
-  const invalid = () => new Problem('reset_token_invalid', 'This link was used, has expired or was never valid; ask for a new one.')
+  const invalid = () =>
+    new Problem('reset_token_invalid', 'This link was used, has expired or was never valid; ask for a new one.')
 
   return {
     request(wanted) {
       if (!wanted.username && !wanted.email) throw invalidField('username', 'a user name or a mail address is needed')
-      const asked = wanted.username ? { username: wanted.username } : { email: (wanted.email ?? '').replaceAll('\0', '') }
+      const asked = wanted.username
+        ? { username: wanted.username }
+        : { email: (wanted.email ?? '').replaceAll('\0', '') }
       if (queued < LONGEST_QUEUE) {
         queued++
         void inTurn(() => issue(asked))
           .catch(parts.onError)
           .finally(() => queued--)
       }
-      return { status: 'ok', message: 'If there is such an account with a mail address, a link to set a new password is on its way.' }
+      return {
+        status: 'ok',
+        message: 'If there is such an account with a mail address, a link to set a new password is on its way.',
+      }
     },
 
     async complete(wanted, origin) {

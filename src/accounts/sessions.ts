@@ -53,7 +53,10 @@ export function createSessions(
   const lifeSeconds = Math.round(parts.expireMinutes * 60)
   // Imported once: verifying with raw bytes takes four times as long (components.md, JWT).
   const hash = `SHA-${algorithm.slice(2)}`
-  const key = crypto.subtle.importKey('raw', new TextEncoder().encode(secret), { name: 'HMAC', hash }, false, ['sign', 'verify'])
+  const key = crypto.subtle.importKey('raw', new TextEncoder().encode(secret), { name: 'HMAC', hash }, false, [
+    'sign',
+    'verify',
+  ])
 
   async function sign(user: UserRow, jti: string, now: Date): Promise<LoginAnswer> {
     const issued = Math.floor(now.getTime() / 1000)
@@ -74,7 +77,10 @@ export function createSessions(
     async begin(user, tx) {
       const now = clock.now()
       const jti = randomUUID()
-      await tx.insertInto('sessions').values({ jti, user_id: user.id, started_at: now, expires_at: expiryFrom(now) }).execute()
+      await tx
+        .insertInto('sessions')
+        .values({ jti, user_id: user.id, started_at: now, expires_at: expiryFrom(now) })
+        .execute()
       // Rows that another login is removing are passed over, so that two of them never wait for each other.
       await sql`delete from sessions where jti in (select jti from sessions where expires_at <= ${now}
         limit ${CLEANED_AT_ONCE} for update skip locked)`.execute(tx)

@@ -144,12 +144,19 @@ export function createSetup(
         await tx.updateTable('users').set({ last_login: clock.now() }).where('id', '=', admin.id).execute()
         return sessions.begin(admin, tx)
       })
-      const saved = appUrl === null || (await saveAppUrl(appUrl).then(() => true, (error: unknown) => (onError(error), false)))
+      const saved =
+        appUrl === null ||
+        (await saveAppUrl(appUrl).then(
+          () => true,
+          (error: unknown) => (onError(error), false),
+        ))
       return {
         admin_username: username,
         access_token: answer.access_token,
         token_type: answer.token_type,
-        message: saved ? 'The first admin was created.' : 'The first admin was created, but app_url could not be saved; set it in the settings.',
+        message: saved
+          ? 'The first admin was created.'
+          : 'The first admin was created, but app_url could not be saved; set it in the settings.',
       }
     },
 

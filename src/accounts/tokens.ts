@@ -51,7 +51,11 @@ export interface Tokens {
    * Makes a token that belongs to the person who asks; one made with a token belongs to that token's owner.
    * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name)
    */
-  create(caller: Caller, wanted: { name: string; role?: string; expires_days?: number }, origin: Origin): Promise<CreatedToken>
+  create(
+    caller: Caller,
+    wanted: { name: string; role?: string; expires_days?: number },
+    origin: Origin,
+  ): Promise<CreatedToken>
   /** @throws Problem `not_found`, also for one revoked already */
   revoke(caller: Caller, id: string, origin: Origin): Promise<{ status: 'revoked'; token_id: string }>
 }
@@ -114,7 +118,12 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
             revoked_at: null,
           })
           .execute()
-        await note('TOKEN_CREATE', `token ${name} created as ${role}`, { token_id: id, name, role, expires_at: isoTimeOrNull(expiresAt) })
+        await note('TOKEN_CREATE', `token ${name} created as ${role}`, {
+          token_id: id,
+          name,
+          role,
+          expires_at: isoTimeOrNull(expiresAt),
+        })
       })
       return {
         token,
@@ -147,7 +156,11 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
 /** A token falls with its owner, so one made by a token must name the person behind that token. */
 async function ownerOf(caller: Caller, tx: Db): Promise<number | null> {
   if (caller.userId !== null) return caller.userId
-  const maker = await tx.selectFrom('api_tokens').select('created_by_id').where('id', '=', caller.credentialId).executeTakeFirst()
+  const maker = await tx
+    .selectFrom('api_tokens')
+    .select('created_by_id')
+    .where('id', '=', caller.credentialId)
+    .executeTakeFirst()
   return maker?.created_by_id ?? null
 }
 

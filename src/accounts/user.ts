@@ -68,7 +68,8 @@ export function requireEmail(text: string, field = 'email'): string {
 
 /** @throws Problem `validation_error` */
 export function requireFullName(text: string, field = 'full_name'): string {
-  if (text.length > FULL_NAME_MAX || !LINE.test(text)) throw invalidField(field, `must be one line of at most ${FULL_NAME_MAX} characters`)
+  if (text.length > FULL_NAME_MAX || !LINE.test(text))
+    throw invalidField(field, `must be one line of at most ${FULL_NAME_MAX} characters`)
   return text
 }
 

@@ -7,7 +7,16 @@ import type { Db } from '../store/db.ts'
 import { change, type ChangeParts } from './change.ts'
 import { requireStrong, type Passwords } from './passwords.ts'
 import { replacePassword } from './replace-password.ts'
-import { requireEmail, requireFullName, requireRole, requireUsername, userOf, usernameKey, type User, type UserRow } from './user.ts'
+import {
+  requireEmail,
+  requireFullName,
+  requireRole,
+  requireUsername,
+  userOf,
+  usernameKey,
+  type User,
+  type UserRow,
+} from './user.ts'
 
 export interface NewUser {
   username: string
@@ -34,7 +43,12 @@ export interface Users {
   /** Removes the account with its sessions, and revokes its API tokens. @throws Problem `self_delete`, `last_admin` */
   remove(caller: Caller, username: string, origin: Origin): Promise<{ status: 'deleted'; username: string }>
   /** @throws Problem `weak_password`, `external_account` */
-  resetPassword(caller: Caller, username: string, password: string, origin: Origin): Promise<{ status: 'ok'; message: string }>
+  resetPassword(
+    caller: Caller,
+    username: string,
+    password: string,
+    origin: Origin,
+  ): Promise<{ status: 'ok'; message: string }>
 }
 
 export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Passwords }): Users {
@@ -56,7 +70,15 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
       return change(parts, caller.name, origin, async (tx, note) => {
         const row = await tx
           .insertInto('users')
-          .values({ username, username_key: usernameKey(username), password_hash, role, full_name, email, created_at: clock.now() })
+          .values({
+            username,
+            username_key: usernameKey(username),
+            password_hash,
+            role,
+            full_name,
+            email,
+            created_at: clock.now(),
+          })
           .onConflict((conflict) => conflict.column('username_key').doNothing())
           .returningAll()
           .executeTakeFirst()
@@ -79,7 +101,8 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
         if (caller.userId === user.id && next.role !== user.role) {
           throw new Problem('self_role_change', 'You cannot change your own role.')
         }
-        if (caller.userId === user.id && !next.active) throw new Problem('self_deactivate', 'You cannot deactivate yourself.')
+        if (caller.userId === user.id && !next.active)
+          throw new Problem('self_deactivate', 'You cannot deactivate yourself.')
         if (!isActiveAdmin(next)) requireAdminLeft(user, otherAdmins)
 
         const changed = (['full_name', 'email', 'active'] as const).filter((field) => next[field] !== user[field])
@@ -93,7 +116,10 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
         }
         if (changed.length > 0) {
           const after = Object.fromEntries(changed.map((field) => [field, next[field]]))
-          await note('USER_UPDATE', `${changed.join(', ')} of ${user.username} changed`, { username: user.username, ...after })
+          await note('USER_UPDATE', `${changed.join(', ')} of ${user.username} changed`, {
+            username: user.username,
+            ...after,
+          })
         }
         return userOf(next)
       })
@@ -113,22 +139,34 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
           .execute()
         await tx.deleteFrom('users').where('id', '=', user.id).execute()
         const revoked_tokens = tokens.map((token) => token.name)
-        await note('USER_DELETE', `user ${user.username} deleted`, { username: user.username, role: user.role, revoked_tokens })
+        await note('USER_DELETE', `user ${user.username} deleted`, {
+          username: user.username,
+          role: user.role,
+          revoked_tokens,
+        })
         return { status: 'deleted' as const, username: user.username }
       })
     },
 
     async resetPassword(caller, username, password, origin) {
       requireStrong(password)
-      const user = await db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst()
+      const user = await db
+        .selectFrom('users')
+        .selectAll()
+        .where('username_key', '=', usernameKey(username))
+        .executeTakeFirst()
       if (!user) throw noSuchUser()
-      if (user.auth_source !== 'local') throw new Problem('external_account', 'The password of this account is kept elsewhere.')
+      if (user.auth_source !== 'local')
+        throw new Problem('external_account', 'The password of this account is kept elsewhere.')
       const hash = await passwords.hash(password)
       return change(parts, caller.name, origin, async (tx, note) => {
         const keepSession = caller.userId === user.id ? caller.credentialId : null
         if (!(await replacePassword(tx, { userId: user.id, hash, keepSession }))) throw noSuchUser()
         await note('PASSWORD_RESET', `password of ${user.username} set by ${caller.name}`, { username: user.username })
-        return { status: 'ok' as const, message: `The password of ${user.username} was set; their sessions have ended.` }
+        return {
+          status: 'ok' as const,
+          message: `The password of ${user.username} was set; their sessions have ended.`,
+        }
       })
     },
   }

@@ -1,6 +1,5 @@
 // Bodies and answers of the endpoints below `/auth`. Must not know who may call them.
 import Type from 'typebox'
-import { TOKEN_NAME_MAX } from '../accounts/tokens.ts'
 import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, LINE_PATTERN } from '../accounts/user.ts'
 import { ROLES } from '../domain/roles.ts'
 import { Nullable, RoleSchema, TimeSchema } from './schemas.ts'

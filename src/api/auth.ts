@@ -6,12 +6,27 @@ import type { OwnAccount } from '../accounts/own-account.ts'
 import type { PasswordReset } from '../accounts/password-reset.ts'
 import type { Sessions } from '../accounts/sessions.ts'
 import { TOKEN_NAME_MAX, type Tokens } from '../accounts/tokens.ts'
-import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, LINE_PATTERN, USERNAME_PATTERN } from '../accounts/user.ts'
+import { LINE_PATTERN, USERNAME_PATTERN } from '../accounts/user.ts'
 import type { Users } from '../accounts/users.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../domain/roles.ts'
-import { CreatedTokenSchema, DoneSchema, Email, FullName, LoginSchema, MeSchema, NewPassword, RolesSchema, TokenPath, TokenSchema, Typed, UserPath, UserSchema, WantedRole } from './auth-schemas.ts'
+import {
+  CreatedTokenSchema,
+  DoneSchema,
+  Email,
+  FullName,
+  LoginSchema,
+  MeSchema,
+  NewPassword,
+  RolesSchema,
+  TokenPath,
+  TokenSchema,
+  Typed,
+  UserPath,
+  UserSchema,
+  WantedRole,
+} from './auth-schemas.ts'
 import { route, type Route } from './route.ts'
-import { listOf, Nullable, RoleSchema, StatusAnswer, TimeSchema } from './schemas.ts'
+import { listOf, StatusAnswer } from './schemas.ts'
 
 export interface AuthParts {
   login: Login

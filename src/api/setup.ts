@@ -1,7 +1,8 @@
 // The endpoints below `/setup`. Must not know how the first admin is made.
 import Type from 'typebox'
 import type { Setup } from '../accounts/setup.ts'
-import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, LINE_PATTERN, USERNAME_PATTERN } from '../accounts/user.ts'
+import { USERNAME_PATTERN } from '../accounts/user.ts'
+import { Email, FullName, NewPassword } from './auth-schemas.ts'
 import { route, type Route } from './route.ts'
 import { TimeSchema } from './schemas.ts'
 
@@ -40,12 +41,9 @@ export function setupRoutes({ setup }: SetupParts): Route[] {
       limit: 'credentials',
       body: Type.Object({
         admin_username: Type.String({ pattern: USERNAME_PATTERN }),
-        admin_password: Type.String({
-          maxLength: 1024,
-          description: '8 to 128 characters, an uppercase letter, a digit or special character',
-        }),
-        admin_email: Type.Optional(Type.String({ maxLength: EMAIL_MAX, pattern: EMAIL_PATTERN })),
-        admin_full_name: Type.Optional(Type.String({ maxLength: FULL_NAME_MAX, pattern: LINE_PATTERN })),
+        admin_password: NewPassword,
+        admin_email: Type.Optional(Email),
+        admin_full_name: Type.Optional(FullName),
         app_url: Type.Optional(Type.String({ maxLength: 2048, description: 'http or https address of the console' })),
       }),
       answer: Type.Object({
