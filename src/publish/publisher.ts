@@ -18,6 +18,8 @@ import { composeStream } from './compose.ts'
 import { linkPackages, treeOf, writeGeneration, type Tree } from './generation.ts'
 import { emptyState, follow, type IndexState } from './index-state.ts'
 
+const AHEAD_SECONDS = 4
+
 export interface Offered {
   format: PackageFormat
   distribution: Distribution
@@ -150,14 +152,18 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
   return { run, forget: () => (state = null) }
 
   /**
-   * A Release date later than every one before it, kept before it is used: apt ignores an index older than the one it
-   * holds, without a word, and a crash right after the rename must not lead to the same date again.
+   * The Release date, kept before it is used: a crash right after the rename must not lead to an older one. apt ignores
+   * an index older than the one it holds, without a word, so it only grows; and apt refuses one that lies more than
+   * 10 s in the future (Acquire::Max-FutureTime), so in a burst of more than one publish a second it stands still
+   * `AHEAD_SECONDS` before the clock. apt takes an index of equal date.
    */
   async function reserveDate(): Promise<number> {
     const now = Math.floor(clock.now().getTime() / 1000)
     const row = await db
       .updateTable('distributions')
-      .set({ release_date: sql`greatest(${now}::bigint, release_date + 1)` })
+      .set({
+        release_date: sql`case when release_date < ${now + AHEAD_SECONDS}::bigint then greatest(${now}::bigint, release_date + 1) else release_date end`,
+      })
       .where('codename', '=', codename)
       .returning('release_date')
       .executeTakeFirstOrThrow()

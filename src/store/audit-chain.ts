@@ -68,23 +68,30 @@ export function chainHash(entry: AuditEntry): string {
   return sha256Hex(JSON.stringify(covered))
 }
 
-/** The first thing wrong with a chain, by line; null when it holds. `head` is the hash the next entry must name. */
-export function verifyLines(
-  lines: Iterable<string>,
-  head: string | null,
-): { fault: { line: number; reason: string } | null; head: string | null; count: number } {
+/**
+ * Checks one line of a file against the hash of the line before it.
+ * @param head null where the chain is not known before this line
+ */
+export function verifyLine(line: string, head: string | null): { fault: string; hash: null } | { fault: null; hash: string } {
+  let entry: AuditEntry
+  try {
+    entry = JSON.parse(line) as AuditEntry
+  } catch {
+    return { fault: 'is not JSON', hash: null }
+  }
+  if (head !== null && entry.prev_hash !== head) return { fault: 'does not follow the entry before it', hash: null }
+  if (entry.hash === null || chainHash(entry) !== entry.hash) return { fault: 'was altered', hash: null }
+  return { fault: null, hash: entry.hash }
+}
+
+/** The first thing wrong with a chain, by line; null when it holds. */
+export function verifyLines(lines: Iterable<string>, head: string | null): { fault: { line: number; reason: string } | null; count: number } {
   let count = 0
   for (const line of lines) {
     count++
-    let entry: AuditEntry
-    try {
-      entry = JSON.parse(line) as AuditEntry
-    } catch {
-      return { fault: { line: count, reason: 'not JSON' }, head, count }
-    }
-    if (head !== null && entry.prev_hash !== head) return { fault: { line: count, reason: 'does not follow the entry before it' }, head, count }
-    if (chainHash(entry) !== entry.hash) return { fault: { line: count, reason: 'was altered' }, head, count }
-    head = entry.hash
+    const { fault, hash } = verifyLine(line, head)
+    if (fault !== null) return { fault: { line: count, reason: fault }, count }
+    head = hash
   }
-  return { fault: null, head, count }
+  return { fault: null, count }
 }

@@ -1,0 +1,6 @@
+// `npm start`: installs and builds what is missing, then runs the service from the environment in this very process.
+import { build, install } from './build.mjs'
+
+install()
+await build()
+await import('../dist/main.js')
