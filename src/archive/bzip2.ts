@@ -1,5 +1,6 @@
 // A bzip2 decoder whose every loop is bounded; knows no archive. (unbzip2-stream hangs on a crafted run length.)
 import { setImmediate } from 'node:timers/promises'
+import { Bits, readSymbol, readTable } from './bzip2-codes.ts'
 import { createByteReader } from './byte-reader.ts'
 import { invalid } from './limits.ts'
 
@@ -8,7 +9,6 @@ const MOST_BLOCK_BYTES = 2_400_000
 const BLOCK_MAGIC = 0x314159265359
 const END_MAGIC = 0x177245385090
 const GROUP_SIZE = 50
-const MAX_CODE_BITS = 20
 const OUT_BYTES = 128 * 1024
 
 /**
@@ -18,26 +18,32 @@ const OUT_BYTES = 128 * 1024
 export async function* unbzip2(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = createByteReader(source, 'bzip2 data')
   const bits = new Bits()
+  // Far more than is needed at once, so that a file of tiny blocks does not copy the rest for each of them.
+  const refill = async () => {
+    if (bits.bytesLeft() < MOST_BLOCK_BYTES) bits.append(await reader.readUpTo(4 * MOST_BLOCK_BYTES - bits.bytesLeft()))
+  }
+  // The largest block there is; a file may have millions of streams.
+  const block = new Uint32Array(9 * 100_000)
   try {
     do {
-      bits.append(await reader.readUpTo(MOST_BLOCK_BYTES))
-      yield* stream(bits, async () => bits.append(await reader.readUpTo(MOST_BLOCK_BYTES - bits.bytesLeft())))
+      await refill()
+      yield* stream(bits, block, refill)
       bits.align()
-      if (bits.bytesLeft() === 0) bits.append(await reader.readUpTo(1))
+      await refill()
     } while (bits.bytesLeft() > 0)
   } finally {
     await reader.close()
   }
 }
 
-async function* stream(bits: Bits, refill: () => Promise<void>): AsyncGenerator<Uint8Array> {
+async function* stream(bits: Bits, largest: Uint32Array, refill: () => Promise<void>): AsyncGenerator<Uint8Array> {
   const header = [bits.read(8), bits.read(8), bits.read(8)]
   const level = bits.read(8) - 0x30
   if (String.fromCharCode(...header) !== 'BZh' || level < 1 || level > 9) throw invalid('The bzip2 data is damaged.')
-  const block = new Uint32Array(level * 100_000)
+  const block = largest.subarray(0, level * 100_000)
   let combined = 0
   for (;;) {
-    if (bits.bytesLeft() < MOST_BLOCK_BYTES) await refill()
+    await refill()
     const magic = bits.read(24) * 0x1000000 + bits.read(24)
     const crc = bits.read32()
     if (magic === END_MAGIC) {
@@ -50,55 +56,6 @@ async function* stream(bits: Bits, refill: () => Promise<void>): AsyncGenerator<
     const found = yield* unwind(block, length, origin)
     if (found !== crc) throw invalid('The bzip2 data is damaged.')
     combined = (((combined << 1) | (combined >>> 31)) ^ found) >>> 0
-  }
-}
-
-/** Bits from the front of what was appended. */
-class Bits {
-  private bytes: Uint8Array = new Uint8Array(0)
-  private at = 0
-  private pool = 0
-  private pooled = 0
-
-  append(more: Uint8Array): void {
-    if (more.length === 0) return
-    this.bytes = this.at === this.bytes.length ? more : Buffer.concat([this.bytes.subarray(this.at), more])
-    this.at = 0
-  }
-
-  bytesLeft(): number {
-    return this.bytes.length - this.at
-  }
-
-  /** The next `count` bits, at most 24, without taking them. */
-  peek(count: number): number {
-    while (this.pooled < count) {
-      if (this.at === this.bytes.length) throw invalid('The bzip2 data is truncated.')
-      this.pool = (this.pool << 8) | this.bytes[this.at++]!
-      this.pooled += 8
-    }
-    return (this.pool >>> (this.pooled - count)) & ((1 << count) - 1)
-  }
-
-  drop(count: number): void {
-    this.pooled -= count
-  }
-
-  /** Takes `count` bits, at most 24. */
-  read(count: number): number {
-    const value = this.peek(count)
-    this.pooled -= count
-    return value
-  }
-
-  read32(): number {
-    return this.read(16) * 0x10000 + this.read(16)
-  }
-
-  /** Drops the rest of a byte; whole bytes that were peeked at go back. */
-  align(): void {
-    this.at -= this.pooled >> 3
-    this.pooled = 0
   }
 }
 
@@ -170,69 +127,6 @@ function readSelectors(bits: Bits, count: number, tableCount: number): Uint8Arra
     order.unshift(table!)
     return table!
   })
-}
-
-interface CodeTable {
-  /** by the next FAST_BITS bits: `symbol << 5 | length of its code`, 0 where the code is longer */
-  fast: Uint16Array
-  /** per length: one more than its last code, aligned to MAX_CODE_BITS */
-  limit: Int32Array
-  /** per length: what added to a code gives its index in `byCode` */
-  offset: Int32Array
-  byCode: Uint16Array
-}
-
-const FAST_BITS = 10
-
-function readTable(bits: Bits, size: number): CodeTable {
-  const lengths = new Uint8Array(size)
-  let length = bits.read(5)
-  for (let symbol = 0; symbol < size; symbol++) {
-    for (;;) {
-      if (length < 1 || length > MAX_CODE_BITS) throw invalid('The bzip2 data is damaged.')
-      if (!bits.read(1)) break
-      length += bits.read(1) ? -1 : 1
-    }
-    lengths[symbol] = length
-  }
-
-  // Canonical codes: those of one length follow each other, and begin at twice the end of the length before.
-  const byCode = new Uint16Array(size)
-  const fast = new Uint16Array(1 << FAST_BITS)
-  const limit = new Int32Array(MAX_CODE_BITS + 1)
-  const offset = new Int32Array(MAX_CODE_BITS + 1)
-  let code = 0
-  let index = 0
-  for (let bitCount = 1; bitCount <= MAX_CODE_BITS; bitCount++) {
-    code *= 2
-    offset[bitCount] = index - code
-    for (let symbol = 0; symbol < size; symbol++) {
-      if (lengths[symbol] !== bitCount) continue
-      byCode[index++] = symbol
-      const spread = FAST_BITS - bitCount
-      if (spread >= 0) fast.fill((symbol << 5) | bitCount, code << spread, (code + 1) << spread)
-      code++
-    }
-    // More codes than there are bit patterns: lengths that cannot be.
-    if (code > 2 ** bitCount) throw invalid('The bzip2 data is damaged.')
-    limit[bitCount] = code * 2 ** (MAX_CODE_BITS - bitCount)
-  }
-  return { fast, limit, offset, byCode }
-}
-
-function readSymbol(bits: Bits, table: CodeTable): number {
-  const ahead = bits.peek(MAX_CODE_BITS)
-  const short = table.fast[ahead >>> (MAX_CODE_BITS - FAST_BITS)]!
-  if (short !== 0) {
-    bits.drop(short & 31)
-    return short >>> 5
-  }
-  for (let length = FAST_BITS + 1; length <= MAX_CODE_BITS; length++) {
-    if (ahead >= table.limit[length]!) continue
-    bits.drop(length)
-    return table.byCode[(ahead >>> (MAX_CODE_BITS - length)) + table.offset[length]!]!
-  }
-  throw invalid('The bzip2 data is damaged.')
 }
 
 /** Undoes the Burrows-Wheeler transform and the first run-length code. @returns the block's CRC */

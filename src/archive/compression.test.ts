@@ -170,6 +170,13 @@ describe('decompress', () => {
     expect(await refusal(data, 'bzip2')).toContain('damaged')
   })
 
+  it('takes a file of a hundred thousand empty bzip2 streams in its stride', async () => {
+    const empty = Buffer.from('BZh9\x17rE8P\x90\0\0\0\0', 'latin1')
+    const started = performance.now()
+    expect((await unpack(Buffer.concat(Array.from({ length: 100_000 }, () => empty)), 'bzip2')).length).toBe(0)
+    expect(performance.now() - started).toBeLessThan(3000)
+  })
+
   it('lets other work run while it decodes', async () => {
     let turns = 0
     const timer = setInterval(() => turns++, 1)

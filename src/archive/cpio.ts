@@ -1,6 +1,6 @@
 // Reads a cpio archive of the "newc" family from a stream; knows no package format.
 import { createByteReader, type ByteReader } from './byte-reader.ts'
-import { createEntryContent } from './entry-content.ts'
+import { createEntryContent, expectZeros } from './entry-content.ts'
 import { invalid } from './limits.ts'
 
 export interface CpioEntry {
@@ -51,7 +51,7 @@ export async function* readCpio(
       yield { ...entry, content }
       await finish(padding(entry.sizeBytes))
     }
-    await expectZeros(reader)
+    await expectZeros(reader, 'cpio archive')
   } finally {
     await reader.close()
   }
@@ -88,12 +88,6 @@ async function readStripped(reader: ByteReader, sizeOf: CpioOptions['strippedSiz
   if (sizeBytes === undefined || !Number.isSafeInteger(sizeBytes) || sizeBytes < 0)
     throw invalid('The cpio archive is damaged.')
   return { name: '', inode: 0, mode: 0, links: 1, modifiedAt: 0, sizeBytes, fileIndex }
-}
-
-async function expectZeros(reader: ByteReader): Promise<void> {
-  for (let piece = await reader.piece(64 * 1024); piece; piece = await reader.piece(64 * 1024)) {
-    if (piece.some((byte) => byte !== 0)) throw invalid('The cpio archive is followed by other bytes.')
-  }
 }
 
 const padding = (length: number): number => (4 - (length % 4)) % 4

@@ -31,6 +31,16 @@ export function createEntryContent(reader: ByteReader, sizeBytes: number, what: 
   }
 }
 
+const ZEROS = Buffer.alloc(PIECE_BYTES)
+
+/** Reads what follows an archive's end: nothing may hide there. @throws Problem('invalid_package') for other bytes */
+export async function expectZeros(reader: ByteReader, what: string): Promise<void> {
+  for (let piece = await reader.piece(PIECE_BYTES); piece; piece = await reader.piece(PIECE_BYTES)) {
+    if (ZEROS.compare(piece, 0, piece.length, 0, piece.length) !== 0)
+      throw invalid(`The ${what} is followed by other bytes.`)
+  }
+}
+
 /** The whole content of an entry. @throws Problem('invalid_package') beyond `mostBytes` */
 export async function readAll(content: AsyncIterable<Uint8Array>, mostBytes: number, what: string): Promise<Buffer> {
   const pieces: Uint8Array[] = []

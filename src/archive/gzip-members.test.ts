@@ -21,7 +21,7 @@ describe('gzipMembers', () => {
   const whole = Buffer.concat(parts)
 
   it('finds exact borders and contents however the stream is cut', async () => {
-    for (const size of [1, 3, parts[0]!.length, 1000, 65536, whole.length]) {
+    for (const size of [37, parts[0]!.length, 1000, 65536, whole.length]) {
       let start = 0
       let index = 0
       for await (const member of gzipMembers(inPieces(whole, size), NO_LIMIT)) {
@@ -34,6 +34,18 @@ describe('gzipMembers', () => {
       }
       expect(index).toBe(contents.length)
     }
+  })
+
+  it('finds borders when bytes come one by one', async () => {
+    const small = Buffer.concat([parts[0]!, parts[3]!, parts[1]!])
+    const found = await locateGzipMembers(inPieces(small, 1), NO_LIMIT)
+    const first = parts[0]!.length
+    const second = first + parts[3]!.length
+    expect(found.map(({ start, end }) => [start, end])).toEqual([
+      [0, first],
+      [first, second],
+      [second, small.length],
+    ])
   })
 
   it('reads what its caller left, and still verifies it', async () => {

@@ -1,6 +1,6 @@
 // Reads a tar archive from a stream: ustar, GNU long names, pax headers; knows no package format.
 import { createByteReader, type ByteReader } from './byte-reader.ts'
-import { createEntryContent, readAll } from './entry-content.ts'
+import { createEntryContent, expectZeros, readAll } from './entry-content.ts'
 import { invalid } from './limits.ts'
 import { BLOCK_BYTES, decodeText, parseTarHeader, type TarHeader, type TarType } from './tar-header.ts'
 import { parsePax } from './tar-pax.ts'
@@ -28,7 +28,6 @@ export interface TarOptions {
 // Linux paths end at 4,096 bytes; pax headers also carry attributes and checksums.
 const LONGEST_NAME = 32 * 1024
 const LONGEST_PAX = 1024 * 1024
-const PIECE_BYTES = 64 * 1024
 
 /**
  * The entries of a tar archive in order. An archive may end by two zero blocks, by one, or at a header's border (apk
@@ -50,7 +49,7 @@ export async function* readTar(
       yield { ...next, content }
       await finish(padding(next.sizeBytes))
     }
-    await expectZeros(reader)
+    await expectZeros(reader, 'tar archive')
   } finally {
     await reader.close()
   }
@@ -121,12 +120,6 @@ async function readData(reader: ByteReader, header: TarHeader, mostBytes: number
   const data = await readAll(content, mostBytes, 'header in the tar archive')
   await finish(padding(header.sizeBytes))
   return data
-}
-
-async function expectZeros(reader: ByteReader): Promise<void> {
-  for (let piece = await reader.piece(PIECE_BYTES); piece; piece = await reader.piece(PIECE_BYTES)) {
-    if (piece.some((byte) => byte !== 0)) throw invalid('The tar archive is followed by other bytes.')
-  }
 }
 
 function cString(bytes: Uint8Array): string {

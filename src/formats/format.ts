@@ -90,6 +90,8 @@ export interface ExtraFile {
   path: string
   sizeBytes: number
   sha256: string
+  /** what it unpacks to: apt never fetches a `Contents-amd64.gz` whose `Contents-amd64` Release does not list too */
+  plain?: { sizeBytes: number; sha256: string }
 }
 
 /** Where a distribution's files lie, relative to `REPOS_DIR`. */

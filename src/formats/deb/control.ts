@@ -12,7 +12,7 @@ const MOST_FIELDS = 1000
  */
 export function parseControl(text: string): ControlField[] {
   if (text.includes('\0')) throw invalid('The control file has a NUL byte.')
-  const lines = text.split('\n').map((line) => line.replace(/\r+$/, ''))
+  const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))
   const fields: { name: string; lines: string[] }[] = []
   const seen = new Set<string>()
   let over = false
@@ -27,7 +27,7 @@ export function parseControl(text: string): ControlField[] {
     if (line.startsWith(' ') || line.startsWith('\t')) {
       const field = fields.at(-1)
       if (!field) throw invalid('The control file begins with a continuation line.')
-      field.lines.push(line.replace(/[ \t]+$/, ''))
+      field.lines.push(trimEnd(line))
       continue
     }
     const [name, value] = splitField(line)
@@ -57,7 +57,7 @@ export function fieldOf(fields: readonly ControlField[], name: string): string |
 function splitField(line: string): [string, string] {
   const colon = line.indexOf(':')
   // dpkg lets blanks stand before the colon.
-  const name = line.slice(0, Math.max(colon, 0)).replace(/[ \t]+$/, '')
+  const name = trimEnd(line.slice(0, Math.max(colon, 0)))
   // Printable ASCII but space and colon, not beginning with # or -.
   if (!/^[!-9;-~]{1,100}$/.test(name) || /^[#-]/.test(name))
     throw invalid('The control file has a line that is no field.')
@@ -66,13 +66,18 @@ function splitField(line: string): [string, string] {
 
 const isBlank = (line: string): boolean => trim(line) === ''
 
-/** Not `String.trim`, which also takes away white space that Policy counts as text. */
+// Not `String.trim`, which also takes away white space that Policy counts as text, and not /\s+$/, which takes the square
+// of a long run's length.
 function trim(text: string): string {
   let start = 0
+  while (start < text.length && isSpace(text.charCodeAt(start))) start++
+  return trimEnd(text.slice(start))
+}
+
+function trimEnd(text: string): string {
   let end = text.length
-  while (start < end && isSpace(text.charCodeAt(start))) start++
-  while (end > start && isSpace(text.charCodeAt(end - 1))) end--
-  return text.slice(start, end)
+  while (end > 0 && isSpace(text.charCodeAt(end - 1))) end--
+  return text.slice(0, end)
 }
 
 const isSpace = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d)

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { FORMATS } from '../domain/package.ts'
+import { allDistributions, findDistribution, formatOf, formats, recognize } from './index.ts'
+
+describe('the registry of formats', () => {
+  it('has each format once, and no codename twice', () => {
+    expect(new Set(formats.map((format) => format.id)).size).toBe(formats.length)
+    const codenames = allDistributions().map((distribution) => distribution.codename)
+    expect(new Set(codenames).size).toBe(codenames.length)
+    for (const format of formats) expect(FORMATS).toContain(format.id)
+  })
+
+  it('tells scanners what each distribution is', () => {
+    for (const format of formats) {
+      for (const distribution of format.distributions) {
+        expect(distribution.format).toBe(format.id)
+        expect(distribution.scannerDistro).toMatch(/^[a-z/-]+:[a-z0-9.]+$/)
+      }
+    }
+    expect(findDistribution('focal')?.distribution).toMatchObject({
+      scannerDistro: 'ubuntu:20.04',
+      arch: 'amd64',
+      component: 'main',
+    })
+    expect(findDistribution('bookworm')?.distribution.scannerDistro).toBe('debian:12')
+  })
+
+  it('finds by id, codename and first bytes, and says when there is none', () => {
+    expect(formatOf('deb').id).toBe('deb')
+    expect(() => formatOf('exe')).toThrow('no format exe')
+    expect(findDistribution('noble')?.format.id).toBe('deb')
+    expect(findDistribution('warty')).toBeNull()
+    expect(recognize(Buffer.from('!<arch>\ndebian-binary   '))?.id).toBe('deb')
+    expect(recognize(Buffer.from('hello'))).toBeNull()
+  })
+})
