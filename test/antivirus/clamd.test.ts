@@ -74,7 +74,7 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
   })
 
   it('finds and names one member among 3,000 small ones', async () => {
-    const files = { ...manyFiles(2_990), 'opt/bad': eicar(), ...Object.fromEntries([['last', 'x']]) }
+    const files = { ...manyFiles(2_990), 'opt/bad': eicar(), last: 'x' }
     expect(await engine(clamd[kind]).scan(await target(files))).toMatchObject({ word: 'infected', member: 'opt/bad' })
   })
 
@@ -159,26 +159,8 @@ describe('the status', () => {
 })
 
 describe('cost', () => {
-  it('prints the time of 5,000 small members and of 100 MB, and stays small with 500 MB', async () => {
-    const antivirus = engine(clamd.unix)
-    const small = Object.fromEntries(
-      Object.entries(manyFiles(5_000)).map(([name, text]) => [name, `${text}\n`.repeat(70)]),
-    )
-    const time = async (files: Files) => {
-      const file = await target(files)
-      const start = performance.now()
-      const result = await antivirus.scan(file)
-      expect(result.word).toBe('clean')
-      return (performance.now() - start) / 1000
-    }
-    const smallSeconds = await time(small)
-    const seconds = await time(
-      Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`big${n}`, Buffer.alloc(10_000_000, `${n}`)])),
-    )
-    console.log(
-      `5,000 members of 1.5 KB: ${smallSeconds.toFixed(2)} s; 100 MB in ten members: ${(100 / seconds).toFixed(0)} MB/s`,
-    )
-
+  // First, while this process has held nothing large yet.
+  it('takes far less than 100 MiB of memory for a package of 500 MiB', async () => {
     const piece = Buffer.alloc(64 * 1024, 'abc')
     async function* content(bytes: number) {
       for (let given = 0; given < bytes; given += piece.length) yield Buffer.from(piece)
@@ -187,12 +169,11 @@ describe('cost', () => {
       for (let n = 0; n < 4; n++) yield { name: `huge${n}`, sizeBytes: 125 * MIB, content: content(125 * MIB) }
     }
     const file = await target({})
-    global.gc?.()
     const before = process.memoryUsage().rss
     let highest = before
     const watch = setInterval(() => (highest = Math.max(highest, process.memoryUsage().rss)), 5)
     const start = performance.now()
-    const result = await antivirus.scan({ ...file, members })
+    const result = await engine(clamd.unix).scan({ ...file, members })
     clearInterval(watch)
     const grown = (highest - before) / MIB
     console.log(
@@ -200,5 +181,22 @@ describe('cost', () => {
     )
     expect(result).toMatchObject({ word: 'clean', coverage: { files_seen: 5 } })
     expect(grown).toBeLessThan(100)
+  })
+
+  it('prints the time of 5,000 small members and of 100 MB', async () => {
+    const time = async (files: Files) => {
+      const file = await target(files)
+      const start = performance.now()
+      expect((await engine(clamd.unix).scan(file)).word).toBe('clean')
+      return (performance.now() - start) / 1000
+    }
+    const members = Object.entries(manyFiles(5_000)).map(([name, text]) => [name, `${text}\n`.repeat(70)])
+    const small = await time(Object.fromEntries(members))
+    const large = await time(
+      Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`big${n}`, Buffer.alloc(10_000_000, `${n}`)])),
+    )
+    console.log(
+      `5,000 members of 1.5 KB: ${small.toFixed(2)} s; 100 MB in ten members: ${(100 / large).toFixed(0)} MB/s`,
+    )
   })
 })

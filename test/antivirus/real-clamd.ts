@@ -14,7 +14,7 @@ export interface RealClamd {
   unix: { path: string }
   tcp: { host: string; port: number }
   databaseDirectory: string
-  /** resident memory in MiB */
+  /** kills it, as a crash would, and removes its directory */
   stop(): Promise<void>
 }
 
@@ -27,7 +27,6 @@ export async function startClamd(settings: string[] = []): Promise<RealClamd> {
   const hash = createHash('md5').update(eicar()).digest('hex')
   await writeFile(join(databaseDirectory, 'test.hdb'), `${hash}:${eicar().length}:Test.Hash.EICAR\n`)
   const body = (name: string, text: string | Buffer) => `${name}:0:*:${Buffer.from(text).toString('hex')}\n`
-  // Without the first bytes, so that the hash signature alone matches the plain file first.
   await writeFile(
     join(databaseDirectory, 'test.ndb'),
     body('Test.Body.EICAR', eicar()) + body('Test.Body', BODY_MARKER),
