@@ -55,6 +55,7 @@ import { createClamav } from './scanners/clamav/clamav.ts'
 import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
 import { noAdvisories } from './scanners/no-advisories.ts'
 import { createAccessLog } from './serve/access-log.ts'
+import { createFrontPage } from './serve/front-page.ts'
 import { APT_MOUNTS, RPM_MOUNTS } from './serve/mounts.ts'
 import { createRepositoryListener } from './serve/repository-listener.ts'
 import { createSettings } from './settings/settings.ts'
@@ -68,13 +69,20 @@ import { createStaging } from './store/staging.ts'
 
 const DRAIN_MS = 30_000
 
+export interface Ports {
+  api: number
+  apt: number
+  rpm: number
+  front: number
+}
+
 export interface App {
   /** the API, for `inject` in tests */
   server: FastifyInstance
   routes: readonly Route[]
   fingerprint: string
-  /** Opens the three listeners. @returns the ports in use */
-  listen(): Promise<{ api: number; apt: number; rpm: number }>
+  /** Opens the listeners. In development a port that cannot be had is replaced by a free one. @returns the ports in use */
+  listen(): Promise<Ports>
   /** Recovers from whatever a crash left, then reports ready. */
   start(): Promise<void>
   /** Lets what runs come to its end, at most half a minute, and closes everything. */
@@ -266,6 +274,14 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
     createRepositoryListener({ reposDir: paths.root, mounts, clock, log, accessLog: createAccessLog({ path: join(paths.logs, `access-${name}.log`), clock, log }) })
   const apt = listener('apt', APT_MOUNTS)
   const rpm = listener('rpm', RPM_MOUNTS)
+  const ports: Ports = { api: 0, apt: 0, rpm: 0, front: 0 }
+  const front = createFrontPage(() => ({
+    version: env.appVersion,
+    fingerprint: keys.openpgp.fingerprint,
+    distributions: active.map((o) => o.distribution),
+    documentation: !production,
+    addresses: (host) => ({ api: `http://${host}:${ports.api}`, apt: `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`, rpm: `http://${host}:${ports.rpm}` }),
+  }))
   const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active })
 
   return {
@@ -273,12 +289,22 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
     routes,
     fingerprint: keys.openpgp.fingerprint,
     async listen() {
-      const address = await server.listen({ port: env.backendPort, host: env.bindHost })
-      return {
-        api: Number(new URL(address).port),
-        apt: await apt.listen(env.aptPort, env.bindHost),
-        rpm: await rpm.listen(env.rpmRepoPort, env.bindHost),
+      const open = async (name: string, port: number, listen: (port: number) => Promise<number>) => {
+        try {
+          return await listen(port)
+        } catch (error) {
+          const { code } = error as NodeJS.ErrnoException
+          if (production || (code !== 'EACCES' && code !== 'EADDRINUSE')) throw error
+          const free = await listen(0)
+          log.warn(`port ${port} for ${name} cannot be had (${code}); ${free} is used instead, as this is development`)
+          return free
+        }
       }
+      ports.api = await open('the API', env.backendPort, async (port) => Number(new URL(await server.listen({ port, host: env.bindHost })).port))
+      ports.apt = await open('apt and apk', env.aptPort, (port) => apt.listen(port, env.bindHost))
+      ports.rpm = await open('dnf and zypper', env.rpmRepoPort, (port) => rpm.listen(port, env.bindHost))
+      ports.front = await open('the front page', env.frontendPort, (port) => front.listen(port, env.bindHost))
+      return ports
     },
     async start() {
       await maintenance.start()
@@ -286,7 +312,7 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
     },
     async close() {
       state.notServing = 'draining'
-      await Promise.all([server.close(), apt.close(DRAIN_MS), rpm.close(DRAIN_MS)])
+      await Promise.all([server.close(), apt.close(DRAIN_MS), rpm.close(DRAIN_MS), front.close()])
       await passwordReset.settled()
       await maintenance.stop()
       await database.close()
