@@ -47,6 +47,12 @@ describe('failures', () => {
     expect(result).toMatchObject({ word: 'clean', coverage: { files_seen: 501, files_skipped: [] } })
   })
 
+  it('finds the infected member whose answer was lost with its session', async () => {
+    const clamd = await fake({ endSessionAfterStreams: 1 })
+    const result = await engine(clamd).scan(await target({ a: 'x', bad: eicar() }))
+    expect(result).toMatchObject({ word: 'infected', member: 'bad' })
+  })
+
   it('is an error when a daemon that is well has no answer for one file', async () => {
     const clamd = await fake({ answer: (stream) => (String(stream) === 'poison' ? 'hang' : null) })
     const limits = { ...CLAMAV_LIMITS, idleMs: 40, answerMs: 60 }
