@@ -18,6 +18,8 @@ interface Part {
   last: number
 }
 
+const PLAIN_TEXT = ['Content-Type', 'text/plain; charset=utf-8']
+
 /** Answers with a file, or with what the client's conditions make of it. Closes the file when it came opened. */
 export function answerWithFile(exchange: Exchange, shown: Representation, observedMs: number): Promise<void> | void {
   const { response, progress } = exchange
@@ -45,16 +47,9 @@ export async function answerWithContent(
   const { request, response, progress } = exchange
   const { body, handle } = compressed
   try {
-    const etag = compressed.validators.etag.replace(/"$/, '-plain"')
-    const shown = { ...compressed, validators: { ...compressed.validators, etag } }
+    const shown = contentOf(compressed)
     if (refusedByConditions(exchange, shown, observedMs)) return
-    response.writeHead(200, [
-      'Content-Type',
-      'text/plain; charset=utf-8',
-      ...stateHeaders(shown),
-      'Accept-Ranges',
-      'none',
-    ])
+    response.writeHead(200, [...PLAIN_TEXT, ...shown.headers.state, 'Accept-Ranges', 'none'])
     const source = body ?? handle
     if (request.method === 'HEAD' || !source) response.end()
     else await sendGunzipped(response, source, progress)
@@ -68,25 +63,27 @@ export function refuse(exchange: Exchange, status: number, headers: readonly str
   const { request, response, progress } = exchange
   const text = `${STATUS_CODES[status]?.toLowerCase()}\n`
   response.writeHead(status, [
-    ...['Content-Type', 'text/plain; charset=utf-8'],
+    ...PLAIN_TEXT,
     ...['Content-Length', String(text.length)],
     // What is missing now may be published in a moment.
     ...['Cache-Control', 'no-store'],
     ...['X-Content-Type-Options', 'nosniff'],
     ...headers,
   ])
-  response.end(request.method === 'HEAD' ? undefined : text, () => {
-    if (request.method !== 'HEAD') progress.bytes += text.length
-  })
+  if (request.method === 'HEAD') {
+    response.end()
+  } else {
+    progress.lastBytes = text.length
+    response.end(text)
+  }
 }
 
 /** Writes the header. Returns the part of the file to send as body; null when the answer is complete without one. */
 function begin(exchange: Exchange, shown: Representation, observedMs: number): Part | null {
   const { request, response } = exchange
-  const { validators, sizeBytes, kind } = shown
+  const { validators, sizeBytes, headers } = shown
   if (refusedByConditions(exchange, shown, observedMs)) return null
 
-  const headers = ['Content-Type', kind.mediaType, ...stateHeaders(shown), 'Accept-Ranges', 'bytes']
   const isGet = request.method === 'GET'
   const range = isGet ? request.headers.range : undefined
   const asked =
@@ -99,12 +96,11 @@ function begin(exchange: Exchange, shown: Representation, observedMs: number): P
   }
   if (asked?.kind === 'part') {
     const { first, last } = asked
-    headers.push('Content-Range', `bytes ${first}-${last}/${sizeBytes}`, 'Content-Length', String(last - first + 1))
-    response.writeHead(206, headers)
+    const part = ['Content-Range', `bytes ${first}-${last}/${sizeBytes}`, 'Content-Length', String(last - first + 1)]
+    response.writeHead(206, [...headers.type, ...headers.state, ...part])
     return asked
   }
-  headers.push('Content-Length', String(sizeBytes))
-  response.writeHead(200, headers)
+  response.writeHead(200, headers.whole)
   if (isGet) return { first: 0, last: sizeBytes - 1 }
   response.end()
   return null
@@ -118,18 +114,19 @@ function refusedByConditions(exchange: Exchange, shown: Representation, observed
   if (outcome === 'precondition_failed') {
     refuse(exchange, 412)
   } else {
-    response.writeHead(304, stateHeaders(shown))
+    response.writeHead(304, [...shown.headers.state])
     response.end()
   }
   return true
 }
 
-/** What a 304 repeats of a 200 (RFC 9110 section 15.4.5). */
-function stateHeaders({ validators, lastModified, kind }: Representation): string[] {
-  return [
-    ...['ETag', validators.etag],
-    ...['Last-Modified', lastModified],
-    ...['Cache-Control', kind.cacheControl],
-    ...['X-Content-Type-Options', 'nosniff'],
-  ]
+/** The file inside a compressed one changes whenever that does, but is another file: it needs a tag of its own. */
+function contentOf(compressed: Representation): Representation {
+  const etag = compressed.validators.etag.replace(/"$/, '-plain"')
+  const state = compressed.headers.state.map((field) => (field === compressed.validators.etag ? etag : field))
+  return {
+    ...compressed,
+    validators: { ...compressed.validators, etag },
+    headers: { ...compressed.headers, state },
+  }
 }

@@ -1,4 +1,4 @@
-// Small files kept in memory, the least recently used given up first. Knows neither paths' meaning nor whether a file is still current.
+// Small files kept in memory; what was not used for longest goes first, nearly. Knows neither paths' meaning nor whether a file is still current.
 
 export interface BodyCache<T extends { body: Buffer }> {
   get(key: string): T | undefined
@@ -11,42 +11,61 @@ export interface BodyCache<T extends { body: Buffer }> {
 /** What an entry costs beside its body: key, statistics, headers. Measured roughly; keeps a million tiny files bounded. */
 const ENTRY_OVERHEAD_BYTES = 2048
 
+interface Entry<T> {
+  value: T
+  used: boolean
+}
+
 export function createBodyCache<T extends { body: Buffer }>(limitBytes: number): BodyCache<T> {
-  // A Map iterates in order of insertion: re-inserting on use makes the first key the least recently used.
-  const entries = new Map<string, T>()
+  // A Map iterates in order of insertion. An entry used since it was put in goes to the end instead of out ("second
+  // chance"): use then costs a flag; re-inserting on each use was the dearest line of a request after the system calls.
+  const entries = new Map<string, Entry<T>>()
   let sizeBytes = 0
 
-  const remove = (key: string, value: T): void => {
+  const remove = (key: string, entry: Entry<T>): void => {
     entries.delete(key)
-    sizeBytes -= value.body.byteLength + ENTRY_OVERHEAD_BYTES
+    sizeBytes -= costOf(entry.value)
+  }
+
+  const makeRoom = (): void => {
+    // An entry put back at the end is met again in the same loop, its chance spent: the loop ends.
+    for (const [key, entry] of entries) {
+      if (sizeBytes <= limitBytes) return
+      if (entry.used) {
+        entry.used = false
+        entries.delete(key)
+        entries.set(key, entry)
+      } else {
+        remove(key, entry)
+      }
+    }
   }
 
   return {
     get(key) {
-      const value = entries.get(key)
-      if (value === undefined) return undefined
-      entries.delete(key)
-      entries.set(key, value)
-      return value
+      const entry = entries.get(key)
+      if (entry === undefined) return undefined
+      entry.used = true
+      return entry.value
     },
     set(key, value) {
       const old = entries.get(key)
       if (old !== undefined) remove(key, old)
-      const cost = value.body.byteLength + ENTRY_OVERHEAD_BYTES
-      if (cost > limitBytes) return
-      entries.set(key, value)
-      sizeBytes += cost
-      for (const [eldest, held] of entries) {
-        if (sizeBytes <= limitBytes) break
-        remove(eldest, held)
-      }
+      if (costOf(value) > limitBytes) return
+      entries.set(key, { value, used: false })
+      sizeBytes += costOf(value)
+      makeRoom()
     },
     delete(key) {
-      const value = entries.get(key)
-      if (value !== undefined) remove(key, value)
+      const entry = entries.get(key)
+      if (entry !== undefined) remove(key, entry)
     },
     get sizeBytes() {
       return sizeBytes
     },
   }
+}
+
+function costOf(value: { body: Buffer }): number {
+  return value.body.byteLength + ENTRY_OVERHEAD_BYTES
 }

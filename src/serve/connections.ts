@@ -2,7 +2,8 @@
 import { Server as NetServer, type Socket } from 'node:net'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
-export type Exchange = (request: IncomingMessage, response: ServerResponse) => void
+/** Answers one request. Returns what is to be done when the answer has left, or its client has. */
+export type Exchange = (request: IncomingMessage, response: ServerResponse) => () => void
 
 export interface Connections {
   /**
@@ -33,13 +34,14 @@ export function createConnections(server: Server, exchange: Exchange): Connectio
 
   const start = (socket: Socket, connection: Connection, request: IncomingMessage, response: ServerResponse): void => {
     connection.busy = true
-    response.once('close', () => {
+    const ended = exchange(request, response)
+    response.on('close', () => {
+      ended()
       connection.busy = false
       const next = connection.waiting.shift()
       if (next && !socket.destroyed) start(socket, connection, ...next)
       else if (draining) socket.destroySoon()
     })
-    exchange(request, response)
   }
 
   return {

@@ -29,7 +29,8 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
   return {
     look(file) {
       try {
-        const stats = statSync(join(reposDir, file.path), { bigint: true, throwIfNoEntry: false })
+        // `join` would cost a third of the look; both parts are in normal form already.
+        const stats = statSync(`${reposDir}/${file.path}`, { bigint: true, throwIfNoEntry: false })
         return stats?.isFile() ? stats : null
       } catch (error) {
         if (isUnreachable(error)) return null

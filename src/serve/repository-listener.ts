@@ -72,10 +72,9 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
   })
   server.timeout = timeouts.stalled
 
-  const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    const exchange: Exchange = { request, response, progress: { bytes: 0 } }
+  const serve = (request: IncomingMessage, response: ServerResponse): (() => void) => {
+    const exchange: Exchange = { request, response, progress: { bytes: 0, lastBytes: 0 } }
     const address = plainAddress(request.socket)
-    response.once('close', () => record(exchange, address))
     if (connections.draining || hasBody(request)) response.setHeader('Connection', 'close')
     try {
       const answered = answer(exchange)
@@ -83,6 +82,7 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
     } catch (error) {
       fail(exchange, error)
     }
+    return () => record(exchange, address)
   }
 
   /** Synchronous for what is in memory: nearly every request is, and a promise for each is felt. */
@@ -120,7 +120,7 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
       request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
       // nginx's number for a client that left before the answer began
       status: response.headersSent ? response.statusCode : 499,
-      bytes: progress.bytes,
+      bytes: progress.bytes + (response.writableFinished ? progress.lastBytes : 0),
       referer: request.headers.referer,
       userAgent: request.headers['user-agent'],
     })

@@ -3,7 +3,8 @@ import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { createLimiter } from '../kernel/serial.ts'
 import { createBodyCache } from './body-cache.ts'
-import { lastModified, validatorsOf, type Validators } from './conditions.ts'
+import { validatorsOf, type Validators } from './conditions.ts'
+import { fileHeaders, type FileHeaders } from './file-headers.ts'
 import { kindOf, type FileKind } from './file-kinds.ts'
 import { isSameState, type PublishedTree } from './published-tree.ts'
 import type { Located } from './request-path.ts'
@@ -13,8 +14,7 @@ export interface Representation {
   kind: FileKind
   sizeBytes: number
   validators: Validators
-  /** the value of `Last-Modified` */
-  lastModified: string
+  headers: FileHeaders
   body: Buffer | null
   handle: FileHandle | null
 }
@@ -156,7 +156,7 @@ function dated(stats: BigIntStats, kind: FileKind, flippedAt: number, observedMs
   const ownMs = kind.immutable ? Number(stats.mtimeMs) : Math.max(Number(stats.mtimeMs), Number(stats.ctimeMs))
   const etag = `"${stats.ino.toString(36)}-${stats.size.toString(36)}-${stats.mtimeNs.toString(36)}"`
   const validators = validatorsOf(etag, Math.max(ownMs, flippedAt), observedMs)
-  return { validators, lastModified: lastModified(validators, observedMs) }
+  return { validators, headers: fileHeaders(kind, Number(stats.size), validators, observedMs) }
 }
 
 /** null when the file turned out shorter than its statistics said */

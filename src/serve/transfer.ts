@@ -5,9 +5,12 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 
-/** Grows as the operating system takes over bytes of the body. */
+/** How much of a body has left. */
 export interface Progress {
+  /** grows as the operating system takes over bytes of the body */
   bytes: number
+  /** what was given to `end`: has left once the response is finished */
+  lastBytes: number
 }
 
 /** Bodies up to this go out in one write together with the header. */
@@ -21,7 +24,8 @@ const PIECE_BYTES = 256 * 1024
  */
 export function sendBytes(response: ServerResponse, body: Buffer, progress: Progress): Promise<void> | void {
   if (body.byteLength > ONE_WRITE_BYTES) return sendPieces(response, body, progress)
-  response.end(body, () => (progress.bytes += body.byteLength))
+  progress.lastBytes = body.byteLength
+  response.end(body)
 }
 
 async function sendPieces(response: ServerResponse, body: Buffer, progress: Progress): Promise<void> {

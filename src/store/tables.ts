@@ -2,6 +2,8 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { CveStatus, HeldReason, PackageStatus } from '../domain/status.ts'
 import type { FormatId, PackageFacts } from '../domain/package.ts'
+import type { VersionRange } from '../domain/advisory.ts'
+import type { Severity } from '../domain/finding.ts'
 import type { Role } from '../domain/roles.ts'
 
 /** jsonb: inserted as JSON text (both drivers disagree on arrays otherwise), selected as a value. */
@@ -248,6 +250,71 @@ export interface InstancesTable {
   heartbeat_at: Date
 }
 
+/** One row: which generation of advisories readers see, and who is building the next. */
+export interface AdvisoryStateTable {
+  id: number
+  generation: number
+  /** of the generation in force: entries and newest change by ecosystem */
+  ecosystems: Json<Record<string, { entries: number; newest: string | null }>>
+  /** changes up to this generation may have been forgotten */
+  changes_floor: number
+  /** token of the import under way */
+  writer: string | null
+  building: number | null
+  heartbeat_at: Date | null
+}
+
+/** One source of advisories: a zip file, a directory, an ecosystem of the bucket. */
+export interface AdvisoryFeedsTable {
+  name: string
+  digest: string | null
+  advisories: Generated<number>
+  generation: number | null
+  imported_at: Date | null
+  checked_at: Date | null
+  error: string | null
+}
+
+/** Seen by readers of generations from `since` to before `until`. */
+export interface AdvisoriesTable {
+  key: Generated<number>
+  feed: string
+  id: string
+  digest: string
+  since: number
+  until: number | null
+  modified: Date
+  withdrawn: Date | null
+  severity: Severity
+  cvss: number | null
+  summary: string | null
+  cves: Json<string[]>
+  aliases: Json<string[]>
+  urls: Json<string[]>
+  notes: Json<Record<string, string>>
+  security: boolean
+}
+
+/** What an advisory says of one package. */
+export interface AdvisoryPackagesTable {
+  advisory: number
+  ecosystem: string
+  package: string
+  ranges: Json<VersionRange[]>
+  versions: Json<string[]>
+  severity: Severity | null
+  cvss: number | null
+  wont_fix: boolean
+  stream: string | null
+}
+
+/** Packages whose advisories changed with a generation; `*` for all of an ecosystem. */
+export interface AdvisoryChangesTable {
+  generation: number
+  ecosystem: string
+  package: string
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -265,4 +332,9 @@ export interface Tables {
   audit_chain: AuditChainTable
   leases: LeasesTable
   instances: InstancesTable
+  advisory_state: AdvisoryStateTable
+  advisory_feeds: AdvisoryFeedsTable
+  advisories: AdvisoriesTable
+  advisory_packages: AdvisoryPackagesTable
+  advisory_changes: AdvisoryChangesTable
 }

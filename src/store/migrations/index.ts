@@ -1,7 +1,9 @@
 // All migrations in order, one line each. Never edit one that was released.
 import type { Migration } from 'kysely'
 import * as foundation from './0001-foundation.ts'
+import * as advisories from './0003-advisories.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
+  '0003-advisories': advisories,
 }
