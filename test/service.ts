@@ -59,7 +59,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     reposDir = join(base, 'repos')
   }
   const databaseUrl = options.databaseUrl ?? `pglite://${join(reposDir, '..', 'db')}`
-  adminHash ??= bcrypt.hash(ADMIN.password, { cost: 4 })
+  adminHash ??= bcrypt.hash(ADMIN.password, 4)
   const child = spawn(process.execPath, ['--enable-source-maps', join(ROOT, 'dist', 'main.js')], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],

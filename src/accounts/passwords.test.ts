@@ -44,7 +44,7 @@ describe('checking', () => {
   test.each(['2a', '2b', '2y'] as const)(
     'an imported $%s$ hash is right for its password and asks to be renewed',
     async (version) => {
-      const hash = await bcrypt.hash('Secret-1', { cost: 5, version })
+      const hash = (await bcrypt.hash('Secret-1', 5)).replace('$2b$', () => `$${version}$`)
       expect(hash.slice(0, 4)).toBe(`$${version}$`)
       expect(await passwords.check('Secret-1', hash, 5)).toEqual({ ok: true, stale: true })
       expect(await passwords.check('Secret-2', hash, 5)).toEqual({ ok: false, stale: false })
@@ -89,7 +89,7 @@ describe('checking', () => {
 
   test('a refusal costs the same for nobody, for a hash of ours and for an imported one', async () => {
     const cost = 10
-    const stored = [null, await passwords.hash('Secret-1'), await bcrypt.hash('Secret-1', { cost })]
+    const stored = [null, await passwords.hash('Secret-1'), await bcrypt.hash('Secret-1', cost)]
     const best = [Infinity, Infinity, Infinity]
     for (let round = 0; round < 8; round++) {
       for (const [i, hash] of stored.entries()) {
