@@ -86,19 +86,4 @@ describe('checking', () => {
     ).toBe(2)
     await busy.hash('Secret-1')
   })
-
-  test('a refusal costs the same for nobody, for a hash of ours and for an imported one', async () => {
-    const cost = 10
-    const stored = [null, await passwords.hash('Secret-1'), await bcrypt.hash('Secret-1', cost)]
-    const best = [Infinity, Infinity, Infinity]
-    for (let round = 0; round < 8; round++) {
-      for (const [i, hash] of stored.entries()) {
-        const start = performance.now()
-        await passwords.check('Wrong-1!', hash, cost)
-        best[i] = Math.min(best[i] ?? Infinity, performance.now() - start)
-      }
-    }
-    // Without the decoys the shortest is a fraction of the longest: argon2id alone is half of both together.
-    expect(Math.max(...best) / Math.min(...best)).toBeLessThan(1.7)
-  })
 })

@@ -23,8 +23,10 @@ export function createFrontPage(facts: () => FrontPageFacts): FrontPage {
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
     }
-    if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405, { ...headers, allow: 'GET, HEAD' }).end()
-    if (request.url !== '/' && !request.url?.startsWith('/?')) return void response.writeHead(404, { ...headers, 'content-type': 'text/plain' }).end('not found\n')
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return void response.writeHead(405, { ...headers, allow: 'GET, HEAD' }).end()
+    if (request.url !== '/' && !request.url?.startsWith('/?'))
+      return void response.writeHead(404, { ...headers, 'content-type': 'text/plain' }).end('not found\n')
     const host = /^\[[0-9a-f:]+\]|^[A-Za-z0-9.-]+/.exec(request.headers.host ?? '')?.[0] ?? 'localhost'
     const page = render(facts(), host)
     response.writeHead(200, { ...headers, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
@@ -46,7 +48,12 @@ export function createFrontPage(facts: () => FrontPageFacts): FrontPage {
 
 function render(facts: FrontPageFacts, host: string): string {
   const at = facts.addresses(host)
-  const rows = facts.distributions.map((d) => `<tr><td><code>${escape(d.codename)}</code><td>${escape(d.fullName)}<td>${escape(d.format)}<td>${escape(d.arch)}</tr>`).join('')
+  const rows = facts.distributions
+    .map(
+      (d) =>
+        `<tr><td><code>${escape(d.codename)}</code><td>${escape(d.fullName)}<td>${escape(d.format)}<td>${escape(d.arch)}</tr>`,
+    )
+    .join('')
   const deb = facts.distributions.find((d) => d.format === 'deb')
   const source = deb
     ? `<h2>An apt client</h2><p>As root, on a machine of that release:</p><pre>curl -fsSo /etc/apt/keyrings/gatehouse.asc ${escape(at.apt)}/repos/gpg.key
@@ -65,7 +72,9 @@ apt-get update</pre>`
 <main><h1>Gatehouse</h1><p>A private repository for operating-system packages with a gate in front. Version ${escape(facts.version)}.
 The web console is not part of this release; the API does everything.</p>
 <h2>Addresses</h2><table><tr><td>API<td><code>${escape(at.api)}/api/v1</code></tr>${
-    facts.documentation ? `<tr><td>API documentation<td><a href="${escape(at.api)}/docs">${escape(at.api)}/docs</a></tr>` : ''
+    facts.documentation
+      ? `<tr><td>API documentation<td><a href="${escape(at.api)}/docs">${escape(at.api)}/docs</a></tr>`
+      : ''
   }<tr><td>apt, apk<td><code>${escape(at.apt)}</code></tr><tr><td>dnf, zypper<td><code>${escape(at.rpm)}</code></tr>
 <tr><td>Signing key<td><a href="${escape(at.apt)}/repos/gpg.key">gpg.key</a> <code>${escape(facts.fingerprint)}</code></tr></table>
 ${source}<h2>Distributions</h2><table><tr><th>Codename<th>Release<th>Format<th>Architecture</tr>${rows}</table></main></html>
