@@ -1,8 +1,11 @@
-// A bzip2 decoder whose every loop is bounded; knows no archive. (unbzip2-stream hangs on a crafted run length.)
+// A bzip2 decoder that holds one block and gives its output in pieces; knows no archive.
 import { setImmediate } from 'node:timers/promises'
 import { Bits, readSymbol, readTable } from './bzip2-codes.ts'
 import { createByteReader } from './byte-reader.ts'
 import { invalid } from './limits.ts'
+
+// Not unbzip2-stream: it gathers a block's output byte by byte in an array, so a file of 50 bytes takes 1.1 GB (measured
+// 2026-11-21; 39 MB here).
 
 // More than any block can take: 2 + 900,000/50 groups of 50 symbols of 20 bits, selectors of 6 bits, tables.
 const MOST_BLOCK_BYTES = 2_400_000

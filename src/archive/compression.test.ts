@@ -145,7 +145,7 @@ describe('decompress', () => {
   })
 
   it('refuses a bzip2 run length that overflows', async () => {
-    // A block of RUNB symbols only: in 32 bits the sum turns negative, and counting down from there never ends.
+    // A block of RUNB symbols only: a sum in 32 bits wraps and passes for a short run.
     const bits: string[] = []
     const put = (value: number, count: number) => bits.push(value.toString(2).padStart(count, '0'))
     for (const byte of Buffer.from('BZh9')) put(byte, 8)
@@ -168,6 +168,18 @@ describe('decompress', () => {
     const text = bits.join('').padEnd(4000, '0')
     const data = Buffer.from(text.match(/.{8}/g)!.map((byte) => parseInt(byte, 2)))
     expect(await refusal(data, 'bzip2')).toContain('damaged')
+  })
+
+  it('gives its output in small pieces, however much a few bytes stand for', async () => {
+    const sources: [Compression, Buffer][] = [
+      ['bzip2', MANY_A_BZ2],
+      ['zstd', zstdRepeated(0, 32)],
+      ['gzip', gzipSync(Buffer.alloc(4_000_000))],
+    ]
+    for (const [kind, data] of sources) {
+      for await (const piece of decompress(inPieces(data, 65536), kind))
+        expect(piece.length).toBeLessThanOrEqual(131072)
+    }
   })
 
   it('takes a file of a hundred thousand empty bzip2 streams in its stride', async () => {
