@@ -5,6 +5,7 @@ import { isProblem, Problem } from '../domain/problem.ts'
 import { mayAccess } from '../domain/roles.ts'
 import type { Limiter } from './limits.ts'
 import type { Route } from './route.ts'
+import { requireStorable } from './storable.ts'
 
 export const API_PREFIX = '/api/v1'
 
@@ -30,9 +31,13 @@ export function pathOf(route: Route): string {
   return route.root ? route.path : `${API_PREFIX}${route.path}`
 }
 
+/** The routes that exist in this mode. */
+export function mounted(routes: readonly Route[], production: boolean): Route[] {
+  return routes.filter((route) => !(route.flags?.developmentOnly && production))
+}
+
 export function mount(app: FastifyInstance, routes: readonly Route[], parts: MountParts): void {
-  for (const route of routes) {
-    if (route.flags?.developmentOnly && parts.production) continue
+  for (const route of mounted(routes, parts.production)) {
     app.route({
       method: route.method,
       url: pathOf(route).replace(/\{(\w+)\}/g, ':$1'),
@@ -44,6 +49,9 @@ export function mount(app: FastifyInstance, routes: readonly Route[], parts: Mou
       },
       // Before the body is read: an unknown caller must not be able to send one.
       onRequest: (request) => admit(request, route, parts),
+      preValidation: async ({ params, query }) => {
+        for (const [name, text] of Object.entries({ ...(query as object), ...(params as object) })) requireStorable(name, text)
+      },
       handler: (request, reply) => answer(request, reply, route),
     })
   }

@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Staged } from '../intake/arrival.ts'
 import { receive, tooLarge } from '../intake/receive.ts'
+import { requireStorable } from './storable.ts'
 
 const FIELD_BYTES = 4096
 /** What a form adds around the file: boundaries, headers, fields. */
@@ -33,6 +34,7 @@ export async function readUploadForm(
     for await (const part of request.parts({ limits: { fileSize: Infinity, files: 1, fields: 16, fieldSize: FIELD_BYTES, parts: 32 } })) {
       if (part.type === 'field') {
         if (part.valueTruncated) throw invalidField(part.fieldname, `is longer than ${FIELD_BYTES} bytes`)
+        requireStorable(part.fieldname, part.value)
         fields[part.fieldname] = String(part.value)
         options.checkFields(fields)
       } else if (part.fieldname === 'file') {

@@ -2,13 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import { Ajv } from 'ajv'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import multipart from '@fastify/multipart'
 import { Problem } from '../domain/problem.ts'
 import type { Log } from '../kernel/log.ts'
-import { mount, pathOf, type MountParts } from './mount.ts'
+import { mount, mounted, pathOf, type MountParts } from './mount.ts'
 import { problemOf, sendProblem } from './problems.ts'
 import type { Route } from './route.ts'
+import { requireStorable } from './storable.ts'
 
 const BODY_LIMIT = 1024 * 1024
 
@@ -36,6 +37,8 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     rewriteUrl: (request) => withoutExtraPrefix(request.url ?? '/'),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
+      // An address that cannot be decoded passes no hook.
+      commonHeaders(parts, request as never, reply as never)
       void sendProblem(reply as never, problemOf(error, request.id).problem)
     },
     forceCloseConnections: 'idle',
@@ -76,41 +79,33 @@ function acceptBodies(app: FastifyInstance): void {
     // A client that always sets the content type sends no body with a POST that takes none.
     if (body.length === 0) return done(null, undefined)
     try {
-      done(null, JSON.parse(body.toString('utf8'), withoutPrototype))
-    } catch {
+      done(null, JSON.parse(body.toString('utf8'), harmless))
+    } catch (error) {
+      if (error instanceof Problem) return done(error as never, undefined)
       done(new Problem('validation_error', 'body: is not valid JSON', { errors: [{ field: 'body', message: 'is not valid JSON' }] }) as never, undefined)
     }
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
-    done(null, Object.fromEntries(new URLSearchParams(body as string)))
+    const fields = Object.fromEntries(new URLSearchParams(body as string))
+    try {
+      for (const [name, text] of Object.entries(fields)) requireStorable(name, text)
+      done(null, fields)
+    } catch (error) {
+      done(error as Error, undefined)
+    }
   })
 }
 
-function withoutPrototype(key: string, value: unknown): unknown {
+/** Reviver for bodies: keys may become data, as in maps of settings. */
+function harmless(this: unknown, key: string, value: unknown): unknown {
+  requireStorable(Array.isArray(this) ? 'body' : key, value)
+  requireStorable('body', key)
   return key === '__proto__' ? undefined : value
 }
 
 function hooks(app: FastifyInstance, parts: ServerParts): void {
   app.addHook('onRequest', async (request, reply) => {
-    const { origin } = request.headers
-    reply.headers({
-      'x-request-id': request.id,
-      'x-content-type-options': 'nosniff',
-      'x-frame-options': 'DENY',
-      'referrer-policy': 'no-referrer',
-      'cross-origin-resource-policy': 'same-site',
-      'cache-control': 'no-store',
-    })
-    if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
-    if (parts.production) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
-    reply.header('vary', 'Origin')
-    if (origin !== undefined && parts.corsOrigins.includes(origin)) {
-      reply.headers({
-        'access-control-allow-origin': origin,
-        'access-control-allow-credentials': 'true',
-        'access-control-expose-headers': 'X-Request-ID, Retry-After, X-Package-Status, Content-Disposition',
-      })
-    }
+    commonHeaders(parts, request, reply)
     if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined) {
       return reply
         .headers({
@@ -138,8 +133,31 @@ function hooks(app: FastifyInstance, parts: ServerParts): void {
   })
 }
 
+/** What every answer carries. */
+function commonHeaders(parts: ServerParts, request: FastifyRequest, reply: FastifyReply): void {
+  const { origin } = request.headers
+  reply.headers({
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-site',
+    'cache-control': 'no-store',
+  })
+  if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+  if (parts.production) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
+  reply.header('vary', 'Origin')
+  if (origin !== undefined && parts.corsOrigins.includes(origin)) {
+    reply.headers({
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': 'X-Request-ID, Retry-After, X-Package-Status, Content-Disposition',
+    })
+  }
+}
+
 function errors(app: FastifyInstance, parts: ServerParts): void {
-  const patterns = parts.routes.map((route) => ({
+  const patterns = mounted(parts.routes, parts.production).map((route) => ({
     method: route.method,
     pattern: new RegExp(`^${pathOf(route).replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+')}/?$`),
   }))
@@ -150,7 +168,9 @@ function errors(app: FastifyInstance, parts: ServerParts): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? '/'
-    const methods = [...new Set(patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
+    const declared = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+    // What can be read with GET can be asked for with HEAD.
+    const methods = [...new Set(declared.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
     if (methods.length > 0) {
       reply.header('allow', methods.join(', '))
       return sendProblem(reply, new Problem('method_not_allowed', `${request.method} is not allowed here`, { allow: methods }))

@@ -1,0 +1,57 @@
+// Holds every reply against what its route declares: success bodies by schema, failures by code and shape.
+import { Ajv, type ValidateFunction } from 'ajv'
+import { impliedProblems } from '../../src/api/openapi.ts'
+import { pathOf } from '../../src/api/mount.ts'
+import { STATUS_OF } from '../../src/api/problems.ts'
+import type { Route } from '../../src/api/route.ts'
+import { PROBLEM_CODES, type ProblemCode } from '../../src/domain/problem.ts'
+import type { Reply } from './http.ts'
+
+/** What any request can meet, whatever its route says. */
+const ANYWHERE: readonly ProblemCode[] = ['internal_error', 'shutting_down', 'validation_error', 'body_too_large', 'not_found', 'unknown_api_version', 'method_not_allowed']
+
+/** Codes a route can give, declared and implied. */
+export function givenBy(route: Route): Set<ProblemCode> {
+  return new Set([...route.problems, ...impliedProblems(route)])
+}
+
+export function keyOf(route: Route): string {
+  return `${route.method} ${pathOf(route)}`
+}
+
+/** The route a request reaches: literal segments win over parameters. */
+export function findRoute(routes: readonly Route[], method: string, path: string): Route | null {
+  const segments = segmentsOf(path)
+  const fits = routes.filter((route) => {
+    const own = segmentsOf(pathOf(route))
+    return route.method === (method === 'HEAD' ? 'GET' : method) && own.length === segments.length && own.every((part, at) => part.startsWith('{') || part === segments[at])
+  })
+  const literal = (route: Route) => segmentsOf(pathOf(route)).map((part) => (part.startsWith('{') ? '1' : '0')).join('')
+  return fits.sort((a, b) => (literal(a) < literal(b) ? -1 : 1))[0] ?? null
+}
+
+const segmentsOf = (path: string) => (path.split('?')[0] ?? '').split('/').filter(Boolean)
+
+/** @returns a check that throws a sentence when a reply is not what its route declares */
+export function createDeclaredCheck(routes: readonly Route[]): (method: string, path: string, reply: Reply) => void {
+  const ajv = new Ajv({ strict: false, allErrors: true })
+  const compiled = new Map<Route, ValidateFunction>()
+
+  return (method, path, reply) => {
+    const route = findRoute(routes, method, path)
+    const fail = (what: string) => {
+      throw new Error(`${method} ${path} answered ${reply.status}, ${what}: ${reply.text.slice(0, 500)}`)
+    }
+    const code = reply.body['code'] as ProblemCode | undefined
+    if (reply.status >= 400 && method !== 'HEAD' && !(route?.tag === 'health' && code === undefined)) {
+      if (code === undefined || !PROBLEM_CODES.includes(code)) return fail('without a known code')
+      if (typeof reply.body['detail'] !== 'string' || reply.body['detail'] === '') return fail('without a sentence')
+      if (STATUS_OF[code] !== reply.status) return fail(`but ${code} is ${STATUS_OF[code]}`)
+      if (route && !givenBy(route).has(code) && !ANYWHERE.includes(code)) return fail(`a code that ${keyOf(route)} does not declare`)
+    } else if (route?.answer && method !== 'HEAD' && reply.text !== '') {
+      const validate = compiled.get(route) ?? ajv.compile(route.answer)
+      compiled.set(route, validate)
+      if (!validate(reply.body)) fail(`not in its shape: ${ajv.errorsText(validate.errors)}`)
+    }
+  }
+}

@@ -1,0 +1,77 @@
+// The document that describes the API, and the two pages that show it.
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { expect, test } from 'vitest'
+import { ACCESS } from '../../../src/domain/roles.ts'
+import { pathOf } from '../../../src/api/mount.ts'
+import { STATUS_OF } from '../../../src/api/problems.ts'
+import { givenBy, keyOf } from '../declared.ts'
+import type { Gate } from '../harness.ts'
+import { propertiesOf } from '../schema-values.ts'
+
+interface Operation {
+  operationId: string
+  tags: string[]
+  summary: string
+  security: object[]
+  'x-roles'?: string[]
+  parameters: { name: string; in: string; required: boolean }[]
+  requestBody?: { content: Record<string, unknown> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: object }> }>
+}
+
+export function openapiContract(gate: Gate): void {
+  const { routes } = gate.app
+  const shown = routes.filter((route) => !route.flags?.hidden)
+  const load = async () => (await gate.call<{ openapi: string; paths: Record<string, Record<string, Operation>> }>('GET', '/openapi.json', { as: null })).body
+
+  test('is valid OpenAPI 3.1', async () => {
+    const validator = new Validator()
+    const result = await validator.validate({ ...(await load()) })
+    expect(result.errors ?? []).toEqual([])
+    expect(result.valid).toBe(true)
+    expect(validator.version).toBe('3.1')
+  })
+
+  test('holds every route that is not hidden, and nothing else', async () => {
+    const { paths } = await load()
+    const found = Object.entries(paths).flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`))
+    expect(found.sort()).toEqual(shown.map(keyOf).sort())
+  })
+
+  test.each(shown.map((route) => [keyOf(route), route] as const))('tells of %s what it takes and what it answers', async (_, route) => {
+    const operation = (await load()).paths[pathOf(route)]?.[route.method.toLowerCase()] as Operation
+    expect(operation.summary).toBe(route.summary)
+    const names = (place: string) => operation.parameters.filter((parameter) => parameter.in === place).map((parameter) => parameter.name)
+    expect(names('path')).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
+    expect(names('query')).toEqual(Object.keys(propertiesOf(route.query)))
+    expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(route.flags?.multipart ? ['multipart/form-data'] : route.body ? ['application/json'] : [])
+    expect(operation['x-roles']).toEqual(route.access === 'public' ? undefined : ACCESS[route.access])
+    for (const code of givenBy(route)) expect([code, operation.responses[STATUS_OF[code]]?.description]).toEqual([code, expect.stringContaining(code)])
+    const success = operation.responses[route.success ?? 200]
+    expect(success?.content?.['application/json']?.schema !== undefined).toBe(route.answer !== null)
+  })
+
+  test('gives each operation an id of its own, fit for a generated client', async () => {
+    const ids = Object.values((await load()).paths).flatMap((operations) => Object.values(operations).map((operation) => operation.operationId))
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z0-9]*$/)
+  })
+
+  test.each(['/docs', '/docs/', '/redoc'])('%s shows it, with files of this server only', async (path) => {
+    const page = await gate.call('GET', path, { as: null })
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    const named = [...page.text.matchAll(/(?:src|href|spec-url)="([^"]+)"/g)].map((match) => match[1] ?? '')
+    expect(named.length).toBeGreaterThan(1)
+    for (const file of named) {
+      expect(file).toMatch(/^\/[^/]/)
+      const answer = await gate.call('GET', file, { as: null })
+      expect([file, answer.status, answer.text.length > 10]).toEqual([file, 200, true])
+    }
+    expect(page.headers['content-security-policy']).toContain("default-src 'self'")
+  })
+
+  test('an unknown file of the documentation is refused', async () => {
+    expect((await gate.call('GET', '/docs/..%2f..%2fpackage.json', { as: null })).status).toBe(400)
+    expect((await gate.call('GET', '/docs/none.js', { as: null })).status).toBe(400)
+  })
+}
