@@ -81,12 +81,14 @@ export function createMaintenance(parts: {
       every('audit', LEASE_MS, () => parts.audit.flush())
       every('recovery', MINUTE, recover)
       every('contents', QUIET_MS, contents)
+      every('block cache', MINUTE, () => parts.publisher.saveBlocks(), false)
       every('collection', 60 * MINUTE, () => parts.collector.collect())
       if (leader.isLeader()) await parts.collector.collect()
     },
     async stop() {
       for (const timer of timers) clearInterval(timer)
       await Promise.allSettled(running)
+      await parts.publisher.saveBlocks().catch((error: unknown) => log.error({ err: error }, 'block cache'))
       await parts.audit.flush().catch((error: unknown) => log.error({ err: error }, 'audit'))
       await leader.resign().catch(() => {})
       await parts.staging.close().catch(() => {})

@@ -1,8 +1,7 @@
 // Lists of files by package (deb `Contents`), made behind the packages when a distribution has been quiet for a while.
-import { createWriteStream } from 'node:fs'
-import { createReadStream } from 'node:fs'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, type Hash } from 'node:crypto'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
@@ -37,7 +36,8 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
   try {
     const made = join(work, 'contents.gz')
     const lines = merge(await sortedRuns(linesOf(db, offered), work))
-    await pipeline(Readable.from(joined(lines)), createGzip(), createWriteStream(made))
+    const plain = { sizeBytes: 0, digest: createHash('sha256') }
+    await pipeline(Readable.from(counted(joined(lines), plain)), createGzip(), createWriteStream(made))
     await fsyncPath(made)
     const digest = createHash('sha256')
     for await (const chunk of createReadStream(made)) digest.update(chunk as Buffer)
@@ -50,7 +50,10 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
       .updateTable('distributions')
       .set((eb) => ({
         revision: eb('revision', '+', 1),
-        extras: JSON.stringify([{ path, sizeBytes: size, sha256, revision: row.revision + 1 }]),
+        extras: JSON.stringify([
+          // apt 2.6 fetches the list only when the Release names the uncompressed one too.
+          { path, sizeBytes: size, sha256, plain: { sizeBytes: plain.sizeBytes, sha256: plain.digest.digest('hex') }, revision: row.revision + 1 },
+        ]),
       }))
       .where('codename', '=', codename)
       .where('revision', '=', row.revision)
@@ -60,6 +63,15 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
   }
   await publisher.converge(codename)
   return true
+}
+
+async function* counted(texts: AsyncIterable<string>, total: { sizeBytes: number; digest: Hash }): AsyncGenerator<Buffer> {
+  for await (const text of texts) {
+    const bytes = Buffer.from(text)
+    total.sizeBytes += bytes.byteLength
+    total.digest.update(bytes)
+    yield bytes
+  }
 }
 
 async function* linesOf(db: Db, { format, distribution }: Offered): AsyncGenerator<string> {

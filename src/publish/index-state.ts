@@ -39,8 +39,8 @@ export async function follow(db: Db, state: IndexState, codename: string): Promi
     .setIsolationLevel('repeatable read')
     .execute(async (tx) => {
       const row = await tx.selectFrom('distributions').select(['revision', 'removals_floor']).where('codename', '=', codename).executeTakeFirstOrThrow()
-      // Removals this state has not seen may have been forgotten: begin anew.
-      const from = state.revision < row.removals_floor ? -1 : state.revision
+      // Removals this state has not seen may have been forgotten, or the database was restored: begin anew.
+      const from = state.revision < row.removals_floor || state.revision > row.revision ? -1 : state.revision
       const removals = from < 0 ? [] : await tx.selectFrom('removals').select(['package_id as id', 'position']).where('distribution', '=', codename).where('revision', '>', from).execute()
       const added = await tx
         .selectFrom('packages')

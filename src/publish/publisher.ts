@@ -14,11 +14,13 @@ import { createShared } from '../kernel/serial.ts'
 import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/pool.ts'
+import { loadBlocks, saveBlocks } from './block-cache.ts'
 import { composeStream } from './compose.ts'
 import { linkPackages, treeOf, writeGeneration, type Tree } from './generation.ts'
 import { emptyState, follow, type IndexState } from './index-state.ts'
 
 const AHEAD_SECONDS = 4
+const BLOCK_CACHE = 'blocks.cache'
 
 export interface Offered {
   format: PackageFormat
@@ -33,6 +35,8 @@ export interface Publisher {
   converge(codename: string): Promise<void>
   /** Forgets what is kept in memory and publishes the distribution anew from the database. */
   rebuild(codename: string): Promise<void>
+  /** Writes the blocks of every distribution that changed since the last time to disk, for a quick start. */
+  saveBlocks(): Promise<void>
   /** Converges every distribution that is behind. @returns codenames that could not be */
   recover(): Promise<string[]>
 }
@@ -50,12 +54,12 @@ export interface PublisherParts {
 }
 
 export function createPublisher(parts: PublisherParts): Publisher {
-  const queues = new Map<string, { run: () => Promise<void>; forget: () => void }>()
+  const queues = new Map<string, { run: () => Promise<void>; forget: () => void; save: () => Promise<void> }>()
   const queueOf = (codename: string) => {
     let queue = queues.get(codename)
     if (!queue) {
-      const { run, forget } = createConverge(parts, codename)
-      queues.set(codename, (queue = { run: createShared(run), forget }))
+      const { run, ...others } = createConverge(parts, codename)
+      queues.set(codename, (queue = { run: createShared(run), ...others }))
     }
     return queue
   }
@@ -82,6 +86,9 @@ export function createPublisher(parts: PublisherParts): Publisher {
         .execute()
       await converge(codename)
     },
+    async saveBlocks() {
+      for (const { save } of queues.values()) await save()
+    },
     async recover() {
       const behind = await parts.db
         .selectFrom('distributions')
@@ -98,9 +105,10 @@ export function createPublisher(parts: PublisherParts): Publisher {
   }
 }
 
-function createConverge(parts: PublisherParts, codename: string): { run: () => Promise<void>; forget: () => void } {
+function createConverge(parts: PublisherParts, codename: string): { run: () => Promise<void>; forget: () => void; save: () => Promise<void> } {
   const { db, clock, paths } = parts
   let state: IndexState | null = null
+  let savedRevision = -1
 
   async function run(): Promise<void> {
     const started = performance.now()
@@ -111,7 +119,7 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
       const live = row.generation !== null && (await exists(join(tree.base, row.generation)))
       if (live && row.published_revision >= row.revision) return
 
-      state ??= emptyState(format)
+      state ??= (await loadBlocks(join(tree.base, BLOCK_CACHE), format)) ?? emptyState(format)
       await followOrForget(state)
       const { revision } = state
       await linkPackages(tree, format, parts.pool, state.unlinked.values())
@@ -149,7 +157,20 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
     }
   }
 
-  return { run, forget: () => (state = null) }
+  return { run, forget, save }
+
+  /** The blocks are made anew from the database by the next run. */
+  function forget(): void {
+    state = emptyState(parts.offered(codename).format)
+  }
+
+  async function save(): Promise<void> {
+    if (!state || state.revision === savedRevision) return
+    const { format, distribution } = parts.offered(codename)
+    const { revision } = state
+    await saveBlocks(join(treeOf(paths, format, distribution).base, BLOCK_CACHE), state)
+    savedRevision = revision
+  }
 
   /**
    * The Release date, kept before it is used: a crash right after the rename must not lead to an older one. apt ignores

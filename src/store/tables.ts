@@ -85,6 +85,8 @@ export interface ExtraRow {
   path: string
   sizeBytes: number
   sha256: string
+  /** of the uncompressed text */
+  plain: { sizeBytes: number; sha256: string }
   revision: number
 }
 

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { debFormat } from '../formats/deb/index.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import { loadBlocks, saveBlocks } from './block-cache.ts'
+import { changeBlocks } from './blocks.ts'
+import { composeStream, createStreamDigests } from './compose.ts'
+import { emptyState, type IndexState } from './index-state.ts'
+
+const format = debFormat as PackageFormat
+let directory: string
+let state: IndexState
+const file = () => join(directory, 'blocks.cache')
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gatehouse-blocks-'))
+  state = emptyState(format)
+  const entries = Array.from({ length: 300 }, (_, i) => ({ id: i, position: i, weight: (i * 2654435761) % 2 ** 32, bytes: Buffer.from(`Package: p${i}\n${'x'.repeat(i)}\n\n`) }))
+  for (const stream of state.streams.values()) stream.blocks = (await changeBlocks([], [], entries, stream.spec.xz)).blocks
+  Object.assign(state, { revision: 7, count: 300 })
+  await saveBlocks(file(), state)
+})
+afterAll(() => rm(directory, { recursive: true }))
+
+test('blocks read back compose to the same files, and go on as the kept ones would', async () => {
+  const loaded = (await loadBlocks(file(), format)) as IndexState
+  expect([loaded.revision, loaded.count]).toEqual([7, 300])
+  for (const [key, { spec, blocks }] of state.streams) {
+    const more = [{ id: 900, position: 900, weight: 5, bytes: Buffer.from('Package: more\n\n') }]
+    const digestOf = async (from: typeof blocks) => {
+      const changed = await changeBlocks(from, [], more, spec.xz)
+      const composed = await composeStream(changed.blocks, Buffer.alloc(0), Buffer.alloc(0), spec.xz, createStreamDigests())
+      return [composed.plain.sha256, composed.gz.sha256, composed.xz?.sha256]
+    }
+    expect(await digestOf(loaded.streams.get(key)?.blocks ?? [])).toEqual(await digestOf(blocks))
+  }
+})
+
+test('a damaged or missing file is no blocks at all, never wrong ones', async () => {
+  expect(await loadBlocks(join(directory, 'none'), format)).toBeNull()
+  const content = await readFile(file())
+  for (const at of [0, 40, content.length - 1]) {
+    const damaged = Buffer.from(content)
+    damaged[at] = (damaged[at] as number) ^ 1
+    await writeFile(join(directory, 'damaged'), damaged)
+    expect(await loadBlocks(join(directory, 'damaged'), format)).toBeNull()
+  }
+})
