@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import type { Caller } from '../domain/caller.ts'
+import { isProblem } from '../domain/problem.ts'
+import { ROLES, type Role } from '../domain/roles.ts'
+import { createLimiter } from './limits.ts'
+
+function createClock() {
+  let ms = Date.parse('2026-01-01T00:00:00Z')
+  return { now: () => new Date(ms), advance: (by: number) => void (ms += by) }
+}
+
+const callerOf = (role: Role, principal = `user:${role}`): Caller => ({ kind: 'session', name: role, role, userId: 1, credentialId: 'c', principal })
+
+/** How many of so many requests were let in before the first refusal. */
+function admitted(take: () => void, tries = 5000): number {
+  for (let count = 0; count < tries; count++) {
+    try {
+      take()
+    } catch (error) {
+      if (isProblem(error, 'rate_limited')) return count
+      throw error
+    }
+  }
+  return tries
+}
+
+test.each([
+  ['admin', 2000, 500],
+  ['maintainer', 1000, 200],
+  ['uploader', 300, 30],
+  ['auditor', 500, 30],
+  ['reader', 200, 30],
+] as const)('%s has %i reads and %i writes a minute', (role, reads, writes) => {
+  const limiter = createLimiter(createClock())
+  expect(admitted(() => limiter.take({ method: 'GET' }, callerOf(role), '192.0.2.1'))).toBe(reads)
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+    expect(admitted(() => limiter.take({ method }, callerOf(role), '192.0.2.1'))).toBe(method === 'POST' ? writes : 0)
+  }
+})
+
+test.each([
+  [0.5, 30],
+  [2, 120],
+  [0.001, 1],
+])('the factor %d leaves strangers %i requests, never none', (factor, most) => {
+  const limiter = createLimiter(createClock(), factor)
+  expect(admitted(() => limiter.take({ method: 'GET' }, null, '192.0.2.1'))).toBe(most)
+})
+
+test('at any moment no minute behind it holds more than the limit', () => {
+  const clock = createClock()
+  const limiter = createLimiter(clock)
+  const times: number[] = []
+  for (let step = 0; step < 2000; step++) {
+    clock.advance((step * 7919) % 3000)
+    try {
+      limiter.take({ method: 'POST', limit: 'distributions' }, callerOf('admin'), '192.0.2.1')
+      times.push(clock.now().getTime())
+    } catch (error) {
+      expect(isProblem(error, 'rate_limited')).toBe(true)
+    }
+  }
+  expect(times.length).toBeGreaterThan(100)
+  for (const [at, time] of times.entries()) expect((times[at + 5] ?? Infinity) - time).toBeGreaterThanOrEqual(60_000)
+})
+
+test('what an attacker with many addresses costs is bounded, and does not free the one who is limited now', () => {
+  const limiter = createLimiter(createClock())
+  const attack = (count: number) => {
+    for (let n = 0; n < count; n++) limiter.take({ method: 'GET' }, null, `address ${n}`)
+  }
+  const victim = () => limiter.take({ method: 'POST', limit: 'login' }, null, '192.0.2.1')
+  expect(admitted(victim)).toBe(10)
+  attack(40_000)
+  expect(admitted(victim)).toBe(0)
+  attack(40_000)
+  expect(admitted(victim)).toBe(0)
+})
+
+test('a caller of a limit for principals is counted by address while nobody is known', () => {
+  const limiter = createLimiter(createClock())
+  expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.1'))).toBe(20)
+  expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.2'))).toBe(20)
+  for (const role of ROLES) expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, callerOf(role), '192.0.2.1'))).toBe(20)
+})
