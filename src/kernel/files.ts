@@ -49,19 +49,23 @@ export async function replaceFile(path: string, content: Uint8Array | string, mo
   await fsyncPath(dirname(path))
 }
 
-/** Gives an existing file a second name; copies where the file system cannot link. An existing name is left alone. */
-export async function linkFile(from: string, to: string): Promise<void> {
+/**
+ * Gives an existing file a second name; copies where the file system cannot link. An existing name is left alone.
+ * @returns whether the name is new
+ */
+export async function linkFile(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    if (code === 'EEXIST') return
+    if (code === 'EEXIST') return false
     if (code !== 'EXDEV' && code !== 'EPERM' && code !== 'EMLINK') throw error
     const temporary = `${to}.${randomBytes(6).toString('hex')}.tmp`
     await copyFile(from, temporary)
     await fsyncPath(temporary)
     await rename(temporary, to)
   }
+  return true
 }
 
 export async function exists(path: string): Promise<boolean> {

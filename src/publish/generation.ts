@@ -40,8 +40,8 @@ export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool
   for (const file of files) {
     const target = join(tree.packages, format.packagePath(file))
     const made = await mkdir(dirname(target), { recursive: true })
-    await linkFile(pool.path({ format: format.id, sha256: file.sha256, filename: file.filename }), target)
-    directories.add(dirname(target))
+    const isNew = await linkFile(pool.path({ format: format.id, sha256: file.sha256, filename: file.filename }), target)
+    if (isNew) directories.add(dirname(target))
     for (let at = dirname(target); made !== undefined && at.length >= made.length; at = dirname(at)) directories.add(dirname(at))
   }
   await Promise.all([...directories].map(fsyncPath))

@@ -108,9 +108,21 @@ export function createPublisher(parts: PublisherParts): Publisher {
 function createConverge(parts: PublisherParts, codename: string): { run: () => Promise<void>; forget: () => void; save: () => Promise<void> } {
   const { db, clock, paths } = parts
   let state: IndexState | null = null
+  /** what is in memory must not be trusted by the next run */
+  let stale = false
   let savedRevision = -1
+  let running = false
 
   async function run(): Promise<void> {
+    running = true
+    try {
+      await publish()
+    } finally {
+      running = false
+    }
+  }
+
+  async function publish(): Promise<void> {
     const started = performance.now()
     const { format, distribution } = parts.offered(codename)
     const tree = treeOf(paths, format, distribution)
@@ -119,20 +131,18 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
       const live = row.generation !== null && (await exists(join(tree.base, row.generation)))
       if (live && row.published_revision >= row.revision) return
 
-      state ??= (await loadBlocks(join(tree.base, BLOCK_CACHE), format)) ?? emptyState(format)
-      await followOrForget(state)
-      const { revision } = state
-      await linkPackages(tree, format, parts.pool, state.unlinked.values())
+      const current = await followed(format, tree)
+      const { revision, streams, unlinked } = current
+      await linkPackages(tree, format, parts.pool, unlinked.values())
       parts.checkpoint('tree-linked')
 
       const seconds = await reserveDate()
       const name = `r${revision}-${randomBytes(4).toString('hex')}`
-      const streams = state.streams
       const files = await format.index({
         distribution,
         revision,
         date: new Date(seconds * 1000),
-        count: state.count,
+        count: current.count,
         signers: parts.signers,
         extras: row.extras,
         compose: async (key, head, tail) => {
@@ -148,7 +158,7 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
       parts.checkpoint('generation-written')
       const outcome = await flip(tree, format, distribution, generation, revision)
       if (outcome === 'published') {
-        for (const [id] of [...state.unlinked]) state.unlinked.delete(id)
+        unlinked.clear()
         parts.checkpoint('published')
         parts.bus.emit('published', { distribution: codename, revision, milliseconds: performance.now() - started })
         return
@@ -157,15 +167,11 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
     }
   }
 
-  return { run, forget, save }
-
-  /** The blocks are made anew from the database by the next run. */
-  function forget(): void {
-    state = emptyState(parts.offered(codename).format)
-  }
+  return { run, forget: () => (stale = true), save }
 
   async function save(): Promise<void> {
-    if (!state || state.revision === savedRevision) return
+    // Half of a change, or packages not yet in the tree, must not be found again as if they were done.
+    if (!state || running || state.unlinked.size > 0 || state.revision === savedRevision) return
     const { format, distribution } = parts.offered(codename)
     const { revision } = state
     await saveBlocks(join(treeOf(paths, format, distribution).base, BLOCK_CACHE), state)
@@ -191,14 +197,15 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
     return row.release_date
   }
 
-  async function followOrForget(current: IndexState): Promise<void> {
-    try {
-      await follow(db, current, codename)
-    } catch (error) {
-      // A half-applied change must not be published later.
-      state = null
-      throw error
-    }
+  /** The blocks at the distribution's revision of this moment: kept ones, from disk, or from the database. */
+  async function followed(format: PackageFormat, tree: Tree): Promise<IndexState> {
+    const current = stale ? emptyState(format) : (state ?? (await loadBlocks(join(tree.base, BLOCK_CACHE), format)) ?? emptyState(format))
+    stale = false
+    // A change that fails half-way must not be published later.
+    state = null
+    await follow(db, current, codename)
+    state = current
+    return current
   }
 
   /**
