@@ -32,7 +32,9 @@ export function answerWithFile(exchange: Exchange, shown: Representation, observ
     return sent().finally(() => handle.close())
   }
   const part = begin(exchange, shown, observedMs)
-  if (part && body) return sendBytes(response, body.subarray(part.first, part.last + 1), progress)
+  if (!part || !body) return
+  const isWhole = part.last - part.first + 1 === body.byteLength
+  return sendBytes(response, isWhole ? body : body.subarray(part.first, part.last + 1), progress)
 }
 
 /**

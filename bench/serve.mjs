@@ -1,0 +1,241 @@
+// What a repository listener costs beside nginx: the same tree, access logs on both, 64 connections by wrk, in turns.
+// Usage: node bench/serve.mjs [--seconds 5] [--rounds 3] [--connections 64] [--workers auto] [--only name]. Needs nginx and wrk.
+// The CPU time per request is the steadier figure on a machine that has other work to do.
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, connect } from 'node:net'
+import { loadavg, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const PROJECT = resolve(import.meta.dirname, '..')
+const SMALL_FILES = 1000
+const LARGE_BYTES = 16 << 20
+
+const REPORT = `done = function(summary, latency)
+  local errors = summary.errors.status + summary.errors.read + summary.errors.connect
+  io.write(string.format('RESULT %d %d %f %d\\n', summary.requests, summary.duration, latency:percentile(99), errors))
+end`
+
+if (process.argv[2] === 'listener') await runListener(process.argv[3], process.argv[4], Number(process.argv[5]))
+else await compare()
+
+/** The child process: our listener alone, from compiled code. */
+async function runListener(built, reposDir, port) {
+  const { createRepositoryListener } = await import(join(built, 'serve/repository-listener.js'))
+  const { createAccessLog } = await import(join(built, 'serve/access-log.js'))
+  const { APT_MOUNTS } = await import(join(built, 'serve/mounts.js'))
+  const { systemClock: clock } = await import(join(built, 'kernel/clock.js'))
+  const { createLog } = await import(join(built, 'kernel/log.js'))
+  const log = createLog('info')
+  const accessLog = createAccessLog({ path: join(reposDir, 'logs/access-apt.log'), clock, log })
+  const listener = createRepositoryListener({ reposDir, mounts: APT_MOUNTS, accessLog, clock, log })
+  await listener.listen(port, '127.0.0.1')
+  process.once('SIGTERM', () => void listener.close(1000))
+}
+
+async function compare() {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '5' },
+      rounds: { type: 'string', default: '3' },
+      connections: { type: 'string', default: '64' },
+      workers: { type: 'string', default: 'auto' },
+      only: { type: 'string' },
+    },
+  })
+  const dir = mkdtempSync(join(tmpdir(), 'bench-serve-'))
+  const servers = []
+  try {
+    const built = compile(dir)
+    const tree = makeTree(join(dir, 'repos'))
+    servers.push(await startNginx(dir, tree, values.workers), await startOurs(built, tree))
+    const scenarios = await describeScenarios(dir, servers)
+    const chosen = scenarios.filter(({ name }) => !values.only || name.includes(values.only))
+
+    console.log(`${values.connections} connections, ${values.rounds} rounds of ${values.seconds} s, medians`)
+    console.log(`Node ${process.version}, nginx worker_processes ${values.workers}, load ${loadavg()[0].toFixed(1)}`)
+    printRow('scenario', 'nginx req/s', 'ours req/s', 'ratio', 'p99 ms', 'CPU us/request', 'ratio')
+    for (const scenario of chosen) {
+      const results = servers.map(() => [])
+      for (let round = 0; round < Number(values.rounds); round++) {
+        for (const [i, server] of servers.entries()) results[i].push(runWrk(server, scenario.scripts[i], values))
+      }
+      const [nginx, ours] = results.map((runs) => ({
+        rate: median(runs.map(({ rate }) => rate)),
+        p99: median(runs.map(({ p99 }) => p99)),
+        cpu: median(runs.map(({ cpu }) => cpu)),
+      }))
+      const pair = (a, b) => `${a.toFixed(0)}, ${b.toFixed(0)}`
+      const ratio = (a, b) => (a / b).toFixed(2)
+      const rates = [nginx.rate.toFixed(0), ours.rate.toFixed(0), ratio(ours.rate, nginx.rate)]
+      printRow(
+        scenario.name,
+        ...rates,
+        pair(nginx.p99, ours.p99),
+        pair(nginx.cpu, ours.cpu),
+        ratio(nginx.cpu, ours.cpu),
+      )
+    }
+    const [nginx, ours] = servers.map(({ pids }) => pids().reduce((sum, pid) => sum + peakMemory(pid), 0))
+    console.log(`peak memory: nginx ${nginx.toFixed(0)} MiB in all its processes, ours ${ours.toFixed(0)} MiB`)
+  } finally {
+    for (const server of servers) await server.stop()
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function printRow(name, ...cells) {
+  const widths = [12, 12, 7, 12, 16, 7]
+  console.log(name.padEnd(34), ...cells.map((cell, i) => cell.padStart(widths[i])))
+}
+
+function compile(dir) {
+  const out = join(dir, 'built')
+  mkdirSync(out)
+  symlinkSync(join(PROJECT, 'node_modules'), join(dir, 'node_modules'))
+  writeFileSync(join(out, 'package.json'), '{"type":"module"}')
+  const tsc = join(PROJECT, 'node_modules/typescript/bin/tsc')
+  // Type errors elsewhere do not keep the compiler from writing what is measured here.
+  spawnSync(process.execPath, [tsc, '-p', join(PROJECT, 'tsconfig.build.json'), '--outDir', out], { stdio: 'ignore' })
+  if (!existsSync(join(out, 'serve/repository-listener.js'))) throw new Error('the listener did not compile')
+  return out
+}
+
+function makeTree(repos) {
+  const base = join(repos, '.generations/deb/jammy')
+  const index = join(base, 'r1-bench/main/binary-amd64')
+  for (const path of [index, join(base, 'pool'), join(repos, 'dists'), join(repos, 'logs')])
+    mkdirSync(path, { recursive: true })
+  for (let i = 0; i < SMALL_FILES; i++) writeFileSync(join(base, `pool/small-${i}_1_amd64.deb`), randomBytes(2048))
+  writeFileSync(join(base, 'pool/large_1_amd64.deb'), randomBytes(LARGE_BYTES))
+  writeFileSync(join(index, 'Packages.gz'), randomBytes(2 << 20))
+  writeFileSync(join(base, 'r1-bench/InRelease'), randomBytes(3000).toString('hex'))
+  symlinkSync('../pool', join(base, 'r1-bench/pool'))
+  symlinkSync('../.generations/deb/jammy/r1-bench', join(repos, 'dists/jammy'))
+  return repos
+}
+
+async function startNginx(dir, repos, workers) {
+  const port = await freePort()
+  const work = join(dir, 'nginx')
+  mkdirSync(work)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((kind) => `${kind}_temp_path ${work}/${kind};`)
+    .join(' ')
+  const config = `
+    user root; worker_processes ${workers}; daemon off; pid ${work}/pid; error_log ${work}/error.log;
+    events { worker_connections 4096; }
+    http {
+      ${temporary} sendfile on; tcp_nopush on; keepalive_requests 1000000000; default_type application/octet-stream;
+      access_log ${work}/access.log combined buffer=64k flush=1s;
+      server { listen 127.0.0.1:${port} backlog=4096; location /repos/dists/ { alias ${repos}/dists/; } }
+    }`
+  writeFileSync(join(work, 'nginx.conf'), config)
+  const child = spawn('nginx', ['-p', work, '-c', join(work, 'nginx.conf')], { stdio: 'inherit' })
+  await reachable(port)
+  const children = () =>
+    readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number)
+  return { port, pids: () => [child.pid, ...children()], stop: () => stop(child, 'SIGQUIT') }
+}
+
+async function startOurs(built, repos) {
+  const port = await freePort()
+  const child = spawn(process.execPath, [import.meta.filename, 'listener', built, repos, String(port)], {
+    stdio: 'inherit',
+  })
+  await reachable(port)
+  return { port, pids: () => [child.pid], stop: () => stop(child, 'SIGTERM') }
+}
+
+/** Each scenario is a Lua file for wrk; ours and nginx's differ only where an entity tag is sent. */
+async function describeScenarios(dir, servers) {
+  const base = '/repos/dists/jammy'
+  const index = `${base}/main/binary-amd64/Packages.gz`
+  const tags = []
+  for (const { port } of servers)
+    tags.push((await fetch(`http://127.0.0.1:${port}${base}/InRelease`)).headers.get('etag'))
+  const range = (path, size, length) =>
+    `request = function() local at = math.random(0, ${size - length}); ` +
+    `return wrk.format('GET', '${path}', { Range = 'bytes=' .. at .. '-' .. (at + ${length - 1}) }) end`
+  const get = (path) => `wrk.path = '${path}'`
+  const scenarios = [
+    [
+      '1,000 random packages of 2 KiB',
+      () =>
+        `request = function() return wrk.format('GET', '${base}/pool/small-' .. math.random(0, ${SMALL_FILES - 1}) .. '_1_amd64.deb') end`,
+    ],
+    ['InRelease, 6 kB', () => get(`${base}/InRelease`)],
+    ['InRelease, not modified', (i) => `wrk.path = '${base}/InRelease'; wrk.headers['If-None-Match'] = '${tags[i]}'`],
+    ['index of 2 MiB', () => get(index)],
+    ['ranges of 16 KiB, index', () => range(index, 2 << 20, 16 << 10)],
+    ['ranges of 64 KiB, large package', () => range(`${base}/pool/large_1_amd64.deb`, LARGE_BYTES, 64 << 10)],
+    ['large package of 16 MiB', () => get(`${base}/pool/large_1_amd64.deb`)],
+  ]
+  return scenarios.map(([name, script], n) => ({
+    name,
+    scripts: servers.map((_, i) => {
+      const path = join(dir, `scenario-${n}-${i}.lua`)
+      writeFileSync(path, `math.randomseed(7)\n${script(i)}\n${REPORT}\n`)
+      return path
+    }),
+  }))
+}
+
+function runWrk(server, script, { seconds, connections }) {
+  const before = cpuTime(server)
+  const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script]
+  const output = execFileSync('wrk', [...options, `http://127.0.0.1:${server.port}`], { encoding: 'utf8' })
+  const [requests, microseconds, p99, errors] = (/RESULT (.*)/.exec(output)?.[1] ?? '').split(' ').map(Number)
+  if (errors !== 0) throw new Error(output)
+  return { rate: (requests / microseconds) * 1e6, p99: p99 / 1000, cpu: (cpuTime(server) - before) / requests }
+}
+
+/** In microseconds, of all processes of a server; the kernel counts in hundredths of a second. */
+function cpuTime({ pids }) {
+  const ticks = pids().map((pid) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    return Number(fields[11]) + Number(fields[12])
+  })
+  return ticks.reduce((sum, each) => sum + each, 0) * 10_000
+}
+
+function peakMemory(pid) {
+  return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}
+
+function median(values) {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]
+}
+
+function freePort() {
+  return new Promise((done) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address()
+      server.close(() => done(port))
+    })
+  })
+}
+
+async function reachable(port) {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const open = await new Promise((done) => {
+      const socket = connect(port, '127.0.0.1', () => done(true))
+      socket.once('error', () => done(false))
+      socket.once('connect', () => socket.destroy())
+    })
+    if (open) return
+    await new Promise((done) => setTimeout(done, 50))
+  }
+  throw new Error(`nothing listens on port ${port}`)
+}
+
+function stop(child, signal) {
+  return new Promise((done) => {
+    child.once('exit', done)
+    child.kill(signal)
+  })
+}

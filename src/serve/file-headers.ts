@@ -1,0 +1,29 @@
+// The header fields that describe one state of a file, put together once per state and not for each request.
+import { lastModified, type Validators } from './conditions.ts'
+import type { FileKind } from './file-kinds.ts'
+
+/** Flat lists of names and values, as `writeHead` takes them. */
+export interface FileHeaders {
+  type: readonly string[]
+  /** what a 304 repeats of a 200 (RFC 9110 section 15.4.5) */
+  state: readonly string[]
+  /** everything of a 200 */
+  whole: string[]
+}
+
+export function fileHeaders(
+  kind: FileKind,
+  sizeBytes: number,
+  validators: Validators,
+  observedMs: number,
+): FileHeaders {
+  const type = ['Content-Type', kind.mediaType, 'Accept-Ranges', 'bytes']
+  const state = [
+    ...['ETag', validators.etag],
+    ...['Last-Modified', lastModified(validators, observedMs)],
+    ...['Cache-Control', kind.cacheControl],
+    // Packages are other people's bytes: no browser shall take one for a page.
+    ...['X-Content-Type-Options', 'nosniff'],
+  ]
+  return { type, state, whole: [...type, ...state, 'Content-Length', String(sizeBytes)] }
+}
