@@ -1,0 +1,141 @@
+// Opens an .apk: its gzip members, what each of them is to apk, and the tar entries inside (apk-v2(5)).
+import { stat } from 'node:fs/promises'
+import { fileRange } from '../../archive/file-range.ts'
+import { gzipMembers, type GzipMember } from '../../archive/gzip-members.ts'
+import { DEFAULT_LIMITS, invalid } from '../../archive/limits.ts'
+import { readTar, type TarEntry } from '../../archive/tar.ts'
+import { isProblem } from '../../domain/problem.ts'
+
+export interface ApkEntry extends TarEntry {
+  /** below the root, without leading slash; empty for the root itself */
+  path: string
+}
+
+/** A gzip member of the file. The signatures come first, each apart or together, then one control, then one data. */
+export interface ApkSegment {
+  kind: 'signatures' | 'control' | 'data'
+  /** offset of its first byte */
+  start: number
+  /** Offset after its last byte. Known once the entries have been read, -1 before. */
+  readonly end: number
+  /** To be read before the next step of the loop, or read and verified by it. */
+  entries: AsyncIterable<ApkEntry>
+}
+
+const SIGNATURE = '.SIGN.'
+// Signatures, .PKGINFO and scripts.
+const MOST_CONTROL_BYTES = 32 * 1024 ** 2
+const MOST_CONTROL_ENTRIES = 1000
+const MOST_ENTRIES = 1_000_000
+const BLOCK_BYTES = 512
+
+export const isAdb = (head: Uint8Array): boolean =>
+  /^ADB[.dc]/.test(Buffer.from(head.subarray(0, 4)).toString('latin1'))
+
+/**
+ * The segments in file order; all of the file is decompressed and verified by the time the loop ends.
+ * @throws Problem('invalid_package')
+ */
+export async function* apkSegments(path: string): AsyncGenerator<ApkSegment, void, undefined> {
+  await refuseAdb(path)
+  const { size } = await stat(path)
+  const { maxOutputBytes, maxRatio, ratioFreeBytes } = DEFAULT_LIMITS
+  const limits = { maxOutputBytes: Math.min(maxOutputBytes, Math.max(ratioFreeBytes, size * maxRatio)) }
+  const early = { bytes: 0, endBlocks: 0 }
+  let before: ApkSegment['kind'] = 'signatures'
+  for await (const member of gzipMembers(fileRange(path), limits)) {
+    if (before === 'data') throw invalid('The package has something after its data.')
+    const last: boolean = before === 'control'
+    const content = last ? member.content : watched(member.content, early)
+    const tar = readTar(content, { mostEntries: last ? MOST_ENTRIES : MOST_CONTROL_ENTRIES })
+    const first: IteratorResult<TarEntry, void> | null = last ? null : await tar.next()
+    if (first?.done) throw invalid('The package has an empty segment before its data.')
+    const kind: ApkSegment['kind'] = last ? 'data' : first?.value?.name.startsWith(SIGNATURE) ? 'signatures' : 'control'
+    const entries = checkedEntries(kind, first?.value ?? null, tar)
+    try {
+      yield segmentOf(kind, member, entries)
+      while (!(await entries.next()).done);
+    } finally {
+      await entries.return()
+      await tar.return()
+    }
+    // apk reads all segments as one tar archive, which two blocks of zeros end.
+    if (!last && early.endBlocks > 1) throw invalid('The package has an end of archive before its data.')
+    before = kind
+  }
+  if (before !== 'data')
+    throw invalid(before === 'control' ? 'The package has no data.' : 'The package has no control segment.')
+}
+
+function segmentOf(kind: ApkSegment['kind'], member: GzipMember, entries: AsyncGenerator<ApkEntry>): ApkSegment {
+  return {
+    kind,
+    start: member.start,
+    get end() {
+      return member.end
+    },
+    // Without `return`: a caller who stops early leaves the rest to the loop above.
+    entries: { [Symbol.asyncIterator]: () => ({ next: () => entries.next() }) },
+  }
+}
+
+async function* checkedEntries(
+  kind: ApkSegment['kind'],
+  first: TarEntry | null,
+  rest: AsyncGenerator<TarEntry, void, undefined>,
+): AsyncGenerator<ApkEntry, void, undefined> {
+  try {
+    if (first) yield checkedEntry(kind, first)
+    for await (const entry of rest) yield checkedEntry(kind, entry)
+  } catch (error) {
+    throw isProblem(error, 'invalid_package') ? invalid(`${capitalised(kind)}: ${error.detail}`, error) : error
+  }
+}
+
+/** apk decides by names what is a signature and what is control: no segment may hold both, nor one what is neither. */
+function checkedEntry(kind: ApkSegment['kind'], entry: TarEntry): ApkEntry {
+  if (kind === 'data') return { ...entry, path: insidePath(entry.name) }
+  const { name, type } = entry
+  if (type !== 'file') throw invalid('There is something other than a regular file.')
+  if (!name.startsWith('.') || name.includes('/') || name === '.' || name === '..')
+    throw invalid('There is a file that does not belong there.')
+  if (name.startsWith(SIGNATURE) !== (kind === 'signatures')) throw invalid('Signatures and other files are mixed.')
+  return { ...entry, path: name }
+}
+
+/** A name as apk installs it, below the root. @throws Problem('invalid_package') for what would leave the root */
+function insidePath(name: string): string {
+  // eslint-disable-next-line no-control-regex
+  if (/[\x00-\x1f\x7f]/.test(name)) throw invalid('There is a control character in a file name.')
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+  if (parts.includes('..')) throw invalid('There is a file name that leads out of its directory.')
+  return parts.join('/')
+}
+
+/** Counts what the segments before the data unpack to, and the blocks of zeros they end in. */
+async function* watched(
+  source: AsyncIterable<Uint8Array>,
+  counts: { bytes: number; endBlocks: number },
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let zeros = 0
+  for await (const piece of source) {
+    counts.bytes += piece.length
+    if (counts.bytes > MOST_CONTROL_BYTES) throw invalid('The control segment is larger than is allowed.')
+    let end = piece.length
+    while (end > 0 && piece[end - 1] === 0) end--
+    zeros = end === 0 ? zeros + piece.length : piece.length - end
+    yield piece
+  }
+  counts.endBlocks += Math.floor(zeros / BLOCK_BYTES)
+}
+
+async function refuseAdb(path: string): Promise<void> {
+  for await (const head of fileRange(path)) {
+    if (isAdb(head)) throw invalid('apk v3 (ADB) packages are not supported yet.')
+    return
+  }
+}
+
+function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

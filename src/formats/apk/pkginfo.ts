@@ -1,0 +1,78 @@
+// `.PKGINFO` as text: keys and values in order (apk-v2(5), "THE CONTROL SECTION"). Knows no value's meaning.
+import { invalid } from '../../archive/limits.ts'
+
+export type PkginfoField = [key: string, value: string]
+
+/** Keys that say one thing: of two, apk takes the last and other readers the first. */
+const SINGLE = new Set([
+  'pkgname',
+  'pkgver',
+  'pkgdesc',
+  'url',
+  'builddate',
+  'packager',
+  'size',
+  'arch',
+  'origin',
+  'commit',
+  'maintainer',
+  'license',
+  'datahash',
+  'provider_priority',
+  'replaces_priority',
+])
+const LISTS = ['depend', 'provides', 'replaces', 'install_if', 'triggers']
+const KNOWN = new Set([...SINGLE, ...LISTS])
+const MOST_FIELDS = 50_000
+
+/**
+ * Lines of `key = value`; lines that begin with `#` and lines that are no such pair are passed over, as apk does.
+ * @throws Problem('invalid_package') for control characters, for a known key given twice that can be given once, and
+ *   for a known key written so that apk passes it over and other readers do not
+ */
+export function parsePkginfo(text: string): PkginfoField[] {
+  // eslint-disable-next-line no-control-regex
+  if (/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) throw invalid('The file .PKGINFO has a control character.')
+  const fields: PkginfoField[] = []
+  const seen = new Set<string>()
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('#')) continue
+    const at = line.indexOf(' = ')
+    const key = at === -1 ? '' : line.slice(0, at)
+    if (!/^[A-Za-z_][A-Za-z0-9_.-]{0,99}$/.test(key)) {
+      refuseLookalike(line)
+      continue
+    }
+    if (SINGLE.has(key) && seen.has(key)) throw invalid(`The file .PKGINFO has the key ${key} twice.`)
+    if (fields.length === MOST_FIELDS) throw invalid('The file .PKGINFO has too many lines.')
+    seen.add(key)
+    fields.push([key, line.slice(at + 3)])
+  }
+  return fields
+}
+
+/** The value of a key that can be given once, blanks around it cut off; null where it is missing or empty. */
+export function valueOf(fields: readonly PkginfoField[], key: string): string | null {
+  return fields.find(([name]) => name === key)?.[1].trim() || null
+}
+
+/** What stands between the blanks of all lines of a key. */
+export function itemsOf(fields: readonly PkginfoField[], key: string): string[] {
+  return fields.flatMap(([name, value]) => (name === key ? value.split(' ').filter((item) => item !== '') : []))
+}
+
+/** UTF-8; what is none is taken for Latin-1. */
+export function decodePkginfo(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return Buffer.from(bytes).toString('latin1')
+  }
+}
+
+function refuseLookalike(line: string): void {
+  const equals = line.indexOf('=')
+  if (equals === -1 || line.slice(equals + 1).trim() === '') return
+  const key = line.slice(0, equals).trim()
+  if (KNOWN.has(key)) throw invalid(`The file .PKGINFO has the key ${key} in a line that apk does not read.`)
+}

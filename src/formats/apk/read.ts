@@ -1,0 +1,154 @@
+// Reads an .apk into facts: what `.PKGINFO` and the file list say. Bounded whatever the file holds.
+import { createHash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
+import { readAll } from '../../archive/entry-content.ts'
+import { fileRange } from '../../archive/file-range.ts'
+import { invalid } from '../../archive/limits.ts'
+import type { EmbeddedSignature, PackageFacts } from '../../domain/package.ts'
+import type { Member } from '../format.ts'
+import { apkSegments, type ApkSegment } from './open.ts'
+import { decodePkginfo, parsePkginfo, valueOf, type PkginfoField } from './pkginfo.ts'
+import { parseProvides, parseRequirements } from './relations.ts'
+import { describeSignature } from './signatures.ts'
+import { versions } from './versions.ts'
+
+/** What the index entry is made from. */
+export interface ApkRecord {
+  /** `.PKGINFO` in its order, with all its keys */
+  fields: PkginfoField[]
+  /** hex; of the control segment as it is compressed: apk's identity of a package */
+  controlSha1: string
+  /** bytes on disk: what `.PKGINFO` says, else the sum of the files */
+  installedBytes: number
+}
+
+const MOST_PKGINFO_BYTES = 4 * 1024 ** 2
+// A million entries of short names are fine, a million of the longest are not: the list is held in memory.
+const MOST_NAME_CHARACTERS = 64 * 1024 ** 2
+const LONGEST_FILENAME = 220
+// What apk writes of a package in front of its relations goes through a buffer of 2,048 bytes; the description is cut.
+const MOST_HEADER_BYTES = 1200
+
+/** @throws Problem('invalid_package') */
+export async function readApk(path: string): Promise<PackageFacts<ApkRecord>> {
+  const signatures: EmbeddedSignature[] = []
+  let facts: PackageFacts<ApkRecord> | null = null
+  for await (const segment of apkSegments(path)) {
+    if (segment.kind === 'signatures') {
+      for await (const entry of segment.entries) signatures.push(describeSignature(entry.name))
+    } else if (segment.kind === 'control') {
+      const fields = parsePkginfo(decodePkginfo(await readPkginfo(segment)))
+      facts = describe(fields)
+      facts.record.controlSha1 = await digest(path, 'sha1', segment.start, segment.end)
+      await verifyData(path, segment.end, fields)
+    } else if (facts) {
+      const { files, bytes } = await readFileList(segment)
+      facts.files = files
+      // apk takes a package whose size is 0 for one without files, and does not even fetch it.
+      facts.record.installedBytes ||= bytes
+    }
+  }
+  if (!facts) throw invalid('The package has no control segment.')
+  facts.installedSizeKb = Math.ceil(facts.record.installedBytes / 1024)
+  facts.signatures = signatures
+  return facts
+}
+
+/** Regular files of all segments: signatures and control files by their names, which begin with a dot. */
+export async function* apkMembers(path: string): AsyncGenerator<Member> {
+  for await (const segment of apkSegments(path)) {
+    for await (const { type, path: name, sizeBytes, content } of segment.entries) {
+      if (type === 'file') yield { name, sizeBytes, content }
+    }
+  }
+}
+
+/** The one name apk asks for. */
+export function apkFilename(facts: Pick<PackageFacts, 'name' | 'version'>): string {
+  return `${facts.name}-${facts.version}.apk`
+}
+
+async function readPkginfo(segment: ApkSegment): Promise<Buffer> {
+  let found: Buffer | null = null
+  for await (const entry of segment.entries) {
+    if (entry.name !== '.PKGINFO') continue
+    if (found) throw invalid('The package has the file .PKGINFO twice.')
+    found = await readAll(entry.content, MOST_PKGINFO_BYTES, 'file .PKGINFO')
+  }
+  if (!found) throw invalid('The package has no file .PKGINFO.')
+  return found
+}
+
+/** Before unpacking: what follows the control segment must be what the control segment promises. */
+async function verifyData(path: string, start: number, fields: readonly PkginfoField[]): Promise<void> {
+  const wanted = valueOf(fields, 'datahash')
+  // Without it signatures and index cover the data as well, but apk-tools 3 has dropped such packages.
+  if (!wanted || !/^[0-9a-fA-F]{64}$/.test(wanted)) throw invalid('The file .PKGINFO has no usable datahash.')
+  const { size } = await stat(path)
+  if (start === size) throw invalid('The package has no data.')
+  if ((await digest(path, 'sha256', start, size)) !== wanted.toLowerCase())
+    throw invalid('The data of the package does not have the digest that .PKGINFO states.')
+}
+
+async function digest(path: string, algorithm: string, start: number, end: number): Promise<string> {
+  const hash = createHash(algorithm)
+  for await (const piece of fileRange(path, start, end)) hash.update(piece)
+  return hash.digest('hex')
+}
+
+async function readFileList(segment: ApkSegment): Promise<{ files: string[]; bytes: number }> {
+  const files: string[] = []
+  let characters = 0
+  let bytes = 0
+  for await (const entry of segment.entries) {
+    if (entry.type === 'directory') continue
+    if (entry.path === '') throw invalid('The package has a file without a name.')
+    characters += entry.path.length
+    if (characters > MOST_NAME_CHARACTERS) throw invalid('The package has too many file names.')
+    files.push(entry.path)
+    bytes += entry.sizeBytes
+  }
+  return { files, bytes }
+}
+
+function describe(fields: PkginfoField[]): PackageFacts<ApkRecord> {
+  const text = (key: string): string | null => valueOf(fields, key)
+  const name = required(fields, 'pkgname', /^[A-Za-z0-9][A-Za-z0-9._+-]*$/)
+  const version = required(fields, 'pkgver', { test: versions.isValid })
+  const arch = required(fields, 'arch', /^[a-z0-9][a-z0-9_-]*$/)
+  for (const key of ['size', 'builddate', 'provider_priority', 'replaces_priority']) {
+    if (!/^[0-9]{0,15}$/.test(text(key) ?? '')) throw invalid(`The file .PKGINFO has a ${key} that is no number.`)
+  }
+  const header = ['url', 'license', 'origin', 'maintainer', 'commit'].map(text)
+  if (Buffer.byteLength([name, version, arch, ...header].join()) > MOST_HEADER_BYTES)
+    throw invalid('The file .PKGINFO has longer values than apk can take.')
+  if (apkFilename({ name, version }).length > LONGEST_FILENAME)
+    throw invalid('The package name and version are too long for a file name.')
+  return {
+    format: 'apk',
+    name,
+    version,
+    arch,
+    section: null,
+    description: text('pkgdesc'),
+    maintainer: text('maintainer'),
+    license: text('license'),
+    url: text('url'),
+    sourcePackage: text('origin'),
+    sourceVersion: null,
+    installedSizeKb: null,
+    requirements: parseRequirements(fields),
+    provides: parseProvides(fields),
+    files: [],
+    signatures: [],
+    record: { fields, controlSha1: '', installedBytes: Number(text('size') ?? 0) },
+  }
+}
+
+function required(fields: PkginfoField[], key: string, grammar: { test(value: string): boolean }): string {
+  // Not trimmed: apk takes the value as it stands.
+  const value = fields.find(([name]) => name === key)?.[1]
+  if (!value) throw invalid(`The file .PKGINFO has no ${key}.`)
+  if (!grammar.test(value)) throw invalid(`The file .PKGINFO has a ${key} that is not allowed.`)
+  return value
+}

@@ -1,0 +1,70 @@
+// What apk reads: a package's record, and the index file of a generation. Pure: the same input gives the same bytes.
+import type { Distribution, StoredPackage } from '../../domain/package.ts'
+import type { IndexFile, IndexInput } from '../format.ts'
+import { itemsOf, valueOf, type PkginfoField } from './pkginfo.ts'
+import type { ApkRecord } from './read.ts'
+import { gzipMember, TAR_END, tarFile, tarHeader, tarPadding } from './tar-blocks.ts'
+
+export const STREAM = 'apkindex'
+export const INDEX_FILE = 'APKINDEX.tar.gz'
+// See `read.ts`: with the other values it must fit into 2,048 bytes.
+const LONGEST_DESCRIPTION = 512
+
+/** Beside the index, under the one name apk asks for: two files of one name cannot stand side by side. */
+export function packagePath({ filename }: { filename: string }): string {
+  return filename
+}
+
+/** A record of `APKINDEX` (https://wiki.alpinelinux.org/wiki/Apk_spec, "APKINDEX Format"; apk-package(5) for the letters). */
+export function renderEntry(pkg: StoredPackage<ApkRecord>, distribution: Distribution): Record<string, Uint8Array> {
+  const { name, version, record } = pkg.facts
+  const { fields } = record
+  const lines: [string, string | null][] = [
+    ['C', `Q1${Buffer.from(record.controlSha1, 'hex').toString('base64')}`],
+    ['P', name],
+    ['V', version],
+    // apk puts it into the address it fetches from, so a package for every architecture has the tree's.
+    ['A', distribution.arch],
+    ['S', String(pkg.sizeBytes)],
+    ['I', String(record.installedBytes)],
+    ['T', shortened(valueOf(fields, 'pkgdesc') ?? '', LONGEST_DESCRIPTION)],
+    ['U', valueOf(fields, 'url')],
+    ['L', valueOf(fields, 'license')],
+    ['o', valueOf(fields, 'origin')],
+    ['m', valueOf(fields, 'maintainer')],
+    ['t', valueOf(fields, 'builddate')],
+    ['c', valueOf(fields, 'commit')],
+    ['k', valueOf(fields, 'provider_priority')],
+    ['D', joined(fields, 'depend')],
+    ['p', joined(fields, 'provides')],
+    ['i', joined(fields, 'install_if')],
+    ['r', joined(fields, 'replaces')],
+  ]
+  const written = lines.filter(([, value]) => value !== null && value !== '')
+  return { [STREAM]: Buffer.from(`${written.map(([letter, value]) => `${letter}:${value}\n`).join('')}\n`) }
+}
+
+/** One file of two gzip members: a tar archive without an end that holds the signature, and the archive it signs. */
+export async function renderIndex({ distribution, revision, compose, signers }: IndexInput): Promise<IndexFile[]> {
+  const description = Buffer.from(`Gatehouse ${distribution.codename} r${revision}`)
+  // The header states the size of what follows it.
+  const nothing = new Uint8Array(0)
+  const { sizeBytes } = (await compose(STREAM, nothing, nothing)).plain
+  const head = Buffer.concat([tarFile('DESCRIPTION', description), tarHeader('APKINDEX', sizeBytes)])
+  const tail = Buffer.concat([tarPadding(sizeBytes), TAR_END])
+  const { gz } = await compose(STREAM, head, tail)
+  const signature = await signers.apk.sign(Buffer.concat(gz.parts))
+  const signed = gzipMember(tarFile(`.SIGN.RSA256.${signers.apk.keyName}`, signature))
+  return [{ path: INDEX_FILE, content: [signed, ...gz.parts] }]
+}
+
+function joined(fields: readonly PkginfoField[], key: string): string {
+  return itemsOf(fields, key).join(' ')
+}
+
+/** At most so many bytes of UTF-8, cut between characters. */
+function shortened(text: string, mostBytes: number): string {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= mostBytes) return text
+  return new TextDecoder().decode(bytes.subarray(0, mostBytes), { stream: true }).trimEnd()
+}
