@@ -1,0 +1,104 @@
+// The list of files in an rpm header: paths, kinds and sizes. Knows no payload.
+import { invalid } from '../../archive/limits.ts'
+import type { Header } from './header.ts'
+import { TAG } from './tags.ts'
+import { isXmlText } from './xml.ts'
+
+/** Ghosts belong to the package but are not in it; a directory is one even where it is a ghost. */
+export type FileKind = 'file' | 'directory' | 'ghost'
+
+export interface RpmFile {
+  /** absolute */
+  path: string
+  kind: FileKind
+  mode: number
+}
+
+const MOST_FILES = 1_000_000
+// A million paths of short names are fine, a million of the longest are not: the list is held in memory.
+const MOST_PATH_CHARACTERS = 64 * 1024 ** 2
+const GHOST = 1 << 6
+const KIND_BITS = 0o170000
+const DIRECTORY = 0o040000
+const REGULAR = 0o100000
+const SYMBOLIC_LINK = 0o120000
+
+/** In the order of the header. @throws Problem('invalid_package') */
+export function readFiles(header: Header): RpmFile[] {
+  const paths = readPaths(header)
+  const modes = header.numbers(TAG.FILEMODES, MOST_FILES)
+  const flags = header.numbers(TAG.FILEFLAGS, MOST_FILES)
+  if (modes.length !== paths.length || (flags.length > 0 && flags.length !== paths.length)) throw inconsistent()
+  return paths.map((path, index) => {
+    const mode = modes[index]!
+    const kind = (mode & KIND_BITS) === DIRECTORY ? 'directory' : (flags[index] ?? 0) & GHOST ? 'ghost' : 'file'
+    return { path, kind, mode }
+  })
+}
+
+export const isRegular = (mode: number): boolean => (mode & KIND_BITS) === REGULAR
+
+/**
+ * How many bytes each file has in a payload of stripped entries: those of links are in the last of its names only
+ * (https://rpm.org/docs/4.20.x/manual/format_payload.html).
+ */
+export function createStrippedSizes(
+  header: Header,
+  files: readonly RpmFile[],
+): (fileIndex: number) => number | undefined {
+  const tag = header.has(TAG.LONGFILESIZES) ? TAG.LONGFILESIZES : TAG.FILESIZES
+  const sizes = header.numbers(tag, MOST_FILES)
+  const inodes = header.numbers(TAG.FILEINODES, MOST_FILES)
+  const lastOfInode = new Map<number, number>()
+  files.forEach(({ mode, kind }, index) => {
+    const inode = inodes[index]
+    if (inode !== undefined && kind === 'file' && isRegular(mode)) lastOfInode.set(inode, index)
+  })
+  return (index) => {
+    const file = files[index]
+    if (!file) return undefined
+    if ((file.mode & KIND_BITS) === SYMBOLIC_LINK) return sizes[index]
+    if (!isRegular(file.mode)) return 0
+    const inode = inodes[index]
+    return inode !== undefined && lastOfInode.get(inode) !== index ? 0 : sizes[index]
+  }
+}
+
+/** A path as rpm installs it. @throws Problem('invalid_package') for what would leave the root */
+export function checkPath(path: string): string {
+  if (path.includes('\n')) throw invalid('The package has a line feed in a file name.')
+  // Left out, as of a description, the name would be another file's.
+  if (!isXmlText(path)) throw invalid('The package has a control character in a file name.')
+  if (path.split('/').includes('..')) throw invalid('The package has a file name that leads out of its directory.')
+  return path
+}
+
+function readPaths(header: Header): string[] {
+  const names = header.texts(TAG.BASENAMES, MOST_FILES)
+  const paths = names.length > 0 ? join(header, names) : header.texts(TAG.OLDFILENAMES, MOST_FILES)
+  let characters = 0
+  for (const path of paths) {
+    characters += path.length
+    if (characters > MOST_PATH_CHARACTERS) throw tooManyNames()
+    if (!path.startsWith('/')) throw invalid('The package has a file name that is not absolute.')
+    checkPath(path)
+  }
+  return paths
+}
+
+function join(header: Header, names: readonly string[]): string[] {
+  const directories = header.texts(TAG.DIRNAMES, MOST_FILES)
+  const indexes = header.numbers(TAG.DIRINDEXES, MOST_FILES)
+  if (indexes.length !== names.length) throw inconsistent()
+  let characters = 0
+  return names.map((name, index) => {
+    const directory = directories[indexes[index]!]
+    if (directory === undefined) throw inconsistent()
+    characters += directory.length + name.length
+    if (characters > MOST_PATH_CHARACTERS) throw tooManyNames()
+    return directory + name
+  })
+}
+
+const inconsistent = () => invalid('The rpm header has a list of files that does not agree with itself.')
+const tooManyNames = () => invalid('The package has too many file names.')

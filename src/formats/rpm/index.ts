@@ -1,0 +1,41 @@
+// The rpm format as the rest of the program sees it.
+import type { PackageFormat } from '../format.ts'
+import { distributions } from './distributions.ts'
+import { LEAD_MAGIC } from './open.ts'
+import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
+import { kept, packagePath, PACKAGES, renderEntry, renderIndex } from './render.ts'
+import { signRpm } from './sign.ts'
+import { versions } from './versions.ts'
+
+export const rpmFormat: PackageFormat<RpmRecord> = {
+  id: 'rpm',
+  label: 'RPM package',
+  suffixes: ['.rpm'],
+  mediaType: 'application/x-rpm',
+  purlType: 'rpm',
+  neutralArchs: ['noarch'],
+  distributions,
+  versions,
+  streams: [
+    { key: 'primary', xz: false },
+    { key: 'filelists', xz: false },
+    { key: 'other', xz: false },
+  ],
+
+  recognizes: (head) => LEAD_MAGIC.equals(head.subarray(0, LEAD_MAGIC.length)),
+  read: readRpm,
+  members: rpmMembers,
+  filename: rpmFilename,
+
+  layout: (distribution) => ({
+    link: `rpm/${distribution.codename}/${distribution.arch}`,
+    linkTarget: '',
+    packages: null,
+    packagesName: PACKAGES,
+    byHashIn: kept(),
+  }),
+  packagePath,
+  entry: renderEntry,
+  index: renderIndex,
+  sign: signRpm,
+}

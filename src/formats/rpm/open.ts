@@ -1,0 +1,91 @@
+// Opens an .rpm: lead, signature header and main header, with the digests of the latter verified (rpm v4).
+import { open, type FileHandle } from 'node:fs/promises'
+import { invalid } from '../../archive/limits.ts'
+import { verifyHeaderDigests } from './digests.ts'
+import { headerLength, INTRO_BYTES, parseHeader, type Header } from './header.ts'
+import { REGION, TAG } from './tags.ts'
+
+export interface RpmLayout {
+  signature: Header
+  header: Header
+  /** offsets in the file: of the main header, and of the payload behind it */
+  headerStart: number
+  payloadStart: number
+  sizeBytes: number
+}
+
+export const LEAD_BYTES = 96
+/** first bytes of the lead */
+export const LEAD_MAGIC = Buffer.from([0xed, 0xab, 0xee, 0xdb])
+
+// Signatures of single files make the largest known; rpm itself stops at 64 MB and 256 MB.
+const MOST_SIGNATURE_BYTES = 32 * 1024 ** 2
+const MOST_HEADER_BYTES = 64 * 1024 ** 2
+const FIRST_UNSUPPORTED_FORMAT = 5
+
+/**
+ * https://rpm.org/docs/4.20.x/manual/format_v4.html
+ * @throws Problem('invalid_package'), for source packages and rpm v6 too
+ */
+export async function readRpmLayout(path: string): Promise<RpmLayout> {
+  const handle = await open(path, 'r')
+  try {
+    checkLead(await readExactly(handle, 0, LEAD_BYTES))
+    const signatureBytes = await readHeaderBytes(handle, LEAD_BYTES, MOST_SIGNATURE_BYTES)
+    const signature = parseHeader(signatureBytes, REGION.signatures, false)
+    const headerStart = aligned(LEAD_BYTES + signatureBytes.length)
+    const headerBytes = await readHeaderBytes(handle, headerStart, MOST_HEADER_BYTES)
+    const header = parseHeader(headerBytes, REGION.immutable, true)
+    checkKind(header)
+    verifyHeaderDigests(signature, header)
+    const { size: sizeBytes } = await handle.stat()
+    return { signature, header, headerStart, payloadStart: headerStart + headerBytes.length, sizeBytes }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The signature header is padded so that the next begins at a multiple of 8. */
+export function aligned(offset: number): number {
+  return Math.ceil(offset / 8) * 8
+}
+
+function checkLead(lead: Buffer): void {
+  if (!lead.subarray(0, 4).equals(LEAD_MAGIC)) throw invalid('The file is no rpm package.')
+  const major = lead[4]
+  const kind = lead.readUInt16BE(6)
+  const signatureKind = lead.readUInt16BE(78)
+  if (major !== 3 && major !== 4) throw invalid('The rpm package has an unknown format version.')
+  if (kind === 1) throw sourcePackage()
+  if (kind !== 0 || signatureKind !== 5) throw invalid('The rpm package has a lead that cannot be read.')
+}
+
+function checkKind(header: Header): void {
+  if ((header.number(TAG.RPMFORMAT) ?? 4) >= FIRST_UNSUPPORTED_FORMAT) {
+    throw invalid('The package has rpm format version 6, which the systems it is meant for cannot install.')
+  }
+  // What has no source is one, to rpm and to dnf.
+  if (header.has(TAG.SOURCEPACKAGE) || !header.has(TAG.SOURCERPM)) throw sourcePackage()
+}
+
+const sourcePackage = () => invalid('The file is a source package (src.rpm); only binary packages are taken.')
+
+async function readHeaderBytes(handle: FileHandle, at: number, mostBytes: number): Promise<Buffer> {
+  const length = headerLength(await readExactly(handle, at, INTRO_BYTES), mostBytes)
+  const { size } = await handle.stat()
+  // A hostile length costs nothing.
+  if (at + length > size) throw truncated()
+  return readExactly(handle, at, length)
+}
+
+async function readExactly(handle: FileHandle, at: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(length)
+  for (let have = 0; have < length;) {
+    const { bytesRead } = await handle.read(bytes, have, length - have, at + have)
+    if (bytesRead === 0) throw truncated()
+    have += bytesRead
+  }
+  return bytes
+}
+
+const truncated = () => invalid('The rpm package is truncated.')

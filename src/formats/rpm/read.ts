@@ -1,0 +1,173 @@
+// Reads an .rpm into facts: what its header says, its payload decompressed and verified. Bounded whatever the file holds.
+import { invalid } from '../../archive/limits.ts'
+import type { PackageFacts } from '../../domain/package.ts'
+import type { Member } from '../format.ts'
+import { readChangelogs, type Changelog } from './changelogs.ts'
+import { readFiles, type FileKind, type RpmFile } from './files.ts'
+import type { Header } from './header.ts'
+import { readRpmLayout, type RpmLayout } from './open.ts'
+import { payloadFiles } from './payload.ts'
+import { isPrimaryFile, providesOf, readDependencies, requirementsOf, type Dependencies } from './relations.ts'
+import { scriptletNames, scripts } from './scriptlets.ts'
+import { readSignatures } from './signatures.ts'
+import { SIGNATURE_TAG, TAG } from './tags.ts'
+import { isPart } from './versions.ts'
+
+/** What the index entries are made from: the header's values in its order. */
+export interface RpmRecord {
+  epoch: number
+  version: string
+  release: string
+  summary: string
+  description: string
+  packager: string | null
+  vendor: string | null
+  license: string | null
+  group: string | null
+  url: string | null
+  buildHost: string | null
+  /** seconds since 1970 */
+  buildTime: number | null
+  sourceRpm: string
+  installedBytes: number
+  /** of the payload, uncompressed */
+  archiveBytes: number
+  /** where the main header lies in the file */
+  headerStart: number
+  headerEnd: number
+  dependencies: Dependencies
+  /** directories that `files` refer to by index */
+  directories: string[]
+  files: [directory: number, name: string, kind: FileKind][]
+  changelogs: Changelog[]
+  /** names of the scripts it has: `post`, `triggers` … */
+  scriptlets: string[]
+  modularityLabel: string | null
+}
+
+// File systems take 255 bytes; the rest is for whoever writes beside it under a temporary name.
+const LONGEST_FILENAME = 220
+
+/** @throws Problem('invalid_package') */
+export async function readRpm(path: string): Promise<PackageFacts<RpmRecord>> {
+  const layout = await readRpmLayout(path)
+  const files = readFiles(layout.header)
+  const facts = describe(layout, files)
+  // Reading to the end is what verifies it; whether the content is good is for scanners.
+  for await (const _ of payloadFiles(path, layout, files));
+  return facts
+}
+
+/** Regular files of the payload under their paths, and the header's scripts under `RPM/`. */
+export async function* rpmMembers(path: string): AsyncGenerator<Member> {
+  const layout = await readRpmLayout(path)
+  for (const { name, content } of scripts(layout.header)) {
+    yield { name: `RPM/${name}`, sizeBytes: content.length, content: once(content) }
+  }
+  yield* payloadFiles(path, layout, readFiles(layout.header))
+}
+
+/** `name-version-release.arch.rpm`, without the epoch, as rpmbuild names it. */
+export function rpmFilename({ name, version, arch }: Pick<PackageFacts, 'name' | 'version' | 'arch'>): string {
+  return `${name}-${version.slice(version.indexOf(':') + 1)}.${arch}.rpm`
+}
+
+async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (content.length > 0) yield content
+}
+
+function describe(layout: RpmLayout, files: readonly RpmFile[]): PackageFacts<RpmRecord> {
+  const { header, signature } = layout
+  const name = required(header, TAG.NAME, 'name')
+  // What rpmbuild lets pass, without the characters of macros.
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name)) throw invalid('The rpm header has a name that is not allowed.')
+  const version = required(header, TAG.VERSION, 'version')
+  const release = required(header, TAG.RELEASE, 'release')
+  if (!isPart(version) || !isPart(release)) throw invalid('The rpm header has a version that is not allowed.')
+  const arch = required(header, TAG.ARCH, 'architecture')
+  if (!/^[a-z0-9_]+$/i.test(arch)) throw invalid('The rpm header has an architecture that is not allowed.')
+  const epoch = header.number(TAG.EPOCH) ?? 0
+  const evr = `${epoch > 0 ? `${epoch}:` : ''}${version}-${release}`
+  if (rpmFilename({ name, version: evr, arch }).length > LONGEST_FILENAME) {
+    throw invalid('The package name and version are too long for a file name.')
+  }
+  const dependencies = readDependencies(header)
+  const record: RpmRecord = {
+    epoch,
+    version,
+    release,
+    summary: header.text(TAG.SUMMARY) ?? '',
+    description: header.text(TAG.DESCRIPTION) ?? '',
+    packager: header.text(TAG.PACKAGER),
+    vendor: header.text(TAG.VENDOR),
+    license: header.text(TAG.LICENSE),
+    group: header.text(TAG.GROUP),
+    url: header.text(TAG.URL),
+    buildHost: header.text(TAG.BUILDHOST),
+    buildTime: header.number(TAG.BUILDTIME),
+    sourceRpm: header.text(TAG.SOURCERPM) ?? '',
+    installedBytes: header.number(TAG.LONGSIZE) ?? header.number(TAG.SIZE) ?? 0,
+    archiveBytes:
+      signature.number(SIGNATURE_TAG.LONGARCHIVESIZE) ??
+      signature.number(SIGNATURE_TAG.PAYLOADSIZE) ??
+      header.number(TAG.ARCHIVESIZE) ??
+      0,
+    headerStart: layout.headerStart,
+    headerEnd: layout.payloadStart,
+    dependencies,
+    ...pack(files),
+    changelogs: readChangelogs(header),
+    scriptlets: scriptletNames(header),
+    modularityLabel: header.text(TAG.MODULARITYLABEL),
+  }
+  const source = parseSource(record.sourceRpm, `${version}-${release}`)
+  return {
+    format: 'rpm',
+    name,
+    version: evr,
+    arch,
+    section: record.group || null,
+    description: record.summary.split('\n')[0] || null,
+    maintainer: record.packager || record.vendor || null,
+    license: record.license || null,
+    url: record.url || null,
+    sourcePackage: source?.name ?? null,
+    sourceVersion: source?.version ?? null,
+    installedSizeKb: Math.ceil(record.installedBytes / 1024),
+    requirements: requirementsOf(dependencies),
+    provides: [
+      ...providesOf(dependencies),
+      ...files.filter(({ path }) => isPrimaryFile(path)).map(({ path }) => ({ name: path })),
+    ],
+    files: files.filter(({ kind }) => kind !== 'directory').map(({ path }) => path.slice(1)),
+    signatures: readSignatures(signature),
+    record,
+  }
+}
+
+function required(header: Header, tag: number, what: string): string {
+  const value = header.text(tag)
+  if (!value) throw invalid(`The rpm header has no ${what}.`)
+  return value
+}
+
+/** Each directory's path once: a list of files is mostly that. */
+function pack(files: readonly RpmFile[]): Pick<RpmRecord, 'directories' | 'files'> {
+  const indexes = new Map<string, number>()
+  const packed = files.map(({ path, kind }): RpmRecord['files'][number] => {
+    const cut = path.lastIndexOf('/') + 1
+    const directory = path.slice(0, cut)
+    const index = indexes.get(directory) ?? indexes.size
+    indexes.set(directory, index)
+    return [index, path.slice(cut), kind]
+  })
+  return { directories: [...indexes.keys()], files: packed }
+}
+
+/** `name-version-release.src.rpm`; the version only where it is not the binary's. */
+function parseSource(sourceRpm: string, own: string): { name: string; version: string | null } | null {
+  const parts = /^([^/]+)-([^-/]+-[^-/]+)\.(?:no)?src\.rpm$/.exec(sourceRpm)
+  const [, name, version] = parts ?? []
+  if (name === undefined || version === undefined) return null
+  return { name, version: version === own ? null : version }
+}

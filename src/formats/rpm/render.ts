@@ -1,0 +1,96 @@
+// What dnf and zypper read: a package's three elements, and the repodata of a generation. Pure: the same input gives the same bytes.
+import type { Distribution, StoredPackage } from '../../domain/package.ts'
+import type { IndexFile, IndexInput, Rendering } from '../format.ts'
+import { renderFilelists, renderOther, renderPrimary } from './render-package.ts'
+import type { RpmRecord } from './read.ts'
+import { escapeXml } from './xml.ts'
+
+/** Where packages lie, relative to the directory clients are given as base URL. */
+export const PACKAGES = 'Packages'
+const REPODATA = 'repodata'
+
+/** By the digest too, so that different bytes of one name stand side by side. */
+export function packagePath({ filename, sha256 }: { filename: string; sha256: string }): string {
+  return `${sha256.slice(0, 2)}/${sha256.slice(2, 18)}/${filename}`
+}
+
+export function renderEntry(pkg: StoredPackage<RpmRecord>): Record<string, Uint8Array> {
+  const { filename, digests } = pkg
+  const location = `${PACKAGES}/${packagePath({ filename, sha256: digests.sha256 })}`
+  return {
+    primary: Buffer.from(renderPrimary(pkg, location)),
+    filelists: Buffer.from(renderFilelists(pkg)),
+    other: Buffer.from(renderOther(pkg)),
+  }
+}
+
+const NAMESPACE = 'http://linux.duke.edu/metadata'
+const STREAMS = [
+  { key: 'primary', element: 'metadata', xmlns: `xmlns="${NAMESPACE}/common" xmlns:rpm="${NAMESPACE}/rpm"` },
+  { key: 'filelists', element: 'filelists', xmlns: `xmlns="${NAMESPACE}/filelists"` },
+  { key: 'other', element: 'otherdata', xmlns: `xmlns="${NAMESPACE}/other"` },
+] as const
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+/** Directories with a `by-hash` link, under which the files of earlier generations stay for a while. */
+export function kept(): string[] {
+  return [REPODATA]
+}
+
+/**
+ * `repomd.xml` comes last: it is what clients read first. It names the other files through the directory that
+ * generations share, so that whoever read it before a flip still finds them after it.
+ */
+export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
+  const { count, date, revision, signers, distribution } = input
+  const files: IndexFile[] = []
+  const data: string[] = []
+  for (const { key, element, xmlns } of STREAMS) {
+    const head = `${DECLARATION}<${element} ${xmlns} packages="${count}">\n`
+    const { plain, gz } = await input.compose(key, Buffer.from(head), Buffer.from(`</${element}>\n`))
+    const name = `${gz.sha256}-${key}.xml.gz`
+    files.push({ path: `${REPODATA}/${name}`, content: gz.parts, byHash: name })
+    data.push(renderData(key, `${REPODATA}/by-hash/SHA256/${name}`, gz, plain.sizeBytes, date))
+  }
+  const repomd = Buffer.from(renderRepomd(distribution, revision, data))
+  return [
+    ...files,
+    { path: `${REPODATA}/repomd.xml.asc`, content: Buffer.from(await signers.openpgp.detach(repomd, date)) },
+    { path: `${REPODATA}/repomd.xml`, content: repomd },
+  ]
+}
+
+function renderRepomd(distribution: Distribution, revision: number, data: readonly string[]): string {
+  return [
+    `${DECLARATION}<repomd xmlns="${NAMESPACE}/repo" xmlns:rpm="${NAMESPACE}/rpm">`,
+    `  <revision>${revision}</revision>`,
+    '  <tags>',
+    `    <content>${escapeXml(`Gatehouse packages for ${distribution.fullName}`)}</content>`,
+    '  </tags>',
+    ...data,
+    '</repomd>',
+    '',
+  ].join('\n')
+}
+
+/**
+ * Without `open-checksum`, which would cost a digest of the whole text at every publish: dnf and zypper verify the
+ * file they fetch.
+ */
+function renderData(
+  key: string,
+  href: string,
+  { sha256, sizeBytes }: Rendering,
+  plainBytes: number,
+  date: Date,
+): string {
+  return [
+    `  <data type="${key}">`,
+    `    <checksum type="sha256">${sha256}</checksum>`,
+    `    <location href="${href}"/>`,
+    `    <timestamp>${Math.floor(date.getTime() / 1000)}</timestamp>`,
+    `    <size>${sizeBytes}</size>`,
+    `    <open-size>${plainBytes}</open-size>`,
+    '  </data>',
+  ].join('\n')
+}

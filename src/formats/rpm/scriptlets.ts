@@ -1,0 +1,37 @@
+// Scripts in an rpm header, which run when the package is installed or removed: their presence and their text.
+import { TYPE, type Header } from './header.ts'
+import { TAG } from './tags.ts'
+
+/** A script is its text; one without text may be an interpreter alone (`%post -p /sbin/ldconfig`). */
+const SCRIPTS: readonly { name: string; script: number; program?: number }[] = [
+  { name: 'pretrans', script: TAG.PRETRANS, program: TAG.PRETRANSPROG },
+  { name: 'pre', script: TAG.PREIN, program: TAG.PREINPROG },
+  { name: 'post', script: TAG.POSTIN, program: TAG.POSTINPROG },
+  { name: 'preun', script: TAG.PREUN, program: TAG.PREUNPROG },
+  { name: 'postun', script: TAG.POSTUN, program: TAG.POSTUNPROG },
+  { name: 'preuntrans', script: TAG.PREUNTRANS },
+  { name: 'postuntrans', script: TAG.POSTUNTRANS },
+  { name: 'posttrans', script: TAG.POSTTRANS, program: TAG.POSTTRANSPROG },
+  { name: 'verify', script: TAG.VERIFYSCRIPT, program: TAG.VERIFYSCRIPTPROG },
+  { name: 'triggers', script: TAG.TRIGGERSCRIPTS },
+  { name: 'filetriggers', script: TAG.FILETRIGGERSCRIPTS },
+  { name: 'transfiletriggers', script: TAG.TRANSFILETRIGGERSCRIPTS },
+]
+
+export function scriptletNames(header: Header): string[] {
+  return SCRIPTS.filter(({ script, program }) => header.has(script) || (program && header.has(program))).map(
+    ({ name }) => name,
+  )
+}
+
+/** Each text there is; triggers, of which there may be several, as one file. */
+export function* scripts(header: Header): Generator<{ name: string; content: Uint8Array }> {
+  for (const { name, script } of SCRIPTS) {
+    const entry = header.entries.find(({ tag }) => tag === script)
+    if (!entry) continue
+    const bytes = header.bytes.subarray(entry.start, entry.end - 1)
+    // NUL between the texts would hide what follows from a reader of text.
+    const content = entry.type === TYPE.STRING_ARRAY ? Buffer.from(bytes.map((byte) => byte || 0x0a)) : bytes
+    yield { name, content }
+  }
+}

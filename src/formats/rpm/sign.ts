@@ -1,0 +1,93 @@
+// Gives an rpm our signature in place of all others: a new signature header before an unchanged main header and payload.
+import { open, type FileHandle } from 'node:fs/promises'
+import { fileRange } from '../../archive/file-range.ts'
+import type { Signers } from '../format.ts'
+import { INTRO_BYTES, type Header, type HeaderEntry } from './header.ts'
+import { aligned, LEAD_BYTES, readRpmLayout } from './open.ts'
+import { parseSignaturePacket } from './signature-packet.ts'
+import { REGION, SIGNATURE_TAG } from './tags.ts'
+
+/** Signatures of others, and the room rpmbuild leaves for one. */
+const REPLACED: readonly number[] = [
+  SIGNATURE_TAG.DSA,
+  SIGNATURE_TAG.RSA,
+  SIGNATURE_TAG.OPENPGP,
+  SIGNATURE_TAG.PGP,
+  SIGNATURE_TAG.GPG,
+  SIGNATURE_TAG.RESERVEDSPACE,
+]
+const BIN = 7
+const INDEX_BYTES = 16
+const ALIGNMENT: Readonly<Record<number, number>> = { 3: 2, 4: 4, 5: 8 }
+const RSA_ALGORITHMS = [1, 3]
+
+/**
+ * Writes a copy of `path` to `to`, a name that must be free, and flushes it. The signature is over the main header,
+ * which states the payload's digest (https://rpm.org/docs/4.20.x/manual/signatures_digests.html).
+ * @throws Problem('invalid_package')
+ */
+export async function signRpm(path: string, to: string, signers: Signers, at: Date): Promise<void> {
+  const { signature, header, headerStart } = await readRpmLayout(path)
+  const packet = Buffer.from(await signers.openpgp.detachBinary(header.bytes, at))
+  const algorithm = parseSignaturePacket(packet)?.keyAlgorithm ?? 0
+  const tag = RSA_ALGORITHMS.includes(algorithm) ? SIGNATURE_TAG.RSA : SIGNATURE_TAG.DSA
+  const target = await open(to, 'wx', 0o644)
+  try {
+    for await (const piece of fileRange(path, 0, LEAD_BYTES)) await writeAll(target, piece)
+    await writeAll(target, renderSignatureHeader(signature, tag, packet))
+    for await (const piece of fileRange(path, headerStart)) await writeAll(target, piece)
+    await target.sync()
+  } finally {
+    await target.close()
+  }
+}
+
+interface NewEntry extends Pick<HeaderEntry, 'tag' | 'type' | 'count'> {
+  data: Uint8Array
+}
+
+/** The signature header with one signature; ended by zeros where the main header must begin at a multiple of 8. */
+function renderSignatureHeader(old: Header, tag: number, packet: Uint8Array): Buffer {
+  const entries = old.entries
+    .filter((entry) => !REPLACED.includes(entry.tag))
+    .map((entry): NewEntry => ({ ...entry, data: old.bytes.subarray(entry.start, entry.end) }))
+  entries.push({ tag, type: BIN, count: packet.length, data: packet })
+  entries.sort((a, b) => a.tag - b.tag)
+
+  const data: Uint8Array[] = []
+  let size = 0
+  const index = entries.map(({ tag, type, count, data: bytes }) => {
+    const padding = -size & ((ALIGNMENT[type] ?? 1) - 1)
+    data.push(Buffer.alloc(padding), bytes)
+    const offset = size + padding
+    size = offset + bytes.length
+    return indexEntry(tag, type, offset, count)
+  })
+  const covered = INDEX_BYTES * (index.length + 1)
+  const intro = Buffer.alloc(INTRO_BYTES)
+  old.bytes.copy(intro, 0, 0, 8)
+  intro.writeUInt32BE(index.length + 1, 8)
+  intro.writeUInt32BE(size + INDEX_BYTES, 12)
+  const length = INTRO_BYTES + covered + size + INDEX_BYTES
+  return Buffer.concat([
+    intro,
+    indexEntry(REGION.signatures, BIN, size, INDEX_BYTES),
+    ...index,
+    ...data,
+    indexEntry(REGION.signatures, BIN, -covered, INDEX_BYTES),
+    Buffer.alloc(aligned(LEAD_BYTES + length) - LEAD_BYTES - length),
+  ])
+}
+
+function indexEntry(tag: number, type: number, offset: number, count: number): Buffer {
+  const bytes = Buffer.alloc(INDEX_BYTES)
+  bytes.writeUInt32BE(tag, 0)
+  bytes.writeUInt32BE(type, 4)
+  bytes.writeInt32BE(offset, 8)
+  bytes.writeUInt32BE(count, 12)
+  return bytes
+}
+
+async function writeAll(target: FileHandle, piece: Uint8Array): Promise<void> {
+  for (let done = 0; done < piece.length;) done += (await target.write(piece, done)).bytesWritten
+}
