@@ -27,7 +27,7 @@ export interface ServerParts extends MountParts {
 export async function createServer(parts: ServerParts): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: parts.log as never,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: [...parts.trustedProxies],
     bodyLimit: BODY_LIMIT,
     // An upload may take as long as its sender needs; idle sockets are closed by the two below.
