@@ -1,0 +1,150 @@
+// The embedded vulnerability engine: packages and components against the stored advisories.
+import type { AffectedPackage } from '../../domain/advisory.ts'
+import type { Distribution, PackageFacts } from '../../domain/package.ts'
+import type { Coverage } from '../../domain/status.ts'
+import type { CveScanner } from '../scanner.ts'
+import type { AdvisoryReader, AdvisoryState } from './advisories.ts'
+import { ecosystemOf, packageKey } from './ecosystems.ts'
+import { findingsOf, type Hit, type OsvFinding } from './findings.ts'
+import { ignoringEpoch, orderOf, type FormatOrder, type Order } from './orders.ts'
+import { exposure } from './ranges.ts'
+import { isOtherStream } from './rpm-builds.ts'
+
+/** A library found inside a package. */
+export interface Component {
+  ecosystem: 'npm' | 'PyPI' | 'Maven'
+  /** Maven: `group:artifact` */
+  name: string
+  version: string
+}
+
+export interface ComponentMatch {
+  component: Component
+  /** `no_data`: there are no advisories at all for its ecosystem */
+  word: 'scanned' | 'no_data'
+  findings: OsvFinding[]
+}
+
+interface ScanInput {
+  facts: PackageFacts
+  distribution: Distribution
+}
+
+export interface OsvMatcher extends CveScanner {
+  /** Ids of the advisories that hold for a package, bug-fix notices too; sorted. */
+  matchedAdvisories(input: ScanInput): Promise<string[]>
+  /** In the order given. */
+  matchComponents(components: readonly Component[]): Promise<ComponentMatch[]>
+}
+
+/** One name a package is looked up under, with the version that goes with it. */
+interface Identity {
+  name: string
+  version: string
+  order: Order
+}
+
+/** @param compare the version orders of the package formats */
+export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: FormatOrder }): OsvMatcher {
+  const { advisories, compare } = parts
+
+  async function match({ facts, distribution }: ScanInput) {
+    const ecosystem = ecosystemOf(distribution.scannerDistro)
+    if (!ecosystem) return { none: `no advisories in OSV format are published for ${distribution.fullName}`, covered: [], state: null }
+    const state = await advisories.state()
+    const covered = Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name)).sort()
+    if (covered.length === 0) return { none: `no advisories for ${ecosystem.name} have been imported`, covered, state }
+    const order: Order = (a, b) => compare(ecosystem.order, a, b)
+    const identities = identitiesOf(facts, order)
+    const hits = (await hitsOf(state, covered, identities)).flat()
+    return { none: null, covered, state, hits, order }
+  }
+
+  /** The advisories are read only of what matched: of a kernel's hundreds mostly a few. */
+  async function hitsOf(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
+    const names = [...new Set(identities.map((identity) => identity.name))]
+    const candidates = await advisories.candidates(state.generation, ecosystems, names)
+    const found = identities.map((identity) =>
+      candidates.flatMap(({ key, affected }) => {
+        const how = affected.package === identity.name ? exposureOf(affected, identity) : null
+        return how ? [{ key, affected, exposure: how }] : []
+      }),
+    )
+    const read = await advisories.advisories([...new Set(found.flat().map((one) => one.key))])
+    return found.map((hits) =>
+      hits.flatMap(({ key, ...hit }): Hit[] => {
+        const advisory = read.get(key)
+        return advisory ? [{ ...hit, advisory }] : []
+      }),
+    )
+  }
+
+  return {
+    name: 'osv',
+
+    async scan(input) {
+      const result = await match(input)
+      const coverage = coverageOf(result.covered, result.state)
+      if (result.none !== null) return { word: 'no_data', findings: [], message: result.none, coverage }
+      const { facts } = input
+      const findings = findingsOf({ name: facts.name, version: facts.version, type: facts.format }, result.hits, result.order)
+      const message = `${findings.length} known vulnerabilities in the advisories for ${result.covered.join(', ')}`
+      return { word: 'scanned', findings, message, coverage }
+    },
+
+    async matchedAdvisories(input) {
+      const { hits = [] } = await match(input)
+      return [...new Set(hits.map((hit) => hit.advisory.id))].sort()
+    },
+
+    async matchComponents(components) {
+      const state = await advisories.state()
+      const findings = new Map<Component, OsvFinding[]>()
+      for (const ecosystem of new Set(components.map((component) => component.ecosystem))) {
+        const order = orderOf(ecosystem, compare)!
+        const wanted = components.filter((component) => component.ecosystem === ecosystem)
+        const identities = wanted.map(({ name, version }) => ({ name: packageKey(ecosystem, name), version, order }))
+        const hits = await hitsOf(state, [ecosystem], identities)
+        for (const [i, component] of wanted.entries()) {
+          const { name, version } = component
+          findings.set(component, findingsOf({ name, version, type: ecosystem.toLowerCase() }, hits[i]!, order))
+        }
+      }
+      return components.map((component) => ({
+        component,
+        word: state.ecosystems[component.ecosystem] ? 'scanned' : 'no_data',
+        findings: findings.get(component) ?? [],
+      }))
+    },
+  }
+}
+
+/** Advisories name source packages (Debian, Ubuntu, Alpine, Rocky, openSUSE), binary ones (AlmaLinux) or both (Red Hat). */
+function identitiesOf(facts: PackageFacts, order: Order): Identity[] {
+  const identities: Identity[] = [{ name: facts.name, version: facts.version, order }]
+  const source = facts.sourcePackage
+  if (source === null || source === facts.name) return identities
+  const version = facts.sourceVersion ?? facts.version
+  const epochUnknown = facts.format === 'rpm' && facts.sourceVersion !== null && !/^[0-9]+:/.test(facts.sourceVersion)
+  identities.push({ name: source, version, order: epochUnknown ? ignoringEpoch(order) : order })
+  // Signed kernels are packed from a source of their own, with its own version; the trackers speak of `linux`.
+  if (/^linux-signed(?:-|$)/.test(source)) identities.push({ name: 'linux', version: facts.version, order })
+  return identities
+}
+
+function exposureOf(affected: AffectedPackage, identity: Identity) {
+  return isOtherStream(identity.version, affected.stream) ? null : exposure(affected, identity.version, identity.order)
+}
+
+function coverageOf(covered: readonly string[], state: AdvisoryState | null): Coverage {
+  const dates = covered.flatMap((name) => state?.ecosystems[name]?.newest ?? []).sort()
+  return {
+    engine: 'osv',
+    engine_version: null,
+    database_date: dates.at(-1) ?? null,
+    distro_matched: covered.length > 0 ? covered.join(', ') : null,
+    files_seen: covered.length > 0 ? 1 : 0,
+    files_skipped: [],
+    bytes: 0,
+  }
+}

@@ -1,0 +1,145 @@
+// Reads zip files entry by entry, large ones (zip64) too, checking every size and checksum.
+// https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
+import { open, type FileHandle } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { crc32, inflateRaw } from 'node:zlib'
+
+const inflate = promisify(inflateRaw)
+
+const END = 0x06054b50
+const END64_LOCATOR = 0x07064b50
+const END64 = 0x06064b50
+const CENTRAL = 0x02014b50
+const LOCAL = 0x04034b50
+
+/** The comment after the end record has a 16-bit length. */
+const LONGEST_END = 22 + 0xffff
+const LARGEST_DIRECTORY = 256 * 2 ** 20
+
+export interface ZipEntry {
+  /** as written in the archive: not a safe path */
+  name: string
+  /** decompressed, as the directory says */
+  sizeBytes: number
+  /** the whole content; throws when size or checksum differ from the directory's */
+  read(): Promise<Buffer>
+}
+
+/**
+ * The entries in the order of the directory, directories left out.
+ * @param largestBytes an entry that says it is larger ends the reading
+ * @throws Error with a sentence when the file is cut short or broken
+ */
+export async function* zipEntries(path: string, largestBytes: number): AsyncGenerator<ZipEntry> {
+  const file = await open(path)
+  try {
+    const directory = await readDirectory(file)
+    let at = 0
+    for (let n = 0; n < directory.count; n++) {
+      const header = centralHeader(directory.bytes, at)
+      at = header.end
+      if (header.name.endsWith('/')) continue
+      if (header.sizeBytes > largestBytes) throw new Error(`${header.name} is larger than ${largestBytes} bytes`)
+      yield { name: header.name, sizeBytes: header.sizeBytes, read: () => readEntry(file, header) }
+    }
+    if (at !== directory.bytes.length) throw new Error('the directory does not hold as many files as it says')
+  } finally {
+    await file.close()
+  }
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length)
+  const { bytesRead } = await file.read(buffer, 0, length, position)
+  if (bytesRead !== length) throw new Error('the archive is cut short')
+  return buffer
+}
+
+async function readDirectory(file: FileHandle): Promise<{ bytes: Buffer; count: number }> {
+  const { size } = await file.stat()
+  const tail = await readAt(file, Math.max(0, size - LONGEST_END), Math.min(size, LONGEST_END))
+  let end = tail.length - 22
+  while (end >= 0 && tail.readUInt32LE(end) !== END) end--
+  if (end < 0) throw new Error('not a zip archive, or cut short')
+  let count = tail.readUInt16LE(end + 10)
+  let length = tail.readUInt32LE(end + 12)
+  let offset = tail.readUInt32LE(end + 16)
+  if (end >= 20 && tail.readUInt32LE(end - 20) === END64_LOCATOR) {
+    const record = await readAt(file, exact(tail, end - 20 + 8), 56)
+    if (record.readUInt32LE(0) !== END64) throw new Error('its zip64 end record is broken')
+    count = exact(record, 32)
+    length = exact(record, 40)
+    offset = exact(record, 48)
+  }
+  if (length > LARGEST_DIRECTORY) throw new Error('its directory is too large')
+  return { bytes: await readAt(file, offset, length), count }
+}
+
+function exact(buffer: Buffer, at: number): number {
+  const value = buffer.readBigUInt64LE(at)
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new Error('a size in it is impossible')
+  return Number(value)
+}
+
+interface Header {
+  name: string
+  method: number
+  crc: number
+  packedBytes: number
+  sizeBytes: number
+  offset: number
+  end: number
+}
+
+function centralHeader(bytes: Buffer, at: number): Header {
+  if (at + 46 > bytes.length || bytes.readUInt32LE(at) !== CENTRAL) throw new Error('its directory is broken')
+  const nameEnd = at + 46 + bytes.readUInt16LE(at + 28)
+  const extraEnd = nameEnd + bytes.readUInt16LE(at + 30)
+  const end = extraEnd + bytes.readUInt16LE(at + 32)
+  if (end > bytes.length) throw new Error('its directory is broken')
+  const name = bytes.toString('utf8', at + 46, nameEnd)
+  if (bytes.readUInt16LE(at + 8) & 1) throw new Error(`${name} is encrypted`)
+  const header = {
+    name,
+    method: bytes.readUInt16LE(at + 10),
+    crc: bytes.readUInt32LE(at + 16),
+    packedBytes: bytes.readUInt32LE(at + 20),
+    sizeBytes: bytes.readUInt32LE(at + 24),
+    offset: bytes.readUInt32LE(at + 42),
+    end,
+  }
+  return widen(header, bytes.subarray(nameEnd, extraEnd))
+}
+
+/** 4.5.3: 64-bit values stand in an extra field, only those whose 32-bit field is full, in this order. */
+function widen(header: Header, extra: Buffer): Header {
+  for (let at = 0; at + 4 <= extra.length; at += 4 + extra.readUInt16LE(at + 2)) {
+    if (extra.readUInt16LE(at) !== 1) continue
+    const field = extra.subarray(at + 4, at + 4 + extra.readUInt16LE(at + 2))
+    let next = 0
+    for (const key of ['sizeBytes', 'packedBytes', 'offset'] as const) {
+      if (header[key] !== 0xffffffff || next + 8 > field.length) continue
+      header[key] = exact(field, next)
+      next += 8
+    }
+  }
+  return header
+}
+
+async function readEntry(file: FileHandle, header: Header): Promise<Buffer> {
+  const local = await readAt(file, header.offset, 30)
+  if (local.readUInt32LE(0) !== LOCAL) throw new Error(`${header.name} is not where the directory says`)
+  // The local extra field may have another length than the directory's.
+  const start = header.offset + 30 + local.readUInt16LE(26) + local.readUInt16LE(28)
+  if (header.method !== 0 && header.method !== 8) throw new Error(`${header.name} is compressed in an unknown way`)
+  if (header.packedBytes > header.sizeBytes * 2 + 1024) throw new Error(`${header.name} has an impossible size`)
+  const packed = await readAt(file, start, header.packedBytes)
+  let content = packed
+  if (header.method === 8) {
+    content = await inflate(packed, { maxOutputLength: Math.max(1, header.sizeBytes) }).catch((cause: unknown) => {
+      throw new Error(`${header.name} cannot be decompressed`, { cause })
+    })
+  }
+  if (content.length !== header.sizeBytes || crc32(content) !== header.crc) throw new Error(`${header.name} is damaged`)
+  return content
+}

@@ -1,0 +1,145 @@
+// Stored advisories: generations that readers see whole, feeds, and what changed from one to the next.
+import { sql } from 'kysely'
+import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { isoTime } from '../kernel/clock.ts'
+import type { Db } from './db.ts'
+import { beginImport, type AdvisoryImport } from './advisory-import.ts'
+
+export interface AdvisoryState {
+  /** raised by every import that changed something */
+  generation: number
+  ecosystems: Readonly<Record<string, { entries: number; newest: string | null }>>
+}
+
+export interface AdvisoryFeed {
+  name: string
+  digest: string | null
+  advisories: number
+  generation: number | null
+  importedAt: Date | null
+  checkedAt: Date | null
+  error: string | null
+}
+
+export interface AdvisoryChanges {
+  /** the generation up to which they are told: ask from there next time */
+  generation: number
+  /** false when the question reaches back too far: then match everything again */
+  complete: boolean
+  /** `package` null: everything of that ecosystem */
+  packages: { ecosystem: string; package: string | null }[]
+}
+
+export interface Advisories {
+  state(): Promise<AdvisoryState>
+  candidates(
+    generation: number,
+    ecosystems: readonly string[],
+    names: readonly string[],
+  ): Promise<{ key: number; affected: AffectedPackage }[]>
+  advisories(keys: readonly number[]): Promise<Map<number, Advisory>>
+  feed(name: string): Promise<AdvisoryFeed | null>
+  feeds(): Promise<AdvisoryFeed[]>
+  noteChecked(feed: string, error: string | null): Promise<void>
+  /** Which packages may have other findings than at `generation`: all that a nightly run has to match again. */
+  changedSince(generation: number): Promise<AdvisoryChanges>
+  /** @throws Problem('already_running') while another import is under way */
+  begin(feed: string): Promise<AdvisoryImport>
+}
+
+export function createAdvisories(parts: { db: Db; clock: Clock }): Advisories {
+  const { db, clock } = parts
+  return {
+    async state() {
+      return db.selectFrom('advisory_state').select(['generation', 'ecosystems']).executeTakeFirstOrThrow()
+    },
+
+    async candidates(generation, ecosystems, names) {
+      const { rows } = await sql<{
+        key: number
+        ecosystem: string
+        package: string
+        ranges: AffectedPackage['ranges']
+        versions: string[]
+        severity: AffectedPackage['severity']
+        cvss: number | null
+        wont_fix: boolean
+        stream: string | null
+      }>`
+        select a.key, p.ecosystem, p.package, p.ranges, p.versions, p.severity, p.cvss, p.wont_fix, p.stream
+        from advisory_packages p join advisories a on a.key = p.advisory
+        where p.package = any(${[...names]}::text[]) and p.ecosystem = any(${[...ecosystems]}::text[])
+          and a.since <= ${generation} and (a.until is null or a.until > ${generation})
+        order by a.id, a.key, p.ecosystem, p.package`.execute(db)
+      return rows.map(({ key, wont_fix, ...affected }) => ({ key, affected: { ...affected, wontFix: wont_fix } }))
+    },
+
+    async advisories(keys) {
+      if (keys.length === 0) return new Map()
+      const rows = await db
+        .selectFrom('advisories')
+        .select(['key', 'id', 'modified', 'withdrawn', 'severity', 'cvss', 'summary', 'cves', 'aliases', 'urls', 'notes', 'security'])
+        .where(sql<boolean>`key = any(${[...keys]}::bigint[])`)
+        .execute()
+      return new Map(
+        rows.map(({ key, modified, withdrawn, ...rest }) => [
+          key,
+          { ...rest, modified: isoTime(modified), withdrawn: withdrawn && isoTime(withdrawn) },
+        ]),
+      )
+    },
+
+    async feed(name) {
+      const row = await db.selectFrom('advisory_feeds').selectAll().where('name', '=', name).executeTakeFirst()
+      return row ? feedOf(row) : null
+    },
+
+    async feeds() {
+      return (await db.selectFrom('advisory_feeds').selectAll().orderBy('name').execute()).map(feedOf)
+    },
+
+    async noteChecked(feed, error) {
+      // A failed attempt checked nothing: the age goes on counting.
+      const checked = error === null ? { checked_at: clock.now() } : {}
+      await db
+        .insertInto('advisory_feeds')
+        .values({ name: feed, error, ...checked })
+        .onConflict((conflict) => conflict.column('name').doUpdateSet({ error, ...checked }))
+        .execute()
+    },
+
+    async changedSince(generation) {
+      const { generation: now, changes_floor: floor } = await db
+        .selectFrom('advisory_state')
+        .select(['generation', 'changes_floor'])
+        .executeTakeFirstOrThrow()
+      const rows = await db
+        .selectFrom('advisory_changes')
+        .select(['ecosystem', 'package'])
+        .distinct()
+        .where('generation', '>', generation)
+        .where('generation', '<=', now)
+        .orderBy('ecosystem')
+        .orderBy('package')
+        .execute()
+      const packages = rows.map((row) => ({ ...row, package: row.package === '*' ? null : row.package }))
+      return { generation: now, complete: generation >= floor, packages }
+    },
+
+    begin: (feed) => beginImport(db, clock, feed),
+  }
+}
+
+function feedOf(row: {
+  name: string
+  digest: string | null
+  advisories: number
+  generation: number | null
+  imported_at: Date | null
+  checked_at: Date | null
+  error: string | null
+}): AdvisoryFeed {
+  const { imported_at, checked_at, ...rest } = row
+  return { ...rest, importedAt: imported_at, checkedAt: checked_at }
+}

@@ -1,0 +1,192 @@
+// Builds the next generation of advisories beside the one in force, in short transactions, and swaps at the end.
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
+import { Problem } from '../domain/problem.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Db } from './db.ts'
+
+export interface NewAdvisory {
+  advisory: Advisory
+  affected: AffectedPackage[]
+  digest: string
+}
+
+export interface AdvisoryImport {
+  /** digests of the feed's advisories in force, by id */
+  readonly known: ReadonlyMap<string, string>
+  /**
+   * Adds new versions of advisories; a second one of the same id replaces the first. Commits at once, unseen by readers.
+   * @throws Problem('already_running') when another process took over
+   */
+  put(batch: readonly NewAdvisory[]): Promise<void>
+  /**
+   * Drops the advisories of `known` that `keep` refuses and makes all of it visible in one transaction.
+   * @returns the generation now in force: unchanged when nothing was put or dropped
+   */
+  finish(result: { digest: string; advisories: number; keep: (id: string) => boolean }): Promise<{ generation: number; removed: number }>
+  /** Forgets all that was put; harmless when another process took over. */
+  abandon(): Promise<void>
+}
+
+/** An import that shows no life for so long is dead; its longest single statement takes seconds. */
+const LEASE_MS = 10 * 60 * 1000
+/** Changes are remembered for this many generations: a month of daily imports of ten feeds. */
+const REMEMBERED = 300
+
+export async function beginImport(db: Db, clock: Clock, feed: string): Promise<AdvisoryImport> {
+  const writer = randomUUID()
+  const { building, generation } = await claim(db, clock, writer)
+  const release = () => db.updateTable('advisory_state').set({ writer: null, building: null }).where('writer', '=', writer).execute()
+  const known = await tidy(db, generation)
+    .then(() => inForce(db, feed))
+    .catch(async (error: unknown) => {
+      await release()
+      throw error
+    })
+  let put = 0
+
+  /** Every write proves first that the right to write is still ours; its row lock holds off whoever would take over. */
+  const fenced = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
+    db.transaction().execute(async (tx) => {
+      const held = await tx
+        .updateTable('advisory_state')
+        .set({ heartbeat_at: clock.now() })
+        .where('writer', '=', writer)
+        .returning('id')
+        .executeTakeFirst()
+      if (!held) throw new Problem('already_running', 'another import of advisories has taken over')
+      return work(tx)
+    })
+
+  return {
+    known,
+    async put(batch) {
+      await fenced((tx) => putBatch(tx, feed, building, batch))
+      put += batch.length
+    },
+
+    async finish({ digest, advisories, keep }) {
+      const gone = [...known.keys()].filter((id) => !keep(id))
+      await fenced((tx) => retire(tx, feed, building, gone))
+      const changed = put > 0 || gone.length > 0
+      if (changed) await fenced((tx) => noteChanges(tx, feed, building, known.size === 0))
+      const ecosystems = changed ? await countEcosystems(db, building) : null
+      await fenced(async (tx) => {
+        const current = changed ? building : generation
+        const now = clock.now()
+        const row = { digest, advisories, generation: current, imported_at: now, checked_at: now, error: null }
+        await tx
+          .insertInto('advisory_feeds')
+          .values({ name: feed, ...row })
+          .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
+          .execute()
+        await tx
+          .updateTable('advisory_state')
+          .set({ generation: current, writer: null, building: null, ...(ecosystems ? { ecosystems: JSON.stringify(ecosystems) } : {}) })
+          .execute()
+      })
+      // PGlite has no background worker for this, and every import leaves dead rows behind.
+      if (changed) await sql`vacuum (analyze) advisories, advisory_packages`.execute(db)
+      return { generation: changed ? building : generation, removed: gone.length }
+    },
+
+    async abandon() {
+      const held = await db.selectFrom('advisory_state').select('id').where('writer', '=', writer).executeTakeFirst()
+      if (!held) return
+      await fenced(async (tx) => {
+        await tidy(tx, generation)
+        await tx.updateTable('advisory_state').set({ writer: null, building: null }).execute()
+      })
+    },
+  }
+}
+
+async function claim(db: Db, clock: Clock, writer: string): Promise<{ building: number; generation: number }> {
+  const now = clock.now()
+  const row = await db
+    .updateTable('advisory_state')
+    .set({ writer, heartbeat_at: now, building: sql<number>`greatest(generation, coalesce(building, 0)) + 1` })
+    .where((eb) => eb.or([eb('writer', 'is', null), eb('heartbeat_at', '<', new Date(now.getTime() - LEASE_MS))]))
+    .returning(['building', 'generation'])
+    .executeTakeFirst()
+  if (!row) throw new Problem('already_running', 'another import of advisories is under way')
+  return { building: row.building!, generation: row.generation }
+}
+
+async function inForce(db: Db, feed: string): Promise<Map<string, string>> {
+  const rows = await db.selectFrom('advisories').select(['id', 'digest']).where('feed', '=', feed).where('until', 'is', null).execute()
+  return new Map(rows.map((row) => [row.id, row.digest]))
+}
+
+/**
+ * Removes what an import that died left beyond the generation in force, and what no reader sees any more. Readers ask
+ * twice, for the generation and then for its rows: the one before it is kept.
+ */
+async function tidy(db: Db, generation: number): Promise<void> {
+  await sql`delete from advisory_packages where advisory in (select key from advisories where since > ${generation})`.execute(db)
+  await db.deleteFrom('advisories').where('since', '>', generation).execute()
+  await db.updateTable('advisories').set({ until: null }).where('until', '>', generation).execute()
+  await db.deleteFrom('advisory_changes').where('generation', '>', generation).execute()
+  await sql`delete from advisory_packages where advisory in (select key from advisories where until < ${generation})`.execute(db)
+  await db.deleteFrom('advisories').where('until', '<', generation).execute()
+  const floor = generation - REMEMBERED
+  if (floor <= 0) return
+  await db.deleteFrom('advisory_changes').where('generation', '<=', floor).execute()
+  await db.updateTable('advisory_state').set({ changes_floor: floor }).where('changes_floor', '<', floor).execute()
+}
+
+async function putBatch(tx: Db, feed: string, building: number, batch: readonly NewAdvisory[]): Promise<void> {
+  const ids = batch.map(({ advisory }) => advisory.id)
+  await sql`delete from advisory_packages where advisory in (
+    select key from advisories where feed = ${feed} and id = any(${ids}::text[]) and since = ${building})`.execute(tx)
+  await sql`delete from advisories where feed = ${feed} and id = any(${ids}::text[]) and since = ${building}`.execute(tx)
+  await retire(tx, feed, building, ids)
+  const of = <T>(pick: (advisory: Advisory) => T) => batch.map(({ advisory }) => pick(advisory))
+  const { rows } = await sql<{ key: number; id: string }>`
+    insert into advisories (feed, since, id, digest, modified, withdrawn, severity, cvss, summary, cves, aliases, urls, notes, security)
+    select ${feed}, ${building}::bigint, id, digest, modified, withdrawn, severity, cvss, summary,
+      cves::jsonb, aliases::jsonb, urls::jsonb, notes::jsonb, security
+    from unnest(${ids}::text[], ${batch.map((one) => one.digest)}::text[], ${of((a) => a.modified)}::timestamptz[],
+      ${of((a) => a.withdrawn)}::timestamptz[], ${of((a) => a.severity)}::text[], ${of((a) => a.cvss)}::float8[],
+      ${of((a) => a.summary)}::text[], ${of((a) => JSON.stringify(a.cves))}::text[],
+      ${of((a) => JSON.stringify(a.aliases))}::text[], ${of((a) => JSON.stringify(a.urls))}::text[],
+      ${of((a) => JSON.stringify(a.notes))}::text[], ${of((a) => a.security)}::boolean[])
+      as t (id, digest, modified, withdrawn, severity, cvss, summary, cves, aliases, urls, notes, security)
+    returning key, id`.execute(tx)
+  const keys = new Map(rows.map((row) => [row.id, row.key]))
+  const entries = batch.flatMap(({ advisory, affected }) => affected.map((entry) => ({ ...entry, key: keys.get(advisory.id)! })))
+  if (entries.length === 0) return
+  await sql`
+    insert into advisory_packages (advisory, ecosystem, package, ranges, versions, severity, cvss, wont_fix, stream)
+    select advisory, ecosystem, package, ranges::jsonb, versions::jsonb, severity, cvss, wont_fix, stream
+    from unnest(${entries.map((e) => e.key)}::bigint[], ${entries.map((e) => e.ecosystem)}::text[],
+      ${entries.map((e) => e.package)}::text[], ${entries.map((e) => JSON.stringify(e.ranges))}::text[],
+      ${entries.map((e) => JSON.stringify(e.versions))}::text[], ${entries.map((e) => e.severity)}::text[],
+      ${entries.map((e) => e.cvss)}::float8[], ${entries.map((e) => e.wontFix)}::boolean[], ${entries.map((e) => e.stream)}::text[])
+      as t (advisory, ecosystem, package, ranges, versions, severity, cvss, wont_fix, stream)`.execute(tx)
+}
+
+async function retire(tx: Db, feed: string, building: number, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`update advisories set until = ${building}
+    where feed = ${feed} and id = any(${[...ids]}::text[]) and until is null and since < ${building}`.execute(tx)
+}
+
+/** A feed's first import concerns all packages of its ecosystems: one row instead of each name. */
+async function noteChanges(tx: Db, feed: string, building: number, first: boolean): Promise<void> {
+  await sql`insert into advisory_changes (generation, ecosystem, package)
+    select distinct ${building}::bigint, p.ecosystem, ${first ? sql`'*'` : sql`p.package`}
+    from advisories a join advisory_packages p on p.advisory = a.key
+    where a.feed = ${feed} and (a.since = ${building} or a.until = ${building})
+    on conflict do nothing`.execute(tx)
+}
+
+async function countEcosystems(db: Db, generation: number) {
+  const { rows } = await sql<{ ecosystem: string; entries: number; newest: Date }>`
+    select p.ecosystem, count(*)::float8 as entries, max(a.modified) as newest
+    from advisory_packages p join advisories a on a.key = p.advisory
+    where a.since <= ${generation} and (a.until is null or a.until > ${generation})
+    group by p.ecosystem order by p.ecosystem`.execute(db)
+  return Object.fromEntries(rows.map(({ ecosystem, entries, newest }) => [ecosystem, { entries, newest: newest.toISOString() }]))
+}
