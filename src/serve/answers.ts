@@ -2,8 +2,8 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import { evaluate, rangeIsCurrent } from './conditions.ts'
 import { selectRange } from './ranges.ts'
-import type { Representation } from './representations.ts'
-import { sendBytes, sendFile, sendGunzipped, type Progress } from './transfer.ts'
+import type { Representation } from './representation.ts'
+import { piecesOf, sendBytes, sendFile, sendGunzipped, type Progress } from './transfer.ts'
 
 /** One request, its answer, and how much of the answer's body has left. */
 export interface Exchange {
@@ -20,26 +20,26 @@ interface Part {
 
 const PLAIN_TEXT = ['Content-Type', 'text/plain; charset=utf-8']
 
-/** Answers with a file, or with what the client's conditions make of it. Closes the file when it came opened. */
+/** Answers with a file, or with what the client's conditions make of it. Releases the file it came with. */
 export function answerWithFile(exchange: Exchange, shown: Representation, observedMs: number): Promise<void> | void {
   const { response, progress } = exchange
-  const { body, handle } = shown
-  if (handle) {
+  const { body, file } = shown.source
+  if (file) {
     const sent = async () => {
       const part = begin(exchange, shown, observedMs)
-      if (part) await sendFile(response, handle, part.first, part.last, progress)
+      if (part) await sendFile(response, file.handle, part.first, part.last, progress)
     }
-    return sent().finally(() => handle.close())
+    return sent().finally(file.release)
   }
   const part = begin(exchange, shown, observedMs)
-  if (!part || !body) return
+  if (!part) return
   const isWhole = part.last - part.first + 1 === body.byteLength
   return sendBytes(response, isWhole ? body : body.subarray(part.first, part.last + 1), progress)
 }
 
 /**
  * Answers with what a gzip file holds, as a file of its own: no length known beforehand, hence no ranges.
- * Closes the file when it came opened.
+ * Releases the file it came with.
  */
 export async function answerWithContent(
   exchange: Exchange,
@@ -47,16 +47,15 @@ export async function answerWithContent(
   observedMs: number,
 ): Promise<void> {
   const { request, response, progress } = exchange
-  const { body, handle } = compressed
+  const { body, file } = compressed.source
   try {
     const shown = contentOf(compressed)
     if (refusedByConditions(exchange, shown, observedMs)) return
     response.writeHead(200, [...PLAIN_TEXT, ...shown.headers.state, 'Accept-Ranges', 'none'])
-    const source = body ?? handle
-    if (request.method === 'HEAD' || !source) response.end()
-    else await sendGunzipped(response, source, progress)
+    if (request.method === 'HEAD') response.end()
+    else await sendGunzipped(response, body ? [body] : piecesOf(file.handle, compressed.sizeBytes), progress)
   } finally {
-    await handle?.close()
+    file?.release()
   }
 }
 

@@ -2,15 +2,15 @@
 import { expect, test } from 'vitest'
 import { createBodyCache } from './body-cache.ts'
 
-const kilobytes = (n: number) => ({ body: Buffer.alloc(n * 1024) })
+const kilobytes = (n: number) => n * 1024
 
 test('what was used last stays, what was used first goes', () => {
   const cache = createBodyCache(40 * 1024)
-  cache.set('a', kilobytes(10))
-  cache.set('b', kilobytes(10))
-  cache.set('c', kilobytes(10))
+  cache.set('a', {}, kilobytes(10))
+  cache.set('b', {}, kilobytes(10))
+  cache.set('c', {}, kilobytes(10))
   cache.get('a')
-  cache.set('d', kilobytes(10))
+  cache.set('d', {}, kilobytes(10))
   expect(cache.get('b')).toBeUndefined()
   expect([cache.get('a'), cache.get('c'), cache.get('d')].every(Boolean)).toBe(true)
 })
@@ -18,14 +18,14 @@ test('what was used last stays, what was used first goes', () => {
 test('never holds more than its limit, counting entries without content too', () => {
   const cache = createBodyCache(100 * 1024)
   for (let i = 0; i < 1000; i++) {
-    cache.set(`k${i}`, kilobytes(i % 3))
+    cache.set(`k${i}`, {}, kilobytes(i % 3))
     expect(cache.sizeBytes).toBeLessThanOrEqual(100 * 1024)
   }
 })
 
 test('replacing and deleting give the space back', () => {
   const cache = createBodyCache(100 * 1024)
-  for (let i = 0; i < 10; i++) cache.set('same', kilobytes(50))
+  for (let i = 0; i < 10; i++) cache.set('same', {}, kilobytes(50))
   expect(cache.sizeBytes).toBeLessThan(53 * 1024)
   cache.delete('same')
   cache.delete('same')
@@ -34,8 +34,8 @@ test('replacing and deleting give the space back', () => {
 
 test('a body beyond the limit is not kept, and does not drive out the others', () => {
   const cache = createBodyCache(100 * 1024)
-  cache.set('a', kilobytes(10))
-  cache.set('big', kilobytes(200))
+  cache.set('a', {}, kilobytes(10))
+  cache.set('big', {}, kilobytes(200))
   expect(cache.get('big')).toBeUndefined()
   expect(cache.get('a')).toBeDefined()
 })

@@ -1,9 +1,9 @@
 // Small files kept in memory; what was not used for longest goes first, nearly. Knows neither paths' meaning nor whether a file is still current.
 
-export interface BodyCache<T extends { body: Buffer }> {
+export interface BodyCache<T> {
   get(key: string): T | undefined
-  /** Replaces what is there under the key; does nothing when the body alone exceeds the limit. */
-  set(key: string, value: T): void
+  /** Replaces what is there under the key; keeps nothing when the body alone exceeds the limit. */
+  set(key: string, value: T, bodyBytes: number): void
   delete(key: string): void
   readonly sizeBytes: number
 }
@@ -13,10 +13,11 @@ const ENTRY_OVERHEAD_BYTES = 2048
 
 interface Entry<T> {
   value: T
+  cost: number
   used: boolean
 }
 
-export function createBodyCache<T extends { body: Buffer }>(limitBytes: number): BodyCache<T> {
+export function createBodyCache<T>(limitBytes: number): BodyCache<T> {
   // A Map iterates in order of insertion. An entry used since it was put in goes to the end instead of out ("second
   // chance"): use then costs a flag; re-inserting on each use was the dearest line of a request after the system calls.
   const entries = new Map<string, Entry<T>>()
@@ -24,7 +25,7 @@ export function createBodyCache<T extends { body: Buffer }>(limitBytes: number):
 
   const remove = (key: string, entry: Entry<T>): void => {
     entries.delete(key)
-    sizeBytes -= costOf(entry.value)
+    sizeBytes -= entry.cost
   }
 
   const makeRoom = (): void => {
@@ -48,12 +49,13 @@ export function createBodyCache<T extends { body: Buffer }>(limitBytes: number):
       entry.used = true
       return entry.value
     },
-    set(key, value) {
+    set(key, value, bodyBytes) {
       const old = entries.get(key)
       if (old !== undefined) remove(key, old)
-      if (costOf(value) > limitBytes) return
-      entries.set(key, { value, used: false })
-      sizeBytes += costOf(value)
+      const cost = bodyBytes + ENTRY_OVERHEAD_BYTES
+      if (cost > limitBytes) return
+      entries.set(key, { value, cost, used: false })
+      sizeBytes += cost
       makeRoom()
     },
     delete(key) {
@@ -64,8 +66,4 @@ export function createBodyCache<T extends { body: Buffer }>(limitBytes: number):
       return sizeBytes
     },
   }
-}
-
-function costOf(value: { body: Buffer }): number {
-  return value.body.byteLength + ENTRY_OVERHEAD_BYTES
 }

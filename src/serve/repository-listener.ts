@@ -8,7 +8,8 @@ import type { AccessLog } from './access-log.ts'
 import { createConnections } from './connections.ts'
 import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
-import { createRepresentations, type MemoryLimits, type Representation } from './representations.ts'
+import type { Representation } from './representation.ts'
+import { createRepresentations, type MemoryLimits } from './representations.ts'
 import { locate, type Located, type Refused } from './request-path.ts'
 
 export interface RepositoryListener {
@@ -62,7 +63,9 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
   const tree = createPublishedTree(reposDir, (file, real) =>
     log.warn({ path: file.path, real }, 'a link leads out of the published files'),
   )
-  const representations = createRepresentations(tree, memory)
+  const representations = createRepresentations(tree, memory, (error) =>
+    log.error({ err: error }, 'a published file could not be closed'),
+  )
   const server = createServer({
     headersTimeout: timeouts.header,
     requestTimeout: timeouts.request,
@@ -158,6 +161,7 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
     listen: (port, host) => listen(server, port, host),
     async close(deadlineMs) {
       await connections.drain(deadlineMs)
+      representations.close()
       await accessLog.close()
     },
   }

@@ -1,45 +1,31 @@
-// From a published name to what is sent for it now: bytes from memory or an open file, with its validators. Knows no HTTP message.
+// From a published name to what is sent for it now: bytes from memory, or an open file. Knows no HTTP message.
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { createLimiter } from '../kernel/serial.ts'
 import { createBodyCache } from './body-cache.ts'
-import { validatorsOf, type Validators } from './conditions.ts'
-import { fileHeaders, type FileHeaders } from './file-headers.ts'
-import { kindOf, type FileKind } from './file-kinds.ts'
+import { kindOf } from './file-kinds.ts'
+import { createOpenFiles, type SharedFile } from './open-files.ts'
 import { isSameState, type PublishedTree } from './published-tree.ts'
+import { hold, showNow, type Held, type Representation } from './representation.ts'
 import type { Located } from './request-path.ts'
 
-/** One state of one file. With `handle`, whoever asked for it must close it. */
-export interface Representation {
-  kind: FileKind
-  sizeBytes: number
-  validators: Validators
-  headers: FileHeaders
-  body: Buffer | null
-  handle: FileHandle | null
-}
+type Answer = Representation | null
 
 export interface Representations {
   /**
-   * What the name stands for now: never older than the moment of the call. Answers at once when the file is in memory.
+   * What the name stands for now: never older than the moment of the call. Answers at once when the file is in memory or
+   * open already. A `file` that comes with the answer must be released.
    * @param observedMs the time of the call, since 1970
    */
-  find(file: Located, observedMs: number): Representation | null | Promise<Representation | null>
+  find(file: Located, observedMs: number): Answer | Promise<Answer>
+  /** Closes the files kept open. */
+  close(): void
 }
 
 export interface MemoryLimits {
   totalBytes: number
   /** larger files are read from the open file for each client */
   fileBytes: number
-}
-
-/** What is remembered of a small file; its validators age, so they are remembered with the time they hold for. */
-interface Held {
-  stats: BigIntStats
-  flipLink: string | null
-  flippedAt: number
-  body: Buffer
-  shown: Representation
 }
 
 interface Loading {
@@ -52,33 +38,35 @@ interface Loading {
 const LOADS_AT_ONCE = 8
 /** A name that changes faster than it can be read is given up after this many tries. */
 const TRIES = 10
+const OPEN_FILES = { count: 64, idleMs: 5_000 }
 
-export function createRepresentations(tree: PublishedTree, limits: MemoryLimits): Representations {
-  const cache = createBodyCache<Held>(limits.totalBytes)
+/** @param onError for files that could not be closed: nobody waits for it */
+export function createRepresentations(
+  tree: PublishedTree,
+  limits: MemoryLimits,
+  onError: (error: unknown) => void,
+): Representations {
+  const small = createBodyCache<Held>(limits.totalBytes)
+  const large = createOpenFiles<Held>(OPEN_FILES, onError)
   const loading = new Map<string, Loading>()
   const limited = createLimiter(LOADS_AT_ONCE)
 
-  type Answer = Representation | null
-
   const attempt = (file: Located, observedMs: number, triesLeft: number): Answer | Promise<Answer> => {
-    const known = cache.get(file.path)
+    const known = small.get(file.path)
     // The link first: should a flip come between, the new file gets too old a date and is sent once more, never kept too long.
     const flippedAt = known?.flipLink ? tree.flippedAt(known.flipLink) : 0
     const stats = tree.look(file)
     if (!stats) {
-      if (known) cache.delete(file.path)
+      if (known) small.delete(file.path)
       return null
     }
-    if (known && isSameState(known.stats, stats)) return current(known, flippedAt, observedMs)
-    if (Number(stats.size) > limits.fileBytes) return openLarge(file, observedMs)
-    return load(file, stats, observedMs, triesLeft)
-  }
-
-  const current = (held: Held, flippedAt: number, observedMs: number): Representation => {
-    if (held.shown.validators.settled && held.flippedAt === flippedAt) return held.shown
-    held.flippedAt = flippedAt
-    held.shown = { ...held.shown, ...dated(held.stats, held.shown.kind, flippedAt, observedMs) }
-    return held.shown
+    if (known && isSameState(known.stats, stats)) return showNow(known, flippedAt, observedMs)
+    if (Number(stats.size) <= limits.fileBytes) return load(file, stats, observedMs, triesLeft)
+    const open = large.take(file.path, stats)
+    // The link after the file here: a flip between the two is then dated too new, which sends too much, not too little.
+    return open
+      ? showNow(open, open.flipLink ? tree.flippedAt(open.flipLink) : 0, observedMs)
+      : openLarge(file, observedMs)
   }
 
   /** Everybody who saw the same state shares one read of it; who saw another state never gets this one. */
@@ -91,7 +79,7 @@ export function createRepresentations(tree: PublishedTree, limits: MemoryLimits)
       forgetWhenDone(file.path, shared)
     }
     const held = await shared.held
-    if (held && isSameState(held.stats, stats)) return current(held, held.flippedAt, observedMs)
+    if (held && isSameState(held.stats, stats)) return showNow(held, held.flippedAt, observedMs)
     // Unreadable although unchanged: it lies in no published place. Otherwise it changed meanwhile.
     const now = tree.look(file)
     if (!held && now && isSameState(now, stats)) return null
@@ -106,57 +94,38 @@ export function createRepresentations(tree: PublishedTree, limits: MemoryLimits)
   }
 
   const read = async (file: Located, observedMs: number): Promise<Held | null> => {
-    const flipLink = linkThatDates(file)
-    const flippedAt = flipLink ? tree.flippedAt(flipLink) : 0
+    const flip = flipOf(file)
     const opened = await tree.open(file)
     if (!opened) return null
+    const { handle, stats } = opened
     try {
-      if (Number(opened.stats.size) > limits.fileBytes) return null
-      const body = await readWhole(opened.handle, Number(opened.stats.size))
+      if (Number(stats.size) > limits.fileBytes) return null
+      const body = await readWhole(handle, Number(stats.size))
       // A file written to in place while it was read would be torn.
-      if (!body || !isSameState(opened.stats, await opened.handle.stat({ bigint: true }))) return null
-      const shown = represent(file, opened.stats, flippedAt, observedMs, { body, handle: null })
-      const held = { stats: opened.stats, flipLink, flippedAt, body, shown }
-      cache.set(file.path, held)
+      if (!body || !isSameState(stats, await handle.stat({ bigint: true }))) return null
+      const held = hold(file.path, stats, flip, { body, file: null }, observedMs)
+      small.set(file.path, held, body.byteLength)
       return held
     } finally {
-      await opened.handle.close()
+      await handle.close()
     }
   }
 
-  const openLarge = async (file: Located, observedMs: number): Promise<Representation | null> => {
-    const flipLink = linkThatDates(file)
-    const flippedAt = flipLink ? tree.flippedAt(flipLink) : 0
+  const openLarge = async (file: Located, observedMs: number): Promise<Answer> => {
+    const flip = flipOf(file)
     const opened = await tree.open(file)
     if (!opened) return null
-    return represent(file, opened.stats, flippedAt, observedMs, { body: null, handle: opened.handle })
+    const { handle, stats } = opened
+    const keep = (shared: SharedFile) => hold(file.path, stats, flip, { body: null, file: shared }, observedMs)
+    return large.share(file.path, stats, handle, keep).shown
   }
 
-  const linkThatDates = (file: Located): string | null => (kindOf(file.path).immutable ? null : tree.flipLink(file))
+  const flipOf = (file: Located) => {
+    const link = kindOf(file.path).immutable ? null : tree.flipLink(file)
+    return { link, at: link ? tree.flippedAt(link) : 0 }
+  }
 
-  return { find: (file, observedMs) => attempt(file, observedMs, TRIES) }
-}
-
-function represent(
-  file: Located,
-  stats: BigIntStats,
-  flippedAt: number,
-  observedMs: number,
-  source: Pick<Representation, 'body' | 'handle'>,
-): Representation {
-  const kind = kindOf(file.path)
-  return { kind, sizeBytes: Number(stats.size), ...dated(stats, kind, flippedAt, observedMs), ...source }
-}
-
-/**
- * Validators of a file. What stands under an index's name changes when its link is replaced, however old the file behind
- * it; a package keeps its own date, so that an interrupted download resumes across a flip.
- */
-function dated(stats: BigIntStats, kind: FileKind, flippedAt: number, observedMs: number) {
-  const ownMs = kind.immutable ? Number(stats.mtimeMs) : Math.max(Number(stats.mtimeMs), Number(stats.ctimeMs))
-  const etag = `"${stats.ino.toString(36)}-${stats.size.toString(36)}-${stats.mtimeNs.toString(36)}"`
-  const validators = validatorsOf(etag, Math.max(ownMs, flippedAt), observedMs)
-  return { validators, headers: fileHeaders(kind, Number(stats.size), validators, observedMs) }
+  return { find: (file, observedMs) => attempt(file, observedMs, TRIES), close: () => large.close() }
 }
 
 /** null when the file turned out shorter than its statistics said */

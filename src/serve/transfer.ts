@@ -18,6 +18,8 @@ const ONE_WRITE_BYTES = 64 * 1024
 /** Large enough that the disk and the socket, not the loop, set the pace. */
 const PIECE_BYTES = 256 * 1024
 
+const SHORTER = 'the file became shorter while it was sent'
+
 /**
  * Sends a part of a buffer that may be shared by many clients. `end` is called only when the last piece was taken over:
  * a body is then never cut off by whoever closes finished connections.
@@ -47,31 +49,44 @@ export async function sendFile(
   const buffer = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, last - first + 1))
   for (let at = first; at <= last;) {
     const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.byteLength, last + 1 - at), at)
-    if (bytesRead === 0) throw new Error('the file became shorter while it was sent')
-    if (!(await write(response, buffer.subarray(0, bytesRead), progress))) return
+    if (bytesRead === 0) throw new Error(SHORTER)
+    const piece = buffer.subarray(0, bytesRead)
+    if (bytesRead === last - first + 1 && bytesRead <= ONE_WRITE_BYTES) return void sendBytes(response, piece, progress)
+    if (!(await write(response, piece, progress))) return
     at += bytesRead
   }
   response.end()
 }
 
+/** The bytes of an open file others may be reading too. */
+export async function* piecesOf(file: FileHandle, sizeBytes: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < sizeBytes;) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafeSlow(ONE_WRITE_BYTES), 0, ONE_WRITE_BYTES, at)
+    if (bytesRead === 0) throw new Error(SHORTER)
+    yield buffer.subarray(0, bytesRead)
+    at += bytesRead
+  }
+}
+
 /** Sends what a gzip file holds. Throws when it is damaged. */
 export async function sendGunzipped(
   response: ServerResponse,
-  source: Buffer | FileHandle,
+  compressed: Iterable<Buffer> | AsyncIterable<Buffer>,
   progress: Progress,
 ): Promise<void> {
-  const compressed = Buffer.isBuffer(source)
-    ? Readable.from([source])
-    : source.createReadStream({ start: 0, autoClose: false })
   let clientLeft = false
   try {
-    await pipeline(compressed, createGunzip({ chunkSize: ONE_WRITE_BYTES }), async (plain: AsyncIterable<Buffer>) => {
-      for await (const piece of plain) {
-        clientLeft = !(await write(response, piece, progress))
-        // Leaving the loop makes the pipeline give up the source, and fail with an error of its own choice.
-        if (clientLeft) return
-      }
-    })
+    await pipeline(
+      Readable.from(compressed),
+      createGunzip({ chunkSize: ONE_WRITE_BYTES }),
+      async (plain: AsyncIterable<Buffer>) => {
+        for await (const piece of plain) {
+          clientLeft = !(await write(response, piece, progress))
+          // Leaving the loop makes the pipeline give up the source, and fail with an error of its own choice.
+          if (clientLeft) return
+        }
+      },
+    )
   } catch (error) {
     if (!clientLeft) throw error
   }

@@ -1,0 +1,100 @@
+// Large files kept open between requests: a range then costs one read instead of six trips to the thread pool. Knows no names' meaning.
+import type { BigIntStats } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { isSameState } from './published-tree.ts'
+
+/** An open file several transfers may read at once, each at its own positions. */
+export interface SharedFile {
+  readonly handle: FileHandle
+  /** Every taker calls it once, when done. */
+  release(): void
+}
+
+export interface OpenFiles<T> {
+  /** What was put under the key, if it is still in this state; its file must be released. */
+  take(key: string, stats: BigIntStats): T | null
+  /** Keeps a file that was just opened, for the caller and for others; the caller must release it. */
+  share(key: string, stats: BigIntStats, handle: FileHandle, describe: (file: SharedFile) => T): T
+  /** Closes what nobody uses, now, and the rest as soon as nobody does. */
+  close(): void
+}
+
+interface Entry<T> {
+  stats: BigIntStats
+  value: T
+  users: number
+  /** since the last sweep */
+  wasUsed: boolean
+  retired: boolean
+  handle: FileHandle
+}
+
+export interface OpenFileLimits {
+  count: number
+  /** an unused file is closed after one to two of these, in ms: it may be a removed one, whose space is still taken */
+  idleMs: number
+}
+
+export function createOpenFiles<T>(limits: OpenFileLimits, onError: (error: unknown) => void): OpenFiles<T> {
+  const entries = new Map<string, Entry<T>>()
+  let sweeping: NodeJS.Timeout | null = null
+
+  const closeIfUnused = (entry: Entry<T>): void => {
+    if (entry.retired && entry.users === 0) entry.handle.close().catch(onError)
+  }
+
+  const retire = (key: string, entry: Entry<T>): void => {
+    entries.delete(key)
+    entry.retired = true
+    closeIfUnused(entry)
+  }
+
+  const release = (entry: Entry<T>): void => {
+    entry.users--
+    closeIfUnused(entry)
+  }
+
+  const sweep = (): void => {
+    for (const [key, entry] of entries) {
+      if (entry.users === 0 && !entry.wasUsed) retire(key, entry)
+      entry.wasUsed = false
+    }
+    sweeping = null
+    if (entries.size > 0) sweepLater()
+  }
+
+  const sweepLater = (): void => {
+    sweeping ??= setTimeout(sweep, limits.idleMs).unref()
+  }
+
+  return {
+    take(key, stats) {
+      const entry = entries.get(key)
+      if (!entry) return null
+      if (!isSameState(entry.stats, stats)) {
+        retire(key, entry)
+        return null
+      }
+      entry.users++
+      entry.wasUsed = true
+      return entry.value
+    },
+    share(key, stats, handle, describe) {
+      const old = entries.get(key)
+      if (old) retire(key, old)
+      for (const [eldest, entry] of entries) {
+        if (entries.size < limits.count) break
+        retire(eldest, entry)
+      }
+      const value = describe({ handle, release: () => release(entry) })
+      const entry: Entry<T> = { stats, value, users: 1, wasUsed: true, retired: false, handle }
+      entries.set(key, entry)
+      sweepLater()
+      return value
+    },
+    close() {
+      if (sweeping) clearTimeout(sweeping)
+      for (const [key, entry] of entries) retire(key, entry)
+    },
+  }
+}
