@@ -31,8 +31,10 @@ async function writeAll(handle: import('node:fs/promises').FileHandle, parts: re
   for (let at = 0; at < parts.length; at += 512) {
     const batch = parts.slice(at, at + 512)
     const wanted = batch.reduce((sum, part) => sum + part.byteLength, 0)
-    const { bytesWritten } = await handle.writev(batch)
-    if (bytesWritten !== wanted) await handle.write(Buffer.concat(batch), bytesWritten)
+    let done = (await handle.writev(batch)).bytesWritten
+    if (done === wanted) continue
+    const rest = Buffer.concat(batch)
+    while (done < wanted) done += (await handle.write(rest, done)).bytesWritten
   }
 }
 
@@ -61,9 +63,14 @@ export async function linkFile(from: string, to: string): Promise<boolean> {
     if (code === 'EEXIST') return false
     if (code !== 'EXDEV' && code !== 'EPERM' && code !== 'EMLINK') throw error
     const temporary = `${to}.${randomBytes(6).toString('hex')}.tmp`
-    await copyFile(from, temporary)
-    await fsyncPath(temporary)
-    await rename(temporary, to)
+    try {
+      await copyFile(from, temporary)
+      await fsyncPath(temporary)
+      await rename(temporary, to)
+    } catch (failure) {
+      await rm(temporary, { force: true })
+      throw failure
+    }
   }
   return true
 }

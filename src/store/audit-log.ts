@@ -1,6 +1,6 @@
 // The audit log: rows in the database, chained by hash, exported as one JSON-lines file a day.
 import { sql } from 'kysely'
-import { open, readdir, readFile, truncate } from 'node:fs/promises'
+import { open, readdir, readFile, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -32,7 +32,8 @@ export function createAuditLog(parts: {
   onError: (error: unknown) => void
 }): AuditLog {
   const { db, clock, directory, checkpoint } = parts
-  const examined = new Set<string>()
+  /** sizes of the files as this process left them: one that differs was written to by another */
+  const examined = new Map<string, number>()
 
   async function chain(): Promise<number> {
     return db.transaction().execute(async (tx) => {
@@ -73,6 +74,7 @@ export function createAuditLog(parts: {
       try {
         await handle.writeFile(fresh.map((row) => JSON.stringify(entryOf(row)) + '\n').join(''))
         await handle.sync()
+        examined.set(path, (await handle.stat()).size)
       } finally {
         await handle.close()
       }
@@ -123,15 +125,18 @@ export function createAuditLog(parts: {
   }
 }
 
-/** After a crash a file may hold entries not yet marked as filed, or half a line: the half is cut, the hashes returned. */
-async function hashesAtEnd(path: string, examined: Set<string>): Promise<Set<string>> {
-  if (examined.has(path)) return new Set()
+/**
+ * After a crash, of this process or of a leader before it, a file may hold entries not yet marked as filed, or half a
+ * line: the half is cut, the hashes returned.
+ */
+async function hashesAtEnd(path: string, examined: Map<string, number>): Promise<Set<string>> {
+  const size = await stat(path).then((info) => info.size, () => 0)
+  if (examined.get(path) === size) return new Set()
   let content: Buffer
   try {
     content = await readFile(path)
   } catch (error) {
     if (!isMissing(error)) throw error
-    examined.add(path)
     return new Set()
   }
   const end = content.lastIndexOf(0x0a) + 1
@@ -139,7 +144,7 @@ async function hashesAtEnd(path: string, examined: Set<string>): Promise<Set<str
     await truncate(path, end)
     await fsyncPath(path)
   }
-  examined.add(path)
+  examined.set(path, end)
   const lines = content.toString('utf8', 0, end).split('\n').filter(Boolean).slice(-BATCH)
   return new Set(lines.map((line) => (JSON.parse(line) as { hash: string }).hash))
 }
@@ -147,9 +152,11 @@ async function hashesAtEnd(path: string, examined: Set<string>): Promise<Set<str
 /** With an empty database beside existing files, the chain goes on where the files end. */
 async function lastHashOnDisk(directory: string): Promise<string> {
   const days = (await readdir(directory).catch(() => [] as string[])).filter((name) => /^\d{4}-\d\d-\d\d\.jsonl$/.test(name)).sort()
-  const last = days.at(-1)
-  if (!last) return GENESIS
-  const lines = (await readFile(join(directory, last), 'utf8')).split('\n').filter(Boolean)
-  const line = lines.at(-1)
-  return line ? (JSON.parse(line) as { hash: string }).hash : GENESIS
+  for (const day of days.reverse()) {
+    // A crash may have left half a line after the last whole one.
+    const lines = (await readFile(join(directory, day), 'utf8')).split('\n').slice(0, -1).filter(Boolean)
+    const line = lines.at(-1)
+    if (line) return (JSON.parse(line) as { hash: string }).hash
+  }
+  return GENESIS
 }

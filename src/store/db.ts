@@ -43,6 +43,8 @@ export async function openDatabase(url: string, options: { poolSize?: number; on
   types.setTypeParser(INT8, Number)
   const pool = new pg.Pool({ connectionString: url, max: options.poolSize ?? 12, types, connectionTimeoutMillis: 10_000, keepAlive: true })
   pool.on('error', (error) => options.onError?.(error))
+  // The pool listens to idle connections only: one lost in the middle of a transaction would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return { db, engine: 'postgres', close: () => db.destroy() }
 }
