@@ -106,7 +106,9 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
   const pool = createPool(paths)
   const manifests = createManifests(db, paths)
   const staging = createStaging({ db, clock, paths, pool, exclusive: database.engine === 'pglite' })
-  const leader = createLeader({ db, clock, instanceId: staging.instanceId })
+  // Before anything listens: an arrival needs its directory, and its process a name.
+  await staging.register()
+  const leader = createLeader({ db, clock, instanceId: staging.instanceId, isDead: staging.isDead })
   const audit = createAuditLog({ db, clock, directory: paths.audit, checkpoint, mayFile: leader.isLeader, onError })
 
   const settings = createSettings({
@@ -157,8 +159,9 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
     publisher,
     catalogue,
     checkpoint,
+    clean: collector.debris,
     settings: settings.current,
-    steps: [antivirusStep(antivirus, production), cveScanStep(noAdvisories(), clock), signatureStep(), dependenciesStep(db)],
+    steps: [antivirusStep(antivirus, production), cveScanStep(noAdvisories(), clock), signatureStep({ signers: keys, clock, newPath: staging.newPath }), dependenciesStep(db)],
   })
 
   // Accounts
@@ -234,7 +237,7 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
       collector,
       checkpoint,
       onError,
-      reindex: () => reindex({ db, manifests, pool, publisher, find: findDistribution }),
+      reindex: () => reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }),
     }),
     ...uploadRoutes({ intake, catalogue, staging, audit, settings: settings.current, log }),
     ...distributionRoutes({

@@ -1,5 +1,6 @@
 // What keeps a running service tidy: lease, heartbeat, recovery, collection, lists behind the packages. All repeatable.
 import type { Clock } from './kernel/clock.ts'
+import { createShared } from './kernel/serial.ts'
 import type { Log } from './kernel/log.ts'
 import { LEASE_MS, RENEW_MS, type Leader } from './jobs/leader.ts'
 import type { Collector } from './publish/collect.ts'
@@ -38,13 +39,28 @@ export function createMaintenance(parts: {
   const timers: NodeJS.Timeout[] = []
   const running = new Set<Promise<void>>()
 
-  async function recover(): Promise<void> {
-    await parts.staging.sweep()
-    await parts.manifests.catchUp()
+  /** Each step by itself: a full disk that stops one must not stop the others, nor the start. */
+  const recover = createShared(async () => {
+    const steps: [string, () => Promise<unknown>][] = [
+      ['arrivals', parts.staging.sweep],
+      ['manifests', parts.manifests.catchUp],
+      ['distributions', publishAgain],
+      ['debris', parts.collector.debris],
+      ['audit', parts.audit.flush],
+    ]
+    for (const [what, step] of steps) await step().catch((error: unknown) => log.error({ err: error }, `recovery of ${what} failed; tried again in a minute`))
+  })
+
+  async function publishAgain(): Promise<void> {
     const failed = await parts.publisher.recover()
     if (failed.length > 0) log.warn({ distributions: failed }, 'could not be published; tried again in a minute')
-    await parts.collector.debris()
-    await parts.audit.flush()
+  }
+
+  /** A new leader begins with what the one before left behind. */
+  async function renew(): Promise<void> {
+    const before = leader.isLeader()
+    await leader.tick()
+    if (!before && leader.isLeader()) void recover()
   }
 
   async function contents(): Promise<void> {
@@ -73,17 +89,16 @@ export function createMaintenance(parts: {
 
   return {
     async start() {
-      await parts.staging.register()
       await leader.tick()
       if (leader.isLeader()) await recover()
-      every('lease', RENEW_MS, () => leader.tick(), false)
+      every('lease', RENEW_MS, renew, false)
       every('heartbeat', HEARTBEAT_MS, () => parts.staging.heartbeat(), false)
       every('audit', LEASE_MS, () => parts.audit.flush())
       every('recovery', MINUTE, recover)
       every('contents', QUIET_MS, contents)
       every('block cache', MINUTE, () => parts.publisher.saveBlocks(), false)
       every('collection', 60 * MINUTE, () => parts.collector.collect())
-      if (leader.isLeader()) await parts.collector.collect()
+      if (leader.isLeader()) await parts.collector.collect().catch((error: unknown) => log.error({ err: error }, 'collection failed'))
     },
     async stop() {
       for (const timer of timers) clearInterval(timer)

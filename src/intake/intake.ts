@@ -7,8 +7,9 @@ import type { PackageStatus } from '../domain/status.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { isStorageFull } from '../kernel/files.ts'
 import type { Publisher } from '../publish/publisher.ts'
-import { deleteRecords, insertRecord } from '../publish/records.ts'
+import { deleteRecords, insertRecord, type NewRecord } from '../publish/records.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { packFacts } from '../store/blobs.ts'
 import type { Db } from '../store/db.ts'
@@ -41,6 +42,8 @@ export interface IntakeParts {
   steps: readonly Step[]
   settings(): Settings
   checkpoint: Checkpoint
+  /** removes manifests and bytes of deleted records */
+  clean(): Promise<void>
 }
 
 export function createIntake(parts: IntakeParts): Intake {
@@ -80,9 +83,8 @@ export function createIntake(parts: IntakeParts): Intake {
     const gate = await runGate(parts.steps, candidate, settings, progress)
     if (gate.candidate.path !== arrival.path) staged.push(gate.candidate)
     parts.checkpoint('verdicts')
-    const row = await settle(arrival, gate, staged, progress)
-    if (row.status === 'published') await publish(row, progress)
-    else await parts.manifests.write([row.id])
+    const row = await settle(arrival, gate, progress)
+    await makeGood(row, progress)
     parts.bus.emit('intake', { status: row.status, findings: gate.findings ?? [] })
     announce(row)
     return answerFor(row, gate)
@@ -95,42 +97,61 @@ export function createIntake(parts: IntakeParts): Intake {
   }
 
   /** Bytes to their durable place, then everything else in one transaction. */
-  async function settle(arrival: Arrival, gate: GateResult, staged: { path: string }[], progress: (event: StepEvent) => void): Promise<PackageRow> {
+  async function settle(arrival: Arrival, gate: GateResult, progress: (event: StepEvent) => void): Promise<PackageRow> {
     const { candidate } = gate
     const file = { format: candidate.format.id, sha256: candidate.digests.sha256, filename: candidate.filename }
     const path = await parts.staging.identify(candidate.path, file)
-    staged.push({ path })
-    const keep = () => (gate.status === 'quarantined' ? pool.quarantine(path, file) : pool.keep(path, file))
-    await keep()
-    progress({ name: 'pool', label: 'Storage', status: 'done', message: gate.status === 'quarantined' ? 'in quarantine' : 'stored', detail: null })
-    parts.checkpoint('pooled')
-    const row = await insertRecord(db, audit, recordOf(arrival, gate, parts.clock.now())).catch(async (error: unknown) => {
+    const [keep, isKept] =
+      gate.status === 'quarantined'
+        ? [() => pool.quarantine(path, file), () => pool.hasQuarantined(file)]
+        : [() => pool.keep(path, file), () => pool.has(file)]
+    try {
+      await keep()
+      progress({ name: 'pool', label: 'Storage', status: 'done', message: gate.status === 'quarantined' ? 'in quarantine' : 'stored', detail: null })
+      parts.checkpoint('pooled')
+      const row = await insertRecord(db, audit, {
+        ...recordOf(arrival, gate, parts.clock.now()),
+        async ensureBytes() {
+          // A deletion of the same bytes may have removed them since.
+          if (!(await isKept())) await keep()
+        },
+      })
+      parts.checkpoint('settled')
+      await rm(path, { force: true })
+      return row
+    } catch (error) {
+      await parts.staging.discard(path)
       // Somebody else brought the same name in meanwhile: say which of the two conflicts it is.
       if (isProblem(error, 'duplicate_conflict')) await findDuplicate(db, candidate)
       throw error
-    })
-    parts.checkpoint('settled')
-    // A deletion of the same bytes may have removed them between the two lines above.
-    if ((await pool.locate(file)) === null) await keep()
-    return row
+    }
   }
 
-  async function publish(row: PackageRow, progress: (event: StepEvent) => void): Promise<void> {
-    progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
-    try {
-      await Promise.all([parts.publisher.converge(row.distribution), parts.manifests.write([row.id])])
-      parts.checkpoint('manifest-written')
-    } catch (error) {
-      // Not served, so not accepted: no record remains.
-      await deleteRecords(db, audit, [row.id], {
-        formatOf: (record) => (catalogue.find(record.distribution) as { format: Candidate['format'] }).format,
-        manifestKey: parts.manifests.key,
-        auditOf: () => ({ ...base(row), action: 'PUBLISH_FAILURE', result: 'FAILURE', user: row.imported_by, outcome: 'publication_failed' }),
-      })
-      throw isProblem(error) ? error : new Problem('publication_failed', 'the package could not be published; nothing was stored', {}, { cause: error })
-    }
+  /** Manifest and, where the gate lets it, index: an answer is given only when both are there. */
+  async function makeGood(row: PackageRow, progress: (event: StepEvent) => void): Promise<void> {
+    const published = row.status === 'published'
+    if (published) progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
+    const manifest = parts.manifests.write([row.id]).then(() => parts.checkpoint('manifest-written'))
+    // Both come to their end before anything is taken back.
+    const ends = await Promise.allSettled([manifest, published ? parts.publisher.converge(row.distribution) : null])
+    const failed = ends.find((end) => end.status === 'rejected')
+    if (failed) await takeBack(row, failed.reason)
     progress({ name: 'manifest', label: 'Manifest', status: 'done', message: 'written', detail: null })
-    progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
+    if (published) progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
+  }
+
+  /** Not acknowledged, so no record remains. */
+  async function takeBack(row: PackageRow, cause: unknown): Promise<never> {
+    await deleteRecords(db, audit, [row.id], {
+      formatOf: (record) => (catalogue.find(record.distribution) as { format: Candidate['format'] }).format,
+      manifestKey: parts.manifests.key,
+      auditOf: () => ({ ...base(row), action: 'PUBLISH_FAILURE', result: 'FAILURE', user: row.imported_by, outcome: 'publication_failed' }),
+    })
+    // What fails here too is done by the next recovery.
+    if (row.served) await parts.publisher.converge(row.distribution).catch(() => {})
+    await parts.clean().catch(() => {})
+    if (isProblem(cause) || isStorageFull(cause)) throw cause
+    throw new Problem('publication_failed', 'the package could not be published; nothing was stored', {}, { cause })
   }
 
   function announce(row: PackageRow): void {
@@ -158,7 +179,7 @@ function eventOf(arrival: Arrival, candidate: Candidate | null, said: Pick<Audit
   }
 }
 
-function recordOf(arrival: Arrival, gate: GateResult, now: Date): Parameters<typeof insertRecord>[2] {
+function recordOf(arrival: Arrival, gate: GateResult, now: Date): Omit<NewRecord, 'ensureBytes'> {
   const { candidate } = gate
   const { facts, digests, format, distribution, filename, sizeBytes } = candidate
   const packed = packFacts(facts)

@@ -12,26 +12,37 @@ export interface Leader {
   resign(): Promise<void>
 }
 
-export function createLeader(parts: { db: Db; clock: Clock; instanceId: string }): Leader {
+/** @param isDead whether the process of an instance is known to be gone: its lease need not be waited for */
+export function createLeader(parts: { db: Db; clock: Clock; instanceId: string; isDead(instanceId: string): Promise<boolean> }): Leader {
   const { db, clock, instanceId } = parts
   let until = 0
+
+  async function take(): Promise<boolean> {
+    const now = clock.now().getTime()
+    const lease = { name: 'leader', holder: instanceId, expires_at: new Date(now + LEASE_MS) }
+    const held = await db
+      .insertInto('leases')
+      .values(lease)
+      .onConflict((c) =>
+        c
+          .column('name')
+          .doUpdateSet(lease)
+          .where((eb) => eb.or([eb('leases.holder', '=', instanceId), eb('leases.expires_at', '<', new Date(now))])),
+      )
+      .returning('holder')
+      .executeTakeFirst()
+    until = held ? now + LEASE_MS : 0
+    return held !== undefined
+  }
+
   return {
     isLeader: () => clock.now().getTime() < until,
     async tick() {
-      const now = clock.now().getTime()
-      const lease = { name: 'leader', holder: instanceId, expires_at: new Date(now + LEASE_MS) }
-      const held = await db
-        .insertInto('leases')
-        .values(lease)
-        .onConflict((c) =>
-          c
-            .column('name')
-            .doUpdateSet(lease)
-            .where((eb) => eb.or([eb('leases.holder', '=', instanceId), eb('leases.expires_at', '<', new Date(now))])),
-        )
-        .returning('holder')
-        .executeTakeFirst()
-      until = held ? now + LEASE_MS : 0
+      if (await take()) return
+      const other = await db.selectFrom('leases').select('holder').where('name', '=', 'leader').executeTakeFirst()
+      if (!other || !(await parts.isDead(other.holder))) return
+      await db.deleteFrom('leases').where('name', '=', 'leader').where('holder', '=', other.holder).execute()
+      await take()
     },
     async resign() {
       until = 0

@@ -1,16 +1,16 @@
 // Removes what no client can still be reading: old generations, withdrawn package files, bytes nobody refers to.
-import { readdir, readlink, rm, rmdir, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { lstat, readdir, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
-import type { FormatId } from '../domain/package.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isMissing } from '../kernel/files.ts'
+import { forgetUnused } from '../store/blobs.ts'
 import type { Db } from '../store/db.ts'
 import type { Manifests } from '../store/manifests.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/pool.ts'
-import { treeOf, type Tree } from './generation.ts'
+import { linkedGeneration, treeOf, type Tree } from './generation.ts'
 import type { Offered } from './publisher.ts'
 
 /** A client may hold an index for so long before it fetches what the index names. */
@@ -18,6 +18,9 @@ export const GRACE_MS = 15 * 60_000
 /** Generations kept besides the live one, however old. */
 const KEPT = 2
 const BATCH = 200
+const TEMPORARY_LINK = /^\..+\.[0-9a-f]{12}$/
+const TEMPORARY_FILE = /\.[0-9a-f]{12}\.tmp$/
+const WORK_DIRECTORY = /^\.work-/
 
 export interface Collector {
   /** Removes manifests and bytes of deleted records. */
@@ -56,21 +59,14 @@ export function createCollector(parts: {
     await manifests.remove(key)
     parts.checkpoint('manifest-removed')
     const [distribution = ''] = key.split('/')
-    const name = decodeURIComponent(basename(key, '.json')).split('_')[0] ?? ''
-    const back = await db.selectFrom('packages').selectAll().where('distribution', '=', distribution).where('name', '=', name).execute()
+    const back = await db.selectFrom('packages').selectAll().where('distribution', '=', distribution).where('name', 'in', manifests.namesIn(key)).execute()
     const ids = back.filter((row) => manifests.key(row) === key).map((row) => row.id)
     if (ids.length > 0) await manifests.write(ids)
   }
 
-  /** The row's lock orders this against an upload of the same bytes, which looks for them again after its commit. */
   async function removeBlob(sha256: string): Promise<void> {
-    await db.transaction().execute(async (tx) => {
-      const blob = await tx.selectFrom('blobs').select('format').where('sha256', '=', sha256).forUpdate().executeTakeFirst()
-      const used = await tx.selectFrom('packages').select('id').where('sha256', '=', sha256).limit(1).executeTakeFirst()
-      if (!blob || used) return
-      await tx.deleteFrom('blobs').where('sha256', '=', sha256).execute()
-      await pool.forgetAll(blob.format as FormatId, sha256)
-    })
+    const blob = await db.selectFrom('blobs').select('format').where('sha256', '=', sha256).executeTakeFirst()
+    if (blob) await forgetUnused(db, pool, blob.format, sha256)
   }
 
   async function withdrawn(codename: string, tree: Tree, { format }: Offered): Promise<void> {
@@ -97,7 +93,7 @@ export function createCollector(parts: {
         const last = rows.at(-1)
         if (!last) return 0
         await tx.deleteFrom('removals').where('id', 'in', rows.map((row) => row.id)).execute()
-        await tx.updateTable('distributions').set({ removals_floor: last.revision }).where('codename', '=', codename).execute()
+        await tx.updateTable('distributions').set({ removals_floor: sql`greatest(removals_floor, ${last.revision}::bigint)` }).where('codename', '=', codename).execute()
         return rows.length
       })
       if (left < BATCH) return
@@ -106,7 +102,7 @@ export function createCollector(parts: {
 
   async function generations(codename: string, tree: Tree): Promise<void> {
     const row = await db.selectFrom('distributions').select('generation').where('codename', '=', codename).executeTakeFirst()
-    const live = new Set([row?.generation, await linked(tree.link)])
+    const live = new Set([row?.generation, await linkedGeneration(tree.link)])
     const found: { name: string; at: Date }[] = []
     for (const name of await listed(tree.base)) {
       if (!/^r\d+-/.test(name) || live.has(name)) continue
@@ -119,10 +115,20 @@ export function createCollector(parts: {
   }
 
   /** Files that generations share by hard links: one with a single name left belongs to none of them. */
-  async function orphans(directory: string): Promise<void> {
+  async function orphans(directory: string, kept: readonly string[] = []): Promise<void> {
     for (const name of await listed(directory)) {
-      const info = await stat(join(directory, name))
-      if (info.isFile() && info.nlink === 1 && isOld(info.ctime)) await rm(join(directory, name), { force: true })
+      if (kept.includes(name)) continue
+      const info = await stat(join(directory, name)).catch(ignoreMissing)
+      if (info?.isFile() && info.nlink === 1 && isOld(info.ctime)) await rm(join(directory, name), { force: true })
+    }
+  }
+
+  /** What a process that died was about to rename or to fill. */
+  async function unfinished(directory: string, pattern: RegExp): Promise<void> {
+    for (const name of await listed(directory)) {
+      if (!pattern.test(name)) continue
+      const info = await lstat(join(directory, name)).catch(ignoreMissing)
+      if (info && isOld(info.mtime)) await rm(join(directory, name), { recursive: true, force: true })
     }
   }
 
@@ -130,29 +136,28 @@ export function createCollector(parts: {
     debris,
     async collect() {
       await debris()
-      const rows = await db.selectFrom('distributions').select('codename').where('initialized_at', 'is not', null).execute()
-      for (const { codename } of rows) {
+      const rows = await db.selectFrom('distributions').select(['codename', 'extras']).where('initialized_at', 'is not', null).execute()
+      for (const { codename, extras } of rows) {
         if (!parts.known(codename)) continue
         const offered = parts.offered(codename)
         const tree = treeOf(paths, offered.format, offered.distribution)
         await withdrawn(codename, tree, offered)
         await generations(codename, tree)
         await orphans(join(tree.byHash, 'SHA256'))
-        await orphans(tree.extras)
+        await orphans(tree.extras, extras.map((extra) => extra.sha256))
+        await unfinished(dirname(tree.link), TEMPORARY_LINK)
+        await unfinished(tree.base, TEMPORARY_FILE)
+        await unfinished(tree.extras, WORK_DIRECTORY)
       }
+      await manifests.removeUnfinished(new Date(clock.now().getTime() - GRACE_MS))
       parts.checkpoint('collected')
     },
   }
 }
 
-/** The generation a link leads to; null when there is no link. */
-async function linked(link: string): Promise<string | null> {
-  try {
-    return (await readlink(link)).split('/').find((part) => /^r\d+-/.test(part)) ?? null
-  } catch (error) {
-    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
-    throw error
-  }
+function ignoreMissing(error: unknown): null {
+  if (isMissing(error)) return null
+  throw error
 }
 
 async function listed(directory: string): Promise<string[]> {

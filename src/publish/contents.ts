@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { Readable } from 'node:stream'
-import { ensureDirectory, fsyncPath } from '../kernel/files.ts'
+import { ensureDirectory, exists, fsyncPath } from '../kernel/files.ts'
 import type { Db } from '../store/db.ts'
 import { unpackFacts } from '../store/blobs.ts'
 import type { Paths } from '../store/paths.ts'
@@ -29,8 +29,8 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
   const row = await db.selectFrom('distributions').select(['revision', 'extras']).where('codename', '=', codename).executeTakeFirst()
   const path = format.extra.path(distribution)
   const known = row?.extras.find((extra) => extra.path === path)
-  if (!row || (known && known.revision >= row.revision)) return false
   const tree = treeOf(paths, format, distribution)
+  if (!row || (known && known.revision >= row.revision && (await exists(join(tree.extras, known.sha256))))) return false
   await ensureDirectory(tree.extras)
   const work = await mkdtemp(join(tree.extras, '.work-'))
   try {

@@ -1,9 +1,10 @@
 // Writes one generation of a distribution beside the live one, and puts package files into the tree. Nothing here is seen by clients.
-import { mkdir, symlink } from 'node:fs/promises'
+import { mkdir, readlink, rename, symlink } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
 import { dirname, join, relative } from 'node:path'
 import type { Distribution } from '../domain/package.ts'
 import type { IndexFile, PackageFormat } from '../formats/format.ts'
-import { ensureDirectory, fsyncPath, linkFile, writeDurably } from '../kernel/files.ts'
+import { ensureDirectory, fsyncPath, isMissing, linkFile, writeDurably } from '../kernel/files.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/pool.ts'
 import type { TreeFile } from './index-state.ts'
@@ -31,6 +32,26 @@ export function treeOf(paths: Paths, format: PackageFormat, distribution: Distri
     byHash: join(base, BY_HASH),
     extras: join(base, EXTRAS),
     link: join(paths.root, layout.link),
+  }
+}
+
+/** `r<revision>-<Release date in seconds>-<nonce>`: the name tells what clients have seen, whoever published it. */
+export function generationName(revision: number, seconds: number): string {
+  return `r${revision}-${seconds}-${randomBytes(4).toString('hex')}`
+}
+
+/** Seconds since 1970 of a generation's Release date; 0 when its name does not tell. */
+export function releaseDateOf(generation: string | null): number {
+  return Number(/^r\d+-(\d+)-/.exec(generation ?? '')?.[1] ?? 0)
+}
+
+/** The generation that clients see at this moment; null when there is none. */
+export async function linkedGeneration(link: string): Promise<string | null> {
+  try {
+    return (await readlink(link)).split('/').find((part) => /^r\d+-/.test(part)) ?? null
+  } catch (error) {
+    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
+    throw error
   }
 }
 
@@ -79,10 +100,28 @@ export async function writeGeneration(tree: Tree, format: PackageFormat, distrib
   const named = written.filter((file) => file.byHash !== undefined)
   if (named.length > 0) {
     await ensureDirectory(shared)
-    for (const file of named) await linkFile(file.target, join(shared, file.byHash as string))
+    for (const file of named) await share(file.target, join(shared, file.byHash as string))
     directories.add(shared)
   }
   directories.add(tree.base)
   await Promise.all([...directories].map(fsyncPath))
   return root
+}
+
+/**
+ * Makes a file and the one under its digest the same file. An older generation may have had the same content: were they
+ * two files, the one under the digest would lose its last other name with that generation, and be collected.
+ */
+async function share(path: string, underDigest: string): Promise<void> {
+  if (await linkFile(path, underDigest)) return
+  const other = `${path}.tmp`
+  try {
+    await linkFile(underDigest, other)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    // Collected at this very moment.
+    await linkFile(path, underDigest)
+    return
+  }
+  await rename(other, path)
 }

@@ -55,17 +55,19 @@ export async function follow(db: Db, state: IndexState, codename: string): Promi
     })
   if (snapshot.from < 0) {
     state.count = 0
+    state.unlinked.clear()
     for (const stream of state.streams.values()) Object.assign(stream, { blocks: [], digests: createStreamDigests() })
   }
   const removed: EntryKey[] = snapshot.removals.map((row) => ({ ...row, weight: 0 }))
   await apply(state, removed, new Map())
+  // Before what was added: a package may have been withdrawn and offered again.
+  for (const row of snapshot.removals) state.unlinked.delete(row.id)
   for (let at = 0; at < snapshot.added.length; at += BATCH) {
     const rows = snapshot.added.slice(at, at + BATCH)
     const entries = await entriesOf(db, state, rows as { id: number; position: number; sha256: string }[])
     await apply(state, [], entries)
     for (const row of rows) state.unlinked.set(row.id, row)
   }
-  for (const row of snapshot.removals) state.unlinked.delete(row.id)
   state.revision = snapshot.revision
 }
 
@@ -103,4 +105,33 @@ async function entriesOf(db: Db, state: IndexState, rows: readonly { id: number;
     result.set(key, entries)
   }
   return result
+}
+
+/**
+ * Whether the state holds the packages that the database offers, by number and sums of what they are ordered by. Blocks
+ * found on disk may have been made from another database, whose revisions mean something else.
+ */
+export async function holdsWhatIsOffered(db: Db, state: IndexState, codename: string): Promise<boolean> {
+  const [stream] = state.streams.values()
+  const sums = { n: 0n, ids: 0n, positions: 0n, weights: 0n }
+  for (const { keys } of stream?.blocks ?? []) {
+    for (const { id, position, weight } of keys) {
+      sums.n++
+      sums.ids += BigInt(id)
+      sums.positions += BigInt(position)
+      sums.weights += BigInt(weight)
+    }
+  }
+  const offered = await db
+    .selectFrom('packages')
+    .select([
+      sql<string>`count(*)::text`.as('n'),
+      sql<string>`coalesce(sum(id), 0)::text`.as('ids'),
+      sql<string>`coalesce(sum(position), 0)::text`.as('positions'),
+      sql<string>`coalesce(sum(('x' || left(sha256, 8))::bit(32)::bigint), 0)::text`.as('weights'),
+    ])
+    .where('distribution', '=', codename)
+    .where('served', '=', true)
+    .executeTakeFirstOrThrow()
+  return (Object.keys(sums) as (keyof typeof sums)[]).every((key) => String(sums[key]) === offered[key])
 }

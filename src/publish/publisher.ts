@@ -9,15 +9,16 @@ import type { PackageFormat, Signers } from '../formats/format.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { ensureDirectory, exists, fsyncPath, isStorageFull } from '../kernel/files.ts'
+import { ensureDirectory, exists, fsyncPath, isMissing, isStorageFull } from '../kernel/files.ts'
 import { createShared } from '../kernel/serial.ts'
 import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/pool.ts'
+import type { ExtraRow } from '../store/tables.ts'
 import { loadBlocks, saveBlocks } from './block-cache.ts'
 import { composeStream } from './compose.ts'
-import { linkPackages, treeOf, writeGeneration, type Tree } from './generation.ts'
-import { emptyState, follow, type IndexState } from './index-state.ts'
+import { generationName, linkedGeneration, linkPackages, releaseDateOf, treeOf, writeGeneration, type Tree } from './generation.ts'
+import { emptyState, follow, holdsWhatIsOffered, type IndexState } from './index-state.ts'
 
 const AHEAD_SECONDS = 4
 const BLOCK_CACHE = 'blocks.cache'
@@ -33,7 +34,7 @@ export interface Publisher {
    * @throws Problem('publication_failed' or 'storage_full')
    */
   converge(codename: string): Promise<void>
-  /** Forgets what is kept in memory and publishes the distribution anew from the database. */
+  /** Publishes the distribution anew from the database; no process builds on what it keeps in memory. */
   rebuild(codename: string): Promise<void>
   /** Writes the blocks of every distribution that changed since the last time to disk, for a quick start. */
   saveBlocks(): Promise<void>
@@ -81,7 +82,7 @@ export function createPublisher(parts: PublisherParts): Publisher {
       queueOf(codename).forget()
       await parts.db
         .updateTable('distributions')
-        .set((eb) => ({ revision: eb('revision', '+', 1) }))
+        .set((eb) => ({ revision: eb('revision', '+', 1), removals_floor: eb('revision', '+', 1) }))
         .where('codename', '=', codename)
         .execute()
       await converge(codename)
@@ -133,25 +134,32 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
 
       const current = await followed(format, tree)
       const { revision, streams, unlinked } = current
-      await linkPackages(tree, format, parts.pool, unlinked.values())
+      try {
+        await linkPackages(tree, format, parts.pool, unlinked.values())
+      } catch (error) {
+        // Deleted since it was read, and its bytes with it: the next look knows.
+        if (isMissing(error) && (await isBehind(revision))) continue
+        throw error
+      }
       parts.checkpoint('tree-linked')
 
-      const seconds = await reserveDate()
-      const name = `r${revision}-${randomBytes(4).toString('hex')}`
+      const seconds = await reserveDate(tree)
+      const name = generationName(revision, seconds)
+      const extras = await present(tree, row.extras)
       const files = await format.index({
         distribution,
         revision,
         date: new Date(seconds * 1000),
         count: current.count,
         signers: parts.signers,
-        extras: row.extras,
+        extras,
         compose: async (key, head, tail) => {
           const stream = streams.get(key)
           if (!stream) throw new Error(`the format ${format.id} has no stream ${key}`)
           return composeStream(stream.blocks, head, tail, stream.spec.xz, stream.digests)
         },
       })
-      const generation = await writeGeneration(tree, format, distribution, name, files, row.extras).catch(async (error: unknown) => {
+      const generation = await writeGeneration(tree, format, distribution, name, files, extras).catch(async (error: unknown) => {
         await rm(join(tree.base, name), { recursive: true, force: true }).catch(parts.onError)
         throw error
       })
@@ -169,6 +177,11 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
 
   return { run, forget: () => (stale = true), save }
 
+  async function isBehind(revision: number): Promise<boolean> {
+    const row = await db.selectFrom('distributions').select('revision').where('codename', '=', codename).executeTakeFirstOrThrow()
+    return row.revision > revision
+  }
+
   async function save(): Promise<void> {
     // Half of a change, or packages not yet in the tree, must not be found again as if they were done.
     if (!state || running || state.unlinked.size > 0 || state.revision === savedRevision) return
@@ -184,12 +197,14 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
    * 10 s in the future (Acquire::Max-FutureTime), so in a burst of more than one publish a second it stands still
    * `AHEAD_SECONDS` before the clock. apt takes an index of equal date.
    */
-  async function reserveDate(): Promise<number> {
+  async function reserveDate(tree: Tree): Promise<number> {
     const now = Math.floor(clock.now().getTime() / 1000)
+    // A database that was lost or restored may know less than clients have seen.
+    const seen = releaseDateOf(await linkedGeneration(tree.link))
     const row = await db
       .updateTable('distributions')
       .set({
-        release_date: sql`case when release_date < ${now + AHEAD_SECONDS}::bigint then greatest(${now}::bigint, release_date + 1) else release_date end`,
+        release_date: sql`greatest(${seen}::bigint, case when release_date < ${now + AHEAD_SECONDS}::bigint then greatest(${now}::bigint, release_date + 1) else release_date end)`,
       })
       .where('codename', '=', codename)
       .returning('release_date')
@@ -199,11 +214,17 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
 
   /** The blocks at the distribution's revision of this moment: kept ones, from disk, or from the database. */
   async function followed(format: PackageFormat, tree: Tree): Promise<IndexState> {
-    const current = stale ? emptyState(format) : (state ?? (await loadBlocks(join(tree.base, BLOCK_CACHE), format)) ?? emptyState(format))
+    const kept = stale ? null : state
+    const stored = stale || kept ? null : await loadBlocks(join(tree.base, BLOCK_CACHE), format)
+    let current = kept ?? stored ?? emptyState(format)
     stale = false
     // A change that fails half-way must not be published later.
     state = null
     await follow(db, current, codename)
+    if (stored && !(await holdsWhatIsOffered(db, current, codename))) {
+      current = emptyState(format)
+      await follow(db, current, codename)
+    }
     state = current
     return current
   }
@@ -229,6 +250,8 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
         const row = await tx.selectFrom('distributions').selectAll().where('codename', '=', codename).forUpdate().executeTakeFirstOrThrow()
         const stands = row.generation !== null && (await exists(join(tree.base, row.generation)))
         if (stands && row.published_revision >= revision) return 'overtaken'
+        // Another replica reserved its date later and flipped before: apt ignores an index older than the one it holds.
+        if (releaseDateOf(await linkedGeneration(tree.link)) > releaseDateOf(basename(generation))) return 'overtaken'
         await rename(temporary, tree.link)
         await tx
           .updateTable('distributions')
@@ -247,4 +270,10 @@ function createConverge(parts: PublisherParts, codename: string): { run: () => P
       await fsyncPath(dirname(tree.link))
     }
   }
+}
+
+/** Files made behind the packages are lost with the tree they lie in, as after a restore: they come again by themselves. */
+async function present(tree: Tree, extras: readonly ExtraRow[]): Promise<ExtraRow[]> {
+  const there = await Promise.all(extras.map((extra) => exists(join(tree.extras, extra.sha256))))
+  return extras.filter((_, i) => there[i])
 }

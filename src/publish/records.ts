@@ -19,6 +19,8 @@ export interface NewRecord {
   format: PackageFormat
   distribution: Distribution
   audit: AuditEvent
+  /** Puts the bytes into their place if they are not there; called under the lock under which others remove them. */
+  ensureBytes(): Promise<void>
 }
 
 const COUNTERS: Record<PackageStatus, 'published_count' | 'pending_count' | 'quarantined_count' | 'rejected_count'> = {
@@ -49,6 +51,11 @@ async function touch(
   return row.revision
 }
 
+/** An existing row is locked: it orders this against `forgetUnused`, which removes the bytes of a blob nobody refers to. */
+async function insertBlob(tx: Db, blob: Insertable<BlobsTable>): Promise<void> {
+  await tx.insertInto('blobs').values(blob).onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` })).execute()
+}
+
 /**
  * Inserts a record; `served` follows from its status being `published`.
  * @throws Problem('duplicate_conflict') when name, version and architecture are taken in that distribution
@@ -62,8 +69,8 @@ export async function insertRecord(db: Db, audit: AuditLog, input: NewRecord): P
       counts: { [record.status]: 1 },
       bytes: record.size_bytes,
     })
-    // The row lock orders this against `collect`, which removes the bytes of a blob nobody refers to.
-    await tx.insertInto('blobs').values(blob).onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` })).execute()
+    await insertBlob(tx, blob)
+    await input.ensureBytes()
     const row = await tx
       .insertInto('packages')
       .values({ ...record, served: offered, changed_revision: revision, position: offered ? revision : null, manifest_pending: true })
@@ -80,9 +87,15 @@ export async function insertRecord(db: Db, audit: AuditLog, input: NewRecord): P
 
 /**
  * Inserts the record a manifest tells of, at its old place in the index.
- * @returns false when name, version and architecture are there already
+ * @param stands whether the manifest is still in force; asked under the lock under which records are deleted
+ * @returns false when it is not, or when name, version and architecture are there already
  */
-export async function restoreRecord(db: Db, manifest: Manifest, { format, distribution }: { format: PackageFormat; distribution: Distribution }): Promise<boolean> {
+export async function restoreRecord(
+  db: Db,
+  manifest: Manifest,
+  { format, distribution }: { format: PackageFormat; distribution: Distribution },
+  stands: (tx: Db) => Promise<boolean>,
+): Promise<boolean> {
   const { record } = manifest
   const blob: Insertable<BlobsTable> = {
     ...manifest.blob,
@@ -90,7 +103,10 @@ export async function restoreRecord(db: Db, manifest: Manifest, { format, distri
     files: Buffer.from(manifest.blob.files, 'base64'),
   }
   return db.transaction().execute(async (tx) => {
-    await tx.insertInto('blobs').values(blob).onConflict((c) => c.doNothing()).execute()
+    // Locks in the order in which `insertRecord` takes them.
+    await tx.selectFrom('distributions').select('codename').where('codename', '=', record.distribution).forUpdate().execute()
+    if (!(await stands(tx))) return false
+    await insertBlob(tx, blob)
     const json = (value: unknown) => JSON.stringify(value)
     const row = await tx
       .insertInto('packages')
@@ -112,12 +128,10 @@ export async function restoreRecord(db: Db, manifest: Manifest, { format, distri
       .executeTakeFirst()
     if (!row) return false
     await touch(tx, record.distribution, { offers: false, counts: { [record.status]: 1 }, bytes: record.size_bytes })
-    // Later packages must come after it.
-    await tx
-      .updateTable('distributions')
-      .set({ revision: sql`greatest(revision, ${record.position ?? 0}::bigint)` })
-      .where('codename', '=', record.distribution)
-      .execute()
+    // Later packages must come after it. It joins in the middle, so nobody can go on from the blocks he has; and what
+    // is offered is behind from here on, whatever happens to this process.
+    const next = sql<number>`greatest(revision, ${record.position ?? 0}::bigint) + 1`
+    if (row.served) await tx.updateTable('distributions').set({ revision: next, removals_floor: next }).where('codename', '=', record.distribution).execute()
     if (row.served) await offer(tx, row, blobOf(blob), format, distribution)
     await noteArtifact(tx, format.versions, row)
     return true

@@ -1,5 +1,6 @@
 // Rebuilds the tables from the manifests: what a lost database needs, and harmless beside a living one.
 import { sql } from 'kysely'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Db } from '../store/db.ts'
 import type { Manifest, Manifests } from '../store/manifests.ts'
 import type { Pool } from '../store/pool.ts'
@@ -19,6 +20,7 @@ export async function reindex(parts: {
   manifests: Manifests
   pool: Pool
   publisher: Publisher
+  checkpoint: Checkpoint
   find(codename: string): Offered | null
 }): Promise<ReindexResult> {
   const { db, manifests, pool, publisher } = parts
@@ -28,7 +30,7 @@ export async function reindex(parts: {
   const restored = new Set<string>()
   let withManifest = 0
   // In the order in which they were first offered, so that the index comes out the same.
-  for (const { manifest } of await ordered(manifests)) {
+  for (const { key, manifest } of await ordered(manifests)) {
     const offered = manifest && parts.find(manifest.record.distribution)
     if (!manifest || !offered) {
       result.orphans++
@@ -36,8 +38,14 @@ export async function reindex(parts: {
     }
     const { record, blob } = manifest
     if ((await pool.locate({ format: record.format, sha256: record.sha256, filename: blob.filename })) === null) result.missing_files++
-    const inserted = await restoreRecord(db, manifest, offered)
-    if (inserted) restored.add(record.distribution)
+    // A deleted record's manifest is debris for a while.
+    const stands = async (tx: Db) =>
+      (await manifests.has(key)) && !(await tx.selectFrom('debris').select('id').where('kind', '=', 'manifest').where('key', '=', key).executeTakeFirst())
+    const inserted = await restoreRecord(db, manifest, offered, stands)
+    if (inserted) {
+      restored.add(record.distribution)
+      parts.checkpoint('restored')
+    }
     if (inserted || (await isKnown(db, manifest))) {
       result.packages_indexed++
       withManifest++

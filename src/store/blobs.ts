@@ -1,6 +1,9 @@
-// How a stored file's facts lie in the table: JSON without the file list, and the list compressed beside it.
+// A stored file's row: how its facts lie in the table, and when it and its bytes may go.
 import { gunzipSync, gzipSync } from 'node:zlib'
-import type { PackageFacts } from '../domain/package.ts'
+import { sql } from 'kysely'
+import type { FormatId, PackageFacts } from '../domain/package.ts'
+import type { Db } from './db.ts'
+import type { Pool } from './pool.ts'
 
 /** A list of 100,000 paths is 6 MB as JSON and 0.4 MB so. */
 export function packFacts(facts: PackageFacts): { facts: string; files: Uint8Array } {
@@ -10,4 +13,20 @@ export function packFacts(facts: PackageFacts): { facts: string; files: Uint8Arr
 export function unpackFacts(blob: { facts: PackageFacts; files: Uint8Array }): PackageFacts {
   const text = gunzipSync(blob.files).toString('utf8')
   return { ...blob.facts, files: text === '' ? [] : text.split('\n') }
+}
+
+/**
+ * Removes a stored file, row and bytes, unless a record refers to it. Bytes come and go only under the lock of this row
+ * (`insertRecord` looks for them under it), so a deletion and an upload of the same bytes cannot undo each other.
+ */
+export async function forgetUnused(db: Db, pool: Pool, format: FormatId, sha256: string): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    // An upload that failed has left bytes but no row: without one there would be nothing to lock.
+    const row = { sha256, format, filename: '', size_bytes: 0, sha512: '', sha1: '', md5: '', facts: '{}', files: new Uint8Array(), created_at: new Date(0) }
+    await tx.insertInto('blobs').values(row).onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` })).execute()
+    const used = await tx.selectFrom('packages').select('id').where('sha256', '=', sha256).limit(1).executeTakeFirst()
+    if (used) return
+    await tx.deleteFrom('blobs').where('sha256', '=', sha256).execute()
+    await pool.forgetAll(format, sha256)
+  })
 }

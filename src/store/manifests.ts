@@ -1,9 +1,9 @@
 // One JSON file for each record: evidence that outlives the database, and enough to rebuild its rows.
-import { readdir, readFile, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { sql, type Selectable } from 'kysely'
 import type { PackageFacts } from '../domain/package.ts'
-import { ensureDirectory, isMissing, replaceFile } from '../kernel/files.ts'
+import { ensureDirectory, exists, isMissing, replaceFile } from '../kernel/files.ts'
 import type { Db } from './db.ts'
 import type { Paths } from './paths.ts'
 import type { BlobsTable, PackagesTable } from './tables.ts'
@@ -27,19 +27,26 @@ export interface Manifests {
   write(ids: readonly number[]): Promise<void>
   /** Writes what a crash left unwritten. @returns how many */
   catchUp(): Promise<number>
+  has(key: string): Promise<boolean>
   remove(key: string): Promise<void>
+  /** the package names a key may stand for: name, version and architecture may all hold the sign between them */
+  namesIn(key: string): string[]
+  /** Removes what a crash left of manifests being written, when it is older than that. */
+  removeUnfinished(olderThan: Date): Promise<void>
   /** every manifest on disk; one that cannot be parsed comes as null */
   all(): AsyncIterable<{ key: string; manifest: Manifest | null }>
 }
 
 export function createManifests(db: Db, paths: Paths): Manifests {
   const key: Manifests['key'] = (record) =>
-    join(record.distribution, encodeURIComponent(record.name.slice(0, 1)), encodeURIComponent(`${record.name}_${record.version}_${record.arch}`) + '.json')
+    join(record.distribution, escaped(record.name.slice(0, 1)), escaped(`${record.name}_${record.version}_${record.arch}`) + '.json')
 
   async function write(ids: readonly number[]): Promise<void> {
     const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
     for (const row of rows) {
-      const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
+      const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirst()
+      // Deleted since it was read, and its bytes with it.
+      if (!blob) continue
       const { id, changed_revision: revision, manifest_pending: _pending, ...record } = row
       const manifest: Manifest = { schema: 1, record, blob: { ...blob, files: Buffer.from(blob.files).toString('base64') } }
       const path = join(paths.manifests, key(row))
@@ -53,6 +60,9 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         .where('changed_revision', '=', revision)
         .where('status', '=', row.status)
         .execute()
+      // Deleted meanwhile: its manifest may have been removed before it was written here.
+      const stands = await db.selectFrom('packages').select('id').where('id', '=', id).executeTakeFirst()
+      if (!stands) await db.insertInto('debris').values({ kind: 'manifest', key: key(row) }).execute()
     }
   }
 
@@ -68,7 +78,20 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         written += rows.length
       }
     },
+    has: (name) => exists(join(paths.manifests, name)),
     remove: (name) => rm(join(paths.manifests, name), { force: true }),
+    namesIn(name) {
+      const parts = decodeURIComponent(basename(name, '.json')).split('_')
+      return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join('_'))
+    },
+    async removeUnfinished(olderThan) {
+      for (const entry of await readdir(paths.manifests, { recursive: true, withFileTypes: true })) {
+        if (!entry.isFile() || !/^\..*\.tmp$/.test(entry.name)) continue
+        const path = join(entry.parentPath, entry.name)
+        const info = await stat(path).catch(() => null)
+        if (info && info.mtime < olderThan) await rm(path, { force: true })
+      }
+    },
     async *all() {
       for (const distribution of await listed(paths.manifests)) {
         for (const letter of await listed(join(paths.manifests, distribution))) {
@@ -81,6 +104,11 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       }
     },
   }
+}
+
+/** Only what a file name cannot hold: `encodeURIComponent` would make three bytes of each `+`, and too long a name of some. */
+function escaped(text: string): string {
+  return text.replace(/[%/\\\0-\x1f\x7f]/g, encodeURIComponent)
 }
 
 async function listed(directory: string): Promise<string[]> {

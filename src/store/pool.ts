@@ -18,6 +18,7 @@ export interface Pool {
   keep(stagedPath: string, file: FileId): Promise<void>
   quarantine(fromPath: string, file: FileId): Promise<void>
   has(file: FileId): Promise<boolean>
+  hasQuarantined(file: FileId): Promise<boolean>
   /** Where the bytes are now: pool, else quarantine; null when neither holds them. */
   locate(file: FileId): Promise<string | null>
   /** Removes the bytes from both places, whatever name they bear there. */
@@ -42,6 +43,7 @@ export function createPool(paths: Paths): Pool {
     keep: (staged, file) => place(staged, path(file)),
     quarantine: (from, file) => place(from, quarantinePath(file)),
     has: (file) => exists(path(file)),
+    hasQuarantined: (file) => exists(quarantinePath(file)),
     async locate(file) {
       if (await exists(path(file))) return path(file)
       if (await exists(quarantinePath(file))) return quarantinePath(file)

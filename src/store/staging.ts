@@ -1,10 +1,12 @@
 // Arrivals on disk, and whose they are: what a dead process left behind is found by its instance row.
 import { randomUUID } from 'node:crypto'
+import { readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { ensureDirectory } from '../kernel/files.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { forgetUnused } from './blobs.ts'
 import type { Db } from './db.ts'
 import type { Paths } from './paths.ts'
 import type { FormatId } from '../domain/package.ts'
@@ -20,8 +22,13 @@ export interface Staging {
   newPath(): string
   /** Marks an arrival with what it became, so that after a crash its pool file can be told from one in use. */
   identify(path: string, file: FileId): Promise<string>
+  /** Removes an identified arrival that failed, and its pool file unless a record refers to it; later, if it must be. */
+  discard(path: string): Promise<void>
   register(): Promise<void>
+  /** Says that this process lives, and takes up again what it could not do while the database was away. */
   heartbeat(): Promise<void>
+  /** Whether the process of that instance is gone. */
+  isDead(id: string): Promise<boolean>
   /** Removes the arrivals of processes that died; none of them was acknowledged. @returns files removed */
   sweep(): Promise<number>
   close(): Promise<void>
@@ -31,6 +38,14 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
   const { db, clock, paths, pool } = parts
   const instanceId = randomUUID()
   const own = join(paths.incoming, instanceId)
+  const host = processSpace()
+  const undiscarded = new Set<string>()
+
+  async function register(): Promise<void> {
+    const row = { id: instanceId, host, pid: process.pid, heartbeat_at: clock.now() }
+    await db.insertInto('instances').values(row).onConflict((c) => c.column('id').doUpdateSet({ heartbeat_at: row.heartbeat_at })).execute()
+    await ensureDirectory(own, 0o700)
+  }
 
   async function isDead(id: string): Promise<boolean> {
     if (id === instanceId) return false
@@ -38,8 +53,23 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
     if (parts.exclusive) return true
     const row = await db.selectFrom('instances').selectAll().where('id', '=', id).executeTakeFirst()
     if (!row) return true
-    if (row.host === hostname() && (row.pid === process.pid || !processRuns(row.pid))) return true
+    if (row.host === host && (row.pid === process.pid || !processRuns(row.pid))) return true
     return row.heartbeat_at.getTime() < clock.now().getTime() - DEAD_AFTER_MS
+  }
+
+  async function drop(path: string): Promise<void> {
+    const [, format, sha256] = basename(path).split('.')
+    if (format && sha256) await forgetUnused(db, pool, format as FormatId, sha256)
+    await rm(path, { force: true })
+  }
+
+  async function discard(path: string): Promise<void> {
+    undiscarded.add(path)
+    // Without the database nobody can say whether the bytes are in use: the next heartbeat tries again.
+    await drop(path).then(
+      () => undiscarded.delete(path),
+      () => {},
+    )
   }
 
   return {
@@ -50,33 +80,49 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
       await rename(path, named)
       return named
     },
-    async register() {
-      await db.insertInto('instances').values({ id: instanceId, host: hostname(), pid: process.pid, heartbeat_at: clock.now() }).execute()
-      await ensureDirectory(own, 0o700)
-    },
+    discard,
+    register,
     async heartbeat() {
-      await db.updateTable('instances').set({ heartbeat_at: clock.now() }).where('id', '=', instanceId).execute()
+      // Another process may have taken this one for dead while the database was away.
+      await register()
+      for (const path of [...undiscarded]) await discard(path)
     },
+    isDead,
     async sweep() {
       let removed = 0
-      for (const name of await readdir(paths.incoming)) {
+      const names = await readdir(paths.incoming)
+      for (const name of names) {
         if (!(await isDead(name))) continue
         for (const arrival of await readdir(join(paths.incoming, name)).catch(() => [] as string[])) {
+          await drop(join(paths.incoming, name, arrival))
           removed++
-          const [, format, sha256] = arrival.split('.')
-          if (!format || !sha256) continue
-          const used = await db.selectFrom('packages').select('id').where('sha256', '=', sha256).limit(1).executeTakeFirst()
-          if (!used) await pool.forgetAll(format as FormatId, sha256)
         }
         await rm(join(paths.incoming, name), { recursive: true, force: true })
         await db.deleteFrom('instances').where('id', '=', name).execute()
       }
+      // Processes that died before they had a directory.
+      const known = await db.selectFrom('instances').select('id').execute()
+      for (const { id } of known) {
+        if (!names.includes(id) && (await isDead(id))) await db.deleteFrom('instances').where('id', '=', id).execute()
+      }
       return removed
     },
     async close() {
+      for (const path of [...undiscarded]) await discard(path)
+      // What could not be discarded stays for whoever sweeps next.
+      if (undiscarded.size > 0) return
       await rm(own, { recursive: true, force: true })
       await db.deleteFrom('instances').where('id', '=', instanceId).execute()
     },
+  }
+}
+
+/** Where process numbers have one meaning: containers that share a host's name do not share its numbers. */
+function processSpace(): string {
+  try {
+    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return hostname()
   }
 }
 
