@@ -61,10 +61,14 @@ function spanOf(query: { from?: string | undefined; to?: string | undefined }): 
   return { from: timeOf('from', query.from, '00:00:00.000'), to: timeOf('to', query.to, '23:59:59.999') }
 }
 
-/** A time, or a day that begins (`from`) or ends (`to`) the span. */
+const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/
+
+/** A time, UTC where it names no offset, or a day that begins (`from`) or ends (`to`) the span. */
 function timeOf(field: string, text: string | undefined, dayTime: string): Date | undefined {
   if (text === undefined) return undefined
-  const time = new Date(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T${dayTime}Z` : text)
+  // The plus of an offset, unescaped in an address, arrives as a blank.
+  const [, day, clock = dayTime, offset = 'Z'] = ISO_TIME.exec(text.replace(' ', '+')) ?? []
+  const time = new Date(`${day}T${clock}${offset}`)
   if (Number.isNaN(time.getTime())) throw invalidField(field, 'is not an ISO 8601 date or time')
   return time
 }

@@ -51,7 +51,7 @@ export function openStream(reply: FastifyReply, options: { heartbeat?: boolean }
   }
 }
 
-/** The error body, as an event carries it. */
+/** The error body, as an event carries it: its `status` is never that of a record the problem tells of. */
 export function errorEvent(problem: Problem): Record<string, unknown> {
-  return { status: 'error', ...answerOf(problem).body }
+  return { ...answerOf(problem).body, status: 'error' }
 }

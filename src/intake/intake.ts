@@ -46,26 +46,32 @@ export interface IntakeParts {
   clean(): Promise<void>
 }
 
+/** What an arrival that ends early leaves to be removed and told of. */
+interface Known {
+  staged: { path: string }[]
+  candidate: Candidate | null
+}
+
 export function createIntake(parts: IntakeParts): Intake {
   const { db, audit, pool, catalogue } = parts
 
   return {
     async accept(arrival) {
-      const staged: { path: string }[] = [arrival]
+      const known: Known = { staged: [arrival], candidate: null }
       try {
-        return await take(arrival, staged)
+        return await take(arrival, known)
       } catch (error) {
         parts.bus.emit('intake', { status: 'error', findings: [] })
         const outcome = isProblem(error) ? error.code : 'internal_error'
-        await audit.record(eventOf(arrival, null, { result: 'FAILURE', outcome, detail: isProblem(error) ? error.detail : null }))
+        await audit.record(eventOf(arrival, known.candidate, { result: 'FAILURE', outcome, detail: isProblem(error) ? error.detail : null }))
         throw error
       } finally {
-        for (const { path } of staged) await rm(path, { force: true })
+        for (const { path } of known.staged) await rm(path, { force: true })
       }
     },
   }
 
-  async function take(arrival: Arrival, staged: { path: string }[]): Promise<IntakeResult> {
+  async function take(arrival: Arrival, known: Known): Promise<IntakeResult> {
     const settings = parts.settings()
     const progress = arrival.progress ?? (() => {})
     const done = (name: string, label: string, message: string) => progress({ name, label, status: 'done', message, detail: null })
@@ -73,6 +79,7 @@ export function createIntake(parts: IntakeParts): Intake {
     checkDigest(arrival, settings)
     done('checksum', 'Digest', `SHA-256 ${arrival.digests.sha256}`)
     const candidate = await identify(catalogue, arrival, arrival.distribution)
+    known.candidate = candidate
     done('format', 'Format', `${candidate.format.label} ${candidate.facts.name} ${candidate.facts.version} (${candidate.facts.arch})`)
     const rejected = await findDuplicate(db, candidate)
     if (rejected) {
@@ -81,7 +88,7 @@ export function createIntake(parts: IntakeParts): Intake {
       return rejectedAnswer(candidate, rejected)
     }
     const gate = await runGate(parts.steps, candidate, settings, progress)
-    if (gate.candidate.path !== arrival.path) staged.push(gate.candidate)
+    if (gate.candidate.path !== arrival.path) known.staged.push(gate.candidate)
     parts.checkpoint('verdicts')
     const row = await settle(arrival, gate, progress)
     await makeGood(row, progress)

@@ -47,6 +47,8 @@ export interface CallOptions {
 export interface Gate {
   app: App
   port: number
+  /** of the listener that apt asks */
+  aptPort: number
   clock: TestClock
   reposDir: string
   /** what was logged at level error or above, parsed */
@@ -113,7 +115,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
     ...options.env,
   })
   const app = await createApp({ env, clock, log })
-  const { api: port } = await app.listen()
+  const { api: port, apt: aptPort } = await app.listen()
   if (options.start !== false) await app.start()
 
   const check = createDeclaredCheck(app.routes)
@@ -121,6 +123,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
   const gate: Gate = {
     app,
     port,
+    aptPort,
     clock,
     reposDir,
     errors,

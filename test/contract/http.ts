@@ -22,7 +22,7 @@ export interface Reply<T = Record<string, unknown>> {
 
 export function send<T = Record<string, unknown>>(port: number, { method, path, headers = {}, body, headOnly = false }: Sent): Promise<Reply<T>> {
   return new Promise((resolve, reject) => {
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+    const length = body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': String(Buffer.byteLength(body)) }
     const outgoing = request({ host: '127.0.0.1', port, method, path, headers: { ...length, ...headers }, agent: false }, (incoming) => {
       const answer = (text: string) => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parse(text) as T })
       if (headOnly) {
