@@ -11,6 +11,13 @@ export const HELD_REASONS = [
 ] as const
 export type HeldReason = (typeof HELD_REASONS)[number]
 
+/** What a person can decide about a held package (decisions, section 9). */
+export const DECISION_ACTIONS = ['accept_risk', 'exception', 'reject', 'upgrade_required'] as const
+export type DecisionAction = (typeof DECISION_ACTIONS)[number]
+
+/** What looks at packages again after they came in. */
+export type Mechanism = Extract<HeldReason, 'rescan' | 'rematch' | 'second_scanner' | 'dependency_scan'>
+
 export type PipelineKey = 'antivirus' | 'cve_scan' | 'gpg' | 'dependencies'
 
 /** What each key of the upload reply's `pipeline` may say (decisions, section 6). */

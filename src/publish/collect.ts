@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isMissing } from '../kernel/files.ts'
-import { forgetUnused } from '../store/blobs.ts'
+import { forgetUnused, placeBytes } from '../store/blobs.ts'
 import type { Db } from '../store/db.ts'
 import type { Manifests } from '../store/manifests.ts'
 import type { Paths } from '../store/paths.ts'
@@ -23,8 +23,10 @@ const TEMPORARY_FILE = /\.[0-9a-f]{12}\.tmp$/
 const WORK_DIRECTORY = /^\.work-/
 
 export interface Collector {
-  /** Removes manifests and bytes of deleted records. */
+  /** Removes manifests and bytes of deleted records, and moves bytes of those that changed their status. */
   debris(): Promise<void>
+  /** Takes the files out of the tree that no published index names and whose grace time is over. */
+  withdraw(codename: string): Promise<void>
   /** Everything; run at start and hourly by the leader. */
   collect(): Promise<void>
 }
@@ -47,7 +49,9 @@ export function createCollector(parts: {
       const rows = await db.selectFrom('debris').selectAll().orderBy('id').limit(BATCH).execute()
       for (const row of rows) {
         if (row.kind === 'manifest') await removeManifest(row.key)
-        else await removeBlob(row.key)
+        if (row.kind === 'blob') await removeBlob(row.key)
+        // Another record of the same bytes may want them elsewhere than the one that is gone.
+        if (row.kind !== 'manifest') await placeBytes(db, pool, row.key)
         await db.deleteFrom('debris').where('id', '=', row.id).execute()
       }
       if (rows.length < BATCH) return
@@ -134,6 +138,10 @@ export function createCollector(parts: {
 
   return {
     debris,
+    async withdraw(codename) {
+      const offered = parts.offered(codename)
+      await withdrawn(codename, treeOf(paths, offered.format, offered.distribution), offered)
+    },
     async collect() {
       await debris()
       const rows = await db.selectFrom('distributions').select(['codename', 'extras']).where('initialized_at', 'is not', null).execute()

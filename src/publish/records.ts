@@ -7,6 +7,8 @@ import { Problem } from '../domain/problem.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { closeDecisionsOf, restoreDecision } from '../store/decisions.ts'
+import { storeFindings, tally } from '../store/findings.ts'
 import type { BlobsTable, PackagesTable } from '../store/tables.ts'
 import type { BlobRow, Manifest, PackageRow } from '../store/manifests.ts'
 import { noteArtifact, refreshArtifact } from './artifacts.ts'
@@ -34,7 +36,7 @@ const COUNTERS: Record<PackageStatus, 'published_count' | 'pending_count' | 'qua
  * Raises the distribution's revision and its counters. Its row lock is held until the transaction ends, so revisions
  * are committed in their order.
  */
-async function touch(
+export async function touch(
   tx: Db,
   codename: string,
   change: { offers: boolean; counts: Partial<Record<PackageStatus, number>>; bytes?: number },
@@ -79,6 +81,8 @@ export async function insertRecord(db: Db, audit: AuditLog, input: NewRecord): P
       .executeTakeFirst()
     if (!row) throw new Problem('duplicate_conflict', `${record.name} ${record.version} (${record.arch}) is already in ${distribution.codename}`)
     if (offered) await offer(tx, row, blobOf(blob), format, distribution)
+    await storeFindings(tx, row)
+    await tally(tx, row.id, 1)
     await noteArtifact(tx, format.versions, row)
     await audit.record(input.audit, tx)
     return row
@@ -120,6 +124,7 @@ export async function restoreRecord(
         tags: json(record.tags),
         cve_summary: record.cve_summary && json(record.cve_summary),
         cve_results: record.cve_results && json(record.cve_results),
+        review_reasons: record.review_reasons && json(record.review_reasons),
         changed_revision: record.position ?? 0,
         manifest_pending: false,
       })
@@ -133,13 +138,16 @@ export async function restoreRecord(
     const next = sql<number>`greatest(revision, ${record.position ?? 0}::bigint) + 1`
     if (row.served) await tx.updateTable('distributions').set({ revision: next, removals_floor: next }).where('codename', '=', record.distribution).execute()
     if (row.served) await offer(tx, row, blobOf(blob), format, distribution)
+    await storeFindings(tx, row)
+    await tally(tx, row.id, 1)
+    for (const decision of manifest.decisions ?? []) await restoreDecision(tx, row, decision)
     await noteArtifact(tx, format.versions, row)
     return true
   })
 }
 
 /** Stores what the publisher needs to offer the record: its index entries and what it provides. */
-async function offer(tx: Db, row: PackageRow, blob: Omit<BlobRow, 'created_at'>, format: PackageFormat, distribution: Distribution): Promise<void> {
+export async function offer(tx: Db, row: PackageRow, blob: Omit<BlobRow, 'created_at'>, format: PackageFormat, distribution: Distribution): Promise<void> {
   const entries = entriesFor(row, blob, format, distribution)
   await tx.insertInto('entries').values(entries.map(([stream, bytes]) => ({ package_id: row.id, stream, bytes }))).execute()
   const provided = capabilitiesOf(blob.facts)
@@ -157,67 +165,15 @@ export function capabilitiesOf(facts: PackageFacts): { name: string; version?: s
   return [{ name: facts.name, version: facts.version }, ...facts.provides]
 }
 
-/** What a change of status sets besides the status itself. */
-export interface StatusChange {
-  status: PackageStatus
-  served: boolean
-  set?: Partial<Pick<Insertable<PackagesTable>, 'cve_status' | 'held_reason' | 'quarantined_at' | 'quarantined_by'>>
-  audit: AuditEvent
-}
-
-/**
- * Moves a record to another status, offering or withdrawing it.
- * @param expected the status it must still have; another one is Problem('not_under_review')
- */
-export async function changeStatus(
-  db: Db,
-  audit: AuditLog,
-  id: number,
-  expected: PackageStatus,
-  change: StatusChange,
-  format: PackageFormat,
-  distribution: Distribution,
-): Promise<PackageRow> {
-  return db.transaction().execute(async (tx) => {
-    const before = await tx.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirst()
-    if (!before) throw new Problem('not_found', 'the package is gone')
-    const revision = await touch(tx, before.distribution, {
-      offers: before.served !== change.served,
-      counts: before.status === change.status ? {} : { [before.status]: -1, [change.status]: 1 },
-    })
-    const row = await tx
-      .updateTable('packages')
-      .set({
-        ...change.set,
-        status: change.status,
-        served: change.served,
-        manifest_pending: true,
-        ...(before.served === change.served ? {} : { changed_revision: revision, position: change.served ? revision : null }),
-      })
-      .where('id', '=', id)
-      .where('status', '=', expected)
-      .where('served', '=', before.served)
-      .returningAll()
-      .executeTakeFirst()
-    if (!row) throw new Problem('not_under_review', 'the package was changed by somebody else', { current_status: before.status })
-    if (change.served && !before.served) {
-      const blob = await tx.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
-      await offer(tx, row, blob, format, distribution)
-    }
-    if (!change.served && before.served) await withdraw(tx, before, revision, format)
-    await refreshArtifact(tx, format.versions, row.format, row.name)
-    await audit.record(change.audit, tx)
-    return row
-  })
-}
-
-async function withdraw(tx: Db, row: PackageRow, revision: number, format: PackageFormat): Promise<void> {
+/** The opposite of `offer`. */
+export async function withdraw(tx: Db, row: PackageRow, revision: number, format: PackageFormat, grace = true): Promise<void> {
   await tx.deleteFrom('entries').where('package_id', '=', row.id).execute()
   await tx.deleteFrom('capabilities').where('package_id', '=', row.id).execute()
-  await noteRemoval(tx, row, revision, format)
+  await noteRemoval(tx, row, revision, format, grace)
 }
 
-async function noteRemoval(tx: Db, row: PackageRow, revision: number, format: PackageFormat): Promise<void> {
+/** @param grace false: its file goes as soon as no index names it, whoever still holds an older one */
+async function noteRemoval(tx: Db, row: PackageRow, revision: number, format: PackageFormat, grace = true): Promise<void> {
   await tx
     .insertInto('removals')
     .values({
@@ -227,7 +183,7 @@ async function noteRemoval(tx: Db, row: PackageRow, revision: number, format: Pa
       revision,
       name: row.name,
       tree_path: format.packagePath(row),
-      removed_at: sql`now()`,
+      removed_at: grace ? sql`now()` : new Date(0),
     })
     .execute()
 }
@@ -244,6 +200,8 @@ export async function deleteRecords(
     const gone: PackageRow[] = []
     for (const row of rows) {
       const revision = await touch(tx, row.distribution, { offers: row.served, counts: { [row.status]: -1 }, bytes: -row.size_bytes })
+      await closeDecisionsOf(tx, row.id, 'the package was deleted')
+      await tally(tx, row.id, -1)
       const deleted = await tx.deleteFrom('packages').where('id', '=', row.id).where('status', '=', row.status).returning('id').executeTakeFirst()
       if (!deleted) throw new Problem('already_running', `${row.name} ${row.version} is being changed by somebody else`)
       gone.push(row)

@@ -1,7 +1,8 @@
-// A stored file's row: how its facts lie in the table, and when it and its bytes may go.
+// A stored file's row: how its facts lie in the table, where its bytes belong, and when both may go.
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import type { FormatId, PackageFacts } from '../domain/package.ts'
+import { isRefused } from '../domain/transitions.ts'
 import type { Db } from './db.ts'
 import type { Pool } from './pool.ts'
 
@@ -28,5 +29,26 @@ export async function forgetUnused(db: Db, pool: Pool, format: FormatId, sha256:
     if (used) return
     await tx.deleteFrom('blobs').where('sha256', '=', sha256).execute()
     await pool.forgetAll(format, sha256)
+  })
+}
+
+/**
+ * Puts bytes where the records that refer to them want them: into the pool for what is or may be offered, into
+ * quarantine for what was refused, into both for both. Under the same lock as above; doing it again is harmless.
+ */
+export async function placeBytes(db: Db, pool: Pool, sha256: string): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    const blob = await tx.selectFrom('blobs').select(['format', 'filename']).where('sha256', '=', sha256).forUpdate().executeTakeFirst()
+    const rows = await tx.selectFrom('packages').select('status').distinct().where('sha256', '=', sha256).execute()
+    if (!blob || rows.length === 0) return
+    const file = { sha256, ...blob }
+    const from = await pool.locate(file)
+    // Lost: the drift scan tells of it.
+    if (from === null) return
+    const wanted = { pool: rows.some(({ status }) => !isRefused(status)), quarantine: rows.some(({ status }) => isRefused(status)) }
+    if (wanted.pool && !(await pool.has(file))) await pool.keep(from, file)
+    if (wanted.quarantine && !(await pool.hasQuarantined(file))) await pool.quarantine(from, file)
+    if (!wanted.pool) await pool.leave('pool', file)
+    if (!wanted.quarantine) await pool.leave('quarantine', file)
   })
 }

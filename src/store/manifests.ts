@@ -5,6 +5,7 @@ import { sql, type Selectable } from 'kysely'
 import type { PackageFacts } from '../domain/package.ts'
 import { ensureDirectory, exists, isMissing, replaceFile } from '../kernel/files.ts'
 import type { Db } from './db.ts'
+import { decisionsOfRecord, type DecisionRow } from './decisions.ts'
 import type { Paths } from './paths.ts'
 import type { BlobsTable, PackagesTable } from './tables.ts'
 
@@ -17,6 +18,8 @@ type Local = 'id' | 'changed_revision' | 'manifest_pending'
 export interface Manifest {
   schema: 1
   record: Omit<PackageRow, Local>
+  /** every decision ever made on it, oldest first; absent in manifests of the first release */
+  decisions?: DecisionRow[]
   blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
 }
 
@@ -48,7 +51,8 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       // Deleted since it was read, and its bytes with it.
       if (!blob) continue
       const { id, changed_revision: revision, manifest_pending: _pending, ...record } = row
-      const manifest: Manifest = { schema: 1, record, blob: { ...blob, files: Buffer.from(blob.files).toString('base64') } }
+      const decisions = await decisionsOfRecord(db, id)
+      const manifest: Manifest = { schema: 1, record, decisions, blob: { ...blob, files: Buffer.from(blob.files).toString('base64') } }
       const path = join(paths.manifests, key(row))
       await ensureDirectory(dirname(path))
       await replaceFile(path, JSON.stringify(manifest))
@@ -129,7 +133,10 @@ async function parse(path: string): Promise<Manifest | null> {
   }
 }
 
-const DATES = new Set(['imported_at', 'last_scan', 'quarantined_at', 'created_at'])
+const DATES = new Set([
+  'imported_at', 'last_scan', 'quarantined_at', 'created_at', 'review_since', 'review_due_at', 'overdue_noted_at',
+  'decided_at', 'expires_at', 'assigned_at', 'resolved_at',
+])
 
 function revive(key: string, value: unknown): unknown {
   return DATES.has(key) && typeof value === 'string' ? new Date(value) : value

@@ -21,6 +21,8 @@ export interface Pool {
   hasQuarantined(file: FileId): Promise<boolean>
   /** Where the bytes are now: pool, else quarantine; null when neither holds them. */
   locate(file: FileId): Promise<string | null>
+  /** Removes the bytes from one of the two places. */
+  leave(place: 'pool' | 'quarantine', file: FileId): Promise<void>
   /** Removes the bytes from both places, whatever name they bear there. */
   forgetAll(format: FormatId, sha256: string): Promise<void>
 }
@@ -49,9 +51,11 @@ export function createPool(paths: Paths): Pool {
       if (await exists(quarantinePath(file))) return quarantinePath(file)
       return null
     },
+    leave: (place, file) => rm(dirname(place === 'pool' ? path(file) : quarantinePath(file)), { recursive: true, force: true }),
     async forgetAll(format, sha256) {
-      await rm(join(paths.pool, format, sha256.slice(0, 2), sha256), { recursive: true, force: true })
-      await rm(join(paths.quarantine, sha256), { recursive: true, force: true })
+      const file = { format, sha256, filename: '-' }
+      await rm(dirname(path(file)), { recursive: true, force: true })
+      await rm(dirname(quarantinePath(file)), { recursive: true, force: true })
     },
   }
 }

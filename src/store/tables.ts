@@ -1,9 +1,9 @@
 // The tables as TypeScript sees them; `migrations/` makes them. JSON columns are written as text, read as objects.
 import type { ColumnType, Generated } from 'kysely'
-import type { CveStatus, HeldReason, PackageStatus } from '../domain/status.ts'
+import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../domain/status.ts'
 import type { FormatId, PackageFacts } from '../domain/package.ts'
 import type { VersionRange } from '../domain/advisory.ts'
-import type { Severity } from '../domain/finding.ts'
+import type { Finding, PolicyAction, Severity } from '../domain/finding.ts'
 import type { Role } from '../domain/roles.ts'
 
 /** jsonb: inserted as JSON text (both drivers disagree on arrays otherwise), selected as a value. */
@@ -146,12 +146,104 @@ export interface PackagesTable {
   last_scan: Date | null
   quarantined_at: Date | null
   quarantined_by: string | null
+  /** who asked for a review: how it came in, or the mechanism that held it later; null when it is not under review */
+  review_origin: string | null
+  review_since: Date | null
+  /** null: the worst there is to decide has no deadline */
+  review_due_at: Date | null
+  overdue_noted_at: Date | null
+  /** what made a decided package come back */
+  review_reasons: JsonOrNull<ReviewReason[]>
+  /** which severities its findings have, a bit each (`domain/risk`) */
+  severities: Generated<number>
+  risk: Generated<number>
   /** the distribution's revision at which it was last offered, changed or withdrawn */
   changed_revision: number
   /** the revision at which it was first offered: its place in the index; null while never offered */
   position: number | null
   /** the manifest on disk does not say this yet */
   manifest_pending: boolean
+}
+
+/** A finding that has to be decided, and what is new about it. */
+export interface ReviewReason {
+  id: string
+  reason: 'new' | 'severity_raised' | 'known_exploited'
+  severity: Severity
+}
+
+/** What a decision was told of a finding it covers: a finding that got worse is another one. */
+export interface CoveredFinding {
+  id: string
+  severity: Severity
+  in_kev: boolean
+}
+
+/** What a person decided; rows are only added, and closed by the columns from `active` on. */
+export interface DecisionsTable {
+  id: Generated<number>
+  /** null once the record was deleted */
+  package_id: number | null
+  package: string
+  version: string
+  arch: string
+  distribution: string
+  format: FormatId
+  sha256: string
+  decision: 'approve' | 'reject' | null
+  action: DecisionAction
+  /** the record's, afterwards */
+  status: PackageStatus
+  previous_status: PackageStatus
+  justification: string
+  decided_by: string
+  decided_at: Date
+  expires_in_days: number | null
+  expires_at: Date | null
+  target_version: string | null
+  covers: Json<CoveredFinding[]>
+  policy_snapshot: Json<Record<string, unknown>>
+  active: boolean
+  assigned_to: string | null
+  assigned_at: Date | null
+  resolved_at: Date | null
+  resolved_by: string | null
+  resolution_note: string | null
+}
+
+/** One row a finding of a package, for pages and counts; `packages.cve_results` says the same. */
+export interface FindingsTable {
+  package_id: number
+  cve: string
+  distribution: string
+  severity: Severity
+  fix_state: Finding['fix_state']
+  action: PolicyAction
+  in_kev: boolean
+  epss: number | null
+  first_seen: Date
+  risk: number
+  finding: Json<Finding>
+}
+
+/** How many findings there are, by what pages of them can be filtered by. */
+export interface FindingCountsTable {
+  distribution: string
+  status: PackageStatus
+  severity: Severity
+  fix_state: Finding['fix_state']
+  n: number
+}
+
+/** How many packages there are, by what pages of them can be filtered by. */
+export interface PackageCountsTable {
+  distribution: string
+  status: PackageStatus
+  /** empty for none */
+  cve_status: string
+  scanned: boolean
+  severities: number
+  n: number
 }
 
 /** A package's rendered index entry, one row for each stream of its format. */
@@ -183,11 +275,11 @@ export interface RemovalsTable {
   removed_at: Date
 }
 
-/** Files of deleted packages that `collect` still has to remove. */
+/** Files of deleted packages that still have to be removed, and bytes that still have to be moved. */
 export interface DebrisTable {
   id: Generated<number>
-  kind: 'manifest' | 'blob'
-  /** manifest: path below `manifests/`; blob: sha256 */
+  kind: 'manifest' | 'blob' | 'place'
+  /** manifest: path below `manifests/`; blob, place: sha256 */
   key: string
 }
 
@@ -282,7 +374,10 @@ export interface AdvisoriesTable {
   key: Generated<number>
   feed: string
   id: string
+  /** of what is stored */
   digest: string
+  /** of the bytes it was read from */
+  source: string
   since: number
   until: number | null
   modified: Date
@@ -330,6 +425,10 @@ export interface Tables {
   removals: RemovalsTable
   debris: DebrisTable
   artifacts: ArtifactsTable
+  decisions: DecisionsTable
+  findings: FindingsTable
+  finding_counts: FindingCountsTable
+  package_counts: PackageCountsTable
   audit: AuditTable
   audit_chain: AuditChainTable
   leases: LeasesTable

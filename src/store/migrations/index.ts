@@ -1,9 +1,11 @@
 // All migrations in order, one line each. Never edit one that was released.
 import type { Migration } from 'kysely'
 import * as foundation from './0001-foundation.ts'
+import * as review from './0002-review.ts'
 import * as advisories from './0003-advisories.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
+  '0002-review': review,
   '0003-advisories': advisories,
 }

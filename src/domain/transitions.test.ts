@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { PACKAGE_STATUSES } from './status.ts'
+import { servedAfter, STATUS_EVENTS, transitionOf, TRANSITIONS } from './transitions.ts'
+
+test('what may happen to a record in a place is declared once', () => {
+  const keys = TRANSITIONS.map(({ from, event }) => `${from} ${event}`)
+  expect(new Set(keys).size).toBe(keys.length)
+  expect(new Set(TRANSITIONS.map(({ event }) => event))).toEqual(new Set(STATUS_EVENTS))
+})
+
+test('a rejected record only leaves by being deleted', () => {
+  const leaving = TRANSITIONS.filter(({ from, to }) => from === 'rejected' && to !== 'rejected')
+  expect(leaving.map(({ event }) => event)).toEqual(['delete'])
+})
+
+test('nothing but an arrival, a placement and an approval offers a package', () => {
+  expect(TRANSITIONS.filter(({ served }) => served === 'offered').map(({ event }) => event)).toEqual(['arrive_passed', 'place', 'approve'])
+})
+
+test('no scan publishes, approves, refuses or withdraws', () => {
+  for (const event of ['reopen', 'refresh', 'clear'] as const) {
+    for (const { from, to, served } of TRANSITIONS.filter((transition) => transition.event === event)) {
+      expect([event, to === 'published' && from !== 'published', served === 'offered', served === 'withdrawn']).toEqual([event, false, false, false])
+    }
+  }
+})
+
+test.each(PACKAGE_STATUSES.filter((status) => status !== 'pending_review'))('%s cannot be decided upon', (status) => {
+  for (const event of ['approve', 'reject', 'require_upgrade'] as const) expect(transitionOf(status, event)).toBeNull()
+})
+
+test('a retroactive hold leaves a package where clients find it', () => {
+  for (const event of ['reopen', 'expire', 'withdraw'] as const) {
+    const transition = transitionOf('published', event)
+    expect(transition && [transition.to, servedAfter(transition, true)]).toEqual(['pending_review', true])
+  }
+})
+
+test('quarantined and rejected records are never in the index', () => {
+  for (const transition of TRANSITIONS.filter(({ to }) => to === 'quarantined' || to === 'rejected')) {
+    expect(servedAfter(transition, transition.from !== transition.to)).toBe(false)
+  }
+})

@@ -1,0 +1,91 @@
+// The transaction that changes a record after it came in: status, findings, what is offered, counters and audit together.
+import type { Insertable } from 'kysely'
+import type { AuditEvent } from '../domain/audit.ts'
+import type { Finding } from '../domain/finding.ts'
+import { Problem } from '../domain/problem.ts'
+import { isRefused, servedAfter, transitionOf, type StatusEvent } from '../domain/transitions.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import { storeFindings, tally } from '../store/findings.ts'
+import type { PackageRow } from '../store/manifests.ts'
+import type { PackagesTable } from '../store/tables.ts'
+import { refreshArtifact } from './artifacts.ts'
+import type { Offered } from './publisher.ts'
+import { offer, touch, withdraw } from './records.ts'
+
+type Settable = Omit<Insertable<PackagesTable>, 'status' | 'served' | 'position' | 'changed_revision' | 'manifest_pending' | 'cve_results' | 'severities' | 'risk'>
+
+/** What happens to a record. Its new status and whether it is offered follow from `domain/transitions`. */
+export interface Change {
+  event: StatusEvent
+  /** its findings from now on; left out: as they were */
+  findings?: Finding[]
+  set?: Partial<Settable>
+  audit?: AuditEvent
+}
+
+export interface Changed {
+  before: PackageRow
+  row: PackageRow
+}
+
+/**
+ * Locks a record's distribution, and with it every record in it, until the transaction ends. Whoever changes records of
+ * several distributions does so in the order of their codenames.
+ * @throws Problem('not_found') when it is gone
+ */
+export async function lockRecord(tx: Db, id: number): Promise<PackageRow> {
+  const place = await tx.selectFrom('packages').select('distribution').where('id', '=', id).executeTakeFirst()
+  if (place) await tx.selectFrom('distributions').select('codename').where('codename', '=', place.distribution).forUpdate().execute()
+  const row = place && (await tx.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirst())
+  if (!row) throw new Problem('not_found', 'the package is gone')
+  return row
+}
+
+/**
+ * Changes a record inside the caller's transaction.
+ * @param before as `lockRecord` gave it in this transaction
+ * @throws Problem('not_under_review') with `current_status` when that may not happen to a record of its status
+ */
+export async function changeRecord(tx: Db, audit: AuditLog, before: PackageRow, change: Change, { format, distribution }: Offered): Promise<Changed> {
+  const transition = transitionOf(before.status, change.event)
+  if (!transition || transition.to === 'absent') throw notUnderReview(before)
+  const status = transition.to
+  const served = servedAfter(transition, before.served)
+  const offering = served !== before.served
+  await tally(tx, before.id, -1)
+  const revision = await touch(tx, before.distribution, {
+    offers: offering,
+    counts: before.status === status ? {} : { [before.status]: -1, [status]: 1 },
+    bytes: (change.set?.size_bytes ?? before.size_bytes) - before.size_bytes,
+  })
+  const row = await tx
+    .updateTable('packages')
+    .set({
+      ...change.set,
+      ...(change.findings ? { cve_results: JSON.stringify(change.findings) } : {}),
+      status,
+      served,
+      manifest_pending: true,
+      ...(offering ? { changed_revision: revision, position: served ? revision : null } : {}),
+    })
+    .where('id', '=', before.id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (change.findings) await storeFindings(tx, row)
+  if (offering && served) {
+    const blob = await tx.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
+    await offer(tx, row, blob, format, distribution)
+  }
+  // What a person refuses must not be had any longer than the index takes to change.
+  if (offering && !served) await withdraw(tx, before, revision, format, !isRefused(status))
+  if (isRefused(before.status) !== isRefused(status)) await tx.insertInto('debris').values({ kind: 'place', key: row.sha256 }).execute()
+  await tally(tx, before.id, 1)
+  if (before.status !== status) await refreshArtifact(tx, format.versions, row.format, row.name)
+  if (change.audit) await audit.record(change.audit, tx)
+  return { before, row }
+}
+
+export function notUnderReview(row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'status'>): Problem {
+  return new Problem('not_under_review', `${row.name} ${row.version} in ${row.distribution} is ${row.status}`, { current_status: row.status })
+}
