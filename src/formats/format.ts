@@ -108,6 +108,12 @@ export interface TreeLayout {
   byHashIn: readonly string[]
 }
 
+export interface SignatureVerdict {
+  /** `unknown_key`: signed, but by no key given; `invalid`: a known key's signature is over other bytes */
+  outcome: 'verified' | 'unknown_key' | 'invalid' | 'unsigned'
+  keyId?: string | null
+}
+
 export interface PackageFormat<Rec = unknown> {
   readonly id: FormatId
   readonly label: string
@@ -138,6 +144,8 @@ export interface PackageFormat<Rec = unknown> {
   /** the files of a generation, the last one being what clients read first */
   index(input: IndexInput): Promise<IndexFile[]>
 
+  /** What a signature inside the file is worth, given the armored public keys that are trusted, where the format has one (rpm). */
+  verifySignature?(path: string, keys: readonly string[]): Promise<SignatureVerdict>
   /** Gives the file a signature of ours inside it, where the format has one (rpm); writes a new file at `to`. */
   sign?(path: string, to: string, signers: Signers, at: Date): Promise<void>
   /** Lists of files by package (deb `Contents`), made in the background from stored file lists. */

@@ -1,9 +1,11 @@
 // All package formats, one line each.
 import type { Distribution } from '../domain/package.ts'
+import { apkFormat } from './apk/index.ts'
 import { debFormat } from './deb/index.ts'
 import type { PackageFormat } from './format.ts'
+import { rpmFormat } from './rpm/index.ts'
 
-export const formats: readonly PackageFormat[] = [debFormat as PackageFormat]
+export const formats: readonly PackageFormat[] = [debFormat as PackageFormat, rpmFormat as PackageFormat, apkFormat as PackageFormat]
 
 /** @throws Error for an id that is no format's: a mistake in the program, not of a caller */
 export function formatOf(id: string): PackageFormat {

@@ -1,7 +1,9 @@
 // Streams an arrival to staging, counting and hashing on the way; what fails leaves nothing behind.
 import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { Problem } from '../domain/problem.ts'
+import type { Digests } from '../domain/package.ts'
 import type { Staged } from './arrival.ts'
 
 /**
@@ -9,7 +11,7 @@ import type { Staged } from './arrival.ts'
  * @returns the staged file, flushed to disk
  */
 export async function receive(source: AsyncIterable<Uint8Array>, path: string, maxBytes: number): Promise<Staged> {
-  const hashes = { sha256: createHash('sha256'), sha512: createHash('sha512'), sha1: createHash('sha1'), md5: createHash('md5') }
+  const digests = createDigests()
   let sizeBytes = 0
   const handle = await open(path, 'wx', 0o600)
   try {
@@ -18,7 +20,7 @@ export async function receive(source: AsyncIterable<Uint8Array>, path: string, m
       if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
       // The disk works while the digests are computed.
       const written = handle.write(chunk)
-      for (const hash of Object.values(hashes)) hash.update(chunk)
+      digests.update(chunk)
       await writeRest(handle, chunk, (await written).bytesWritten)
     }
     await handle.sync()
@@ -28,10 +30,27 @@ export async function receive(source: AsyncIterable<Uint8Array>, path: string, m
     throw error
   }
   await handle.close()
+  return { path, sizeBytes, digests: digests.hex() }
+}
+
+/** Size and digests of a file that we wrote ourselves. */
+export async function measure(path: string): Promise<Staged> {
+  const digests = createDigests()
+  let sizeBytes = 0
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    sizeBytes += (chunk as Buffer).byteLength
+    digests.update(chunk as Buffer)
+  }
+  return { path, sizeBytes, digests: digests.hex() }
+}
+
+function createDigests(): { update(chunk: Uint8Array): void; hex(): Digests } {
+  const hashes = { sha256: createHash('sha256'), sha512: createHash('sha512'), sha1: createHash('sha1'), md5: createHash('md5') }
   return {
-    path,
-    sizeBytes,
-    digests: { sha256: hashes.sha256.digest('hex'), sha512: hashes.sha512.digest('hex'), sha1: hashes.sha1.digest('hex'), md5: hashes.md5.digest('hex') },
+    update(chunk) {
+      for (const hash of Object.values(hashes)) hash.update(chunk)
+    },
+    hex: () => ({ sha256: hashes.sha256.digest('hex'), sha512: hashes.sha512.digest('hex'), sha1: hashes.sha1.digest('hex'), md5: hashes.md5.digest('hex') }),
   }
 }
 

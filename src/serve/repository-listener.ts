@@ -114,6 +114,9 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
       ? await representations.find({ ...file, path: `${file.path}.gz` }, observedMs)
       : null
     if (compressed) return answerWithContent(exchange, compressed, observedMs)
+    const earlier = ofEarlierGeneration(file.path)
+    const kept = earlier ? await representations.find({ ...file, path: earlier }, observedMs) : null
+    if (kept) return answerWithFile(exchange, kept, observedMs)
     return refuse(exchange, 404)
   }
 
@@ -174,6 +177,15 @@ const UNREADABLE: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   HPE_HEADER_OVERFLOW: 431,
+}
+
+/**
+ * Where a digest-named repodata file stays after the flip: dnf and zypper want it in `repodata/` itself (librepo makes no
+ * deeper directories), which belongs to the live generation alone.
+ */
+function ofEarlierGeneration(path: string): string | null {
+  const [, directory, name] = /^(.*\/repodata\/)([0-9a-f]{64}-\w+\.xml\.gz)$/.exec(path) ?? []
+  return name === undefined ? null : `${directory}by-hash/SHA256/${name}`
 }
 
 function listen(server: Server, port: number, host: string): Promise<number> {

@@ -3,8 +3,9 @@ import type { PackageFormat } from '../format.ts'
 import { distributions } from './distributions.ts'
 import { LEAD_MAGIC } from './open.ts'
 import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
-import { kept, packagePath, PACKAGES, renderEntry, renderIndex } from './render.ts'
+import { packagePath, PACKAGES, renderEntry, renderIndex, REPODATA } from './render.ts'
 import { signRpm } from './sign.ts'
+import { verifySignature } from './verify.ts'
 import { versions } from './versions.ts'
 
 export const rpmFormat: PackageFormat<RpmRecord> = {
@@ -32,10 +33,11 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
     linkTarget: '',
     packages: null,
     packagesName: PACKAGES,
-    byHashIn: kept(),
+    byHashIn: [REPODATA],
   }),
   packagePath,
   entry: renderEntry,
   index: renderIndex,
+  verifySignature,
   sign: signRpm,
 }

@@ -7,7 +7,7 @@ import { escapeXml } from './xml.ts'
 
 /** Where packages lie, relative to the directory clients are given as base URL. */
 export const PACKAGES = 'Packages'
-const REPODATA = 'repodata'
+export const REPODATA = 'repodata'
 
 /** By the digest too, so that different bytes of one name stand side by side. */
 export function packagePath({ filename, sha256 }: { filename: string; sha256: string }): string {
@@ -32,14 +32,10 @@ const STREAMS = [
 ] as const
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
-/** Directories with a `by-hash` link, under which the files of earlier generations stay for a while. */
-export function kept(): string[] {
-  return [REPODATA]
-}
-
 /**
- * `repomd.xml` comes last: it is what clients read first. It names the other files through the directory that
- * generations share, so that whoever read it before a flip still finds them after it.
+ * `repomd.xml` comes last: it is what clients read first. The digest-named files also get a name in the directory that
+ * generations share, where the listener looks for those of an earlier generation. They cannot be named there at once:
+ * librepo (dnf 4.14) aborts on a location deeper than `repodata/`.
  */
 export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
   const { count, date, revision, signers, distribution } = input
@@ -50,7 +46,7 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
     const { plain, gz } = await input.compose(key, Buffer.from(head), Buffer.from(`</${element}>\n`))
     const name = `${gz.sha256}-${key}.xml.gz`
     files.push({ path: `${REPODATA}/${name}`, content: gz.parts, byHash: name })
-    data.push(renderData(key, `${REPODATA}/by-hash/SHA256/${name}`, gz, plain.sizeBytes, date))
+    data.push(renderData(key, `${REPODATA}/${name}`, gz, plain.sizeBytes, date))
   }
   const repomd = Buffer.from(renderRepomd(distribution, revision, data))
   return [
