@@ -2,6 +2,7 @@
 import { rm } from 'node:fs/promises'
 import type { AuditEvent } from '../domain/audit.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
+import { openFindings, reviewDueAt } from '../domain/review-due.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { Bus } from '../kernel/bus.ts'
@@ -20,6 +21,7 @@ import type { Arrival, Candidate, IntakeResult, Step, StepEvent } from './arriva
 import { runGate, type GateResult } from './gate.ts'
 import { findDuplicate, identify, type Catalogue } from './identify.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
+import { isUnscanned } from './unscanned.ts'
 
 export interface Intake {
   /**
@@ -117,7 +119,7 @@ export function createIntake(parts: IntakeParts): Intake {
       progress({ name: 'pool', label: 'Storage', status: 'done', message: gate.status === 'quarantined' ? 'in quarantine' : 'stored', detail: null })
       parts.checkpoint('pooled')
       const row = await insertRecord(db, audit, {
-        ...recordOf(arrival, gate, parts.clock.now()),
+        ...recordOf(arrival, gate, parts.settings(), parts.clock.now()),
         async ensureBytes() {
           // A deletion of the same bytes may have removed them since.
           if (!(await isKept())) await keep()
@@ -186,7 +188,7 @@ function eventOf(arrival: Arrival, candidate: Candidate | null, said: Pick<Audit
   }
 }
 
-function recordOf(arrival: Arrival, gate: GateResult, now: Date): Omit<NewRecord, 'ensureBytes'> {
+function recordOf(arrival: Arrival, gate: GateResult, settings: Settings, now: Date): Omit<NewRecord, 'ensureBytes'> {
   const { candidate } = gate
   const { facts, digests, format, distribution, filename, sizeBytes } = candidate
   const packed = packFacts(facts)
@@ -231,8 +233,14 @@ function recordOf(arrival: Arrival, gate: GateResult, now: Date): Omit<NewRecord
       last_scan: gate.cveSummary?.['scanned'] ? now : null,
       quarantined_at: gate.status === 'quarantined' ? now : null,
       quarantined_by: gate.status === 'quarantined' ? 'system' : null,
+      ...(gate.status === 'pending_review' ? reviewItem(arrival, gate, settings, now) : {}),
     },
   }
+}
+
+function reviewItem(arrival: Arrival, gate: GateResult, settings: Settings, now: Date): { review_origin: string; review_since: Date; review_due_at: Date | null } {
+  const due = reviewDueAt(now, openFindings(gate.findings ?? []), isUnscanned(gate.pipeline), settings.cve_policy)
+  return { review_origin: arrival.method, review_since: now, review_due_at: due }
 }
 
 /** The steps of the gate between those before it and the publication after it, as the record keeps them. */

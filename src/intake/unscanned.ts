@@ -19,3 +19,8 @@ export function unscannedOutcome(settings: Settings, word: 'limited' | 'no_data'
         : new Problem('scan_incomplete', message, {}, { retryAfterSeconds: 3600 })
   }
 }
+
+/** Whether a scan that was asked for could not judge the package. */
+export function isUnscanned(pipeline: Readonly<Record<string, string>>): boolean {
+  return ['antivirus', 'cve_scan'].some((key) => ['limited', 'no_data', 'error'].includes(pipeline[key] ?? ''))
+}
