@@ -18,8 +18,11 @@ interface NativeStream {
 }
 const { Stream, CONCATENATED } = lzma as unknown as { Stream: new () => NativeStream; CONCATENATED: number }
 
-// LZMA turns a byte into at most 7,000, so one step gives at most 56 MB whatever it is fed.
-const STEP_BYTES = 8 * 1024
+// What a step decodes is held whole, and LZMA turns a byte into up to 7,000: where much comes out, less goes in. 4 KiB cost
+// no more time than 8 (60 MB, November 2026) and hold 28 MB at most, once, where data turns from dense to repetitive.
+const MOST_STEP_BYTES = 4 * 1024
+const LEAST_STEP_BYTES = 128
+const WANTED_OUTPUT_BYTES = 1024 * 1024
 // `xz -9` needs 65 MiB; a header may ask for 4 GiB.
 const MEMORY_LIMIT = 100 * 1024 * 1024
 
@@ -40,15 +43,22 @@ export async function* unlzma(source: AsyncIterable<Uint8Array>, kind: 'xz' | 'l
   if (kind === 'xz') native.streamDecoder_(MEMORY_LIMIT, CONCATENATED)
   else native.aloneDecoder_(MEMORY_LIMIT)
   let fed = 0
+  let stepBytes = LEAST_STEP_BYTES
   let ended = false
   let totalIn = 0
   try {
     for await (const chunk of source) {
-      for (let at = 0; at < chunk.length; at += STEP_BYTES) {
+      for (let at = 0; at < chunk.length;) {
         if (ended) throw invalid(`The ${kind} data is followed by other bytes.`)
-        const piece = chunk.subarray(at, at + STEP_BYTES)
+        const piece = chunk.subarray(at, at + stepBytes)
+        at += piece.length
         fed += piece.length
         const step = await run(native, piece)
+        const outputBytes = step.output.reduce((sum, { length }) => sum + length, 0)
+        stepBytes = Math.min(
+          MOST_STEP_BYTES,
+          Math.max(LEAST_STEP_BYTES, outputBytes > WANTED_OUTPUT_BYTES ? stepBytes >> 3 : stepBytes << 1),
+        )
         yield* step.output
         if (step.error) throw damage(kind, step.error)
         ;({ ended, totalIn } = step)
