@@ -1,0 +1,17 @@
+// The slow suites: real package managers, a real clamd, Debian's own tools, kills. They need root or sudo on a Debian
+// machine the first time, for the tools they install.
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['clients', 'gate', 'antivirus', 'oracles', 'crash'].map((suite) => `test/${suite}/**/*.test.ts`),
+    globalSetup: 'test/build.ts',
+    pool: 'forks',
+    // Each file starts services of its own and some measure them: side by side they would measure each other.
+    maxWorkers: 1,
+    fileParallelism: false,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 30_000,
+  },
+})
