@@ -1,0 +1,30 @@
+// What a generation shares with the ones before it, so that collecting those takes nothing from it.
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { debFormat } from '../formats/deb/index.ts'
+import type { Distribution } from '../domain/package.ts'
+import { createPaths } from '../store/paths.ts'
+import { treeOf, writeGeneration } from './generation.ts'
+
+let root: string
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'generation-'))
+})
+afterEach(() => rm(root, { recursive: true }))
+
+it('keeps an index by its digest as long as the newest generation that has it', async () => {
+  const distribution = debFormat.distributions[0] as Distribution
+  const tree = treeOf(createPaths(root), debFormat, distribution)
+  const index = { path: 'main/binary-amd64/Packages.gz', content: Buffer.from('the same in both'), byHash: 'a'.repeat(64) }
+  const [first, second] = [
+    await writeGeneration(tree, debFormat, distribution, 'r1-00000000', [index], []),
+    await writeGeneration(tree, debFormat, distribution, 'r2-00000000', [index], []),
+  ]
+  // As the collector does; a name that is left alone is one that no generation has.
+  await rm(first, { recursive: true })
+  const byHash = join(second, 'main/binary-amd64/by-hash/SHA256', index.byHash)
+  expect((await stat(byHash)).nlink).toBe(2)
+  expect(await readFile(byHash, 'utf8')).toBe('the same in both')
+})
