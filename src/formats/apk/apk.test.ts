@@ -93,6 +93,25 @@ function hostileSamples(): ConformanceSample[] {
     'entries after the end': withTar(Buffer.concat([buildTar([]), tarEntry({ name: 'x', content: 'y' })])),
     'a cut data segment': withTar(tarEntry({ name: 'x', content: 'y'.repeat(1000) }).subarray(0, 700)),
     'a pax header without an entry': withTar(paxEntry({ path: 'usr/x' })),
+    'a file hidden from other readers by a size': withTar(
+      Buffer.concat([
+        paxEntry({ size: '1024' }),
+        tarEntry({ name: 'usr/a' }),
+        tarEntry({ name: 'usr/hidden', content: 'x' }),
+        Buffer.alloc(1024),
+      ]),
+    ),
+    'a file hidden from apk by a size': withTar(
+      Buffer.concat([paxEntry({ size: '0' }), tarEntry({ name: 'usr/a', content: 'x'.repeat(512) }), buildTar([])]),
+    ),
+    'a name for all entries, which apk does not read': withTar(
+      Buffer.concat([paxEntry({ path: 'usr/x' }, 'g'), buildTar([{ name: 'usr/y', content: 'x' }])]),
+    ),
+    'a size in the control segment': assembleApk({
+      control: gzipSync(Buffer.concat([paxEntry({ size: '5' }), tarEntry(pkginfo())])),
+      data: EMPTY_DATA,
+    }),
+    'a size of which apk sees only the lower bits': withTar(tarEntry({ name: 'usr/a', size: 2 ** 32 })),
     'a sparse file': withData({ name: 'usr/x', type: 'S' }),
     'a bomb in the control segment': withControl(pkginfo(), { name: '.big', content: Buffer.alloc(33 * 1024 ** 2) }),
     'a bomb in the signature segment': Buffer.concat([

@@ -5,6 +5,7 @@ import { gzipMembers, type GzipMember } from '../../archive/gzip-members.ts'
 import { DEFAULT_LIMITS, invalid } from '../../archive/limits.ts'
 import { readTar, type TarEntry } from '../../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
+import { oneView } from './one-view.ts'
 
 export interface ApkEntry extends TarEntry {
   /** below the root, without leading slash; empty for the root itself */
@@ -47,7 +48,7 @@ export async function* apkSegments(path: string): AsyncGenerator<ApkSegment, voi
     if (before === 'data') throw invalid('The package has something after its data.')
     const last: boolean = before === 'control'
     const content = last ? member.content : watched(member.content, early)
-    const tar = readTar(content, { mostEntries: last ? MOST_ENTRIES : MOST_CONTROL_ENTRIES })
+    const tar = readTar(oneView(content), { mostEntries: last ? MOST_ENTRIES : MOST_CONTROL_ENTRIES })
     const first: IteratorResult<TarEntry, void> | null = last ? null : await tar.next()
     if (first?.done) throw invalid('The package has an empty segment before its data.')
     const kind: ApkSegment['kind'] = last ? 'data' : first?.value?.name.startsWith(SIGNATURE) ? 'signatures' : 'control'

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Makes one package of each format as most CI does, with nfpm: nfpm.sh DIRECTORY. Prints their paths.
+# NFPM_BIN names an nfpm that is there already; otherwise it is built with Go (half a minute).
+set -eu
+
+version=v2.43.0
+directory=$1
+tools="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse"
+program="${NFPM_BIN:-$tools/nfpm-$version}"
+if [ ! -x "$program" ]; then
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  GOBIN="$work" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@$version" >&2
+  mkdir -p "$tools"
+  mv "$work/nfpm" "$program"
+fi
+
+mkdir -p "$directory"
+cd "$directory"
+echo 'a = 1' > sample.conf
+printf '#!/bin/sh\necho sample\n' > sample.sh
+cat > nfpm.yaml <<'YAML'
+name: nfpm-sample
+arch: amd64
+version: 1.2.3
+prerelease: rc1
+release: "2"
+section: utils
+maintainer: Sample Maintainer <sample@example.org>
+description: |
+  A sample package
+  of two lines.
+license: MIT
+homepage: https://example.org/sample
+provides: [virtual-sample]
+replaces: [old-sample]
+contents:
+  - src: sample.conf
+    dst: /etc/nfpm-sample.conf
+    type: config
+  - src: sample.sh
+    dst: /usr/bin/nfpm-sample
+    file_info: { mode: 0755 }
+  - src: /usr/bin/nfpm-sample
+    dst: /usr/bin/nfpm-sample-link
+    type: symlink
+scripts:
+  postinstall: sample.sh
+overrides:
+  deb: { depends: [libc6 (>= 2.14)] }
+  rpm: { depends: [glibc >= 2.14] }
+  apk: { depends: [musl>=1.2] }
+YAML
+for format in deb rpm apk; do
+  "$program" package --config nfpm.yaml --packager "$format" --target "sample.$format" >&2
+  echo "$directory/sample.$format"
+done
