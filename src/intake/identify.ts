@@ -68,7 +68,10 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
     .where('version', '=', facts.version)
     .where('arch', '=', facts.arch)
     .executeTakeFirst()
-  if (!existing) return null
+  if (!existing) {
+    await refuseTakenPath(db, candidate)
+    return null
+  }
   const what = `${facts.name} ${facts.version} (${facts.arch})`
   if (existing.sha256 === sha256 || existing.received_sha256 === sha256) {
     throw new Problem('already_exists', `${what} is already in ${candidate.distribution.codename}`, { status: existing.status, sha256: existing.sha256 })
@@ -77,5 +80,24 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
     existing_sha256: existing.sha256,
     incoming_sha256: sha256,
     status: existing.status,
+  })
+}
+
+/** apk clients fetch by name and version alone: a noarch and an x86_64 package of one version cannot both be offered. */
+async function refuseTakenPath(db: Db, { facts, format, distribution, filename, digests }: Candidate): Promise<void> {
+  const path = format.packagePath({ filename, sha256: digests.sha256 })
+  const others = await db
+    .selectFrom('packages')
+    .select(['filename', 'sha256', 'arch', 'status'])
+    .where('distribution', '=', distribution.codename)
+    .where('name', '=', facts.name)
+    .where('version', '=', facts.version)
+    .execute()
+  const taken = others.find((other) => other.sha256 !== digests.sha256 && format.packagePath(other) === path)
+  if (!taken) return
+  throw new Problem('duplicate_conflict', `${filename} is in ${distribution.codename} for ${taken.arch} with other bytes`, {
+    existing_sha256: taken.sha256,
+    incoming_sha256: digests.sha256,
+    status: taken.status,
   })
 }

@@ -1,5 +1,5 @@
 // Writes one generation of a distribution beside the live one, and puts package files into the tree. Nothing here is seen by clients.
-import { mkdir, readlink, rename, symlink } from 'node:fs/promises'
+import { mkdir, readlink, rename, stat, symlink } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { dirname, join, relative } from 'node:path'
 import type { Distribution } from '../domain/package.ts'
@@ -61,7 +61,8 @@ export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool
   for (const file of files) {
     const target = join(tree.packages, format.packagePath(file))
     const made = await mkdir(dirname(target), { recursive: true })
-    const isNew = await linkFile(pool.path({ format: format.id, sha256: file.sha256, filename: file.filename }), target)
+    const stored = pool.path({ format: format.id, sha256: file.sha256, filename: file.filename })
+    const isNew = (await linkFile(stored, target)) || (await replaceOther(stored, target))
     if (isNew) directories.add(dirname(target))
     for (let at = dirname(target); made !== undefined && at.length >= made.length; at = dirname(at)) directories.add(dirname(at))
   }
@@ -106,6 +107,20 @@ export async function writeGeneration(tree: Tree, format: PackageFormat, distrib
   directories.add(tree.base)
   await Promise.all([...directories].map(fsyncPath))
   return root
+}
+
+/**
+ * apk fetches packages by name and version alone: one that was deleted and uploaded anew takes the place of its
+ * predecessor. Clients that hold the older index fail on its checksum until they update, which that format makes
+ * unavoidable. Paths of the other formats carry the digest.
+ */
+async function replaceOther(stored: string, target: string): Promise<boolean> {
+  const [wanted, present] = await Promise.all([stat(stored), stat(target)])
+  if (wanted.ino === present.ino && wanted.dev === present.dev) return false
+  const other = `${target}.${randomBytes(6).toString('hex')}.tmp`
+  await linkFile(stored, other)
+  await rename(other, target)
+  return true
 }
 
 /**
