@@ -27,7 +27,7 @@ export function healthRoutes(parts: HealthRouteParts): Route[] {
       access: 'public',
       limit: 'none',
       answer: Type.Object({ status: Type.Enum(['healthy', 'degraded', 'unhealthy']), timestamp: Type.String(), version: Type.String(), checks: Probes }),
-      problems: [],
+      problems: ['unauthorized'],
       async handle({ caller, reply }) {
         if (parts.requireAuth && !caller) throw new Problem('unauthorized', 'a credential is needed')
         const report = await parts.health.report()
@@ -72,7 +72,7 @@ export function healthRoutes(parts: HealthRouteParts): Route[] {
       access: 'public',
       limit: 'none',
       answer: null,
-      problems: [],
+      problems: ['unauthorized'],
       async handle({ raw, reply }) {
         const given = /^Bearer (.+)$/.exec(raw.headers.authorization ?? '')?.[1] ?? ''
         if (parts.metricsToken !== null && !equalSecret(given, parts.metricsToken)) throw new Problem('unauthorized', 'the metrics token is needed')

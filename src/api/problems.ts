@@ -94,7 +94,7 @@ export function problemOf(error: unknown, requestId: string): { problem: Problem
 
 /** Errors of Fastify and its plug-ins that are the client's doing. */
 function fromFramework(error: unknown): Problem | null {
-  const { code, statusCode, validation, validationContext, message } = error as {
+  const { code, statusCode, validation, validationContext, message } = (error ?? {}) as {
     code?: string
     statusCode?: number
     message?: string

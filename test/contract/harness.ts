@@ -62,6 +62,8 @@ export interface Gate {
   /** @returns a fresh session */
   login(username: string, password?: string): Promise<string>
   upload<T = Record<string, unknown>>(file: Uint8Array, fields: Record<string, string>, options?: { as?: string; query?: string }): Promise<Reply<T>>
+  /** stops the service, once; what it kept stays until `close` */
+  stop(): Promise<void>
   close(): Promise<void>
 }
 
@@ -119,6 +121,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
   if (options.start !== false) await app.start()
 
   const check = createDeclaredCheck(app.routes)
+  let stopped: Promise<void> | null = null
 
   const gate: Gate = {
     app,
@@ -154,9 +157,10 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
       const { body, headers } = form([...Object.entries(fields).map(([name, value]) => ({ name, value })), { name: 'file', value: file, filename: 'sample.deb' }])
       return gate.call('POST', `/upload/${query}`, { body, headers, ...(as === undefined ? {} : { as }) })
     },
+    stop: () => (stopped ??= app.close()),
     async close() {
       clock.failure = null
-      await app.close()
+      await gate.stop()
       await database.close()
       await rm(base, { recursive: true, force: true })
     },

@@ -1,0 +1,173 @@
+// The chain every request passes, with routes made for it: flags that no route of today may carry are held here.
+import type { FastifyInstance } from 'fastify'
+import Type from 'typebox'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Caller } from '../domain/caller.ts'
+import { Problem } from '../domain/problem.ts'
+import { createLog } from '../kernel/log.ts'
+import { createLimiter } from './limits.ts'
+import { openapi } from './openapi.ts'
+import { route, type Route } from './route.ts'
+import { createServer, withoutExtraPrefix } from './server.ts'
+
+const common = { tag: 'test', summary: 'a route of this test', answer: null, problems: [] } as const
+let ran: string[]
+const routes: Route[] = [
+  route({ ...common, method: 'GET', path: '/plain', access: 'reader+', handle: async () => ({ ran: ran.push('plain') }) }),
+  route({ ...common, method: 'GET', path: '/paid', access: 'reader+', flags: { enterprise: 'sbom' }, handle: async () => ({ ran: ran.push('paid') }) }),
+  route({ ...common, method: 'POST', path: '/led', access: 'maintainer+', flags: { leaderOnly: true }, handle: async () => ({ ran: ran.push('led') }) }),
+  route({ ...common, method: 'POST', path: '/personal', access: 'reader+', flags: { sessionOnly: true }, handle: async () => ({ ran: ran.push('personal') }) }),
+  route({ ...common, method: 'GET', path: '/drafts', access: 'public', flags: { developmentOnly: true, hidden: true }, handle: async () => ({ ran: ran.push('drafts') }) }),
+  route({ ...common, method: 'POST', path: '/webhooks/raw', root: true, access: 'public', limit: 'webhook', flags: { rawBody: true }, handle: async ({ raw }) => ({ bytes: (raw.body as Buffer).toString('latin1') }) }),
+  route({ ...common, method: 'PUT', path: '/things/{id}', access: 'admin', success: 201, params: Type.Object({ id: Type.Integer({ minimum: 1 }) }), body: Type.Object({ size: Type.Integer({ default: 7 }) }), handle: async ({ params, body }) => ({ id: params.id, size: body.size }) }),
+  route({ ...common, method: 'GET', path: '/things/special', access: 'public', handle: async () => ({ ran: ran.push('special') }) }),
+  route({ ...common, method: 'GET', path: '/broken', access: 'public', handle: async () => { throw new Error('the table of /somewhere is gone') } }),
+]
+
+const callerOf = (kind: Caller['kind'], role: Caller['role']): Caller => ({ kind, name: `${kind} ${role}`, role, userId: kind === 'session' ? 1 : null, credentialId: 'c', principal: `${kind}:${role}` })
+
+let app: FastifyInstance
+let now: { leads: boolean; lacks: string | null; accepts: boolean; production: boolean }
+let denied: string[]
+let observed: { method: string; path: string; status: number }[]
+let lines: Record<string, unknown>[]
+
+async function start(production = false): Promise<void> {
+  app = await createServer({
+    routes,
+    log: createLog('error', { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) }),
+    production,
+    trustedProxies: ['127.0.0.1'],
+    corsOrigins: [],
+    limiter: createLimiter({ now: () => new Date(0) }),
+    authenticate: async (header) => {
+      const [, kind, role] = /^Bearer (session|token) (\w+)$/.exec(header ?? '') ?? []
+      if (!kind) throw new Problem('unauthorized', 'A valid credential is needed.')
+      return callerOf(kind as Caller['kind'], role as Caller['role'])
+    },
+    requireFeature(feature) {
+      if (now.lacks === feature) throw new Problem('feature_unavailable', 'not in this edition', { feature, edition: 'community' })
+    },
+    isLeader: () => now.leads,
+    accepting: () => now.accepts,
+    observe: ({ method, path, status }) => void observed.push({ method, path, status }),
+    denied: async (_request, caller, { method, path }) => void denied.push(`${caller.name}: ${method} ${path}`),
+  })
+}
+
+beforeEach(async () => {
+  ran = []
+  denied = []
+  observed = []
+  lines = []
+  now = { leads: true, lacks: null, accepts: true, production: false }
+  await start()
+})
+afterEach(() => app.close())
+
+async function ask(method: string, url: string, who?: string, more: { payload?: string | Buffer; headers?: Record<string, string> } = {}) {
+  const reply = await app.inject({ method: method as 'GET', url, ...more, headers: { ...(who ? { authorization: `Bearer ${who}` } : {}), ...more.headers } })
+  return { status: reply.statusCode, headers: reply.headers, body: reply.body === '' ? {} : reply.json<Record<string, unknown>>() }
+}
+
+describe('flags', () => {
+  test('what the edition lacks is 402 with the feature, after the role was checked', async () => {
+    expect(await ask('GET', '/api/v1/paid', 'session reader')).toMatchObject({ status: 200 })
+    now.lacks = 'sbom'
+    expect(await ask('GET', '/api/v1/paid', 'session reader')).toMatchObject({ status: 402, body: { code: 'feature_unavailable', feature: 'sbom', edition: 'community' } })
+    expect(await ask('GET', '/api/v1/paid')).toMatchObject({ status: 401 })
+    expect(ran).toEqual(['paid'])
+  })
+
+  test('a passive replica sends long work elsewhere, and says when to come again', async () => {
+    now.leads = false
+    const reply = await ask('POST', '/api/v1/led', 'token maintainer')
+    expect(reply).toMatchObject({ status: 503, body: { code: 'passive_replica' }, headers: { 'retry-after': '5' } })
+    expect(await ask('GET', '/api/v1/plain', 'token reader')).toMatchObject({ status: 200 })
+    expect(ran).toEqual(['plain'])
+  })
+
+  test('an API token is no person', async () => {
+    expect(await ask('POST', '/api/v1/personal', 'token admin')).toMatchObject({ status: 403, body: { code: 'session_required' } })
+    expect(await ask('POST', '/api/v1/personal', 'session reader')).toMatchObject({ status: 200 })
+    expect(denied).toEqual([])
+  })
+
+  test('a refused write is told to the audit log, a refused read is not', async () => {
+    expect(await ask('POST', '/api/v1/led', 'session auditor')).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect(await ask('PUT', '/api/v1/things/1', 'token maintainer')).toMatchObject({ status: 403 })
+    expect(denied).toEqual(['session auditor: POST /led', 'token maintainer: PUT /things/{id}'])
+    expect(ran).toEqual([])
+  })
+
+  test('a raw body arrives byte for byte, valid JSON or not', async () => {
+    for (const payload of ['{"a": 1 }', '{"broken', '']) {
+      const reply = await ask('POST', '/webhooks/raw', undefined, { payload, headers: { 'content-type': 'application/json' } })
+      expect(reply).toMatchObject({ status: 200, body: { bytes: payload } })
+    }
+  })
+
+  test('development routes are not there in production, not even as 405, and hidden ones in no document', async () => {
+    expect(await ask('GET', '/api/v1/drafts')).toMatchObject({ status: 200 })
+    expect(await ask('POST', '/api/v1/drafts')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
+    await app.close()
+    await start(true)
+    for (const method of ['GET', 'HEAD', 'POST']) expect((await ask(method, '/api/v1/drafts')).status).toBe(404)
+    expect(Object.keys((openapi(routes, { version: 'x' }) as { paths: object }).paths)).not.toContain('/api/v1/drafts')
+  })
+})
+
+test('a service that stops answers 503 everywhere but for its health', async () => {
+  now.accepts = false
+  expect(await ask('GET', '/api/v1/plain', 'session reader')).toMatchObject({ status: 503, body: { code: 'shutting_down' }, headers: { 'retry-after': '5', connection: 'close' } })
+  expect(await ask('GET', '/nothing')).toMatchObject({ status: 503 })
+})
+
+test('path and body are checked by their schemas: text is read as numbers in paths, never in bodies', async () => {
+  const put = (url: string, payload: unknown) => ask('PUT', url, 'session admin', { payload: JSON.stringify(payload), headers: { 'content-type': 'application/json' } })
+  expect(await put('/api/v1/things/3', {})).toMatchObject({ status: 201, body: { id: 3, size: 7 } })
+  expect(await put('/api/v1/things/3', { size: '8' })).toMatchObject({ status: 400, body: { errors: [{ field: 'size' }] } })
+  expect(await put('/api/v1/things/0', {})).toMatchObject({ status: 400, body: { errors: [{ field: 'id' }] } })
+  expect(await put('/api/v1/things/three', {})).toMatchObject({ status: 400, body: { errors: [{ field: 'id' }] } })
+  expect(await ask('GET', '/api/v1/things/special')).toMatchObject({ status: 200 })
+  expect(await ask('GET', '/api/v1/things/3')).toMatchObject({ status: 405, headers: { allow: 'PUT' } })
+})
+
+test.each([
+  ['{"size":1,"note":"a\\u0000b"}', 'note'],
+  ['{"size":1,"deep":{"er":["\\ud800"]}}', 'body'],
+  ['{"size":1,"\\udc00":1}', 'body'],
+])('text that no database keeps is refused by its field: %s', async (payload, field) => {
+  const reply = await ask('PUT', '/api/v1/things/3', 'session admin', { payload, headers: { 'content-type': 'application/json' } })
+  expect(reply).toMatchObject({ status: 400, body: { code: 'validation_error', errors: [{ field }] } })
+})
+
+test('a bug is logged whole under the request id, and told as a fixed sentence', async () => {
+  const reply = await ask('GET', '/api/v1/broken', undefined, { headers: { 'x-request-id': 'r-77' } })
+  expect(reply).toMatchObject({ status: 500, body: { code: 'internal_error', request_id: 'r-77' } })
+  expect(JSON.stringify(reply.body)).not.toContain('table')
+  expect(lines).toMatchObject([{ request_id: 'r-77', err: { message: 'the table of /somewhere is gone' } }])
+})
+
+test('requests are observed by template, unknown addresses together', async () => {
+  await ask('PUT', '/api/v1/things/3', 'session admin', { payload: '{}', headers: { 'content-type': 'application/json' } })
+  await ask('GET', '/api/v1/things/99999')
+  await ask('GET', '/wp-login.php')
+  expect(observed).toEqual([
+    { method: 'PUT', path: '/api/v1/things/{id}', status: 201 },
+    { method: 'GET', path: 'other', status: 405 },
+    { method: 'GET', path: 'other', status: 404 },
+  ])
+})
+
+test.each([
+  ['/api/api/v1/x', '/api/v1/x'],
+  ['/api/health', '/health'],
+  ['/api/health/ready?x=/api', '/health/ready?x=/api'],
+  ['/api/metrics', '/metrics'],
+  ['/api/webhooks/vcs', '/webhooks/vcs'],
+  ['/api/v1/x', '/api/v1/x'],
+  ['/api/docs', '/api/docs'],
+  ['/health', '/health'],
+  ['/apix/api/v1', '/apix/api/v1'],
+])('the proxy’s prefix of %s leaves %s', (url, rest) => expect(withoutExtraPrefix(url)).toBe(rest))

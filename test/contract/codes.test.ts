@@ -1,0 +1,83 @@
+// Every error code that a route says it gives is given once, for its reason, over HTTP.
+import { afterAll, describe, expect, test } from 'vitest'
+import type { ProblemCode } from '../../src/domain/problem.ts'
+import { freshLife } from './codes/fresh-life.ts'
+import { ORDINARY, ordinaryDatabase, rejectedBytes } from './codes/ordinary.ts'
+import { givenBy } from './declared.ts'
+import { startGate } from './harness.ts'
+import { lastAudited, staged } from './packages/seen.ts'
+
+const gate = await startGate({ prepare: ordinaryDatabase })
+afterAll(() => gate.close())
+
+/** Codes that no test can provoke on a machine of unknown kind, each with the reason and where it is proven instead. */
+const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
+  storage_full: 'needs a full disk; src/api/problems.test.ts shows what ENOSPC becomes',
+}
+/** Codes that belong to no single route. */
+const ANYWHERE: ProblemCode[] = ['internal_error', 'shutting_down', 'unknown_api_version', 'method_not_allowed', 'not_found']
+
+describe('a running service', () => {
+  test.each(ORDINARY)('answers %s with %i when %s', async (code, status, _, provoke) => {
+    const reply = await provoke(gate)
+    expect([reply.status, reply.body['code']], reply.text).toEqual([status, code])
+    expect(reply.body['detail']).toMatch(/./)
+    expect(await staged(gate)).toEqual([])
+  })
+
+  test('an error nobody expected is told by its request id only; the log has the rest', async () => {
+    const before = gate.errors.length
+    const provoke = ORDINARY.find(([code]) => code === 'internal_error')?.[3]
+    const reply = await provoke?.(gate)
+    expect(reply?.status).toBe(500)
+    expect(Object.keys(reply?.body ?? {}).sort()).toEqual(['code', 'detail', 'request_id'])
+    expect(reply?.body['request_id']).toBe(reply?.headers['x-request-id'])
+    for (const inner of ['poison', 'users', 'insert', 'trigger', 'plpgsql', '.ts', '\\n']) expect(reply?.text.toLowerCase()).not.toContain(inner)
+    const logged = gate.errors.slice(before)
+    expect(logged).toMatchObject([{ request_id: reply?.body['request_id'], err: { message: expect.stringContaining('poison in the table') } }])
+    expect(JSON.stringify(logged)).not.toContain('Contract-pass-1')
+  })
+
+  test('the same for a failure of anything else, and the service goes on', async () => {
+    gate.clock.failure = new Error('the clock of /somewhere/secret stopped')
+    const reply = await gate.call('GET', '/artifacts/')
+    gate.clock.failure = null
+    expect(reply).toMatchObject({ status: 500, body: { code: 'internal_error', request_id: reply.headers['x-request-id'] } })
+    expect(reply.text).not.toContain('clock')
+    expect((await gate.call('GET', '/artifacts/')).status).toBe(200)
+  })
+
+  test('rejected bytes are told as such in every distribution, before any other conflict, and nothing runs', async () => {
+    for (const distribution of ['jammy', 'noble']) {
+      const reply = await gate.upload(await rejectedBytes(), { distribution })
+      expect([reply.status, reply.headers['x-package-status'], reply.body]).toMatchObject([
+        200,
+        'rejected',
+        { status: 'rejected', duplicate: true, distribution, pipeline: { antivirus: 'not_run', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' }, validation: { passed: false, cve_status: 'blocked' } },
+      ])
+      expect(await lastAudited(gate, { action: 'UPLOAD' })).toMatchObject({ result: 'FAILURE', outcome: 'rejected', package: 'refused-once', distribution })
+    }
+    expect((await gate.call('GET', '/distributions/noble/packages')).body).toMatchObject({ total: 0 })
+  })
+
+  test('a publication that failed leaves no record', async () => {
+    expect((await gate.call('GET', '/artifacts/unpublishable')).status).toBe(404)
+    expect(await lastAudited(gate, { package: 'unpublishable', action: 'UPLOAD', result: 'FAILURE' })).toMatchObject({ outcome: 'publication_failed' })
+    expect(await lastAudited(gate, { package: 'unpublishable', action: 'PUBLISH_FAILURE' })).toMatchObject({ result: 'FAILURE' })
+  })
+})
+
+const LIFE: ProblemCode[] = ['setup_token_invalid', 'setup_done', 'passive_replica', 'scanner_unavailable', 'rate_limited', 'shutting_down']
+const provoked = new Set<string>()
+describe('a service from its first start to its end', () => freshLife(provoked))
+
+test('the life above met the codes it stands for', () => {
+  for (const code of LIFE) expect([code, provoked.has(code)]).toEqual([code, true])
+})
+
+test('no code that a route gives is left out, and no exception is kept beyond its need', () => {
+  const given = new Set([...gate.app.routes.flatMap((route) => [...givenBy(route)]), ...ANYWHERE])
+  const shown = new Set<ProblemCode>([...ORDINARY.map(([code]) => code), ...LIFE])
+  expect([...given].filter((code) => !shown.has(code) && !(code in EXCEPTIONS))).toEqual([])
+  expect(Object.keys(EXCEPTIONS).filter((code) => shown.has(code as ProblemCode) || !given.has(code as ProblemCode))).toEqual([])
+})
