@@ -138,6 +138,10 @@ export function renderHeader(region: number | null, tags: SampleTags): Buffer {
 
 /** Four bytes each. */
 export function numbers(...values: number[]): Buffer {
+  return words(values)
+}
+
+function words(values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(4 * values.length)
   values.forEach((value, at) => bytes.writeInt32BE(value | 0, 4 * at))
   return bytes
@@ -147,15 +151,22 @@ export function digest(algorithm: string, bytes: Uint8Array): string {
   return createHash(algorithm).update(bytes).digest('hex')
 }
 
+/** Two bytes each. */
+function halves(values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(2 * values.length)
+  values.forEach((value, at) => bytes.writeUInt16BE(value & 0xffff, 2 * at))
+  return bytes
+}
+
 function encode(tag: SampleTag): { type: number; count: number; align: number; bytes: Buffer } {
   const count = tag.values.length
   switch (tag.type) {
     case 'int8':
       return { type: 2, count, align: 1, bytes: Buffer.from(tag.values) }
     case 'int16':
-      return { type: 3, count, align: 2, bytes: Buffer.concat(tag.values.map((value) => numbers(value).subarray(2))) }
+      return { type: 3, count, align: 2, bytes: halves(tag.values) }
     case 'int32':
-      return { type: 4, count, align: 4, bytes: numbers(...tag.values) }
+      return { type: 4, count, align: 4, bytes: words(tag.values) }
     case 'int64':
       return {
         type: 5,

@@ -56,13 +56,14 @@ export const PRE_FLAGS = (1 << 6) | (1 << 9) | (1 << 10)
 // The longest lists in use (kernel symbols) have some ten thousands.
 const MOST_DEPENDENCIES = 100_000
 const MOST_RICH = 5000
+const MOST_RICH_CHARACTERS = 1024 * 1024
 
 export type Dependencies = Partial<Record<DependencyKind, RpmDependency[]>>
 
 /** All kinds that have an entry. @throws Problem('invalid_package') for lists of different lengths */
 export function readDependencies(header: Header): Dependencies {
   const found: Dependencies = {}
-  let rich = 0
+  const rich: string[] = []
   for (const kind of DEPENDENCY_KINDS) {
     const [nameTag, flagsTag, versionTag] = TAGS[kind]
     const names = header.texts(nameTag, MOST_DEPENDENCIES)
@@ -77,8 +78,9 @@ export function readDependencies(header: Header): Dependencies {
     }
     if (![...names, ...bounds].every(isOneLine))
       throw invalid('The rpm header has a dependency with a control character.')
-    rich += names.filter(isRich).length
-    if (rich > MOST_RICH) throw invalid('The package has too many boolean dependencies.')
+    for (const name of names) if (isRich(name)) rich.push(name)
+    if (rich.length > MOST_RICH || lengthOf(rich) > MOST_RICH_CHARACTERS)
+      throw invalid('The package has too many boolean dependencies.')
     found[kind] = names.map((name, index) => [name, flags[index] ?? 0, bounds[index] ?? ''])
   }
   return found
@@ -87,6 +89,7 @@ export function readDependencies(header: Header): Dependencies {
 /** What clients ask rpm itself for, not another package. */
 export const isRpmFeature = (name: string): boolean => name.startsWith('rpmlib(')
 
+const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0)
 const isOneLine = (text: string): boolean => isXmlText(text) && !/[\r\n]/.test(text)
 const isRich = (name: string): boolean => name.startsWith('(')
 

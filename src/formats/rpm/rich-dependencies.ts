@@ -28,7 +28,7 @@ const COMPARISONS: Readonly<Record<string, ComparisonOperator>> = {
 const DEEPEST = 32
 const LONGEST = 16 * 1024
 // What one dependency may grow to: `(a and b) or (c and d) or …` doubles with each pair.
-const MOST_RELATIONS = 512
+const MOST_RELATIONS = 128
 
 /**
  * https://rpm.org/docs/4.20.x/manual/boolean_dependencies.html

@@ -22,7 +22,7 @@ const ALIGNMENT: Readonly<Record<number, number>> = { 3: 2, 4: 4, 5: 8 }
 const RSA_ALGORITHMS = [1, 3]
 
 /**
- * Writes a copy of `path` to `to`, a name that must be free, and flushes it. The signature is over the main header,
+ * Writes a copy of `path` to `to`, a name that must be free; flushing it is the caller's. The signature is over the main header,
  * which states the payload's digest (https://rpm.org/docs/4.20.x/manual/signatures_digests.html).
  * @throws Problem('invalid_package')
  */
@@ -36,7 +36,6 @@ export async function signRpm(path: string, to: string, signers: Signers, at: Da
     for await (const piece of fileRange(path, 0, LEAD_BYTES)) await writeAll(target, piece)
     await writeAll(target, renderSignatureHeader(signature, tag, packet))
     for await (const piece of fileRange(path, headerStart)) await writeAll(target, piece)
-    await target.sync()
   } finally {
     await target.close()
   }
