@@ -165,11 +165,11 @@ export function capabilitiesOf(facts: PackageFacts): { name: string; version?: s
   return [{ name: facts.name, version: facts.version }, ...facts.provides]
 }
 
-/** The opposite of `offer`. */
-export async function withdraw(tx: Db, row: PackageRow, revision: number, format: PackageFormat, grace = true): Promise<void> {
+/** The opposite of `offer`; the file goes with the index that named it. */
+export async function withdraw(tx: Db, row: PackageRow, revision: number, format: PackageFormat): Promise<void> {
   await tx.deleteFrom('entries').where('package_id', '=', row.id).execute()
   await tx.deleteFrom('capabilities').where('package_id', '=', row.id).execute()
-  await noteRemoval(tx, row, revision, format, grace)
+  await noteRemoval(tx, row, revision, format, false)
 }
 
 /** @param grace false: its file goes as soon as no index names it, whoever still holds an older one */

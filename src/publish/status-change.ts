@@ -35,11 +35,17 @@ export interface Changed {
  * @throws Problem('not_found') when it is gone
  */
 export async function lockRecord(tx: Db, id: number): Promise<PackageRow> {
-  const place = await tx.selectFrom('packages').select('distribution').where('id', '=', id).executeTakeFirst()
-  if (place) await tx.selectFrom('distributions').select('codename').where('codename', '=', place.distribution).forUpdate().execute()
-  const row = place && (await tx.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirst())
+  const row = await lockIfThere(tx, id)
   if (!row) throw new Problem('not_found', 'the package is gone')
   return row
+}
+
+/** The same, null when it is gone. */
+export async function lockIfThere(tx: Db, id: number): Promise<PackageRow | null> {
+  const place = await tx.selectFrom('packages').select('distribution').where('id', '=', id).executeTakeFirst()
+  if (!place) return null
+  await tx.selectFrom('distributions').select('codename').where('codename', '=', place.distribution).forUpdate().execute()
+  return (await tx.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
 }
 
 /**
@@ -77,8 +83,8 @@ export async function changeRecord(tx: Db, audit: AuditLog, before: PackageRow, 
     const blob = await tx.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
     await offer(tx, row, blob, format, distribution)
   }
-  // What a person refuses must not be had any longer than the index takes to change.
-  if (offering && !served) await withdraw(tx, before, revision, format, !isRefused(status))
+  // What a person takes away must not be had any longer than the index takes to change.
+  if (offering && !served) await withdraw(tx, before, revision, format)
   if (isRefused(before.status) !== isRefused(status)) await tx.insertInto('debris').values({ kind: 'place', key: row.sha256 }).execute()
   await tally(tx, before.id, 1)
   if (before.status !== status) await refreshArtifact(tx, format.versions, row.format, row.name)

@@ -54,6 +54,17 @@ export async function closeDecisions(tx: Db, ids: readonly number[], closing: { 
     .execute()
 }
 
+/** Undoes `closeDecisions` of that note, where what closed them did not come to pass. */
+export async function reopenDecisions(tx: Db, ids: readonly number[], note: string): Promise<void> {
+  if (ids.length === 0) return
+  const kept = <T>(column: string) => sql<T>`case when resolution_note = ${note} then null else ${sql.ref(column)} end`
+  await tx
+    .updateTable('decisions')
+    .set({ active: true, resolved_at: kept('resolved_at'), resolved_by: kept('resolved_by'), resolution_note: kept('resolution_note') })
+    .where('id', 'in', ids)
+    .execute()
+}
+
 /** Ends every decision in force on a record, by the database's clock: nobody decided this. */
 export async function closeDecisionsOf(tx: Db, packageId: number, note: string): Promise<void> {
   await tx

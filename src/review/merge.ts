@@ -1,0 +1,54 @@
+// What a package's findings are after one more engine, or the same one again, has looked. Pure.
+import type { Finding } from '../domain/finding.ts'
+import { actionFor, type PolicyActions } from '../domain/policy.ts'
+
+/** A finding as engines report it. */
+export type RawFinding = Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>
+
+/** Everything one engine finds in a package now. */
+export interface Seen {
+  engine: string
+  findings: readonly RawFinding[]
+}
+
+/**
+ * The engine speaks for itself only: what others found stays, what it alone had found and finds no more goes.
+ * @param engines those that exist; findings of others go too
+ * @param now ISO time
+ */
+export function mergeFindings(known: readonly Finding[], seen: Seen, engines: readonly string[], policy: PolicyActions, now: string): Finding[] {
+  const before = new Map(known.map((finding) => [finding.id, finding]))
+  const others = (finding: Finding | undefined) => finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []
+  const found = seen.findings.map((raw): Finding => {
+    const then = before.get(raw.id)
+    return {
+      ...raw,
+      // Enrichment comes from elsewhere: an engine that does not know of it does not take it back.
+      epss: raw.epss ?? then?.epss ?? null,
+      epss_percent: raw.epss_percent ?? then?.epss_percent ?? null,
+      epss_label: raw.epss_label ?? then?.epss_label ?? null,
+      in_kev: raw.in_kev || (then?.in_kev ?? false),
+      sources: [...new Set([...others(then), ...raw.sources, seen.engine])].sort(),
+      action: actionFor(policy, raw.severity),
+      first_seen: then?.first_seen ?? now,
+      accepted_by_decision: then?.accepted_by_decision ?? false,
+    }
+  })
+  const ids = new Set(found.map((finding) => finding.id))
+  const kept = known.flatMap((finding) => {
+    const sources = others(finding)
+    return ids.has(finding.id) || sources.length === 0 ? [] : [{ ...finding, sources }]
+  })
+  return [...found, ...kept]
+}
+
+/** Whether two lists say the same, whatever order their keys are in. */
+export function sameFindings(a: readonly Finding[], b: readonly Finding[]): boolean {
+  if (a.length !== b.length) return false
+  const texts = new Map(a.map((finding) => [finding.id, canonical(finding)]))
+  return b.every((finding) => texts.get(finding.id) === canonical(finding))
+}
+
+function canonical(finding: Finding): string {
+  return JSON.stringify(Object.entries(finding).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,0 +1,76 @@
+// What the review room is made of, and the words its files share.
+import type { Origin } from '../domain/audit.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Step } from '../intake/arrival.ts'
+import type { Bus } from '../kernel/bus.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Collector } from '../publish/collect.ts'
+import type { Offered, Publisher } from '../publish/publisher.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import type { Manifests, PackageRow } from '../store/manifests.ts'
+import type { Pool } from '../store/pool.ts'
+import type { Staging } from '../store/staging.ts'
+
+export interface ReviewParts {
+  db: Db
+  clock: Clock
+  bus: Bus
+  audit: AuditLog
+  pool: Pool
+  staging: Staging
+  manifests: Manifests
+  publisher: Publisher
+  collector: Collector
+  checkpoint: Checkpoint
+  /** the intake's own steps: a rescan judges as an arrival is judged */
+  steps: readonly Step[]
+  /**
+   * Names of the engines that find vulnerabilities, as findings name them in `sources`; the first is the one behind the
+   * step `cve_scan`. What only engines that are no more had found is dropped by the next scan.
+   */
+  engines: readonly string[]
+  settings(): Settings
+  offered(codename: string): Offered
+  onError(error: unknown): void
+}
+
+/** Who acts: a person or token by name, or one of the actors without login. */
+export interface Actor {
+  name: string
+  origin: Origin
+}
+
+/** An actor without login. */
+export function systemActor(name: 'scheduler' | 'system' | 'webhook'): Actor {
+  return { name, origin: { ip: null, requestId: null } }
+}
+
+/** The keys of an audit event that name a record and its actor. */
+export function eventBase(row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'arch'>, actor: Actor) {
+  return {
+    package: row.name,
+    version: row.version,
+    distribution: row.distribution,
+    arch: row.arch,
+    user: actor.name,
+    ip: actor.origin.ip,
+    requestId: actor.origin.requestId,
+  }
+}
+
+/** Columns of a record that is not under review. */
+export const NO_REVIEW = {
+  held_reason: null,
+  review_origin: null,
+  review_since: null,
+  review_due_at: null,
+  overdue_noted_at: null,
+  review_reasons: null,
+} as const
+
+/** Records in the order in which their distributions are locked. */
+export function inLockOrder<T extends { distribution: string; id: number }>(rows: readonly T[]): T[] {
+  return [...rows].sort((a, b) => (a.distribution < b.distribution ? -1 : a.distribution > b.distribution ? 1 : a.id - b.id))
+}

@@ -1,0 +1,31 @@
+// What follows a committed change of records: the index, the files, the manifests, the news. All of it repeatable.
+import type { Changed } from '../publish/status-change.ts'
+import type { ReviewParts } from './parts.ts'
+
+/** Publishes every distribution whose offer a change touched. @returns the first failure; null when clients see it all */
+export async function publishChanges(parts: ReviewParts, changes: readonly Changed[]): Promise<unknown> {
+  const codenames = new Set(changes.filter(({ before, row }) => before.served !== row.served).map(({ row }) => row.distribution))
+  const ends = await Promise.allSettled([...codenames].map((codename) => parts.publisher.converge(codename)))
+  const failed = ends.find((end) => end.status === 'rejected')
+  return failed ? ((failed.reason as unknown) ?? new Error('no reason given')) : null
+}
+
+/** Never fails: what it leaves undone, recovery does. */
+export async function cleanUp(parts: ReviewParts, changes: readonly Changed[]): Promise<void> {
+  const withdrawn = new Set(changes.filter(({ before, row }) => before.served && !row.served).map(({ row }) => row.distribution))
+  const work = [
+    () => parts.manifests.write(changes.map(({ row }) => row.id)),
+    ...[...withdrawn].map((codename) => () => parts.collector.withdraw(codename)),
+    ...(changes.some(({ before, row }) => before.status !== row.status) ? [() => parts.collector.debris()] : []),
+  ]
+  for (const step of work) await step().catch(parts.onError)
+}
+
+const NEWS = { published: 'published', pending_review: 'held', quarantined: 'quarantined', rejected: 'rejected' } as const
+
+export function announce(parts: ReviewParts, changes: readonly Changed[]): void {
+  for (const { before, row } of changes) {
+    if (before.status === row.status && before.served === row.served) continue
+    parts.bus.emit('package', { action: NEWS[row.status], package: row.name, version: row.version, distribution: row.distribution, status: row.status })
+  }
+}

@@ -1,0 +1,212 @@
+// Deadlines: how they look to people, and what happens when one passes. Nothing is published or withdrawn by it.
+import { sql } from 'kysely'
+import type { Finding } from '../domain/finding.ts'
+import { openFindings, reviewDueAt } from '../domain/review-due.ts'
+import { isoTimeOrNull } from '../kernel/clock.ts'
+import { changeRecord, lockIfThere, type Changed } from '../publish/status-change.ts'
+import { activeDecisions, closeDecisions, type DecisionRow } from '../store/decisions.ts'
+import type { Db } from '../store/db.ts'
+import type { PackageRow } from '../store/manifests.ts'
+import { withAcceptance } from './coverage.ts'
+import { eventBase, type Actor, type ReviewParts } from './parts.ts'
+import { announce, cleanUp } from './settle.ts'
+
+const DAY_MS = 86_400_000
+const WARNING_DAYS = 7
+const BATCH = 200
+/** Items told in full; there may be more. */
+const TOLD = 200
+
+/** The deadline of a review or of an exception (decisions, section 9). */
+export interface Sla {
+  has_sla: boolean
+  expires_at: string | null
+  remaining_days: number | null
+  days_remaining: number | null
+  expired: boolean
+  warning: boolean
+  status: 'permanent' | 'active' | 'expiring_soon' | 'expired'
+}
+
+export function slaOf(due: Date | null, now: Date): Sla {
+  if (due === null) return { has_sla: false, expires_at: null, remaining_days: null, days_remaining: null, expired: false, warning: false, status: 'permanent' }
+  const left = due.getTime() - now.getTime()
+  // A day that has begun counts as one; + 0 takes the sign off a zero.
+  const days = Math.ceil(left / DAY_MS) + 0
+  const expired = left <= 0
+  const warning = !expired && days <= WARNING_DAYS
+  return { has_sla: true, expires_at: isoTimeOrNull(due), remaining_days: days, days_remaining: days, expired, warning, status: expired ? 'expired' : warning ? 'expiring_soon' : 'active' }
+}
+
+/** The deadline that counts for a record: of its review, else of the exceptions it stands by; null without any of these. */
+export function slaOfRecord(row: Pick<PackageRow, 'status' | 'review_due_at'>, standing: readonly DecisionRow[], now: Date): Sla | null {
+  if (row.status === 'pending_review') return slaOf(row.review_due_at, now)
+  const ends = standing.flatMap((decision) => decision.expires_at ?? []).sort((a, b) => a.getTime() - b.getTime())
+  return ends[0] || standing.length > 0 ? slaOf(ends[0] ?? null, now) : null
+}
+
+export interface SlaItem {
+  kind: 'review' | 'exception'
+  package: string
+  version: string
+  distribution: string
+  arch: string
+  decision_id: number | null
+  sla: Sla
+}
+
+export interface SlaReport {
+  expired: number
+  expiring_soon: number
+  /** how many of them nobody had been told of */
+  notified: number
+  expired_list: SlaItem[]
+  expiring_list: SlaItem[]
+}
+
+/**
+ * Ends exceptions that have run out, which brings their packages back to review, still served; notes reviews that are
+ * overdue, once each. Lists hold the 200 most urgent.
+ */
+export async function checkSla(parts: ReviewParts, actor: Actor): Promise<SlaReport> {
+  const now = parts.clock.now()
+  const ended = await endExceptions(parts, actor, now)
+  const overdue = await noteOverdue(parts, actor, now)
+  const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
+  const reviews = (db: Db) => db.selectFrom('packages').where('status', '=', 'pending_review').where('review_due_at', 'is not', null)
+  const exceptions = (db: Db) => db.selectFrom('decisions').where('active', '=', true).where('expires_at', 'is not', null)
+  const late = reviews(parts.db).where('review_due_at', '<=', now)
+  const near = reviews(parts.db).where('review_due_at', '>', now).where('review_due_at', '<=', soon)
+  const ending = exceptions(parts.db).where('expires_at', '>', now).where('expires_at', '<=', soon)
+  const review = (row: PackageRow) => reviewItem(row, now)
+  const lateRows = await late.selectAll().orderBy('review_due_at').limit(TOLD).execute()
+  const nearRows = await near.selectAll().orderBy('review_due_at').limit(TOLD).execute()
+  const endingRows = await ending.selectAll().orderBy('expires_at').limit(TOLD).execute()
+  const expiredList = [...ended.map((decision) => exceptionItem(decision, now)), ...lateRows.map(review)].slice(0, TOLD)
+  const expiringList = [...nearRows.map(review), ...endingRows.map((decision) => exceptionItem(decision, now))]
+    .sort((a, b) => ((a.sla.expires_at ?? '') < (b.sla.expires_at ?? '') ? -1 : 1))
+    .slice(0, TOLD)
+  tell(parts, 'expired', ended.map((decision) => exceptionItem(decision, now)))
+  tell(parts, 'overdue', overdue.map(review))
+  tell(parts, 'expiring', expiringList)
+  const all = await countDeadlines(parts.db, now, soon)
+  return {
+    expired: all.late + ended.length,
+    expiring_soon: all.near + all.ending,
+    notified: ended.length + overdue.length,
+    expired_list: expiredList,
+    expiring_list: expiringList,
+  }
+}
+
+async function countDeadlines(db: Db, now: Date, soon: Date): Promise<{ late: number; near: number; ending: number }> {
+  const { rows } = await sql<{ late: number; near: number; ending: number }>`select
+    (select count(*) from packages where status = 'pending_review' and review_due_at <= ${now})::int as late,
+    (select count(*) from packages where status = 'pending_review' and review_due_at > ${now} and review_due_at <= ${soon})::int as near,
+    (select count(*) from decisions where active and expires_at is not null and expires_at > ${now} and expires_at <= ${soon})::int as ending`.execute(db)
+  return rows[0] ?? { late: 0, near: 0, ending: 0 }
+}
+
+function tell(parts: ReviewParts, kind: 'overdue' | 'expired' | 'expiring', items: readonly SlaItem[]): void {
+  if (items.length === 0) return
+  parts.bus.emit('sla', {
+    kind,
+    items: items.map((item) => ({ package: item.package, version: item.version, distribution: item.distribution, arch: item.arch, due_at: item.sla.expires_at ?? '' })),
+  })
+}
+
+async function endExceptions(parts: ReviewParts, actor: Actor, now: Date): Promise<DecisionRow[]> {
+  const ended: DecisionRow[] = []
+  for (;;) {
+    const due = await parts.db.selectFrom('decisions').selectAll().where('active', '=', true).where('expires_at', '<=', now).orderBy('expires_at').limit(BATCH).execute()
+    for (const decision of due) if (await endDecision(parts, decision, 'expire', { actor, note: 'the exception ran out', action: 'SLA_EXPIRED' })) ended.push(decision)
+    if (due.length < BATCH) return ended
+  }
+}
+
+export interface Ending {
+  actor: Actor
+  note: string
+  action: 'SLA_EXPIRED' | 'DECISION_RESOLVED'
+}
+
+/**
+ * Ends one decision. A published package goes back to review, still served; what it was accepted for is open again.
+ * @returns the change; null when the decision had ended, or its record is gone
+ */
+export async function endDecision(parts: ReviewParts, decision: DecisionRow, event: 'expire' | 'withdraw', ending: Ending): Promise<Changed | null> {
+  const now = parts.clock.now()
+  const changed = await parts.db.transaction().execute(async (tx) => {
+    const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
+    const still = await tx.selectFrom('decisions').select('id').where('id', '=', decision.id).where('active', '=', true).executeTakeFirst()
+    if (!still) return null
+    await closeDecisions(tx, [decision.id], { at: now, by: ending.actor.name, note: ending.note })
+    if (!before) return null
+    const standing = (await activeDecisions(tx, [before.id])).get(before.id) ?? []
+    const findings = withAcceptance((before.cve_results ?? []) as Finding[], standing)
+    const returns = before.status === 'published' && decision.decision === 'approve'
+    const why = event === 'expire' ? ('decision_expired' as const) : ('decision_withdrawn' as const)
+    const due = reviewDueAt(now, openFindings(findings), openFindings(findings).length === 0, parts.settings().cve_policy)
+    const item = { cve_status: 'pending_review' as const, held_reason: why, review_origin: why, review_since: now, review_due_at: due, overdue_noted_at: null, review_reasons: null }
+    return changeRecord(
+      tx,
+      parts.audit,
+      before,
+      {
+        event: returns ? event : 'refresh',
+        findings,
+        set: returns ? item : {},
+        audit: {
+          ...eventBase(before, ending.actor),
+          action: ending.action,
+          result: 'WARNING',
+          outcome: returns ? 'pending_review' : before.status,
+          detail: ending.note,
+          extra: { decision_id: decision.id, action: decision.action, expires_at: decision.expires_at },
+        },
+      },
+      parts.offered(before.distribution),
+    )
+  })
+  if (!changed) return null
+  await cleanUp(parts, [changed])
+  announce(parts, [changed])
+  return changed
+}
+
+/** Marks reviews past their date, and says so in the audit log, once each. */
+async function noteOverdue(parts: ReviewParts, actor: Actor, now: Date): Promise<PackageRow[]> {
+  const noted: PackageRow[] = []
+  for (;;) {
+    const rows = await parts.db.transaction().execute(async (tx) => {
+      const due = await tx
+        .selectFrom('packages')
+        .select('id')
+        .where('status', '=', 'pending_review')
+        .where('review_due_at', '<=', now)
+        .where('overdue_noted_at', 'is', null)
+        .orderBy('id')
+        .limit(BATCH)
+        .forUpdate()
+        .skipLocked()
+        .execute()
+      if (due.length === 0) return []
+      const marked = await tx.updateTable('packages').set({ overdue_noted_at: now, manifest_pending: true }).where('id', 'in', due.map((row) => row.id)).returningAll().execute()
+      for (const row of marked) {
+        const audit = { ...eventBase(row, actor), action: 'SLA_EXPIRED', result: 'WARNING' as const, outcome: 'overdue', detail: 'the review is overdue', extra: { due_at: row.review_due_at, held_reason: row.held_reason } }
+        await parts.audit.record(audit, tx)
+      }
+      return marked
+    })
+    noted.push(...rows)
+    if (rows.length < BATCH) return noted
+  }
+}
+
+function reviewItem(row: PackageRow, now: Date): SlaItem {
+  return { kind: 'review', package: row.name, version: row.version, distribution: row.distribution, arch: row.arch, decision_id: null, sla: slaOf(row.review_due_at, now) }
+}
+
+function exceptionItem(decision: DecisionRow, now: Date): SlaItem {
+  return { kind: 'exception', package: decision.package, version: decision.version, distribution: decision.distribution, arch: decision.arch, decision_id: decision.id, sla: slaOf(decision.expires_at, now) }
+}
