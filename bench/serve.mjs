@@ -59,6 +59,8 @@ async function compare() {
     printRow('scenario', 'nginx req/s', 'ours req/s', 'ratio', 'p99 ms', 'CPU us/request', 'ratio')
     for (const scenario of chosen) {
       const results = servers.map(() => [])
+      // One round each that does not count: compiled code and caches warm.
+      for (const [i, server] of servers.entries()) runWrk(server, scenario.scripts[i], values)
       for (let round = 0; round < Number(values.rounds); round++) {
         for (const [i, server] of servers.entries()) results[i].push(runWrk(server, scenario.scripts[i], values))
       }
