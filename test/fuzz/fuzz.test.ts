@@ -1,0 +1,104 @@
+// Damaged packages by the thousand: each is read as a package or refused as an invalid one, in bounded time and memory.
+// A few thousand in the suite; the long run and a single mutant by command:
+//   FUZZ_RUNS=100000 npx vitest run --config vitest.suites.config.ts test/fuzz
+//   FUZZ_SEED=1 FUZZ_FROM=4711 FUZZ_RUNS=1 …
+import { fork, type ChildProcess } from 'node:child_process'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createRandom, mutate } from './mutate.ts'
+import { SUBJECTS } from './subjects.ts'
+
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 3000)
+const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
+const FROM = Number(process.env['FUZZ_FROM'] ?? 0)
+/** Of the processor: a busy machine is no fault. The wall clock only ends what hangs. */
+const MOST_CPU_MS = 1000
+const HANG_MS = 60_000
+/** What node takes with all readers loaded is 120 MB; the rest is for what a hostile file may make them hold. */
+const MOST_RSS_BYTES = 450 * 1024 ** 2
+
+interface Outcome {
+  outcome: string
+  fault: string | null
+  wallMs: number
+  cpuMs: number
+  peakBytes: number
+}
+
+let directory: string
+beforeAll(async () => void (directory = await mkdtemp(join(tmpdir(), 'fuzz-'))))
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+it('every subject is a package before it is damaged', async () => {
+  const reader = startReader()
+  for (const { name, make } of SUBJECTS) {
+    const path = join(directory, 'sound')
+    await writeFile(path, await make((bytes) => bytes))
+    expect([name, (await reader.read(path)).outcome]).toEqual([name, 'package'])
+  }
+  reader.end()
+})
+
+it(
+  `${RUNS} damaged packages are packages or invalid packages, and nothing else happens`,
+  async () => {
+    const reader = startReader()
+    const counts: Record<string, number> = {}
+    const slowest = { cpuMs: 0, run: 0, name: '' }
+    let peakBytes = 0
+    for (let run = FROM; run < FROM + RUNS; run++) {
+      const random = createRandom(SEED * 1_000_003 + run)
+      const subject = SUBJECTS[run % SUBJECTS.length] as (typeof SUBJECTS)[number]
+      const foreign = await other(run)
+      const file = await subject.make((bytes) => mutate(bytes, foreign, random))
+      const path = join(directory, 'mutant')
+      await writeFile(path, file)
+      const said = await reader.read(path)
+      const { outcome, cpuMs } = said
+      const which = `run ${run} of seed ${SEED} (${subject.name})`
+      if (!['package', 'invalid_package', 'unrecognized'].includes(outcome) || cpuMs > MOST_CPU_MS) {
+        const kept = join(tmpdir(), `fuzz-${SEED}-${run}`)
+        await copyFile(path, kept)
+        throw new Error(`${which} took ${Math.round(cpuMs)} ms and ended in ${outcome}; kept as ${kept}\n${said.fault ?? ''}`)
+      }
+      counts[`${subject.name.slice(0, 3)} ${outcome}`] = (counts[`${subject.name.slice(0, 3)} ${outcome}`] ?? 0) + 1
+      if (cpuMs > slowest.cpuMs) Object.assign(slowest, { cpuMs: Math.round(cpuMs), run, name: subject.name })
+      peakBytes = Math.max(peakBytes, said.peakBytes)
+    }
+    reader.end()
+    console.log('fuzz', { runs: RUNS, seed: SEED, counts, slowest, peakMb: Math.round(peakBytes / 1024 ** 2) })
+    expect(peakBytes).toBeLessThan(MOST_RSS_BYTES)
+  },
+  RUNS * 100 + 120_000,
+)
+
+const pieces = new Map<number, Promise<Buffer>>()
+
+/** What a run takes its foreign pieces from, by its number alone: another sound package. */
+function other(run: number): Promise<Buffer> {
+  const index = (run * 7 + 3) % SUBJECTS.length
+  if (!pieces.has(index)) pieces.set(index, (SUBJECTS[index] as (typeof SUBJECTS)[number]).make((bytes) => bytes))
+  return pieces.get(index) as Promise<Buffer>
+}
+
+/** Reads in a process of its own. */
+function startReader(): { read(path: string): Promise<Outcome>; end(): void } {
+  const child: ChildProcess = fork(join(import.meta.dirname, 'child.mjs'), { execArgv: ['--max-old-space-size=256'], stdio: 'inherit' })
+  return {
+    read: (path) =>
+      new Promise((resolve, reject) => {
+        const hang = setTimeout(() => (child.kill('SIGKILL'), reject(new Error(`${path} hangs its reader`))), HANG_MS)
+        const died = () => (clearTimeout(hang), reject(new Error(`${path} ended its reader`)))
+        child.once('exit', died)
+        child.once('message', (said) => {
+          clearTimeout(hang)
+          child.off('exit', died)
+          resolve(said as Outcome)
+        })
+        child.send({ path })
+      }),
+    end: () => void child.disconnect(),
+  }
+}
