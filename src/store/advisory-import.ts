@@ -9,12 +9,23 @@ import type { Db } from './db.ts'
 export interface NewAdvisory {
   advisory: Advisory
   affected: AffectedPackage[]
+  /** of what is stored */
   digest: string
+  /** of the bytes it was read from */
+  source: string
+}
+
+/** What tells whether an advisory has changed. */
+export interface KnownAdvisory {
+  digest: string
+  source: string
+  /** ISO 8601, UTC */
+  modified: string
 }
 
 export interface AdvisoryImport {
-  /** digests of the feed's advisories in force, by id */
-  readonly known: ReadonlyMap<string, string>
+  /** the feed's advisories in force, by id */
+  readonly known: ReadonlyMap<string, KnownAdvisory>
   /**
    * Adds new versions of advisories; a second one of the same id replaces the first. Commits at once, unseen by readers.
    * @throws Problem('already_running') when another process took over
@@ -114,9 +125,14 @@ async function claim(db: Db, clock: Clock, writer: string): Promise<{ building: 
   return { building: row.building!, generation: row.generation }
 }
 
-async function inForce(db: Db, feed: string): Promise<Map<string, string>> {
-  const rows = await db.selectFrom('advisories').select(['id', 'digest']).where('feed', '=', feed).where('until', 'is', null).execute()
-  return new Map(rows.map((row) => [row.id, row.digest]))
+async function inForce(db: Db, feed: string): Promise<Map<string, KnownAdvisory>> {
+  const rows = await db
+    .selectFrom('advisories')
+    .select(['id', 'digest', 'source', 'modified'])
+    .where('feed', '=', feed)
+    .where('until', 'is', null)
+    .execute()
+  return new Map(rows.map(({ id, digest, source, modified }) => [id, { digest, source, modified: modified.toISOString() }]))
 }
 
 /**
@@ -144,15 +160,15 @@ async function putBatch(tx: Db, feed: string, building: number, batch: readonly 
   await retire(tx, feed, building, ids)
   const of = <T>(pick: (advisory: Advisory) => T) => batch.map(({ advisory }) => pick(advisory))
   const { rows } = await sql<{ key: number; id: string }>`
-    insert into advisories (feed, since, id, digest, modified, withdrawn, severity, cvss, summary, cves, aliases, urls, notes, security)
-    select ${feed}, ${building}::bigint, id, digest, modified, withdrawn, severity, cvss, summary,
+    insert into advisories (feed, since, id, digest, source, modified, withdrawn, severity, cvss, summary, cves, aliases, urls, notes, security)
+    select ${feed}, ${building}::bigint, id, digest, source, modified, withdrawn, severity, cvss, summary,
       cves::jsonb, aliases::jsonb, urls::jsonb, notes::jsonb, security
-    from unnest(${ids}::text[], ${batch.map((one) => one.digest)}::text[], ${of((a) => a.modified)}::timestamptz[],
+    from unnest(${ids}::text[], ${batch.map((one) => one.digest)}::text[], ${batch.map((one) => one.source)}::text[], ${of((a) => a.modified)}::timestamptz[],
       ${of((a) => a.withdrawn)}::timestamptz[], ${of((a) => a.severity)}::text[], ${of((a) => a.cvss)}::float8[],
       ${of((a) => a.summary)}::text[], ${of((a) => JSON.stringify(a.cves))}::text[],
       ${of((a) => JSON.stringify(a.aliases))}::text[], ${of((a) => JSON.stringify(a.urls))}::text[],
       ${of((a) => JSON.stringify(a.notes))}::text[], ${of((a) => a.security)}::boolean[])
-      as t (id, digest, modified, withdrawn, severity, cvss, summary, cves, aliases, urls, notes, security)
+      as t (id, digest, source, modified, withdrawn, severity, cvss, summary, cves, aliases, urls, notes, security)
     returning key, id`.execute(tx)
   const keys = new Map(rows.map((row) => [row.id, row.key]))
   const entries = batch.flatMap(({ advisory, affected }) => affected.map((entry) => ({ ...entry, key: keys.get(advisory.id)! })))

@@ -57,7 +57,7 @@ export function memoryAdvisories(clock: { now(): Date }): AdvisoryReader & Advis
       busy = true
       const records = new Map(feeds.get(name)?.records ?? [])
       return {
-        known: new Map([...records].map(([id, record]) => [id, record.digest])),
+        known: new Map([...records].map(([id, { digest, source, advisory }]) => [id, { digest, source, modified: advisory.modified }])),
         async put(batch) {
           for (const record of batch) records.set(record.advisory.id, record)
         },

@@ -30,7 +30,18 @@ export interface AdvisoryReader {
 export interface NewAdvisory {
   advisory: Advisory
   affected: AffectedPackage[]
+  /** of what is stored */
   digest: string
+  /** of the bytes it was read from */
+  source: string
+}
+
+/** What tells whether an advisory has changed. */
+export interface KnownAdvisory {
+  digest: string
+  source: string
+  /** ISO 8601, UTC */
+  modified: string
 }
 
 export interface FeedState {
@@ -47,8 +58,8 @@ export interface FeedState {
 
 /** One import under way: readers see nothing of it before `finish`. */
 export interface AdvisoryImport {
-  /** digests of the feed's advisories in force, by id */
-  readonly known: ReadonlyMap<string, string>
+  /** the feed's advisories in force, by id */
+  readonly known: ReadonlyMap<string, KnownAdvisory>
   /** @throws Problem('already_running') when another process took over */
   put(batch: readonly NewAdvisory[]): Promise<void>
   /**

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as othersTurn } from 'node:timers/promises'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { AdvisoryWriter, AdvisoryImport, FeedState, NewAdvisory } from './advisories.ts'
@@ -44,6 +45,8 @@ const READER = 'reader 1'
 const BATCH_ENTRIES = 2000
 const BATCH_ADVISORIES = 500
 const SKIPPED_SHOWN = 20
+/** Reading so much takes some ten milliseconds, in which the service answers nobody. */
+const TURN_BYTES = 64 * 1024
 
 /**
  * @param download fetches a URL into a new file; throws where it did not arrive whole
@@ -96,6 +99,7 @@ export function createOsvImporter(parts: {
     const changed = new Set<string>()
     const batch = new Map<string, NewAdvisory>()
     let entries = 0
+    let turn = 0
     const flush = async () => {
       if (batch.size > 0) await under.put([...batch.values()])
       batch.clear()
@@ -108,7 +112,7 @@ export function createOsvImporter(parts: {
       const known = under.known.get(id)
       if (known === undefined && earlier === undefined && record.affected.length === 0) return
       seen.set(id, modified)
-      if (known === record.digest && earlier === undefined) return
+      if (known?.digest === record.digest && earlier === undefined) return
       changed.add(id)
       entries += record.affected.length
       batch.set(id, record)
@@ -116,13 +120,24 @@ export function createOsvImporter(parts: {
     await readable(source, async () => {
       for await (const file of source.files()) {
         const bytes = await file.read()
+        turn += bytes.length
+        if (turn > TURN_BYTES) {
+          turn = 0
+          await othersTurn()
+        }
+        const digest = createHash('sha256').update(scope).update(bytes).digest('hex').slice(0, 32)
+        // Files are named by the id: what has not changed since the last time need not be read.
+        const id = file.name.replace(/^.*\//, '').replace(/\.json$/, '')
+        const known = seen.has(id) ? undefined : under.known.get(id)
+        if (known?.source === digest) {
+          seen.set(id, known.modified)
+          continue
+        }
         try {
-          consider(readRecord(parseJson(bytes.toString('utf8')), { compare: parts.compare, wanted }))
+          consider({ ...readRecord(parseJson(bytes.toString('utf8')), { compare: parts.compare, wanted }), source: digest })
         } catch (error) {
           skipped.push({ name: file.name, reason: (error as Error).message.slice(0, 200) })
-          // By its name the bucket's file tells whose record it would have been.
-          const id = file.name.replace(/^.*\//, '').replace(/\.json$/, '')
-          if (under.known.has(id) && !seen.has(id)) seen.set(id, '')
+          if (known) seen.set(id, known.modified)
         }
         if (batch.size >= BATCH_ADVISORIES || entries >= BATCH_ENTRIES) await flush()
       }

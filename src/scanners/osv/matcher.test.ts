@@ -46,7 +46,7 @@ const compare = (_format: FormatId, a: string, b: string) => {
 const matcher = createOsvMatcher({ advisories, compare })
 beforeAll(async () => {
   const under = await advisories.begin('test')
-  await under.put(RECORDS.map((json) => readRecord(json, { compare, wanted: () => true })))
+  await under.put(RECORDS.map((json) => ({ ...readRecord(json, { compare, wanted: () => true }), source: '' })))
   await under.finish({ digest: '', advisories: RECORDS.length, keep: () => true })
 })
 

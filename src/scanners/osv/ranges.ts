@@ -16,7 +16,7 @@ export function exposure(
   version: string,
   order: Order,
 ): Exposure | null {
-  const hits = affected.ranges.flatMap((range) => inRange(range, version, range.type === 'SEMVER' ? compareSemver : order) ?? [])
+  const hits = affected.ranges.flatMap((range) => prepared(range, order)(version) ?? [])
   if (hits.length > 0) {
     const fixes = hits.flatMap((hit) => hit.fixed ?? [])
     return { fixes, fixState: fixes.length > 0 ? 'fixed' : hits.some((hit) => hit.ended) ? 'unknown' : 'not-fixed' }
@@ -24,28 +24,38 @@ export function exposure(
   return affected.versions.includes(version) ? { fixes: [], fixState: 'unknown' } : null
 }
 
+/** Whether any of the ranges holds a version; for asking it of many versions. */
+export function covering(ranges: readonly VersionRange[], order: Order): (version: string) => boolean {
+  const ready = ranges.map((range) => prepared(range, order))
+  return (version) => ready.some((inRange) => inRange(version) !== null)
+}
+
 interface Hit {
   fixed: string | null
   ended: boolean
 }
 
-function inRange(range: VersionRange, version: string, order: Order): Hit | null {
+function prepared(range: VersionRange, ecosystemOrder: Order): (version: string) => Hit | null {
+  const order = range.type === 'SEMVER' ? compareSemver : ecosystemOrder
   const limits = range.events.flatMap((event) => event.limit ?? [])
-  if (limits.length > 0 && !limits.some((limit) => limit === '*' || order(version, limit) < 0)) return null
+  const limited = limits.length > 0 && !limits.includes('*')
   const events = range.events.filter((event) => event.limit === undefined).sort((a, b) => orderEvents(a, b, order))
-  let inside = false
-  for (const event of events) {
-    if (event.introduced !== undefined) {
-      if (reached(event.introduced, version, order)) inside = true
-    } else if (event.fixed !== undefined) {
-      if (order(version, event.fixed) >= 0) inside = false
-      else if (inside) return { fixed: event.fixed, ended: true }
-    } else if (event.last_affected !== undefined) {
-      if (order(version, event.last_affected) > 0) inside = false
-      else if (inside) return { fixed: null, ended: true }
+  return (version) => {
+    if (limited && !limits.some((limit) => order(version, limit) < 0)) return null
+    let inside = false
+    for (const event of events) {
+      if (event.introduced !== undefined) {
+        if (reached(event.introduced, version, order)) inside = true
+      } else if (event.fixed !== undefined) {
+        if (order(version, event.fixed) >= 0) inside = false
+        else if (inside) return { fixed: event.fixed, ended: true }
+      } else if (event.last_affected !== undefined) {
+        if (order(version, event.last_affected) > 0) inside = false
+        else if (inside) return { fixed: null, ended: true }
+      }
     }
+    return inside ? { fixed: null, ended: limited } : null
   }
-  return inside ? { fixed: null, ended: limits.length > 0 && !limits.includes('*') } : null
 }
 
 /** `introduced: "0"` lies before every version. */

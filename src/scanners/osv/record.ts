@@ -5,7 +5,7 @@ import type { Advisory, AffectedPackage, RangeEvent, VersionRange } from '../../
 import { orderName, packageKey } from './ecosystems.ts'
 import { isObject, objectAt, objectsAt, stringAt, stringsAt, timeAt, type Json } from './json.ts'
 import { orderOf, type FormatOrder } from './orders.ts'
-import { exposure } from './ranges.ts'
+import { covering } from './ranges.ts'
 import { rate, saysWontFix } from './severity.ts'
 import { foldBuilds, streamOf } from './rpm-builds.ts'
 
@@ -155,5 +155,6 @@ function rangesOf(entry: Json): VersionRange[] {
 function uncovered(versions: readonly string[], ranges: readonly VersionRange[], ecosystem: string, compare: FormatOrder): string[] {
   const order = orderOf(ecosystem, compare)
   if (!order || versions.length === 0) return unique(versions)
-  return unique(versions).filter((version) => exposure({ ranges: [...ranges], versions: [] }, version, order) === null)
+  const covered = covering(ranges, order)
+  return unique(versions.filter((version) => !covered(version)))
 }

@@ -2,9 +2,14 @@
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 import { open, type FileHandle } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { crc32, inflateRaw } from 'node:zlib'
+import { crc32, inflateRaw, inflateRawSync } from 'node:zlib'
 
 const inflate = promisify(inflateRaw)
+
+/** Up to this size, handing an entry to another thread costs more than inflating it. */
+const SMALL = 64 * 1024
+/** Entries mostly lie in the order of the directory: they are read many at a time. */
+const READ_AHEAD = 512 * 1024
 
 const END = 0x06054b50
 const END64_LOCATOR = 0x07064b50
@@ -21,7 +26,7 @@ export interface ZipEntry {
   name: string
   /** decompressed, as the directory says */
   sizeBytes: number
-  /** the whole content; throws when size or checksum differ from the directory's */
+  /** the whole content, one entry at a time; throws when size or checksum differ from the directory's */
   read(): Promise<Buffer>
 }
 
@@ -34,13 +39,14 @@ export async function* zipEntries(path: string, largestBytes: number): AsyncGene
   const file = await open(path)
   try {
     const directory = await readDirectory(file)
+    const reach = windowOn(file, (await file.stat()).size)
     let at = 0
     for (let n = 0; n < directory.count; n++) {
       const header = centralHeader(directory.bytes, at)
       at = header.end
       if (header.name.endsWith('/')) continue
       if (header.sizeBytes > largestBytes) throw new Error(`${header.name} is larger than ${largestBytes} bytes`)
-      yield { name: header.name, sizeBytes: header.sizeBytes, read: () => readEntry(file, header) }
+      yield { name: header.name, sizeBytes: header.sizeBytes, read: () => readEntry(reach, header) }
     }
     if (at !== directory.bytes.length) throw new Error('the directory does not hold as many files as it says')
   } finally {
@@ -126,20 +132,40 @@ function widen(header: Header, extra: Buffer): Header {
   return header
 }
 
-async function readEntry(file: FileHandle, header: Header): Promise<Buffer> {
-  const local = await readAt(file, header.offset, 30)
+/** The bytes of a range of the file; not to be kept beyond the next call. */
+type Reach = (position: number, length: number) => Promise<Buffer>
+
+function windowOn(file: FileHandle, size: number): Reach {
+  let from = 0
+  let bytes: Buffer = Buffer.alloc(0)
+  return async (position, length) => {
+    if (position < from || position + length > from + bytes.length) {
+      if (position + length > size) throw new Error('the archive is cut short')
+      bytes = await readAt(file, position, Math.min(size - position, Math.max(length, READ_AHEAD)))
+      from = position
+    }
+    return bytes.subarray(position - from, position - from + length)
+  }
+}
+
+async function readEntry(reach: Reach, header: Header): Promise<Buffer> {
+  const local = await reach(header.offset, 30)
   if (local.readUInt32LE(0) !== LOCAL) throw new Error(`${header.name} is not where the directory says`)
   // The local extra field may have another length than the directory's.
   const start = header.offset + 30 + local.readUInt16LE(26) + local.readUInt16LE(28)
   if (header.method !== 0 && header.method !== 8) throw new Error(`${header.name} is compressed in an unknown way`)
   if (header.packedBytes > header.sizeBytes * 2 + 1024) throw new Error(`${header.name} has an impossible size`)
-  const packed = await readAt(file, start, header.packedBytes)
-  let content = packed
-  if (header.method === 8) {
-    content = await inflate(packed, { maxOutputLength: Math.max(1, header.sizeBytes) }).catch((cause: unknown) => {
-      throw new Error(`${header.name} cannot be decompressed`, { cause })
-    })
-  }
+  const packed = await reach(start, header.packedBytes)
+  const content = header.method === 8 ? await unpack(packed, header) : Buffer.from(packed)
   if (content.length !== header.sizeBytes || crc32(content) !== header.crc) throw new Error(`${header.name} is damaged`)
   return content
+}
+
+async function unpack(packed: Buffer, { name, sizeBytes }: Header): Promise<Buffer> {
+  const options = { maxOutputLength: Math.max(1, sizeBytes) }
+  try {
+    return sizeBytes <= SMALL ? inflateRawSync(packed, options) : await inflate(packed, options)
+  } catch (cause) {
+    throw new Error(`${name} cannot be decompressed`, { cause })
+  }
 }

@@ -10,7 +10,7 @@ const STATEMENTS = [
     name text primary key, digest text, advisories bigint not null default 0, generation bigint,
     imported_at timestamptz, checked_at timestamptz, error text)`,
   `create table advisories (
-    key bigint generated always as identity primary key, feed text not null, id text not null, digest text not null,
+    key bigint generated always as identity primary key, feed text not null, id text not null, digest text not null, source text not null,
     since bigint not null, until bigint, modified timestamptz not null, withdrawn timestamptz,
     severity text not null, cvss float8, summary text, cves jsonb not null, aliases jsonb not null, urls jsonb not null,
     notes jsonb not null, security boolean not null)`,
