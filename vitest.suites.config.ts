@@ -10,7 +10,7 @@ export default defineConfig({
     // Each file starts services of its own and some measure them: side by side they would measure each other.
     maxWorkers: 1,
     fileParallelism: false,
-    testTimeout: 300_000,
+    testTimeout: 600_000,
     hookTimeout: 300_000,
     teardownTimeout: 30_000,
   },

@@ -25,16 +25,23 @@ function isInstalled(name: string): boolean {
 
 function asRoot(...command: string[]): void {
   const environment = ['env', 'DEBIAN_FRONTEND=noninteractive']
-  const [program, ...args] = process.getuid?.() === 0 ? [...environment, ...command] : ['sudo', '-n', ...environment, ...command]
-  const { status, stdout, stderr, error } = spawnSync(program as string, args, { encoding: 'utf8', maxBuffer: 64 * 1024 ** 2 })
+  const [program, ...args] =
+    process.getuid?.() === 0 ? [...environment, ...command] : ['sudo', '-n', ...environment, ...command]
+  const { status, stdout, stderr, error } = spawnSync(program as string, args, {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 ** 2,
+  })
   if (error || status !== 0) {
-    throw new Error(`${command.join(' ')} failed${error ? `: ${error.message}` : ` with ${status}`}\n${stdout}${stderr}`)
+    throw new Error(
+      `${command.join(' ')} failed${error ? `: ${error.message}` : ` with ${status}`}\n${stdout}${stderr}`,
+    )
   }
 }
 
 /** Downloads Debian packages of this machine's distribution into a directory. */
 export function downloadDebs(directory: string, names: readonly string[]): void {
-  const download = () => spawnSync('apt-get', ['-o', 'APT::Sandbox::User=root', 'download', ...names], { cwd: directory, encoding: 'utf8' })
+  const download = () =>
+    spawnSync('apt-get', ['-o', 'APT::Sandbox::User=root', 'download', ...names], { cwd: directory, encoding: 'utf8' })
   if (download().status === 0) return
   // Without lists, or with old ones, nothing is found.
   asRoot('apt-get', 'update')

@@ -1,0 +1,193 @@
+// A root of apt's own for a test: its configuration, lists, cache and dpkg database lie in one temporary directory, and
+// nothing of the machine's apt is read or written.
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+
+export interface AptRootOptions {
+  /** of the repository, without `dists/…` */
+  url: string
+  suite: string
+  /** the armored public key the source names in Signed-By */
+  key: string
+  arch?: string
+  /** further lines of apt.conf(5) */
+  config?: string
+}
+
+/** What a command said, both its outputs together. */
+export interface Said {
+  code: number
+  text: string
+}
+
+export interface AptRoot {
+  directory: string
+  /** what its requests are known by in an access log */
+  userAgent: string
+  /** Runs a command under this root's configuration; never throws for its exit code. */
+  run(...command: string[]): Promise<Said>
+  /** `apt-get update`, which fails on whatever apt otherwise only warns of */
+  update(): Promise<Said>
+  /** what apt knows of the package, newest first */
+  versions(name: string): Promise<string[]>
+  /** `apt-get download`. @returns the file's bytes */
+  download(name: string, version?: string): Promise<Buffer>
+  /** name to version, of what this root's dpkg has installed */
+  installed(): Promise<Record<string, string>>
+  /** the lists apt keeps: the end of the file name to the content */
+  list(suffix: string): Promise<string | null>
+  /** other lines of apt.conf(5) in place of the ones given before */
+  configure(config: string): Promise<void>
+  /** the lists and caches as before the first update */
+  forget(): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function createAptRoot({
+  url,
+  suite,
+  key,
+  arch = 'amd64',
+  config = '',
+}: AptRootOptions): Promise<AptRoot> {
+  const directory = await mkdtemp(join(tmpdir(), 'apt-root-'))
+  const at = (...path: string[]) => join(directory, ...path)
+  const userAgent = `Gatehouse test ${basename(directory)}`
+  const makeStateDirectories = async () => {
+    await mkdir(at('var/lib/apt/lists/partial'), { recursive: true })
+    await mkdir(at('var/cache/apt/archives/partial'), { recursive: true })
+  }
+  await makeStateDirectories()
+  for (const path of [
+    'etc/apt/apt.conf.d',
+    'etc/apt/preferences.d',
+    'etc/apt/sources.list.d',
+    'etc/apt/trusted.gpg.d',
+    'etc/apt/keyrings',
+    'var/lib/dpkg/info',
+    'var/lib/dpkg/updates',
+    'var/log/apt',
+    'download',
+  ]) {
+    await mkdir(at(path), { recursive: true })
+  }
+  await writeFile(at('var/lib/dpkg/status'), '')
+  await writeFile(at('etc/apt/keyrings/repository.asc'), key)
+  await writeFile(
+    at('etc/apt/sources.list.d/repository.sources'),
+    [
+      'Types: deb',
+      `URIs: ${url}`,
+      `Suites: ${suite}`,
+      'Components: main',
+      `Architectures: ${arch}`,
+      `Signed-By: ${at('etc/apt/keyrings/repository.asc')}`,
+      '',
+    ].join('\n'),
+  )
+  const configure = (more: string) =>
+    writeFile(at('apt.conf'), configuration(directory, arch, `Acquire::http::User-Agent "${userAgent}";\n${more}`))
+  await configure(config)
+
+  const run = (...command: string[]): Promise<Said> => execute(command, at('download'), at('apt.conf'))
+
+  return {
+    directory,
+    userAgent,
+    run,
+    configure,
+    // Without the option an unreachable or refused repository is a warning, and the exit code 0.
+    update: () => run('apt-get', '-o', 'APT::Update::Error-Mode=any', 'update'),
+    async versions(name) {
+      const { text } = await run('apt-cache', 'madison', name)
+      return text
+        .split('\n')
+        .filter((line) => line.includes('|'))
+        .map((line) => line.split('|')[1]?.trim() ?? '')
+    },
+    async download(name, version) {
+      await rm(at('download'), { recursive: true, force: true })
+      await mkdir(at('download'))
+      const { code, text } = await run('apt-get', 'download', version ? `${name}=${version}` : name)
+      const [file] = await readdir(at('download'))
+      if (code !== 0 || !file) throw new Error(`apt-get download ended with ${code}: ${text}`)
+      return readFile(at('download', file))
+    },
+    async installed() {
+      const { text } = await run(
+        'dpkg-query',
+        `--admindir=${at('var/lib/dpkg')}`,
+        '-W',
+        '-f',
+        '${db:Status-Status} ${Package} ${Version}\\n',
+      )
+      const lines = text.split('\n').filter((line) => line.startsWith('installed '))
+      return Object.fromEntries(lines.map((line) => line.split(' ').slice(1) as [string, string]))
+    },
+    async list(suffix) {
+      const name = (await readdir(at('var/lib/apt/lists'))).find((file) => file.endsWith(suffix))
+      return name ? readFile(at('var/lib/apt/lists', name), 'utf8') : null
+    },
+    async forget() {
+      await rm(at('var/lib/apt/lists'), { recursive: true })
+      await rm(at('var/cache/apt'), { recursive: true })
+      await makeStateDirectories()
+    },
+    remove: () => rm(directory, { recursive: true, force: true }),
+  }
+}
+
+function configuration(directory: string, arch: string, more: string): string {
+  const dpkgOptions = [
+    `--root=${directory}`,
+    '--force-not-root',
+    '--force-bad-path',
+    `--log=${join(directory, 'var/log/dpkg.log')}`,
+  ]
+  return [
+    `Dir "${directory}";`,
+    `Dir::State "${join(directory, 'var/lib/apt')}";`,
+    `Dir::State::status "${join(directory, 'var/lib/dpkg/status')}";`,
+    `Dir::Cache "${join(directory, 'var/cache/apt')}";`,
+    `Dir::Etc "${join(directory, 'etc/apt')}";`,
+    'Dir::Etc::main "apt.conf";',
+    'Dir::Etc::parts "apt.conf.d";',
+    `Dir::Log "${join(directory, 'var/log/apt')}";`,
+    'Dir::Bin::dpkg "/usr/bin/dpkg";',
+    `APT::Architecture "${arch}";`,
+    `APT::Architectures { "${arch}"; };`,
+    // The unprivileged user of apt cannot look into a temporary directory.
+    'APT::Sandbox::User "root";',
+    'APT::Get::Assume-Yes "true";',
+    'APT::Install-Recommends "false";',
+    'Acquire::Languages "none";',
+    'Acquire::Retries "0";',
+    `DPkg::Options { ${dpkgOptions.map((option) => `"${option}";`).join(' ')} };`,
+    more,
+    '',
+  ].join('\n')
+}
+
+function execute(command: string[], cwd: string, aptConfig: string): Promise<Said> {
+  // Files of a package belong to root; dpkg gives up where it may not make them so.
+  const [program, ...args] = process.getuid?.() === 0 ? command : ['fakeroot', ...command]
+  return new Promise((resolve, reject) => {
+    const child = spawn(program as string, args, {
+      cwd,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: `${process.env['PATH']}:/usr/sbin:/sbin`,
+        LC_ALL: 'C.UTF-8',
+        DEBIAN_FRONTEND: 'noninteractive',
+        APT_CONFIG: aptConfig,
+      },
+    })
+    let text = ''
+    child.stdout.on('data', (piece) => (text += String(piece)))
+    child.stderr.on('data', (piece) => (text += String(piece)))
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code: code ?? -1, text }))
+  })
+}
