@@ -42,7 +42,6 @@ export async function quarantine(parts: ReviewParts, selector: RecordSelector, r
     }
     return done
   })
-  parts.checkpoint('decided')
   const failure = await publishChanges(parts, changes)
   await cleanUp(parts, changes)
   announce(parts, changes)
