@@ -22,6 +22,7 @@ import { openapi } from './api/openapi.ts'
 import { packageRoutes } from './api/packages.ts'
 import type { Route } from './api/route.ts'
 import { policyRoutes } from './api/security-policy.ts'
+import { securityRoutes } from './api/security.ts'
 import { createServer } from './api/server.ts'
 import { settingsRoutes } from './api/settings.ts'
 import { setupRoutes } from './api/setup.ts'
@@ -51,9 +52,12 @@ import { createCollector } from './publish/collect.ts'
 import { ensureDistributions } from './publish/initialize.ts'
 import { createPublisher, type Offered } from './publish/publisher.ts'
 import { reindex } from './publish/reindex.ts'
+import { createReview } from './review/review.ts'
 import { createClamav } from './scanners/clamav/clamav.ts'
+import { createFreshclam } from './scanners/clamav/freshclam.ts'
 import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
 import { noAdvisories } from './scanners/no-advisories.ts'
+import type { Antivirus, CveScanner } from './scanners/scanner.ts'
 import { createAccessLog } from './serve/access-log.ts'
 import { createFrontPage } from './serve/front-page.ts'
 import { APT_MOUNTS, RPM_MOUNTS } from './serve/mounts.ts'
@@ -89,7 +93,13 @@ export interface App {
   close(): Promise<void>
 }
 
-export async function createApp({ env, clock, log }: { env: Env; clock: Clock; log: Log }): Promise<App> {
+/** Parts that suites put in the place of the deployment's own. */
+export interface Overrides {
+  cveScanner?: CveScanner
+  antivirus?: Antivirus
+}
+
+export async function createApp({ env, clock, log, overrides = {} }: { env: Env; clock: Clock; log: Log; overrides?: Overrides }): Promise<App> {
   const production = env.mode === 'production'
   const onError = (error: unknown) => log.error({ err: error }, 'unexpected')
   const state: { notServing: 'starting' | 'draining' | null } = { notServing: 'starting' }
@@ -143,11 +153,14 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
 
   // The gate
   const antivirusAddress = env.clamavSocket ? { path: env.clamavSocket } : env.clamavHost ? { host: env.clamavHost, port: env.clamavPort } : null
-  const antivirus = antivirusAddress
+  const clamav = antivirusAddress
     ? createClamav({ address: antivirusAddress, maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024, databaseDirectory: env.clamavDbDir, clock, log })
     : null
+  const antivirus = overrides.antivirus ?? clamav
   const antivirusStatus = () => (antivirus ?? noAntivirus()).status()
   const vulnscan = async () => ({ ok: false, version: null, db_age_seconds: null, error: 'no advisory data' })
+  const cveScanner = overrides.cveScanner ?? noAdvisories()
+  const steps = [antivirusStep(antivirus, production), cveScanStep(cveScanner, clock), signatureStep({ signers: keys, clock, newPath: staging.newPath }), dependenciesStep(db)]
   const intake = createIntake({
     db,
     clock,
@@ -161,7 +174,24 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
     checkpoint,
     clean: collector.debris,
     settings: settings.current,
-    steps: [antivirusStep(antivirus, production), cveScanStep(noAdvisories(), clock), signatureStep({ signers: keys, clock, newPath: staging.newPath }), dependenciesStep(db)],
+    steps,
+  })
+  const review = createReview({
+    db,
+    clock,
+    bus,
+    audit,
+    pool,
+    staging,
+    manifests,
+    publisher,
+    collector,
+    checkpoint,
+    steps,
+    engines: [cveScanner.name],
+    settings: settings.current,
+    offered,
+    onError,
   })
 
   // Accounts
@@ -229,6 +259,7 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
     ...auditRoutes({ db, audit }),
     ...artifactRoutes({
       db,
+      clock,
       audit,
       bus,
       catalogue,
@@ -250,6 +281,18 @@ export async function createApp({ env, clock, log }: { env: Env; clock: Clock; l
       repoFormat: env.repoFormat,
       fingerprint: keys.openpgp.fingerprint,
       hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
+    }),
+    ...securityRoutes({
+      db,
+      clock,
+      review,
+      settings: settings.current,
+      audit,
+      log,
+      antivirus: antivirusStatus,
+      freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
+      vulnscan: null,
+      feeds: null,
     }),
     ...policyRoutes({ settings, audit }),
     ...settingsRoutes({ settings, audit }),

@@ -8,6 +8,7 @@ import { mayAccess } from '../domain/roles.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { Catalogue } from '../intake/identify.ts'
 import { isLater } from '../publish/artifacts.ts'
 import type { Collector } from '../publish/collect.ts'
@@ -24,9 +25,11 @@ import { resolveDependencies } from './dependencies.ts'
 import { headOf, HeadSchema, recordOf, RecordSchema } from './records.ts'
 import { route, type Route } from './route.ts'
 import { Nullable, page, pageOf, pageQuery } from './schemas.ts'
+import { standingOf } from './security-views.ts'
 
 export interface ArtifactParts {
   db: Db
+  clock: Clock
   audit: AuditLog
   bus: Bus
   catalogue: Catalogue
@@ -103,7 +106,7 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
         cve_results: Nullable(Type.Array(Type.Unknown())),
         manifest_status: Type.String(),
         cve_status: Nullable(Type.String()),
-        decision: Type.Null(),
+        decision: Nullable(Type.Object({})),
         dependencies: Type.Array(Type.Unknown()),
       }),
       problems: ['not_found'],
@@ -114,7 +117,8 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
         if (!latest) throw unknownPackage(params)
         const digests = await db.selectFrom('blobs').select(['sha256', 'sha512']).where('sha256', 'in', [...new Set(rows.map((row) => row.sha256))]).execute()
         const sha512 = new Map(digests.map((row) => [row.sha256, row.sha512]))
-        const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' })
+        const standing = await standingOf(db, rows, parts.clock.now())
+        const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, standing(row))
         const sorted = [...rows].sort((a, b) => (isLater(formatOf(a).versions, a, b) ? -1 : 1))
         const history = await auditPage(db, { package: params.name }, { page: 1, perPage: HISTORY })
         const mayAudit = mayAccess(caller.role, 'auditor+')

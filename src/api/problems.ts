@@ -102,10 +102,12 @@ function fromFramework(error: unknown): Problem | null {
     validation?: { instancePath: string; message?: string; keyword: string; params: { missingProperty?: string } }[]
   }
   if (validation) {
-    const errors = validation.map((fault) => ({
+    const faults = validation.map((fault) => ({
       field: [fault.instancePath.slice(1).replaceAll('/', '.'), fault.params.missingProperty].filter(Boolean).join('.') || (validationContext ?? 'body'),
       message: fault.keyword === 'required' ? 'is required' : (fault.message ?? 'is invalid'),
     }))
+    // One word for each field: the branches of a union each have one of their own.
+    const errors = faults.filter((fault, i) => faults.findIndex((other) => other.field === fault.field) === i)
     const first = errors[0]
     return new Problem('validation_error', `${first?.field ?? 'body'}: ${first?.message ?? 'is invalid'}`, { errors })
   }

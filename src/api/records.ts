@@ -47,7 +47,13 @@ export function headOf(row: HeadColumns) {
   }
 }
 
-export function recordOf(row: PackageRow, blob: Pick<BlobRow, 'sha512'>) {
+/** What people decided about a record, and by when they must. */
+export interface Standing {
+  decision: object | null
+  sla: object | null
+}
+
+export function recordOf(row: PackageRow, blob: Pick<BlobRow, 'sha512'>, standing: Standing) {
   return {
     ...headOf(row),
     architecture: row.arch,
@@ -86,8 +92,9 @@ export function recordOf(row: PackageRow, blob: Pick<BlobRow, 'sha512'>) {
     coverage: row.coverage,
     cve_summary: row.cve_summary,
     cve_results: row.cve_results,
-    decision: null,
-    sla: null,
+    decision: standing.decision,
+    sla: standing.sla,
+    review: row.status === 'pending_review' ? { origin: row.review_origin, since: isoTimeOrNull(row.review_since), due_at: isoTimeOrNull(row.review_due_at), reasons: row.review_reasons ?? [] } : null,
     last_scan: isoTimeOrNull(row.last_scan),
     quarantined_at: isoTimeOrNull(row.quarantined_at),
     quarantined_by: row.quarantined_by,

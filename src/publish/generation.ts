@@ -96,8 +96,14 @@ export async function writeGeneration(tree: Tree, format: PackageFormat, distrib
       return { target, byHash: file.byHash }
     }),
   )
-  for (const extra of extras) await linkFile(join(tree.extras, extra.sha256), await place(extra.path))
   const shared = join(tree.byHash, 'SHA256')
+  for (const extra of extras) {
+    await linkFile(join(tree.extras, extra.sha256), await place(extra.path))
+    // Where the index says that files are to be had by digest, apt asks for all of them so.
+    if (layout.byHashIn.length === 0) continue
+    await ensureDirectory(shared)
+    await linkFile(join(tree.extras, extra.sha256), join(shared, extra.sha256))
+  }
   const named = written.filter((file) => file.byHash !== undefined)
   if (named.length > 0) {
     await ensureDirectory(shared)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import bcrypt from '@node-rs/bcrypt'
 import * as openpgp from 'openpgp'
-import { createApp, type App } from '../../src/app.ts'
+import { createApp, type App, type Overrides } from '../../src/app.ts'
 import { readEnv } from '../../src/config/env.ts'
 import { ROLES, type Role } from '../../src/domain/roles.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
@@ -68,6 +68,8 @@ export interface Gate {
 }
 
 export interface GateOptions {
+  /** parts in the place of the deployment's own */
+  overrides?: Overrides
   env?: Record<string, string | undefined>
   /** changes the migrated database before the service opens it */
   prepare?: (db: Db) => Promise<void>
@@ -116,7 +118,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
     ADMIN_PASSWORD_HASH: await bcrypt.hash(PASSWORD, 4),
     ...options.env,
   })
-  const app = await createApp({ env, clock, log })
+  const app = await createApp({ env, clock, log, ...(options.overrides ? { overrides: options.overrides } : {}) })
   const { api: port, apt: aptPort } = await app.listen()
   if (options.start !== false) await app.start()
 

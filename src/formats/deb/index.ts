@@ -29,7 +29,7 @@ export const debFormat: PackageFormat<DebRecord> = {
     linkTarget: '',
     packages: null,
     packagesName: 'pool',
-    byHashIn: [binaryDirectory(distribution)],
+    byHashIn: [binaryDirectory(distribution), 'main'],
   }),
   packagePath,
   entry: renderEntry,

@@ -82,6 +82,9 @@ export const ORDINARY: Case[] = [
   ['body_too_large', 413, 'a body is over 1 MB', (gate) => gate.call('POST', '/auth/users', { body: { username: 'x'.repeat(1_100_000) } })],
   ['internal_error', 500, 'the database fails', (gate) => gate.call('POST', '/auth/users', { body: { username: 'poison', password: PASSWORD, role: 'reader' } })],
   ['publication_failed', 500, 'the index cannot be written', unpublishable],
+  ['not_under_review', 409, 'nobody is asked about a package', async (gate) => { await put(gate, 'undisputed'); return approve(gate, 'undisputed') }],
+  ['ambiguous', 409, 'two held packages of one name and version differ', ambiguous],
+  ['self_approval', 403, 'who brought a package in approves it', selfApproval],
   ['scan_incomplete', 503, 'nothing can be said and that is to be refused', unscanned],
 ]
 
@@ -126,6 +129,25 @@ async function unpublishable(gate: Gate): Promise<Reply> {
   const reply = await put(gate, 'unpublishable', { distribution: 'bookworm' })
   await rm(generations)
   await rename(`${generations}.away`, generations)
+  return reply
+}
+
+const approve = (gate: Gate, name: string) =>
+  gate.call('POST', `/security/packages/${name}/1.0-1/decide`, { body: { decision: 'approve', justification: 'seen' } })
+
+async function ambiguous(gate: Gate): Promise<Reply> {
+  await patch(gate, { on_unscanned: 'hold' })
+  await put(gate, 'two-faced')
+  await put(gate, 'two-faced', { distribution: 'noble' }, { files: { other: 'bytes' } })
+  await patch(gate, { on_unscanned: 'allow' })
+  return approve(gate, 'two-faced')
+}
+
+async function selfApproval(gate: Gate): Promise<Reply> {
+  await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' }, security: { forbid_self_approval: true } } })
+  await put(gate, 'my-own')
+  const reply = await approve(gate, 'my-own')
+  await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'allow' }, security: { forbid_self_approval: false } } })
   return reply
 }
 

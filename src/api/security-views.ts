@@ -1,0 +1,90 @@
+// How records, findings and reviews look in the answers of /security, and which decision speaks for a record.
+import Type from 'typebox'
+import { worstOfBits } from '../domain/risk.ts'
+import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
+import { decisionOf } from '../review/decisions.ts'
+import { slaOf, slaOfRecord } from '../review/sla.ts'
+import { activeDecisions, type DecisionRow } from '../store/decisions.ts'
+import type { Db } from '../store/db.ts'
+import type { PackageRow } from '../store/manifests.ts'
+import { findingTotals, lightRowsOf, rowsOf, type FindingTotals, type LightRow } from '../store/review-query.ts'
+import { headOf, HeadSchema, type Standing } from './records.ts'
+import { Nullable } from './schemas.ts'
+import { CountsSchema, DecisionSchema, SlaSchema } from './security-schemas.ts'
+
+export const SecurityItem = Type.Intersect([
+  HeadSchema,
+  Type.Object({
+    held_reason: Nullable(Type.String()),
+    origin: Nullable(Type.String()),
+    scanned: Type.Boolean(),
+    cve_counts: CountsSchema,
+    worst_severity: Nullable(Type.String()),
+    total_cve: Type.Integer(),
+    kev_count: Type.Integer(),
+    high_epss_count: Type.Integer(),
+    hash_verified: Type.Boolean(),
+    actions: Type.Array(Type.String()),
+    decision: Nullable(DecisionSchema),
+    sla: SlaSchema,
+  }),
+])
+
+/** Items in the order of the ids. */
+export async function securityItems(parts: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {
+  const { db } = parts
+  const now = parts.clock.now()
+  const rows: LightRow[] = withFindings ? await rowsOf(db, ids) : await lightRowsOf(db, ids)
+  const totals = await findingTotals(db, ids)
+  const standing = await activeDecisions(db, ids)
+  return rows.map((row) => ({
+    ...itemOf(row, totals.get(row.id), standing.get(row.id) ?? [], now),
+    ...(withFindings ? { cve_results: (row as PackageRow).cve_results ?? [] } : {}),
+  }))
+}
+
+function itemOf(row: LightRow, totals: FindingTotals | undefined, standing: readonly DecisionRow[], now: Date) {
+  return {
+    ...headOf(row),
+    format: row.format,
+    held_reason: row.held_reason,
+    origin: row.review_origin,
+    reasons: row.review_reasons ?? [],
+    review_since: isoTimeOrNull(row.review_since),
+    scanned: row.last_scan !== null,
+    last_scan: isoTimeOrNull(row.last_scan),
+    cve_counts: totals?.counts ?? { critical: 0, high: 0, medium: 0, low: 0, negligible: 0, unknown: 0 },
+    worst_severity: worstOfBits(row.severities),
+    total_cve: totals?.total ?? 0,
+    kev_count: totals?.kev ?? 0,
+    high_epss_count: totals?.likely ?? 0,
+    // Bytes are stored under the digest that was computed while they came in.
+    hash_verified: true,
+    actions: totals?.actions ?? [],
+    decision: standing[0] ? decisionOf(standing[0], now) : null,
+    sla: slaOfRecord({ status: row.status, review_due_at: row.review_due_at }, standing, now) ?? slaOf(null, now),
+    quarantined_at: isoTimeOrNull(row.quarantined_at),
+    quarantined_by: row.quarantined_by,
+  }
+}
+
+/** What stands for each of these records, as their full form shows it. */
+export async function standingOf(db: Db, rows: readonly PackageRow[], now: Date): Promise<(row: PackageRow) => Standing> {
+  const standing = await activeDecisions(db, rows.map((row) => row.id))
+  return (row) => {
+    const own = standing.get(row.id) ?? []
+    return { decision: own[0] ? decisionOf(own[0], now) : null, sla: slaOfRecord(row, own, now) }
+  }
+}
+
+/** The record that speaks for a version: one that is under review, else the riskiest, else the newest. */
+export function speaking(rows: readonly PackageRow[]): PackageRow | null {
+  const weight = (row: PackageRow) => [Number(row.status === 'pending_review'), row.risk, row.id]
+  return [...rows].sort((a, b) => compare(weight(b), weight(a)))[0] ?? null
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  for (const [i, value] of a.entries()) if (value !== b[i]) return value - (b[i] ?? 0)
+  return 0
+}
+

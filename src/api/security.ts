@@ -1,0 +1,21 @@
+// All of /security but the policy, topic by topic.
+import type { Settings } from '../domain/settings.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Review } from '../review/review.ts'
+import type { Db } from '../store/db.ts'
+import type { Route } from './route.ts'
+import { securityDecideRoutes } from './security-decide.ts'
+import { securityDecisionRoutes } from './security-decisions.ts'
+import { securityEngineRoutes, type EngineParts } from './security-engines.ts'
+import { securityListingRoutes } from './security-listing.ts'
+
+export interface SecurityParts extends EngineParts {
+  db: Db
+  clock: Clock
+  review: Review
+  settings(): Settings
+}
+
+export function securityRoutes(parts: SecurityParts): Route[] {
+  return [...securityListingRoutes(parts), ...securityDecideRoutes(parts), ...securityDecisionRoutes(parts), ...securityEngineRoutes(parts)]
+}
