@@ -116,7 +116,7 @@ export const VARIABLES = {
   clamavSocket: scanning('CLAMAV_SOCKET', kinds.absolutePath, null, 'Unix socket of clamd. Wins over `CLAMAV_HOST`.'),
   clamavHost: scanning('CLAMAV_HOST', kinds.host, null, 'Host of clamd. With neither this nor the socket there is no antivirus engine.'),
   clamavPort: scanning('CLAMAV_PORT', kinds.integer(1, 65535), 3310, 'TCP port of clamd.'),
-  clamavMaxStreamMb: scanning('CLAMAV_MAX_STREAM_MB', kinds.integer(1, 4000), 100, 'StreamMaxLength of clamd, in MB. Larger files count as scanned within limits.'),
+  clamavMaxStreamMb: scanning('CLAMAV_MAX_STREAM_MB', kinds.integer(1, 4000), 100, 'Largest file sent to clamd, in MB; larger ones count as not fully scanned. Must not exceed its StreamMaxLength nor its MaxFileSize, above which clamd says OK without looking unless it is told `AlertExceedsMax yes`.'),
   clamavDbDir: scanning('CLAMAV_DB_DIR', kinds.path, '/var/lib/clamav', 'Signature files of clamd, for the health report and the date of the signatures.'),
   freshclamBin: scanning('FRESHCLAM_BIN', kinds.path, 'freshclam', 'Program that updates the signatures.'),
   grypeBin: scanning('GRYPE_BIN', kinds.path, null, 'The grype program as a second vulnerability scanner. The embedded matcher needs none.'),
