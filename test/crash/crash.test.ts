@@ -1,0 +1,148 @@
+// The process dies at every checkpoint of every operation; nothing that was acknowledged is lost, and nothing is left over.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHECKPOINTS } from '../../src/kernel/checkpoint.ts'
+import { createLimiter } from '../../src/kernel/serial.ts'
+import { startFakeClamd, type FakeClamd } from '../fakes/clamd.ts'
+import { startService, type Service } from '../service.ts'
+import { makeHouses, type Engine, type House, type Houses } from './houses.ts'
+import { look, readDisk, readHttp, type Look, type Read } from './look.ts'
+import { OPERATIONS, type Operation } from './operations.ts'
+import { examine } from './state.ts'
+
+const CODENAMES = ['jammy', 'noble', 'focal', 'bookworm']
+/** How long a process may live on before a checkpoint counts as never reached. */
+const REACH_MS = 60_000
+/** As many as there are processors to run on: each case mostly starts processes. */
+const CASES_AT_ONCE = 2
+
+it('every checkpoint is passed by some operation', () => {
+  const passed = new Set(OPERATIONS.flatMap(({ passes }) => passes.map(([checkpoint]) => checkpoint.split(':')[0])))
+  expect([...CHECKPOINTS].filter((name) => !passed.has(name))).toEqual([])
+})
+
+describe.each<Engine>(['postgres', 'pglite'])('on %s a process that dies at', (engine) => {
+  const slots = createLimiter(CASES_AT_ONCE)
+  let houses: Houses
+  let stock: string[]
+  let clamd: FakeClamd
+
+  beforeAll(async () => {
+    clamd = await startFakeClamd()
+    houses = await makeHouses(engine)
+    const house = await houses.copy()
+    const state = await examine(house)
+    expect(state.faults).toEqual([])
+    stock = state.records
+    await house.remove()
+  })
+  afterAll(async () => {
+    await houses.remove()
+    await clamd.close()
+  })
+
+  for (const operation of OPERATIONS) {
+    for (const [checkpoint, then] of operation.passes) {
+      if (engine === 'pglite' && !operation.alsoEmbedded.some((name) => checkpoint.split(':')[0] === name)) continue
+      it.concurrent(`${checkpoint} of ${operation.name}`, () => slots(() => dieAndReturn(operation, checkpoint, then)))
+    }
+  }
+
+  async function dieAndReturn(operation: Operation, checkpoint: string, then: 'before' | 'after' | 'partly'): Promise<void> {
+    const house = await houses.copy(operation)
+    const reader = await createReader(house)
+    const steps = await operation.steps()
+    const last = steps.at(-1) as (typeof steps)[number]
+    const before = steps.slice(0, -1).reduce((records, step) => step.effect(records, stock), operation.emptyDatabase ? [] : stock)
+    const after = last.effect(before, stock)
+    const start = (env: Record<string, string> = {}, raw = false) => startService({ ...house, ...(operation.emptyDatabase ? { token: undefined } : {}), env: { ...(operation.antivirus ? clamdAt(clamd) : {}), ...env }, raw })
+
+    // It dies.
+    const first = await start({ GATEHOUSE_DIE_AT: operation.diesFirstAt ?? checkpoint })
+    for (const step of steps) {
+      const answer = await step.ask(first).catch(() => null)
+      if (step === last) continue
+      expect(answer?.status).toBe(201)
+    }
+    // The audit log is written when somebody asks for it, else every 15 s.
+    await first.call('GET', '/artifacts/audit/logs').catch(() => null)
+    await killed(first, operation.diesFirstAt ?? checkpoint)
+    await reader.all(readDisk(house.reposDir), [before, after])
+    if (operation.diesFirstAt) {
+      await killed(await start({ GATEHOUSE_DIE_AT: checkpoint }, true), checkpoint)
+      await reader.all(readDisk(house.reposDir), [before, after])
+    }
+
+    // It comes back, and again.
+    for (let restart = 1; restart <= 2; restart++) {
+      const service = await start()
+      if (then !== 'partly') await reader.all(readHttp(service.apt), [then === 'before' ? before : after])
+      if (restart === 1) {
+        await service.kill()
+        // The embedded database takes a second to open: it is looked at in the end only.
+        if (engine === 'postgres' && then !== 'partly') {
+          const state = await examine({ ...house, killed: true })
+          expect(state.faults).toEqual([])
+          expect(state.records).toEqual(then === 'before' ? before : after)
+        }
+        continue
+      }
+      const { status } = await last.ask(service)
+      if (then === 'after') expect(status).toBe(last.again)
+      else expect([200, 201]).toContain(status)
+      await reader.all(readHttp(service.apt), [after])
+      expect(await service.stop()).toBe(0)
+    }
+    const state = await examine({ ...house, collected: true })
+    expect(state.faults).toEqual([])
+    expect(state.records).toEqual(after)
+    await reader.all(readDisk(house.reposDir), [after])
+    await house.remove()
+  }
+})
+
+function clamdAt({ address }: FakeClamd): Record<string, string> {
+  return { CLAMAV_HOST: address.host, CLAMAV_PORT: String(address.port) }
+}
+
+async function killed(service: Service, checkpoint: string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${checkpoint} was never reached`)), REACH_MS)
+  })
+  try {
+    expect(await Promise.race([service.exited, late])).toEqual({ code: null, signal: 'SIGKILL' })
+  } catch (error) {
+    await service.kill()
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Reads every distribution again and again, and sees to it that no Release is older than one seen before. */
+async function createReader(house: House) {
+  const publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
+  const newest = new Map<string, number>()
+  return {
+    /** @param allowed lists of records of which one must be what each distribution offers */
+    async all(read: Read, allowed: string[][]): Promise<void> {
+      for (const codename of CODENAMES) {
+        const seen = await look(read, codename, publicKey)
+        expect(seen.date).toBeGreaterThanOrEqual(newest.get(codename) ?? 0)
+        newest.set(codename, seen.date)
+        expect(allowed.map((records) => offeredBy(records, codename))).toContainEqual(linesOf(seen))
+      }
+    },
+  }
+}
+
+function offeredBy(records: string[], codename: string): string[] {
+  const published = records.map((record) => record.split(' ')).filter(([distribution, , , , status]) => distribution === codename && status === 'published')
+  return published.map(([, name, version, arch, , sha256]) => `${name} ${version} ${arch} ${sha256}`).sort()
+}
+
+function linesOf({ packages }: Look): string[] {
+  return [...packages].map(([id, { sha256 }]) => `${id} ${sha256}`).sort()
+}

@@ -1,0 +1,106 @@
+// A service's directory and database with some packages in it, made once and copied for each case.
+import { execFileSync } from 'node:child_process'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildDeb, type SampleDeb } from '../samples/deb.ts'
+import { startService, type Service } from '../service.ts'
+import { startPostgres, type Postgres } from './postgres.ts'
+
+export type Engine = 'pglite' | 'postgres'
+
+export interface House {
+  directory: string
+  reposDir: string
+  databaseUrl: string
+  /** an administrator's, good for every copy */
+  token: string
+  remove(): Promise<void>
+}
+
+export interface Houses {
+  engine: Engine
+  /** null on the embedded database */
+  postgres: Postgres | null
+  /** @param settings `hold`: what cannot be scanned waits for a person */
+  copy(options?: { settings?: 'hold'; emptyDatabase?: boolean }): Promise<House>
+  remove(): Promise<void>
+}
+
+/** What is in every house from the start. */
+export const STOCK: (SampleDeb & { distribution: string })[] = [
+  { distribution: 'jammy', name: 'alpha', version: '1.0' },
+  { distribution: 'jammy', name: 'alpha', version: '2.0' },
+  { distribution: 'jammy', name: 'beta', version: '1.0', arch: 'all' },
+  { distribution: 'jammy', name: 'shared', version: '1.0' },
+  { distribution: 'noble', name: 'shared', version: '1.0' },
+  { distribution: 'noble', name: 'gamma', version: '1:1.0+b1' },
+]
+
+/** Key files made before, since making them costs seconds. */
+const keys = new Map<string, Buffer>()
+
+export async function makeHouses(engine: Engine): Promise<Houses> {
+  const base = await mkdtemp(join(tmpdir(), `houses-${engine}-`))
+  const postgres = engine === 'postgres' ? await startPostgres() : null
+  const original = join(base, 'original')
+  const reposDir = join(original, 'repos')
+  await mkdir(join(reposDir, 'gnupg'), { recursive: true })
+  for (const [name, content] of keys) await writeFile(join(reposDir, 'gnupg', name), content, { mode: 0o600 })
+  const databaseUrl = postgres ? await postgres.create('original') : `pglite://${join(original, 'db')}`
+
+  const service = await startService({ reposDir, databaseUrl })
+  for (const { distribution, ...sample } of STOCK) await uploaded(service, sample, distribution)
+  const { body } = await service.call('POST', '/auth/api-tokens', { name: 'suites', role: 'admin' })
+  const token = body.token as string
+  await held(service, async () => {
+    await uploaded(service, { name: 'waiting', version: '1.0' }, 'jammy')
+    await cp(join(reposDir, 'settings.json'), join(base, 'hold.json'))
+  })
+  if ((await service.stop()) !== 0) throw new Error('the service did not stop cleanly')
+  for (const name of await readdir(join(reposDir, 'gnupg'))) keys.set(name, await readFile(join(reposDir, 'gnupg', name)))
+
+  let copies = 0
+  return {
+    engine,
+    postgres,
+    async copy({ settings, emptyDatabase = false } = {}) {
+      const name = `copy_${++copies}`
+      const directory = join(base, name)
+      // Of what node offers nothing keeps hard links.
+      execFileSync('cp', ['-a', original, directory])
+      if (settings) await cp(join(base, `${settings}.json`), join(directory, 'repos', 'settings.json'))
+      if (emptyDatabase) await rm(join(directory, 'db'), { recursive: true, force: true })
+      return {
+        directory,
+        reposDir: join(directory, 'repos'),
+        databaseUrl: postgres ? await postgres.create(name, emptyDatabase ? undefined : 'original') : `pglite://${join(directory, 'db')}`,
+        token,
+        async remove() {
+          await rm(directory, { recursive: true, force: true })
+          await postgres?.drop(name)
+        },
+      }
+    },
+    async remove() {
+      await postgres?.remove()
+      await rm(base, { recursive: true, force: true })
+    },
+  }
+}
+
+async function uploaded(service: Service, sample: SampleDeb, distribution: string): Promise<void> {
+  const { status, body } = await service.upload(await buildDeb(sample), 'a.deb', { distribution })
+  if (status !== 201) throw new Error(`the stock could not be uploaded: ${status} ${JSON.stringify(body)}`)
+}
+
+/** Lets the service hold what it cannot scan while `work` runs. */
+async function held(service: Service, work: () => Promise<void>): Promise<void> {
+  const set = async (word: string) => {
+    const { status, body } = await service.call('PATCH', '/settings/', { validation: { on_unscanned: word } })
+    if (status !== 200) throw new Error(`the setting could not be changed: ${status} ${JSON.stringify(body)}`)
+  }
+  await set('hold')
+  await work()
+  await set('allow')
+}

@@ -1,0 +1,57 @@
+// File systems of a suite's own: a small one that can be filled to the last page or name, and one that turns read-only.
+import { execFileSync } from 'node:child_process'
+import { mkdir, rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const PAGE = 4096
+
+export interface SmallDisk {
+  directory: string
+  /** Fills it until so many pages, or so many names of files, are left. */
+  leave(count: number, what: 'pages' | 'names'): Promise<void>
+  /** Takes the filling out again. */
+  free(): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function mountSmallDisk(directory: string, megabytes: number, names: number): Promise<SmallDisk> {
+  await mkdir(directory, { recursive: true })
+  asRoot('mount', '-t', 'tmpfs', '-o', `size=${megabytes}m,nr_inodes=${names},mode=0777`, 'tmpfs', directory)
+  const filling = join(directory, 'filling')
+  const free = () => rm(filling, { recursive: true, force: true })
+  return {
+    directory,
+    free,
+    async leave(count, what) {
+      await free()
+      await mkdir(filling)
+      if (what === 'names') {
+        const { ffree } = await statfs(directory)
+        for (let n = 0; n < ffree - count; n++) await writeFile(join(filling, String(n)), '')
+        return
+      }
+      const { bavail, bsize } = await statfs(directory)
+      await writeFile(join(filling, 'pages'), Buffer.alloc(bavail * bsize - count * PAGE))
+    },
+    async remove() {
+      await free()
+      asRoot('umount', '-l', directory)
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Makes a directory a mount of itself, which can be turned read-only. Hard links cannot lead into it or out of it. */
+export function bindMount(directory: string): { readOnly(): void; writable(): void; remove(): void } {
+  asRoot('mount', '--bind', directory, directory)
+  return {
+    readOnly: () => asRoot('mount', '-o', 'remount,ro,bind', directory),
+    writable: () => asRoot('mount', '-o', 'remount,rw,bind', directory),
+    remove: () => asRoot('umount', '-l', directory),
+  }
+}
+
+function asRoot(...command: string[]): void {
+  const [program, ...args] = process.getuid?.() === 0 ? command : ['sudo', '-n', ...command]
+  execFileSync(program as string, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+}

@@ -1,0 +1,89 @@
+// A PostgreSQL server of a suite's own, in a temporary directory, stopped and started at will.
+import { spawn, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { once } from 'node:events'
+import pg from 'pg'
+import { need } from '../need.ts'
+
+export interface Postgres {
+  /** of a database on this server */
+  url(database: string): string
+  start(): Promise<void>
+  /** Breaks every connection off, as a server that crashed. */
+  stop(): Promise<void>
+  query<T extends object>(database: string, text: string): Promise<T[]>
+  /** @param template a database nobody is connected to */
+  create(database: string, template?: string): Promise<string>
+  drop(database: string): Promise<void>
+  remove(): Promise<void>
+}
+
+/** Nothing that these suites end is the machine, so the server need not wait for the disk. */
+const FAST = '-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=60'
+
+export async function startPostgres(): Promise<Postgres> {
+  if (!programs()) need('postgresql')
+  const bin = programs() as string
+  const base = await mkdtemp(join(tmpdir(), 'postgres-'))
+  const data = join(base, 'data')
+  const root = process.getuid?.() === 0
+  if (root) {
+    const [uid, gid] = ['-u', '-g'].map((option) => Number(spawnSync('id', [option, 'postgres'], { encoding: 'utf8' }).stdout))
+    chownSync(base, uid as number, gid as number)
+  }
+  const run = async (program: string, ...args: string[]) => {
+    const command = root ? ['runuser', '-u', 'postgres', '--', join(bin, program), ...args] : [join(bin, program), ...args]
+    // Output is left alone: the server inherits it and would hold a pipe open.
+    const child = spawn(command[0] as string, command.slice(1), { cwd: base, stdio: 'ignore' })
+    const [code] = (await once(child, 'exit')) as [number | null]
+    if (code !== 0) throw new Error(`${program} ended with ${code}`)
+  }
+  await run('initdb', '-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync')
+  const port = await freePort()
+  const server: Postgres = {
+    url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
+    start: () => run('pg_ctl', '-D', data, '-w', '-l', join(base, 'log'), '-o', `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${base} ${FAST}`, 'start'),
+    stop: () => run('pg_ctl', '-D', data, '-m', 'immediate', 'stop'),
+    async query<T extends object>(database: string, text: string): Promise<T[]> {
+      const client = new pg.Client({ connectionString: server.url(database) })
+      await client.connect()
+      try {
+        return (await client.query<T>(text)).rows
+      } finally {
+        await client.end()
+      }
+    },
+    async create(database, template) {
+      await server.query('postgres', `create database ${database}${template ? ` template ${template}` : ''}`)
+      return server.url(database)
+    },
+    async drop(database) {
+      await server.query('postgres', `drop database if exists ${database} with (force)`)
+    },
+    async remove() {
+      await server.stop().catch(() => {})
+      await rm(base, { recursive: true, force: true })
+    },
+  }
+  await server.start()
+  return server
+}
+
+/** Where Debian keeps the newest server it has. */
+function programs(): string | null {
+  const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
+  const newest = versions.map(Number).sort((a, b) => b - a).find((version) => existsSync(`/usr/lib/postgresql/${version}/bin/postgres`))
+  return newest === undefined ? null : `/usr/lib/postgresql/${newest}/bin`
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}

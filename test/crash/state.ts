@@ -1,0 +1,240 @@
+// Everything that must hold between database, files and index when nothing runs: what a crash could leave apart.
+import { createHash } from 'node:crypto'
+import { readdir, readFile, readlink, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { sql } from 'kysely'
+import type { FormatId } from '../../src/domain/package.ts'
+import { findDistribution } from '../../src/formats/index.ts'
+import { createCollector } from '../../src/publish/collect.ts'
+import { treeOf } from '../../src/publish/generation.ts'
+import { GENESIS, verifyLines } from '../../src/store/audit-chain.ts'
+import { openDatabase, type Db } from '../../src/store/db.ts'
+import { createManifests, type PackageRow } from '../../src/store/manifests.ts'
+import { createPaths, type Paths } from '../../src/store/paths.ts'
+import { createPool } from '../../src/store/pool.ts'
+import { look, readDisk } from './look.ts'
+
+const DAY_MS = 86_400_000
+
+export interface State {
+  /** every record as `distribution name version arch status sha256`, sorted */
+  records: string[]
+  /** Release dates by codename */
+  dates: Record<string, number>
+  /** what is wrong, in sentences; empty when nothing is */
+  faults: string[]
+}
+
+export interface Examination {
+  reposDir: string
+  databaseUrl: string
+  /** the processes that wrote it were killed: directories of theirs and entries not yet filed are no fault */
+  killed?: boolean
+  /** a day later, after a collection */
+  collected?: boolean
+}
+
+/** Looks at a house whose processes have all ended. */
+export async function examine({ reposDir, databaseUrl, killed = false, collected = false }: Examination): Promise<State> {
+  const { db, close } = await openDatabase(databaseUrl, { poolSize: 2 })
+  try {
+    const paths = createPaths(reposDir)
+    if (collected) await collectTomorrow(db, paths)
+    const faults: string[] = []
+    const rows = await db.selectFrom('packages').selectAll().orderBy('id').execute()
+    const dates = await examineTrees(db, paths, rows, collected, faults)
+    await examineFiles(db, paths, rows, faults)
+    await examineManifests(db, paths, rows, faults)
+    await examineTables(db, rows, faults)
+    if (!killed) await examineAudit(db, paths, faults)
+    await examineStaging(db, paths, killed, faults)
+    return { records: rows.map(describe).sort(), dates, faults }
+  } finally {
+    await close()
+  }
+}
+
+export function describe(row: Pick<PackageRow, 'distribution' | 'name' | 'version' | 'arch' | 'status' | 'sha256'>): string {
+  return [row.distribution, row.name, row.version, row.arch, row.status, row.sha256].join(' ')
+}
+
+async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
+  await sql`update removals set removed_at = removed_at - interval '1 day'`.execute(db)
+  await createCollector({
+    db,
+    paths,
+    clock: { now: () => new Date(Date.now() + DAY_MS) },
+    pool: createPool(paths),
+    manifests: createManifests(db, paths),
+    checkpoint: () => {},
+    offered: (codename) => findDistribution(codename) as NonNullable<ReturnType<typeof findDistribution>>,
+    known: (codename) => findDistribution(codename) !== null,
+  }).collect()
+}
+
+/** What clients read is what the records say, and nothing else lies about. */
+async function examineTrees(db: Db, paths: Paths, rows: PackageRow[], collected: boolean, faults: string[]): Promise<Record<string, number>> {
+  const publicKey = await readFile(join(paths.keys, 'gpg.key'), 'utf8')
+  const dates: Record<string, number> = {}
+  for (const distribution of await db.selectFrom('distributions').selectAll().execute()) {
+    const { codename } = distribution
+    const offered = findDistribution(codename)
+    if (!offered) continue
+    const { format } = offered
+    const fault = (sentence: string) => void faults.push(`${codename}: ${sentence}`)
+    const tree = treeOf(paths, format, offered.distribution)
+    if (distribution.published_revision !== distribution.revision) fault(`revision ${distribution.revision}, published ${distribution.published_revision}`)
+    const target = await readlink(tree.link).catch(() => 'no link')
+    if (!target.split('/').includes(distribution.generation ?? '')) fault(`the link leads to ${target}, the record says ${distribution.generation}`)
+
+    const served = rows.filter((row) => row.distribution === codename && row.served)
+    try {
+      const { date, packages } = await look(readDisk(paths.root), codename, publicKey)
+      dates[codename] = date
+      const wanted = new Map(served.map((row) => [`${row.name} ${row.version} ${row.arch}`, row.sha256]))
+      for (const [id, sha256] of wanted) if (packages.get(id)?.sha256 !== sha256) fault(`${id} is served, but the index has ${packages.get(id)?.sha256 ?? 'it not'}`)
+      for (const id of packages.keys()) if (!wanted.has(id)) fault(`${id} is in the index without a served record`)
+    } catch (error) {
+      fault((error as Error).message)
+    }
+
+    // Withdrawn files wait for the grace time; then the tree holds what is served and no more.
+    const inTree = await filesBelow(tree.packages)
+    const expected = new Set(served.map((row) => format.packagePath(row)))
+    const waiting = await db.selectFrom('removals').select('tree_path').where('distribution', '=', codename).execute()
+    for (const { tree_path } of waiting) expected.add(tree_path)
+    if (collected && waiting.length > 0) fault(`${waiting.length} withdrawn files were not collected`)
+    for (const path of inTree) if (!expected.has(path)) fault(`${path} is in the tree for no reason`)
+
+    const generations: string[] = []
+    for (const name of await readdir(tree.base)) {
+      if (/^r\d+-\d+-[0-9a-f]{8}$/.test(name)) generations.push(name)
+      else if (!['pool', 'by-hash', 'extras', 'blocks.cache'].includes(name) && collected) fault(`${name} lies beside the generations`)
+    }
+    if (collected && generations.length > 3) fault(`${generations.length} generations after a collection`)
+    for (const name of await readdir(join(paths.root, 'dists'))) {
+      if (collected && !findDistribution(name)) faults.push(`dists/${name} is no distribution`)
+    }
+  }
+  return dates
+}
+
+/** Bytes in pool and quarantine, and the rows that speak of them. */
+async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: string[]): Promise<void> {
+  const pool = createPool(paths)
+  const expected = new Map<string, string>()
+  for (const row of rows) {
+    const file = { format: row.format as FormatId, sha256: row.sha256, filename: row.filename }
+    expected.set(row.status === 'quarantined' ? pool.quarantinePath(file) : pool.path(file), row.sha256)
+  }
+  for (const [path, sha256] of expected) {
+    const bytes = await readFile(path).catch(() => null)
+    if (!bytes) faults.push(`${relative(paths.root, path)} is missing`)
+    else if (createHash('sha256').update(bytes).digest('hex') !== sha256) faults.push(`${relative(paths.root, path)} has other bytes`)
+  }
+  const used = new Set(rows.map((row) => row.sha256))
+  for (const place of [paths.pool, paths.quarantine]) {
+    for (const path of await filesBelow(place)) {
+      const full = join(place, path)
+      // Bytes that one distribution refused and another took lie in both places until the last record goes.
+      if (!expected.has(full) && ![...used].some((sha256) => path.includes(sha256))) faults.push(`${relative(paths.root, full)} belongs to no record`)
+    }
+    for (const path of await directoriesBelow(place)) {
+      if (/[0-9a-f]{64}$/.test(path) && (await readdir(join(place, path))).length === 0) faults.push(`${relative(paths.root, join(place, path))} is empty`)
+    }
+  }
+  for (const { sha256 } of await db.selectFrom('blobs').select('sha256').execute()) if (!used.has(sha256)) faults.push(`the blob ${sha256} is used by nobody`)
+}
+
+async function examineManifests(db: Db, paths: Paths, rows: PackageRow[], faults: string[]): Promise<void> {
+  const manifests = createManifests(db, paths)
+  const byKey = new Map(rows.map((row) => [manifests.key(row), row]))
+  for (const path of await filesBelow(paths.manifests)) if (!byKey.has(path)) faults.push(`manifests/${path} belongs to no record`)
+  for await (const { key, manifest } of manifests.all()) {
+    const row = byKey.get(key)
+    if (!row) continue
+    if (!manifest) faults.push(`manifests/${key} cannot be read`)
+    else if (manifest.record.sha256 !== row.sha256 || manifest.record.status !== row.status || manifest.blob.sha256 !== row.sha256) faults.push(`manifests/${key} says something else than its record`)
+    byKey.delete(key)
+  }
+  for (const key of byKey.keys()) faults.push(`manifests/${key} is missing`)
+  for (const row of rows) if (row.manifest_pending) faults.push(`the manifest of ${row.name} ${row.version} is pending`)
+}
+
+/** Tables that follow from the records. */
+async function examineTables(db: Db, rows: PackageRow[], faults: string[]): Promise<void> {
+  const debris = await db.selectFrom('debris').selectAll().execute()
+  for (const { kind, key } of debris) faults.push(`debris was left: ${kind} ${key}`)
+  for (const row of await db.selectFrom('distributions').selectAll().execute()) {
+    const own = rows.filter((record) => record.distribution === row.codename)
+    const count = (status: string) => own.filter((record) => record.status === status).length
+    const told = [row.published_count, row.pending_count, row.quarantined_count, row.rejected_count, row.size_bytes]
+    const counted = [count('published'), count('pending_review'), count('quarantined'), count('rejected'), own.reduce((sum, record) => sum + record.size_bytes, 0)]
+    if (String(told) !== String(counted)) faults.push(`${row.codename} counts ${String(told)}, there are ${String(counted)}`)
+  }
+  const offered = rows.filter((row) => row.served).map((row) => row.id)
+  for (const table of ['entries', 'capabilities'] as const) {
+    const ids = (await db.selectFrom(table).select('package_id').distinct().orderBy('package_id').execute()).map((row) => row.package_id)
+    if (String(ids) !== String(offered)) faults.push(`${table} are of ${String(ids)}, served are ${String(offered)}`)
+  }
+  const artifacts = (await db.selectFrom('artifacts').select(['format', 'name', 'latest_id']).execute()).map((row) => `${row.format} ${row.name}`).sort()
+  const names = [...new Set(rows.map((row) => `${row.format} ${row.name}`))].sort()
+  if (String(artifacts) !== String(names)) faults.push(`artifacts are ${String(artifacts)}, names are ${String(names)}`)
+}
+
+/** The files hold every entry once, in one chain. */
+async function examineAudit(db: Db, paths: Paths, faults: string[]): Promise<void> {
+  const lines: string[] = []
+  for (const name of (await readdir(paths.audit)).sort()) {
+    const text = await readFile(join(paths.audit, name), 'utf8')
+    if (!text.endsWith('\n')) faults.push(`audit/${name} ends within a line`)
+    lines.push(...text.split('\n').filter(Boolean))
+  }
+  const { fault } = verifyLines(lines, GENESIS)
+  if (fault) faults.push(`line ${fault.line} of the audit files ${fault.reason}`)
+  const rows = await db.selectFrom('audit').select(['seq', 'hash', 'filed']).orderBy('seq').execute()
+  const unfiled = rows.filter((row) => row.seq === null || !row.filed)
+  if (unfiled.length > 0) faults.push(`${unfiled.length} audit entries are not in the files`)
+  const last = rows.at(-1)
+  if (last && last.hash !== (JSON.parse(lines.at(-1) ?? '{}') as { hash?: string }).hash) faults.push('the audit files end elsewhere than the table')
+}
+
+async function examineStaging(db: Db, paths: Paths, killed: boolean, faults: string[]): Promise<void> {
+  const directories = await readdir(paths.incoming)
+  for (const name of directories) {
+    const arrivals = await readdir(join(paths.incoming, name)).catch(() => [name])
+    if (arrivals.length > 0) faults.push(`staging/incoming/${name} holds ${String(arrivals)}`)
+  }
+  const instances = await db.selectFrom('instances').select('id').execute()
+  const allowed = killed ? 1 : 0
+  if (directories.length > allowed) faults.push(`${directories.length} directories in staging/incoming`)
+  if (instances.length > allowed) faults.push(`${instances.length} instances are known`)
+}
+
+async function filesBelow(directory: string): Promise<string[]> {
+  if (!existsSync(directory)) return []
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => !entry.isDirectory()).map((entry) => relative(directory, join(entry.parentPath, entry.name))).sort()
+}
+
+async function directoriesBelow(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+}
+
+/** Waits for a file to appear; the suites' way to wait for what another process does. */
+export async function waitFor<T>(what: string, look: () => Promise<T | null | undefined | false>, ms = 60_000): Promise<T> {
+  const deadline = Date.now() + ms
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+/** Whether a path is there, whatever it is. */
+export async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(() => true, () => false)
+}

@@ -1,0 +1,198 @@
+// Two services on one PostgreSQL and one directory: what races must come out right, and a leader that dies is followed.
+import { createHash } from 'node:crypto'
+import { readFile, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { makeHouses, type House, type Houses } from '../crash/houses.ts'
+import { look, readDisk, readHttp, type Read } from '../crash/look.ts'
+import { examine, isThere, waitFor } from '../crash/state.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { startService, type Service } from '../service.ts'
+
+let houses: Houses
+let house: House
+let services: Service[]
+let publicKey: string
+beforeAll(async () => void (houses = await makeHouses('postgres')))
+afterAll(() => houses.remove())
+beforeEach(async () => {
+  house = await houses.copy()
+  publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
+  // One after the other: the first is the leader.
+  services = [await startService(house), await startService(house)]
+})
+afterEach(async () => {
+  for (const service of services) await service.kill()
+  await house.remove()
+})
+
+const [LEADER, OTHER] = [0, 1]
+const at = (index: number) => services[index] as Service
+const upload = (service: Service, file: Buffer, distribution = 'jammy') => service.upload(file, 'a.deb', { distribution })
+const offered = async (read: Read, codename = 'jammy') => [...(await look(read, codename, publicKey, { still: false })).packages.keys()]
+const isLeader = async (service: Service) => (await service.call('GET', '/health')).body.checks.info.ha.is_leader as boolean
+
+/** Ends both, starts and ends one that recovers, and looks at what is left. */
+async function expectHouseInOrder(): Promise<string[]> {
+  for (const service of services) if (service.process.exitCode === null && service.process.signalCode === null) expect(await service.stop()).toBe(0)
+  const last = await startService(house)
+  expect(await last.stop()).toBe(0)
+  const state = await examine({ ...house, collected: true })
+  expect(state.faults).toEqual([])
+  return state.records
+}
+
+/** Reads the tree again and again until told to stop. @returns how often it did */
+function watch(codename: string): { stop(): Promise<number> } {
+  let running = true
+  const reading = (async () => {
+    const seen = new Set<string>()
+    let newest = 0
+    let reads = 0
+    while (running) {
+      const { date } = await look(readDisk(house.reposDir), codename, publicKey, { still: false, seen })
+      expect(date).toBeGreaterThanOrEqual(newest)
+      newest = date
+      reads++
+    }
+    return reads
+  })()
+  reading.catch(() => {})
+  return {
+    stop() {
+      running = false
+      return reading
+    },
+  }
+}
+
+it('uploads to both into one distribution are all published, under Dates that never go back', async () => {
+  const watching = watch('jammy')
+  const names: string[] = []
+  await Promise.all(
+    services.flatMap((service, which) =>
+      [0, 1].map(async (uploader) => {
+        for (let n = 0; n < 12; n++) {
+          const name = `race-${which}-${uploader}-${n}`
+          const { status, body } = await upload(service, await buildDeb({ name, version: '1.0' }))
+          expect([name, status, body.status]).toEqual([name, 201, 'published'])
+          // Published is what it says, whichever of the two is asked.
+          expect(await offered(readHttp(at(1 - which).apt))).toContain(`${name} 1.0 amd64`)
+          names.push(name)
+        }
+      }),
+    ),
+  )
+  expect(await watching.stop()).toBeGreaterThan(2)
+  const all = await offered(readHttp(at(OTHER).apt))
+  for (const name of names) expect(all).toContain(`${name} 1.0 amd64`)
+  await expectHouseInOrder()
+})
+
+it('of the same bytes brought at once one is taken, the others are there already', async () => {
+  for (let round = 0; round < 4; round++) {
+    const file = await buildDeb({ name: 'same', version: `1.${round}` })
+    const answers = await Promise.all([0, 1, 0, 1, 0, 1].map((which) => upload(at(which), file)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
+    expect(new Set(answers.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(new Set(['already_exists']))
+  }
+  await expectHouseInOrder()
+})
+
+it('of other bytes under one name one is taken, and the bytes of the others are kept nowhere', async () => {
+  const files = await Promise.all([0, 1, 2, 3].map((n) => buildDeb({ name: 'contested', version: '1.0', files: { 'usr/share/n': String(n) } })))
+  const answers = await Promise.all(files.map((file, n) => upload(at(n % 2), file)))
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+  expect(new Set(answers.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(new Set(['duplicate_conflict']))
+  await expectHouseInOrder()
+})
+
+it('deletions that race with uploads of the same bytes never leave a record without its file', async () => {
+  const file = await buildDeb({ name: 'again', version: '1.0' })
+  const sha256 = createHash('sha256').update(file).digest('hex')
+  const watching = watch('focal')
+  let uploaded = 0
+  let deleted = 0
+  const uploading = Promise.all(
+    ['jammy', 'noble', 'focal'].map(async (distribution, n) => {
+      for (let round = 0; round < 15; round++) {
+        const { status } = await upload(at((n + round) % 2), file, distribution)
+        expect([201, 409]).toContain(status)
+        if (status === 201) uploaded++
+      }
+    }),
+  )
+  let over = false
+  const deleting = Promise.all(
+    [0, 1].map(async (which) => {
+      while (!over) {
+        const { status } = await at(which).call('DELETE', `/artifacts/again?distribution=${['jammy', 'noble', 'focal'][Math.floor(Math.random() * 3)]}`)
+        // 409: the other deleted it between our look and our deletion.
+        expect([200, 404, 409]).toContain(status)
+        if (status === 200) deleted++
+      }
+    }),
+  )
+  await uploading.finally(() => (over = true))
+  await deleting
+  await watching.stop()
+  expect(uploaded).toBeGreaterThan(3)
+  expect(deleted).toBeGreaterThan(0)
+  const records = await expectHouseInOrder()
+  expect(await isThere(join(house.reposDir, 'pool', 'deb', sha256.slice(0, 2), sha256))).toBe(records.some((record) => record.endsWith(sha256)))
+})
+
+it('when the leader is killed the other leads within seconds and finishes what it left', async () => {
+  expect([await isLeader(at(LEADER)), await isLeader(at(OTHER))]).toEqual([true, false])
+  expect((await at(OTHER).call('POST', '/distributions/init')).body.code).toBe('passive_replica')
+
+  // A leader that dies with an upload settled but not published, and with one just received.
+  await at(LEADER).stop()
+  await waitFor('the other to lead', () => isLeader(at(OTHER)))
+  services[LEADER] = await startService({ ...house, env: { GATEHOUSE_DIE_AT: 'settled' } })
+  await at(OTHER).stop()
+  await waitFor('the first to lead', () => isLeader(at(LEADER)))
+  services[OTHER] = await startService(house)
+  const left = await buildDeb({ name: 'left', version: '1.0' })
+  await expect(upload(at(LEADER), left)).rejects.toThrow()
+  expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
+
+  await waitFor('the other to lead', () => isLeader(at(OTHER)), 15_000)
+  await waitFor('the upload to be published', async () => (await offered(readHttp(at(OTHER).apt))).includes('left 1.0 amd64'), 15_000)
+  expect((await upload(at(OTHER), left)).body.code).toBe('already_exists')
+  await waitFor('the staging of the dead one to be gone', async () => (await readdir(join(house.reposDir, 'staging', 'incoming'))).length === 1, 15_000)
+  expect((await at(OTHER).call('POST', '/distributions/init')).status).toBe(200)
+  await expectHouseInOrder()
+})
+
+it('audit entries of both form one chain, written by whoever leads, over a leader that dies while writing', async () => {
+  await at(LEADER).kill()
+  services[LEADER] = await startService({ ...house, env: { GATEHOUSE_DIE_AT: 'audit-appended:2' } })
+  await at(OTHER).stop()
+  await waitFor('the first to lead', () => isLeader(at(LEADER)))
+  services[OTHER] = await startService(house)
+  for (let n = 0; n < 3; n++) {
+    await Promise.all(services.map(async (service, which) => upload(service, await buildDeb({ name: `audited-${which}-${n}`, version: '1.0' })).catch(() => null)))
+    await Promise.all(services.map((service) => service.call('GET', '/artifacts/audit/logs').catch(() => null)))
+  }
+  expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
+  await waitFor('the other to lead', () => isLeader(at(OTHER)), 15_000)
+  expect((await at(OTHER).call('GET', '/artifacts/audit/logs')).status).toBe(200)
+  await expectHouseInOrder()
+})
+
+it('what sync-index restores on one is offered by the other too', async () => {
+  // The other keeps the blocks of a distribution in memory.
+  expect((await upload(at(OTHER), await buildDeb({ name: 'warm', version: '1.0' }))).status).toBe(201)
+  const { postgres } = houses
+  const database = new URL(house.databaseUrl).pathname.slice(1)
+  // As a database restored from an older dump would have it: the record is gone, its manifest and bytes are not.
+  await postgres?.query(database, `with gone as (delete from packages where name = 'beta' and distribution = 'jammy' returning size_bytes)
+    update distributions set published_count = published_count - 1, size_bytes = size_bytes - (select sum(size_bytes) from gone) where codename = 'jammy'`)
+  await postgres?.query(database, `delete from artifacts where name = 'beta'`)
+  const { body } = await at(LEADER).call('POST', '/artifacts/admin/sync-index')
+  expect(body).toMatchObject({ status: 'ok', orphans: 0, missing_files: 0 })
+  expect((await upload(at(OTHER), await buildDeb({ name: 'later', version: '1.0' }))).status).toBe(201)
+  expect(await offered(readHttp(at(OTHER).apt))).toEqual(expect.arrayContaining(['beta 1.0 all', 'warm 1.0 amd64', 'later 1.0 amd64']))
+  await expectHouseInOrder()
+})
