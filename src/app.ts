@@ -246,6 +246,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     },
     advisoriesAgeSeconds: async () => null,
   })
+  bus.on('published', (event) => log.info(event, 'published'))
   bus.on('intake', ({ status, findings }) => {
     metrics.countUpload(status)
     metrics.countFindings(countSeverities(findings as { severity: Severity }[]))

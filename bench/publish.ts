@@ -1,0 +1,126 @@
+// What one upload costs a repository of N packages, until clients can fetch the signed index, beside the peer tools.
+// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/publish.ts [--format deb] [--sizes 1000,10000,50000] [--rounds 9] [--peers yes]
+// TEST_DATABASE_URL names the server; without it the embedded database is measured.
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import pg from 'pg'
+import type { FormatId } from '../src/domain/package.ts'
+import { startService, type Service } from '../test/service.ts'
+import { fill } from './fill.ts'
+import { peersFor } from './peers.ts'
+import { writeSamples } from './samples.ts'
+
+const CODENAMES: Record<FormatId, string> = { deb: 'jammy', rpm: 'almalinux9', apk: 'alpine3.21' }
+/** What tells a client that an index is new, and whether it holds the text. */
+const INDEX: Record<FormatId, (service: Service) => string> = {
+  deb: (service) => `${service.apt}/repos/dists/jammy/InRelease`,
+  rpm: (service) => `${service.rpm}/repos/almalinux9/repodata/repomd.xml`,
+  apk: (service) => `${service.apt}/apk/alpine3.21/main/x86_64/APKINDEX.tar.gz`,
+}
+
+const { values } = parseArgs({
+  options: {
+    format: { type: 'string', default: 'deb' },
+    sizes: { type: 'string', default: '1000,10000,50000' },
+    rounds: { type: 'string', default: '9' },
+    peers: { type: 'string', default: 'yes' },
+  },
+})
+const format = values.format as FormatId
+const rounds = Number(values.rounds)
+
+execFileSync(process.execPath, [join(import.meta.dirname, '../bin/build.mjs')], { stdio: 'inherit' })
+console.log(`format ${format}, Node ${process.version}, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, medians of ${rounds}, load ${loadavg()[0]?.toFixed(1)}`)
+for (const size of values.sizes.split(',').map(Number)) {
+  const base = await mkdtemp(join(tmpdir(), 'bench-publish-'))
+  try {
+    await compare(base, size)
+  } finally {
+    await rm(base, { recursive: true, force: true })
+  }
+}
+
+async function compare(base: string, size: number): Promise<void> {
+  const stock = await writeSamples(format, join(base, 'stock'), 0, size)
+  const fresh = await writeSamples(format, join(base, 'fresh'), size, rounds + 1)
+  const ours = await measureOurs(base, stock, fresh)
+  console.log(`\nN = ${size}`)
+  console.log(`  ours: publish stage ${show(ours.stage)}, upload to served ${show(ours.upload)}, first publish after a restart ${show(ours.cold)}, peak memory ${ours.peakMb} MiB`)
+  if (values.peers !== 'yes') return
+  for (const peer of peersFor(format, join(base, 'peers'))) {
+    const filled = timed(() => peer.fill(stock))
+    const times = fresh.map((file) => timed(() => peer.add(file))).slice(1)
+    const theirs = median(times)
+    console.log(`  ${peer.name} (${peer.version}): add to published ${show(theirs)}, filled in ${(filled / 1000).toFixed(0)} s; upload to served ${(theirs / ours.upload).toFixed(1)} times, publish stage ${(theirs / ours.stage).toFixed(1)} times faster`)
+  }
+}
+
+async function measureOurs(base: string, stock: string[], fresh: string[]) {
+  const reposDir = join(base, 'repos')
+  const { url: databaseUrl, drop } = await createDatabase(base)
+  const codename = CODENAMES[format]
+  try {
+    await fill({ databaseUrl, reposDir, codename, files: stock })
+    // Once to publish what is there, and again to see a warm start.
+    await (await startService({ reposDir, databaseUrl })).stop()
+    const service = await startService({ reposDir, databaseUrl })
+    try {
+      const uploads: number[] = []
+      for (const [i, path] of fresh.entries()) {
+        const bytes = await readFile(path)
+        const before = await fetch(INDEX[format](service)).then((response) => response.text())
+        const started = performance.now()
+        const { status, body } = await service.upload(bytes, path.split('/').at(-1) as string, { distribution: codename })
+        const took = performance.now() - started
+        if (status !== 201 || body.status !== 'published') throw new Error(`upload ${i}: ${status} ${JSON.stringify(body)}`)
+        const after = await fetch(INDEX[format](service)).then((response) => response.text())
+        if (after === before) throw new Error('the index did not change')
+        uploads.push(took)
+      }
+      const stages = service.log.flatMap((entry) => (typeof entry === 'object' && entry['msg'] === 'published' ? [entry['milliseconds'] as number] : []))
+      const status = await readFile(`/proc/${service.process.pid}/status`, 'utf8')
+      return {
+        cold: stages[0] as number,
+        stage: median(stages.slice(1)),
+        upload: median(uploads.slice(1)),
+        peakMb: Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024),
+      }
+    } finally {
+      await service.stop()
+    }
+  } finally {
+    await drop()
+  }
+}
+
+async function createDatabase(base: string): Promise<{ url: string; drop(): Promise<void> }> {
+  const server = process.env['TEST_DATABASE_URL']
+  if (!server) return { url: `pglite://${join(base, 'db')}`, drop: async () => {} }
+  const name = `bench_${Date.now()}`
+  const ask = async (statement: string) => {
+    const client = new pg.Client({ connectionString: server })
+    await client.connect()
+    await client.query(statement).finally(() => client.end())
+  }
+  await ask(`create database ${name}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => ask(`drop database ${name} with (force)`) }
+}
+
+function timed(work: () => void): number {
+  const started = performance.now()
+  work()
+  return performance.now() - started
+}
+
+function median(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+}
+
+function show(milliseconds: number): string {
+  return `${milliseconds.toFixed(0)} ms`
+}
