@@ -1,0 +1,24 @@
+// Runs a package manager's commands as root: what packages bring belongs to root, also in a root of the test's own.
+import { spawn } from 'node:child_process'
+
+/** What a command said, both its outputs together. */
+export interface Said {
+  code: number
+  text: string
+}
+
+/** Never throws for an exit code. Nothing of the caller's environment but PATH is passed on. */
+export function runAsRoot(command: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<Said> {
+  const settings = { PATH: `${process.env['PATH']}:/usr/sbin:/sbin`, LC_ALL: 'C.UTF-8', ...env }
+  const pairs = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+  const [program, ...args] =
+    process.getuid?.() === 0 ? ['env', '-i', ...pairs, ...command] : ['sudo', '-n', 'env', '-i', ...pairs, ...command]
+  return new Promise((resolve, reject) => {
+    const child = spawn(program as string, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+    let text = ''
+    child.stdout.on('data', (piece) => (text += String(piece)))
+    child.stderr.on('data', (piece) => (text += String(piece)))
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code: code ?? -1, text }))
+  })
+}

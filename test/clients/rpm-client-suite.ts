@@ -1,0 +1,367 @@
+// What every rpm client must see, install, upgrade and refuse in the running service, also while others publish.
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { rpmFormat } from '../../src/formats/rpm/index.ts'
+import { openKeys, type Keys } from '../../src/signing/keys.ts'
+import { need } from '../need.ts'
+import { buildRpm, type SampleRpm } from '../samples/rpm.ts'
+import { removeTemporary, startService, type Service } from '../service.ts'
+import type { Said } from './command.ts'
+import type { RpmClient, RpmRoot, RpmRootOptions } from './rpm-root.ts'
+import { flipByte, startTamperingProxy, type TamperingProxy } from './tampering-proxy.ts'
+
+export interface RpmSuite {
+  service(): Service
+  newRoot(options?: Partial<RpmRootOptions> & { distribution?: string }): Promise<RpmRoot>
+  /** Uploads and expects it to be offered. */
+  publish(sample: SampleRpm, distribution?: string): Promise<Published>
+  publishFile(file: Uint8Array, distribution?: string): Promise<Published>
+}
+
+export interface Published {
+  /** the pipeline's word, and what the step said */
+  gpg: string
+  message: string
+  /** of the bytes as they are offered */
+  sha256: string
+}
+
+/** @param main the distribution that most tests share @param more tests of this client alone */
+export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, string, string], more: (suite: RpmSuite) => void): void {
+  let service: Service
+  let key: string
+  let foreign: Keys
+  let work: string
+  let roots: RpmRoot[] = []
+
+  beforeAll(async () => {
+    need(...client.needs)
+    service = await startService({ env: { REPO_FORMAT: 'rpm' } })
+    key = await (await fetch(`${service.rpm}/repos/gpg.key`)).text()
+    work = await mkdtemp(join(tmpdir(), 'rpm-client-'))
+    foreign = await openKeys(join(work, 'foreign'), new Date(Date.now() - 86_400_000))
+  })
+  afterAll(async () => {
+    await service?.stop()
+    await removeTemporary()
+    if (work) await rm(work, { recursive: true })
+  })
+  afterEach(async () => {
+    await Promise.all(roots.map((root) => root.dispose()))
+    roots = []
+  })
+
+  const baseUrl = (distribution: string) => `${service.rpm}/repos/${distribution}/x86_64/`
+
+  async function newRoot({ distribution = main, ...options }: Partial<RpmRootOptions> & { distribution?: string } = {}): Promise<RpmRoot> {
+    const root = await client.createRoot({ url: baseUrl(distribution), key, ...options })
+    roots.push(root)
+    return root
+  }
+
+  async function publishFile(file: Uint8Array, distribution = main): Promise<Published> {
+    const { status, body } = await service.upload(file, 'a.rpm', { distribution })
+    expect(body, JSON.stringify(body)).toMatchObject({ status: 'published' })
+    expect(status).toBe(201)
+    const steps = body.validation.steps as { name: string; message: string }[]
+    const message = steps.find(({ name }) => name === 'gpg')?.message ?? ''
+    return { gpg: body.pipeline.gpg, message, sha256: body.sha256 }
+  }
+  const publish = async (sample: SampleRpm, distribution = main) => publishFile(await buildRpm(sample), distribution)
+
+  /** The file with a signature by these keys inside. */
+  async function signedBy(keys: Keys, file: Uint8Array): Promise<Buffer> {
+    const [from, to] = [join(work, 'unsigned.rpm'), join(work, 'signed.rpm')]
+    await writeFile(from, file)
+    await rm(to, { force: true })
+    await rpmFormat.sign!(from, to, keys, new Date())
+    return readFile(to)
+  }
+
+  /** Fails on whatever the client has to say against the repository, warnings too. */
+  const expectClean = ({ code, text }: Said): void => {
+    expect(text.split('\n').filter((line) => /^(warning|error|W|E):|\bfailed\b|mismatch/i.test(line))).toEqual([])
+    expect(code, text).toBe(0)
+  }
+  const expectRefused = ({ code, text }: Said, words: RegExp): void => {
+    expect(text).toMatch(words)
+    expect(code, text).not.toBe(0)
+  }
+
+  const readme = (name: string, content: string) => [{ path: `/usr/share/${name}/readme`, content }]
+
+  describe('installing', () => {
+    it('refreshes, installs, upgrades over a publish, and removes', async () => {
+      const path = 'usr/share/traveller/readme'
+      await publish({ name: 'traveller', files: readme('traveller', 'one\n') })
+      const root = await newRoot()
+      expectClean(await root.refresh())
+      expectClean(await root.install('traveller'))
+      expect(await root.installed()).toEqual({ traveller: '1.0-1' })
+      expect(await root.file(path)).toBe('one\n')
+
+      await publish({ name: 'traveller', release: '2', files: readme('traveller', 'two\n') })
+      expectClean(await root.upgrade())
+      expect(await root.installed()).toEqual({ traveller: '1.0-2' })
+      expect(await root.file(path)).toBe('two\n')
+      expectClean(await root.remove('traveller'))
+      expect(await root.installed()).toEqual({})
+      expect(await root.file(path)).toBe(null)
+    })
+
+    it('takes the key from the repository’s own address', async () => {
+      await publish({ name: 'key-by-address' })
+      const root = await newRoot({ key: `${service.rpm}/repos/gpg.key` })
+      expectClean(await root.install('key-by-address'))
+      expect(await root.installed()).toEqual({ 'key-by-address': '1.0-1' })
+    })
+
+    it('installs what a package depends on with it: versions, provides, files and choices', async () => {
+      await publish({ name: 'part-engine', version: '2.0' })
+      await publish({ name: 'part-radio', arch: 'noarch', provides: ['wireless = 3'] })
+      await publish({ name: 'part-tool', files: [{ path: '/usr/bin/part-tool', content: '#!', mode: 0o100755 }] })
+      await publish({ name: 'part-extra' })
+      await publish({
+        name: 'whole-car',
+        requires: ['part-engine >= 2.0', 'wireless >= 3', '/usr/bin/part-tool', '(absent or part-extra)'],
+        conflicts: ['part-engine < 1.9'],
+        obsoletes: ['old-car < 5'],
+        recommends: ['part-absent'],
+      })
+      await publish({ name: 'broken-car', requires: ['part-engine >= 9'] })
+      const root = await newRoot()
+      expectClean(await root.install('whole-car'))
+      const installed = Object.keys(await root.installed()).sort()
+      expect(installed).toEqual(['part-engine', 'part-extra', 'part-radio', 'part-tool', 'whole-car'])
+      expectRefused(await root.install('broken-car'), client.words.nothingProvides)
+      expect(Object.keys(await root.installed())).toHaveLength(5)
+    })
+
+    it('sees every version in rpm’s order, and takes the highest', async () => {
+      const versions = ['1:0.1-1', '2.0^git3-1', '2.0-10', '2.0-9', '2.0~rc1-1', '1.10-1', '1.9-1']
+      for (const evr of [...versions].sort()) {
+        const [, epoch, version, release] = /^(?:(\d+):)?(.*)-(.*)$/.exec(evr)!
+        await publish({ name: 'many-versions', version: version!, release: release!, ...(epoch ? { epoch: Number(epoch) } : {}) })
+      }
+      const root = await newRoot()
+      expectClean(await root.refresh())
+      expect(await root.versions('many-versions')).toEqual(versions)
+      expectClean(await root.install('many-versions'))
+      expect(await root.installed()).toEqual({ 'many-versions': '1:0.1-1' })
+    })
+
+    it('no longer offers a version that was deleted', async () => {
+      await publish({ name: 'leaver', version: '1' })
+      await publish({ name: 'leaver', version: '2' })
+      const root = await newRoot()
+      expectClean(await root.refresh())
+      expect(await root.versions('leaver')).toEqual(['2-1', '1-1'])
+      expect((await service.call('DELETE', '/artifacts/leaver/2-1')).status).toBe(200)
+      expectClean(await root.refresh())
+      expect(await root.versions('leaver')).toEqual(['1-1'])
+      expectClean(await root.install('leaver'))
+      expect(await root.installed()).toEqual({ leaver: '1-1' })
+      expect((await service.call('DELETE', '/artifacts/leaver')).status).toBe(200)
+      expectClean(await root.refresh())
+      expect(await root.versions('leaver')).toEqual([])
+    })
+
+    it('installs what was deleted and uploaded anew with other bytes', async () => {
+      const path = 'usr/share/returner/readme'
+      await publish({ name: 'returner', files: readme('returner', 'before\n') })
+      const root = await newRoot()
+      expectClean(await root.download('returner'))
+      expect((await service.call('DELETE', '/artifacts/returner')).status).toBe(200)
+      await publish({ name: 'returner', files: readme('returner', 'after\n') })
+      expectClean(await root.refresh())
+      expectClean(await root.install('returner'))
+      expect(await root.file(path)).toBe('after\n')
+    })
+
+    it('does not offer a package of another distribution', async () => {
+      await publish({ name: 'elsewhere' }, quiet)
+      const root = await newRoot()
+      expectClean(await root.refresh())
+      expect(await root.versions('elsewhere')).toEqual([])
+    })
+  })
+
+  describe('signatures of packages', () => {
+    it('one that came unsigned is installed, with ours', async () => {
+      const file = await buildRpm({ name: 'came-unsigned' })
+      const { gpg, sha256 } = await publishFile(file)
+      expect(gpg).toBe('signed')
+      expect(sha256).not.toBe(createHash('sha256').update(file).digest('hex'))
+      expectClean(await (await newRoot()).install('came-unsigned'))
+    })
+
+    it('one signed by a key nobody here knows is installed by ours alone', async () => {
+      expect(await publishFile(await signedBy(foreign, await buildRpm({ name: 'came-foreign' })))).toMatchObject({ gpg: 'signed' })
+      const root = await newRoot()
+      expectClean(await root.install('came-foreign'))
+      expect(await root.installed()).toEqual({ 'came-foreign': '1.0-1' })
+    })
+
+    it('one signed by our key is served as it came', async () => {
+      const ours = await openKeys(join(service.reposDir, 'gnupg'), new Date())
+      const file = await signedBy(ours, await buildRpm({ name: 'came-signed' }))
+      const { gpg, sha256 } = await publishFile(file)
+      expect([gpg, sha256]).toEqual(['signed', createHash('sha256').update(file).digest('hex')])
+      expectClean(await (await newRoot()).install('came-signed'))
+    })
+
+    it('one that stayed unsigned because the settings say so is refused by the client', async () => {
+      const setting = (on: boolean) => service.call('PATCH', '/settings/', { validation: { sign_packages: on } })
+      expect((await setting(false)).status).toBe(200)
+      try {
+        expect(await publish({ name: 'stays-unsigned' }, quiet)).toMatchObject({ gpg: 'unsigned' })
+        await publishFile(await signedBy(foreign, await buildRpm({ name: 'stays-foreign' })), quiet)
+      } finally {
+        expect((await setting(true)).status).toBe(200)
+      }
+      const root = await newRoot({ distribution: quiet })
+      expectClean(await root.refresh())
+      expectRefused(await root.install('stays-unsigned'), client.words.unsignedPackage)
+      expect((await root.install('stays-foreign')).code).not.toBe(0)
+      expect(await root.installed()).toEqual({})
+    })
+  })
+
+  describe('what the client refuses', () => {
+    let proxy: TamperingProxy
+    beforeAll(async () => {
+      proxy = await startTamperingProxy(service.rpm)
+      await publish({ name: 'target', files: readme('target', 'x'.repeat(5000)) }, quiet)
+    })
+    afterAll(() => proxy?.close())
+    beforeEach(() => proxy.tamper((_, body) => body))
+
+    const rootBehindProxy = (options: Partial<RpmRootOptions> = {}) =>
+      newRoot({ url: `${proxy.url}/repos/${quiet}/x86_64/`, ...options })
+
+    it('accepts through the proxy as long as that changes nothing', async () => {
+      const root = await rootBehindProxy()
+      expectClean(await root.refresh())
+      expectClean(await root.install('target'))
+      expect(proxy.changed).toBe(0)
+    })
+
+    it.each<[string, (path: string, body: Buffer) => Buffer | Promise<Buffer>]>([
+      ['a changed repomd.xml', (path, body) => (path.endsWith('/repomd.xml') ? Buffer.from(String(body).replace('<revision>', '<revision>1')) : body)],
+      ['a changed signature of it', (path, body) => (path.endsWith('/repomd.xml.asc') ? otherSignature(body) : body)],
+      ['one signed by another key', (path, body) => (path.endsWith('/repomd.xml.asc') ? forgedSignature : body)],
+      ['one without a signature', (path, body) => (path.endsWith('/repomd.xml.asc') ? Buffer.alloc(0) : body)],
+    ])('refuses %s and keeps nothing of it', async (_, change) => {
+      const repomd = Buffer.from(await (await fetch(`${baseUrl(quiet)}repodata/repomd.xml`)).arrayBuffer())
+      forgedSignature = Buffer.from(await foreign.openpgp.detach(repomd, new Date()))
+      const root = await rootBehindProxy()
+      proxy.tamper(change as (path: string, body: Buffer) => Buffer)
+      const said = await root.refresh()
+      expect(proxy.changed).toBeGreaterThan(0)
+      expectRefused(said, client.words.badSignature)
+      expect((await root.install('target')).code).not.toBe(0)
+      expect(await root.installed()).toEqual({})
+    })
+
+    it('refuses a changed primary by its digest', async () => {
+      const root = await rootBehindProxy()
+      proxy.tamper((path, body) => (path.endsWith('-primary.xml.gz') ? flipByte(body) : body))
+      const said = await root.refresh()
+      expect(proxy.changed).toBeGreaterThan(0)
+      expectRefused(said, client.words.badIndex)
+      expect((await root.install('target')).code).not.toBe(0)
+      expect(await root.installed()).toEqual({})
+    })
+
+    it('refuses a changed package by its digest', async () => {
+      const root = await rootBehindProxy()
+      expectClean(await root.refresh())
+      proxy.tamper((path, body) => (path.endsWith('.rpm') ? flipByte(body) : body))
+      const said = await root.install('target')
+      expect(proxy.changed).toBeGreaterThan(0)
+      expectRefused(said, client.words.badPackage)
+      expect(await root.installed()).toEqual({})
+      expect(await root.file('usr/share/target/readme')).toBe(null)
+    })
+
+    it('refuses the repository under another key', async () => {
+      const root = await rootBehindProxy({ key: foreign.openpgp.publicKeyArmored })
+      expectRefused(await root.refresh(), client.words.badSignature)
+      expect((await root.install('target')).code).not.toBe(0)
+      expect(await root.installed()).toEqual({})
+    })
+
+    let forgedSignature: Buffer
+    /** Still well-formed, and by the same key, but of other bytes. */
+    function otherSignature(armored: Buffer): Buffer {
+      const lines = String(armored).split('\n')
+      const at = lines.findIndex((line, index) => index > 3 && /^[A-Za-z0-9+/]{60,}$/.test(line))
+      lines[at + 2] = [...(lines[at + 2] as string)].reverse().join('')
+      return Buffer.from(lines.filter((line) => !/^=[A-Za-z0-9+/]{4}$/.test(line)).join('\n'))
+    }
+  })
+
+  describe('many publishes', () => {
+    it('shows the newest version after each of 15 quick ones', async () => {
+      const root = await newRoot({ distribution: busy })
+      for (let n = 1; n <= 15; n++) {
+        await publish({ name: 'quick', release: String(n) }, busy)
+        expectClean(await root.refresh())
+        expect((await root.versions('quick'))[0]).toBe(`1.0-${n}`)
+      }
+      expect(await root.versions('quick')).toHaveLength(15)
+    })
+
+    it('never fails a refresh or a download while 60 packages come in', async () => {
+      const newest = new Map<string, number>()
+      let uploading = true
+      const uploaders = ['one', 'two', 'three'].map(async (name) => {
+        for (let n = 1; n <= 20; n++) {
+          await publish({ name: `stream-${name}`, release: String(n) }, busy)
+          newest.set(name, n)
+          // A client takes about a second for what takes the service some milliseconds: both shall meet often.
+          await new Promise((resolve) => setTimeout(resolve, 400))
+        }
+      })
+      const uploads = Promise.all(uploaders).finally(() => (uploading = false))
+      let refreshes = 0
+      const readers = [1, 2].map(async () => {
+        const root = await newRoot({ distribution: busy })
+        do {
+          const known = new Map(newest)
+          expectClean(await root.refresh())
+          refreshes++
+          for (const [name, n] of known) {
+            const [version = ''] = await root.versions(`stream-${name}`)
+            expect(Number(version.slice(4))).toBeGreaterThanOrEqual(n)
+          }
+          if (known.size > 0) expectClean(await root.download(...[...known.keys()].map((name) => `stream-${name}`)))
+        } while (uploading)
+        expectClean(await root.refresh())
+        for (const name of newest.keys()) expect((await root.versions(`stream-${name}`))[0]).toBe('1.0-20')
+        expectClean(await root.install(...[...newest.keys()].map((name) => `stream-${name}`)))
+      })
+      await Promise.all([uploads, ...readers])
+      expect(refreshes).toBeGreaterThanOrEqual(4)
+    })
+
+    it('still finds by digest what an index of a moment ago names', async () => {
+      await publish({ name: 'overtaken', release: '1' }, busy)
+      const repomd = await (await fetch(`${baseUrl(busy)}repodata/repomd.xml`)).text()
+      await publish({ name: 'overtaken', release: '2' }, busy)
+      const named = [...repomd.matchAll(/<location href="([^"]+)"/g)].map(([, href]) => href as string)
+      expect(named).toHaveLength(3)
+      for (const href of named) {
+        const answer = await fetch(baseUrl(busy) + href)
+        expect([href, answer.status]).toEqual([href, 200])
+        const digest = createHash('sha256').update(Buffer.from(await answer.arrayBuffer())).digest('hex')
+        expect(href).toContain(digest)
+      }
+    })
+  })
+
+  more({ service: () => service, newRoot, publish, publishFile })
+}
