@@ -21,6 +21,7 @@ import { createLimiter } from './api/limits.ts'
 import { openapi } from './api/openapi.ts'
 import { packageRoutes } from './api/packages.ts'
 import type { Route } from './api/route.ts'
+import { sbomRoutes } from './api/sbom.ts'
 import { policyRoutes } from './api/security-policy.ts'
 import { securityRoutes } from './api/security.ts'
 import { createServer } from './api/server.ts'
@@ -53,6 +54,7 @@ import { ensureDistributions } from './publish/initialize.ts'
 import { createPublisher, type Offered } from './publish/publisher.ts'
 import { reindex } from './publish/reindex.ts'
 import { createReview } from './review/review.ts'
+import { createSbom } from './sbom/sbom.ts'
 import { createClamav } from './scanners/clamav/clamav.ts'
 import { createFreshclam } from './scanners/clamav/freshclam.ts'
 import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
@@ -296,6 +298,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       feeds: null,
     }),
     ...policyRoutes({ settings, audit }),
+    ...sbomRoutes({ sbom: createSbom({ db, find: findDistribution, version: env.appVersion }) }),
     ...settingsRoutes({ settings, audit }),
     ...healthRoutes({ health, metrics, production, requireAuth: env.healthRequireAuth, metricsToken: env.metricsToken }),
   ]

@@ -1,0 +1,42 @@
+// What is known of a vulnerability in a package beyond that it is there: what people decided, as VEX tells it. Pure.
+import type { Finding } from '../domain/finding.ts'
+import { asksForReview } from '../domain/review-due.ts'
+import type { PackageStatus } from '../domain/status.ts'
+import type { DecisionRow } from '../store/decisions.ts'
+
+/** The decision in force that speaks for a finding, the newest first; one that let a lesser finding pass does not. */
+export function decisionFor(finding: Finding, standing: readonly DecisionRow[]): DecisionRow | null {
+  const covering = standing.filter((decision) => decision.covers.some((cover) => cover.id === finding.id))
+  return covering.find((decision) => decision.decision !== 'approve' || finding.accepted_by_decision) ?? null
+}
+
+/** One sentence of what was decided, for whoever gets the document. */
+export function sentenceOf(decision: DecisionRow): string {
+  const { action, justification, expires_at: expiresAt, target_version: target } = decision
+  switch (action) {
+    case 'accept_risk':
+      return `The risk was accepted: ${justification}`
+    case 'exception':
+      return `The risk was accepted until ${expiresAt?.toISOString().slice(0, 10) ?? 'further notice'}: ${justification}`
+    case 'reject':
+      return `The package was rejected, do not use it: ${justification}`
+    case 'upgrade_required':
+      return `Update to ${target ?? 'a newer version'}: ${justification}`
+  }
+}
+
+/** CycloneDX 1.5, `vulnerabilities[].analysis`. Nobody here says `not_affected`: a risk that was accepted is still there. */
+export function analysisOf(finding: Finding, status: PackageStatus, standing: readonly DecisionRow[]) {
+  const decision = decisionFor(finding, standing)
+  if (decision) {
+    const response = { accept_risk: ['will_not_fix'], exception: [], reject: [], upgrade_required: ['update'] }[decision.action]
+    return {
+      state: 'exploitable',
+      ...(response.length > 0 ? { response } : {}),
+      detail: sentenceOf(decision),
+      firstIssued: decision.decided_at.toISOString(),
+      lastUpdated: decision.decided_at.toISOString(),
+    }
+  }
+  return status === 'pending_review' && asksForReview(finding) ? { state: 'in_triage', detail: 'Under review.' } : null
+}

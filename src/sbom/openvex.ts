@@ -1,0 +1,56 @@
+// OpenVEX 0.2.0 (https://github.com/openvex/spec): what people decided about vulnerabilities, as statements for scanners.
+import type { Distribution } from '../domain/package.ts'
+import { decisionPages, inventoryRows, type InventoryRow } from '../store/inventory-query.ts'
+import type { DecisionRow } from '../store/decisions.ts'
+import type { Db } from '../store/db.ts'
+import { sentenceOf } from './analysis.ts'
+import { latest } from './entry.ts'
+import { jsonObject } from './json-stream.ts'
+import { purlOf } from './purl.ts'
+
+const PAGE = 100
+
+export interface OpenVexParts {
+  db: Db
+  find(codename: string): { distribution: Distribution } | null
+}
+
+/**
+ * Decisions in force, oldest first: a statement for each vulnerability a decision covers. All say `affected`, with what
+ * was decided as the action to take: nobody here examines whether a vulnerability can be used.
+ * @param version of this service
+ */
+export function openvex(parts: OpenVexParts, codename: string | undefined, version: string): AsyncGenerator<string, void, void> {
+  let time: Date | null = null
+
+  async function* statements() {
+    for await (const decisions of decisionPages(parts.db, codename, PAGE)) {
+      const rows = await inventoryRows(parts.db, decisions.map((decision) => decision.package_id))
+      for (const decision of decisions) {
+        const row = rows.get(decision.package_id)
+        const distribution = parts.find(decision.distribution)?.distribution
+        if (!row || !distribution || decision.covers.length === 0) continue
+        time = latest(time, decision.decided_at)
+        for (const cover of [...decision.covers].sort((a, b) => (a.id < b.id ? -1 : 1))) yield statement(decision, cover.id, row, distribution)
+      }
+    }
+  }
+
+  return jsonObject({ '@context': 'https://openvex.dev/ns/v0.2.0', author: 'Gatehouse', role: 'Package repository', version: 1 }, { statements: statements() }, (uuid) => ({
+    tooling: `Gatehouse ${version}`,
+    timestamp: (time ?? new Date(0)).toISOString(),
+    '@id': `urn:uuid:${uuid}`,
+  }))
+}
+
+function statement(decision: DecisionRow, vulnerability: string, row: InventoryRow, distribution: Distribution) {
+  const purl = purlOf(row, distribution)
+  return {
+    vulnerability: { name: vulnerability },
+    timestamp: decision.decided_at.toISOString(),
+    products: [{ '@id': purl, identifiers: { purl }, hashes: { 'sha-256': row.sha256, 'sha-512': row.sha512 } }],
+    status: 'affected',
+    action_statement: sentenceOf(decision),
+    action_statement_timestamp: decision.decided_at.toISOString(),
+  }
+}

@@ -1,0 +1,153 @@
+// What is offered, read page by page in a fixed order, for documents that tell of all of it. Knows no document.
+import { sql } from 'kysely'
+import type { Finding } from '../domain/finding.ts'
+import type { Requirement } from '../domain/package.ts'
+import type { Db } from './db.ts'
+import type { DecisionRow } from './decisions.ts'
+import type { PackageRow } from './manifests.ts'
+
+/** A record without what grows with its findings or its files, and the digests of its bytes. */
+export type InventoryRow = Pick<
+  PackageRow,
+  | 'id' | 'distribution' | 'format' | 'name' | 'version' | 'arch' | 'status' | 'served' | 'sha256' | 'filename' | 'size_bytes' | 'section'
+  | 'description' | 'maintainer' | 'license' | 'url' | 'source_package' | 'source_version' | 'imported_at' | 'last_scan' | 'severities'
+> & { sha512: string; sha1: string; md5: string }
+
+const COLUMNS = sql`p.id, p.distribution, p.format, p.name, p.version, p.arch, p.status, p.served, p.sha256, p.filename, p.size_bytes, p.section,
+  p.description, p.maintainer, p.license, p.url, p.source_package, p.source_version, p.imported_at, p.last_scan, p.severities, b.sha512, b.sha1, b.md5`
+
+export interface InventoryFilter {
+  distribution?: string | undefined
+  /** only records with findings */
+  withFindings?: boolean
+}
+
+type Place = Pick<InventoryRow, 'distribution' | 'name' | 'version' | 'arch'>
+
+/** What is offered, in the order of distribution, name, version and architecture; each page costs the same. */
+export async function* inventoryPages(db: Db, filter: InventoryFilter, pageSize: number): AsyncGenerator<InventoryRow[], void, void> {
+  let last: Place | null = null
+  for (;;) {
+    const rows: InventoryRow[] = await inventoryPage(db, filter, last, pageSize)
+    if (rows.length > 0) yield rows
+    if (rows.length < pageSize) return
+    last = rows[rows.length - 1] as InventoryRow
+  }
+}
+
+async function inventoryPage(db: Db, filter: InventoryFilter, after: Place | null, limit: number): Promise<InventoryRow[]> {
+  const where = sql.join(
+    [
+      sql`p.served`,
+      ...(filter.distribution === undefined ? [] : [sql`p.distribution = ${filter.distribution}`]),
+      ...(filter.withFindings ? [sql`p.severities <> 0`] : []),
+      ...(after ? [sql`(p.distribution, p.name, p.version, p.arch) > (${after.distribution}, ${after.name}, ${after.version}, ${after.arch})`] : []),
+    ],
+    sql` and `,
+  )
+  const { rows } = await sql<InventoryRow>`select ${COLUMNS} from packages p join blobs b on b.sha256 = p.sha256
+    where ${where} order by p.distribution, p.name, p.version, p.arch limit ${limit}`.execute(db)
+  return rows
+}
+
+/** These records, served or not, by their ids. */
+export async function inventoryRows(db: Db, ids: readonly number[]): Promise<Map<number, InventoryRow>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await sql<InventoryRow>`select ${COLUMNS} from packages p join blobs b on b.sha256 = p.sha256
+    where p.id = any(${[...ids]}::bigint[])`.execute(db)
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** How many records are offered. */
+export async function countOffered(db: Db, distribution: string | undefined): Promise<number> {
+  const where = distribution === undefined ? sql`served` : sql`served and distribution = ${distribution}`
+  const { rows } = await sql<{ n: number }>`select count(*)::int as n from packages where ${where}`.execute(db)
+  return rows[0]?.n ?? 0
+}
+
+/** What each of these stored files requires, by its SHA-256, without the rest of its facts. */
+export async function requirementsOf(db: Db, sha256s: readonly string[]): Promise<Map<string, Requirement[]>> {
+  const { rows } = await sql<{ sha256: string; requirements: Requirement[] | null }>`
+    select sha256, facts->'requirements' as requirements from blobs where sha256 = any(${[...new Set(sha256s)]}::text[])`.execute(db)
+  return new Map(rows.map((row) => [row.sha256, row.requirements ?? []]))
+}
+
+/** An offered record that offers a name to others, its own or another. */
+export interface Provider {
+  /** the name asked for */
+  name: string
+  /** of what is offered; null where it states none */
+  offered: string | null
+  id: number
+  package: string
+  version: string
+  arch: string
+}
+
+/** Who offers these names in a distribution. */
+export async function providersOf(db: Db, distribution: string, names: readonly string[]): Promise<Map<string, Provider[]>> {
+  if (names.length === 0) return new Map()
+  const { rows } = await sql<Provider>`
+    select c.name, c.version as offered, p.id, p.name as package, p.version, p.arch from capabilities c join packages p on p.id = c.package_id
+    where c.distribution = ${distribution} and c.name = any(${[...names]}::text[]) and p.served`.execute(db)
+  const found = new Map<string, Provider[]>()
+  for (const row of rows) {
+    const list = found.get(row.name)
+    if (list) list.push(row)
+    else found.set(row.name, [row])
+  }
+  return found
+}
+
+export interface FindingRow {
+  package_id: number
+  finding: Finding
+}
+
+/** The findings of these records, in the order of the ids, then of their own: a page of records may have any number of them. */
+export async function* findingPages(db: Db, ids: readonly number[], pageSize: number): AsyncGenerator<FindingRow[], void, void> {
+  if (ids.length === 0) return
+  let last = { place: 0, cve: '' }
+  for (;;) {
+    const { rows } = await sql<FindingRow & { place: number; cve: string }>`
+      select f.package_id, f.finding, wanted.place::int as place, f.cve from unnest(${[...ids]}::bigint[]) with ordinality as wanted (id, place)
+      join findings f on f.package_id = wanted.id
+      where (wanted.place, f.cve) > (${last.place}::bigint, ${last.cve}) order by wanted.place, f.cve limit ${pageSize}`.execute(db)
+    if (rows.length > 0) yield rows
+    if (rows.length < pageSize) return
+    last = rows[rows.length - 1] as (typeof rows)[number]
+  }
+}
+
+/** One finding for each vulnerability that offered records have, the worst of them, in the order of their ids. */
+export async function* vulnerabilityPages(db: Db, filter: { distribution?: string | undefined; packageId?: number }, pageSize: number): AsyncGenerator<Finding[], void, void> {
+  let last = ''
+  const scope = sql.join(
+    [
+      filter.packageId === undefined ? sql`p.served` : sql`p.id = ${filter.packageId}`,
+      ...(filter.distribution === undefined ? [] : [sql`p.distribution = ${filter.distribution}`]),
+    ],
+    sql` and `,
+  )
+  for (;;) {
+    const { rows } = await sql<{ cve: string; finding: Finding }>`
+      select distinct on (f.cve) f.cve, f.finding from findings f join packages p on p.id = f.package_id
+      where f.cve > ${last} and ${scope} order by f.cve, f.risk desc, f.package_id limit ${pageSize}`.execute(db)
+    if (rows.length > 0) yield rows.map((row) => row.finding)
+    if (rows.length < pageSize) return
+    last = (rows[rows.length - 1] as { cve: string }).cve
+  }
+}
+
+/** Decisions in force on records that are there, oldest first. */
+export async function* decisionPages(db: Db, distribution: string | undefined, pageSize: number): AsyncGenerator<(DecisionRow & { package_id: number })[], void, void> {
+  let last = 0
+  for (;;) {
+    let query = db.selectFrom('decisions').selectAll().where('active', '=', true).where('package_id', 'is not', null).where('id', '>', last)
+    if (distribution !== undefined) query = query.where('distribution', '=', distribution)
+    const rows = await query.orderBy('id').limit(pageSize).execute()
+    if (rows.length > 0) yield rows as (DecisionRow & { package_id: number })[]
+    if (rows.length < pageSize) return
+    last = (rows[rows.length - 1] as DecisionRow).id
+  }
+}
