@@ -42,6 +42,7 @@ async function start(production = false): Promise<void> {
     limiter: createLimiter({ now: () => new Date(0) }),
     authenticate: async (header) => {
       const [, kind, role] = /^Bearer (session|token) (\w+)$/.exec(header ?? '') ?? []
+      if (header === 'Bearer unreadable') throw new Error('the database is gone')
       if (!kind) throw new Problem('unauthorized', 'A valid credential is needed.')
       return callerOf(kind as Caller['kind'], role as Caller['role'])
     },
@@ -121,6 +122,12 @@ test('a service that stops answers 503 everywhere but for its health', async () 
   now.accepts = false
   expect(await ask('GET', '/api/v1/plain', 'session reader')).toMatchObject({ status: 503, body: { code: 'shutting_down' }, headers: { 'retry-after': '5', connection: 'close' } })
   expect(await ask('GET', '/nothing')).toMatchObject({ status: 503 })
+})
+
+test('what everybody may ask is answered although nobody can say who asks', async () => {
+  const headers = { authorization: 'Bearer unreadable' }
+  expect(await ask('GET', '/api/v1/things/special', undefined, { headers })).toMatchObject({ status: 200 })
+  expect(await ask('GET', '/api/v1/plain', undefined, { headers })).toMatchObject({ status: 500, body: { code: 'internal_error' } })
 })
 
 test('path and body are checked by their schemas: text is read as numbers in paths, never in bodies', async () => {

@@ -62,11 +62,11 @@ async function admit(request: FastifyRequest, route: Route, parts: MountParts): 
   try {
     request.caller = authorization === undefined && route.access === 'public' ? null : await parts.authenticate(authorization)
   } catch (error) {
-    if (!isProblem(error, 'unauthorized')) throw error
     request.caller = null
-    // Guessing credentials is limited like any other anonymous use.
+    // What everybody may ask is answered although nobody can say who asks: a probe must tell that the database is gone.
     if (route.access !== 'public') {
-      parts.limiter.take({ method: route.method }, null, request.ip)
+      // Guessing credentials is limited like any other anonymous use.
+      if (isProblem(error, 'unauthorized')) parts.limiter.take({ method: route.method }, null, request.ip)
       throw error
     }
   }

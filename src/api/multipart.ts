@@ -43,10 +43,17 @@ export async function readUploadForm(
     }
   } catch (error) {
     if (file) await rm(file.staged.path, { force: true })
+    discardRest(request)
     throw error instanceof Problem ? error : formProblem(error)
   }
   if (!file) throw invalidField('file', 'is required')
   return { ...file, fields }
+}
+
+/** Node lets an unread body lie once somebody began to read it: the next request on that connection would never be seen. */
+function discardRest({ raw }: FastifyRequest): void {
+  raw.unpipe()
+  raw.resume()
 }
 
 /** What the form parser throws is the sender's doing, except what the disk said. */

@@ -1,6 +1,6 @@
 // Durable file operations: what a crash at any line may leave behind is decided here.
 import { constants } from 'node:fs'
-import { copyFile, link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { dirname, join, basename } from 'node:path'
 
@@ -85,8 +85,31 @@ export async function exists(path: string): Promise<boolean> {
   }
 }
 
-export async function ensureDirectory(path: string, mode = 0o755): Promise<void> {
-  await mkdir(path, { recursive: true, mode })
+/** Makes a directory and those above it. @returns the highest one that is new; undefined when all were there */
+export async function ensureDirectory(path: string, mode = 0o755): Promise<string | undefined> {
+  try {
+    return await mkdir(path, { recursive: true, mode })
+  } catch (error) {
+    // A full disk is ENOENT here; made one by one, the directory that cannot be made says why.
+    if (!isMissing(error)) throw error
+    return makeOneByOne(path, mode)
+  }
+}
+
+async function makeOneByOne(path: string, mode: number): Promise<string | undefined> {
+  if (await exists(path)) return undefined
+  const made = await makeOneByOne(dirname(path), mode)
+  await mkdir(path, { mode })
+  return made ?? path
+}
+
+/** Writes a file unless it has that content: with nothing to change, nothing can fail for want of room. */
+export async function ensureContent(path: string, content: string, mode = 0o644): Promise<void> {
+  const present = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return null
+    throw error
+  })
+  if (present !== content) await replaceFile(path, content, mode)
 }
 
 /** ENOENT or ENOTDIR: the name does not exist. */

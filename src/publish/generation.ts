@@ -1,5 +1,5 @@
 // Writes one generation of a distribution beside the live one, and puts package files into the tree. Nothing here is seen by clients.
-import { mkdir, readlink, rename, stat, symlink } from 'node:fs/promises'
+import { readlink, rename, stat, symlink } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { dirname, join, relative } from 'node:path'
 import type { Distribution } from '../domain/package.ts'
@@ -60,7 +60,7 @@ export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool
   const directories = new Set<string>()
   for (const file of files) {
     const target = join(tree.packages, format.packagePath(file))
-    const made = await mkdir(dirname(target), { recursive: true })
+    const made = await ensureDirectory(dirname(target))
     const stored = pool.path({ format: format.id, sha256: file.sha256, filename: file.filename })
     const isNew = (await linkFile(stored, target)) || (await replaceOther(stored, target))
     if (isNew) directories.add(dirname(target))
@@ -80,10 +80,10 @@ export async function writeGeneration(tree: Tree, format: PackageFormat, distrib
   const place = async (path: string): Promise<string> => {
     const target = join(root, path)
     for (let at = dirname(target); at.length >= root.length; at = dirname(at)) directories.add(at)
-    await mkdir(dirname(target), { recursive: true })
+    await ensureDirectory(dirname(target))
     return target
   }
-  await mkdir(root, { recursive: true })
+  await ensureDirectory(root)
   if (layout.packages === null) await symlink(relative(root, tree.packages), join(root, layout.packagesName))
   for (const directory of layout.byHashIn) {
     const link = await place(join(directory, BY_HASH))

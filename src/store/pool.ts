@@ -1,8 +1,8 @@
 // Package bytes by SHA-256: immutable, outside every web root; what is refused lies apart.
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FormatId } from '../domain/package.ts'
-import { exists, fsyncPath, linkFile } from '../kernel/files.ts'
+import { ensureDirectory, exists, fsyncPath, linkFile } from '../kernel/files.ts'
 import type { Paths } from './paths.ts'
 
 export interface FileId {
@@ -32,7 +32,7 @@ export function createPool(paths: Paths): Pool {
   const quarantinePath = (file: FileId) => join(paths.quarantine, file.sha256, file.filename)
 
   async function place(from: string, to: string): Promise<void> {
-    const made = await mkdir(dirname(to), { recursive: true })
+    const made = await ensureDirectory(dirname(to))
     await linkFile(from, to)
     await fsyncPath(dirname(to))
     // Every directory made on the way must be durable in its parent.
