@@ -7,6 +7,7 @@ import { deletionContract } from './packages/deletion.ts'
 import { dependencyContract } from './packages/dependencies.ts'
 import { distributionContract } from './packages/distributions.ts'
 import { formContract } from './packages/form.ts'
+import { sbomContract } from './packages/sbom.ts'
 import { settingsContract } from './packages/settings.ts'
 import { streamContract } from './packages/stream.ts'
 import { uploadContract } from './packages/upload.ts'
@@ -23,6 +24,7 @@ describe('artifacts', () => artifactContract(gate))
 describe('dependencies', () => dependencyContract(gate))
 describe('deletion', () => deletionContract(gate))
 describe('distributions', () => distributionContract(gate))
+describe('bills of materials', () => sbomContract(gate))
 describe('the audit log', () => auditContract(gate))
 describe('settings and policy', () => settingsContract(gate))
 
