@@ -20,7 +20,7 @@ test.each<[string, string, 'changing' | 'package' | 'addressed']>([
   [`rpm/almalinux9/x86_64/repodata/${DIGEST}-primary.xml.gz`, 'application/gzip', 'addressed'],
   ['rpm/almalinux9/x86_64/Packages/h/hello-1-1.x86_64.rpm', 'application/x-rpm', 'package'],
   ['apk/alpine3.20/main/x86_64/APKINDEX.tar.gz', 'application/gzip', 'changing'],
-  ['apk/alpine3.20/main/x86_64/hello-1-r0.apk', 'application/octet-stream', 'package'],
+  ['apk/alpine3.20/main/x86_64/hello-1-r0.apk', 'application/octet-stream', 'changing'],
   ['keys/gpg.key', 'application/pgp-keys', 'changing'],
   ['keys/svc.rsa.pub', 'application/x-pem-file', 'changing'],
   ['dists/jammy/odd.constructor', 'application/octet-stream', 'changing'],

@@ -27,7 +27,11 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 
 /** Index files without a suffix. */
 const TEXT_FILES = /^(?:InRelease|Release|Packages|Sources|Index|Contents-[\w-]+|Translation-[\w-]+)$/
-const PACKAGE_FILE = /\.(?:deb|udeb|ddeb|rpm|apk)$/
+/**
+ * Not .apk: its path is name and version alone, so what was deleted and uploaded anew has the same one, and a cache on the
+ * way that kept the old bytes would fail every client at the index's checksum. Asking by its tag is cheap.
+ */
+const PACKAGE_FILE = /\.(?:deb|udeb|ddeb|rpm)$/
 /** A name that is, or starts with, the digest of the content. */
 const NAMED_BY_DIGEST = /\/by-hash\/[^/]+\/[0-9a-f]+$|\/[0-9a-f]{40,128}-[^/]+$/
 

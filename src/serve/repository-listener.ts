@@ -11,6 +11,7 @@ import { createPublishedTree } from './published-tree.ts'
 import type { Representation } from './representation.ts'
 import { createRepresentations, type MemoryLimits } from './representations.ts'
 import { locate, type Located, type Refused } from './request-path.ts'
+import { createSignedPairs } from './signed-pairs.ts'
 
 export interface RepositoryListener {
   /** @returns the port in use, also when 0 was asked for */
@@ -66,6 +67,7 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
   const representations = createRepresentations(tree, memory, (error) =>
     log.error({ err: error }, 'a published file could not be closed'),
   )
+  const pairs = createSignedPairs(reposDir)
   const server = createServer({
     headersTimeout: timeouts.header,
     requestTimeout: timeouts.request,
@@ -92,9 +94,12 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
   const answer = (exchange: Exchange): Promise<void> | void => {
     const { method, url = '' } = exchange.request
     if (method !== 'GET' && method !== 'HEAD') return refuse(exchange, 405, ['Allow', 'GET, HEAD'])
-    const file = locate(url, mounts)
-    if (typeof file === 'string') return refuse(exchange, REFUSALS[file])
+    const located = locate(url, mounts)
+    if (typeof located === 'string') return refuse(exchange, REFUSALS[located])
     const observedMs = clock.now().getTime()
+    const file = located.path.includes('/repomd.xml')
+      ? pairs.place(located, method, clientOf(exchange.request), observedMs)
+      : located
     const found = representations.find(file, observedMs)
     if (found && !(found instanceof Promise)) return answerWithFile(exchange, found, observedMs)
     return answerLater(exchange, file, found, observedMs)
@@ -202,6 +207,12 @@ function listen(server: Server, port: number, host: string): Promise<number> {
 /** A body here serves no purpose; rather than read it to its end, the connection ends with the answer. */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** As far as that can be told: clients open a connection for each file. Behind a proxy they share its address. */
+function clientOf({ socket, headers }: IncomingMessage): string {
+  const said = [headers['user-agent'], headers['x-forwarded-for']].map((value) => String(value ?? '').slice(0, 200))
+  return [plainAddress(socket), ...said].join(' ')
 }
 
 /** An IPv4 client of a dual-stack socket is logged as what it is. */

@@ -1,0 +1,136 @@
+// Index and signature in two files: what clients are given before, across and after a flip.
+import { rmSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createRepository, startListener, type Repository, type TestListener } from './listener.fixture.ts'
+import { RPM_MOUNTS } from './mounts.ts'
+
+const REPODATA = '/repos/almalinux9/x86_64/repodata'
+let repository: Repository
+let server: TestListener
+let now: number
+
+beforeEach(async () => {
+  repository = createRepository()
+  now = Date.now()
+  server = await startListener(repository.dir, { mounts: RPM_MOUNTS, clock: { now: () => new Date(now) } })
+  publish('one')
+})
+afterEach(async () => {
+  await server.close(1000)
+  repository.remove()
+})
+
+function publish(name: string): void {
+  const generation = `.generations/rpm/almalinux9/${name}`
+  repository.write(`${generation}/repodata/repomd.xml`, `index ${name}`)
+  repository.write(`${generation}/repodata/repomd.xml.asc`, `signature ${name}`)
+  repository.link('rpm/almalinux9/x86_64', `../../${generation}`)
+}
+
+const asking = (agent: string) => {
+  const headers = { 'user-agent': agent }
+  return {
+    look: async () => (await server.head(`${REPODATA}/repomd.xml`, headers)).status,
+    index: async () => (await server.get(`${REPODATA}/repomd.xml`, headers)).text,
+    signature: async () => (await server.get(`${REPODATA}/repomd.xml.asc`, headers)).text,
+    key: async () => (await server.get(`${REPODATA}/repomd.xml.key`, headers)).status,
+  }
+}
+
+describe('a client that asks for the index first, as dnf does', () => {
+  test('gets the signature of the index it has, across a flip', async () => {
+    const dnf = asking('dnf')
+    expect(await dnf.index()).toBe('index one')
+    publish('two')
+    expect(await dnf.signature()).toBe('signature one')
+  })
+
+  test('sees the new index with its very next reading', async () => {
+    const dnf = asking('dnf')
+    for (const name of ['two', 'three', 'four']) {
+      await dnf.index()
+      await dnf.signature()
+      publish(name)
+      expect([await dnf.index(), await dnf.signature()]).toEqual([`index ${name}`, `signature ${name}`])
+    }
+  })
+
+  test('begins anew when it asks for the index twice', async () => {
+    const dnf = asking('dnf')
+    await dnf.index()
+    publish('two')
+    expect([await dnf.index(), await dnf.signature()]).toEqual(['index two', 'signature two'])
+  })
+})
+
+describe('a client that asks for the signature first, as zypper does', () => {
+  test('gets the index of the signature it has, across a flip', async () => {
+    const zypper = asking('zypper')
+    expect(await zypper.look()).toBe(200)
+    expect(await zypper.signature()).toBe('signature one')
+    expect(await zypper.key()).toBe(404)
+    publish('two')
+    expect(await zypper.index()).toBe('index one')
+  })
+
+  test('sees the new one with its very next reading', async () => {
+    const zypper = asking('zypper')
+    for (const name of ['two', 'three', 'four']) {
+      await zypper.signature()
+      await zypper.key()
+      await zypper.index()
+      publish(name)
+      expect(await zypper.signature()).toBe(`signature ${name}`)
+      await zypper.key()
+      expect(await zypper.index()).toBe(`index ${name}`)
+    }
+  })
+
+  test('may look at the index alone before, as zypper does to see whether it changed', async () => {
+    const zypper = asking('zypper')
+    await zypper.look()
+    expect(await zypper.index()).toBe('index one')
+    publish('two')
+    expect(await zypper.signature()).toBe('signature two')
+    await zypper.key()
+    publish('three')
+    expect(await zypper.index()).toBe('index two')
+  })
+})
+
+test('another client is given what is live', async () => {
+  const [one, other] = [asking('one'), asking('other')]
+  await one.index()
+  publish('two')
+  expect([await other.index(), await other.signature()]).toEqual(['index two', 'signature two'])
+  expect(await one.signature()).toBe('signature one')
+})
+
+test('clients behind one proxy are told apart by what it says of them', async () => {
+  const get = async (file: string, address: string) =>
+    (await server.get(`${REPODATA}/${file}`, { 'user-agent': 'dnf', 'x-forwarded-for': address })).text
+  await get('repomd.xml', '10.0.0.1')
+  publish('two')
+  await get('repomd.xml', '10.0.0.2')
+  expect(await get('repomd.xml.asc', '10.0.0.1')).toBe('signature one')
+  expect(await get('repomd.xml.asc', '10.0.0.2')).toBe('signature two')
+})
+
+test('who comes back late, or finds the generation gone, is given what is live', async () => {
+  const dnf = asking('dnf')
+  await dnf.index()
+  publish('two')
+  now += 5_001
+  expect(await dnf.signature()).toBe('signature two')
+  await dnf.index()
+  publish('three')
+  rmSync(`${repository.dir}/.generations/rpm/almalinux9/two`, { recursive: true })
+  expect(await dnf.signature()).toBe('signature three')
+})
+
+test('a repository that is not there is missing, and a link out of the published places shows nothing', async () => {
+  expect((await server.get('/repos/nowhere/x86_64/repodata/repomd.xml')).status).toBe(404)
+  repository.write('secret/repodata/repomd.xml', 'secret')
+  repository.link('rpm/rocky9/x86_64', '../../secret')
+  expect((await server.get('/repos/rocky9/x86_64/repodata/repomd.xml')).status).toBe(404)
+})

@@ -1,0 +1,80 @@
+// From which generation a client reads `repomd.xml` and the signature beside it: a flip between the two must not part them.
+import { realpathSync, statSync } from 'node:fs'
+import { relative } from 'node:path'
+import type { Located } from './request-path.ts'
+
+/**
+ * The rpm repository format keeps index and signature in two files, so a client that asks for one before a flip and for
+ * the other after it sees a signature that does not fit, and gives up. Clients say by what they ask for, and in which
+ * order, what they are about (seen of dnf 4.14 and zypper 1.14.42, 2026-11-21; each request on a connection of its own):
+ * dnf asks for the index, then its signature; zypper for the signature, `repomd.xml.key`, then the index; and zypper
+ * looks whether anything changed with a HEAD of the index and a GET of it alone. The second half of a pair is taken from
+ * the generation of the first; everything else is the live one.
+ */
+export interface SignedPairs {
+  /** @param client what tells one client from another @returns where the file is to be read, the same where it is of no pair */
+  place(file: Located, method: string, client: string, nowMs: number): Located
+}
+
+interface Reading {
+  last: 'look' | 'index' | 'signature' | 'key'
+  /** of the generation, relative to the repositories' directory; empty after a look */
+  directory: string
+  atMs: number
+}
+
+const PAIR = /^(.*\/repodata)\/(repomd\.xml(?:\.asc|\.key)?)$/
+/** Between one request of a pair and the next; clients take some 30 ms on loopback. */
+const LONGEST_PAUSE_MS = 5_000
+const MOST_CLIENTS = 4_096
+
+export function createSignedPairs(reposDir: string): SignedPairs {
+  /** the one heard of last comes last */
+  const readings = new Map<string, Reading>()
+
+  return {
+    place(file, method, client, nowMs) {
+      const [, directory, name] = PAIR.exec(file.path) ?? []
+      if (directory === undefined || name === undefined) return file
+      const key = `${directory} ${client}`
+      const known = readings.get(key)
+      const before = known && nowMs - known.atMs <= LONGEST_PAUSE_MS ? known : null
+      const remember = (last: Reading['last'], of: string) => {
+        readings.delete(key)
+        readings.set(key, { last, directory: of, atMs: nowMs })
+        if (readings.size > MOST_CLIENTS) readings.delete(readings.keys().next().value as string)
+      }
+
+      if (name === 'repomd.xml.key') {
+        if (before?.last === 'signature') remember('key', before.directory)
+        return file
+      }
+      const isIndex = name === 'repomd.xml'
+      if (method !== 'GET') {
+        if (isIndex) remember('look', '')
+        return file
+      }
+      const live = generationOf(reposDir, directory)
+      if (live === null) return file
+      const isSecond = before?.last === (isIndex ? 'key' : 'index')
+      const from = before && isSecond && isThere(`${reposDir}/${before.directory}/${name}`) ? before.directory : live
+      if (isIndex && (isSecond || before?.last === 'look')) readings.delete(key)
+      else remember(isIndex ? 'index' : 'signature', from)
+      // By the generation's own name in any case: what was looked at is what is sent.
+      return { ...file, path: `${from}/${name}` }
+    },
+  }
+}
+
+/** The real directory, relative to `reposDir`; null when it is not there. */
+function generationOf(reposDir: string, directory: string): string | null {
+  try {
+    return relative(realpathSync(reposDir), realpathSync(`${reposDir}/${directory}`))
+  } catch {
+    return null
+  }
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+}
