@@ -17,7 +17,7 @@ const CODENAMES: Record<FormatId, string> = { deb: 'jammy', rpm: 'almalinux9', a
 /** What tells a client that an index is new, and whether it holds the text. */
 const INDEX: Record<FormatId, (service: Service) => string> = {
   deb: (service) => `${service.apt}/repos/dists/jammy/InRelease`,
-  rpm: (service) => `${service.rpm}/repos/almalinux9/repodata/repomd.xml`,
+  rpm: (service) => `${service.rpm}/repos/almalinux9/x86_64/repodata/repomd.xml`,
   apk: (service) => `${service.apt}/apk/alpine3.21/main/x86_64/APKINDEX.tar.gz`,
 }
 
@@ -65,8 +65,8 @@ async function measureOurs(base: string, stock: string[], fresh: string[]) {
   try {
     await fill({ databaseUrl, reposDir, codename, files: stock })
     // Once to publish what is there, and again to see a warm start.
-    await (await startService({ reposDir, databaseUrl })).stop()
-    const service = await startService({ reposDir, databaseUrl })
+    await (await startService({ reposDir, databaseUrl, env: { REPO_FORMAT: 'all' } })).stop()
+    const service = await startService({ reposDir, databaseUrl, env: { REPO_FORMAT: 'all' } })
     try {
       const uploads: number[] = []
       for (const [i, path] of fresh.entries()) {

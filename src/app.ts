@@ -31,6 +31,7 @@ import { uploadRoutes } from './api/upload.ts'
 import { activeFormats, type Env } from './config/env.ts'
 import { createLicense } from './config/license.ts'
 import { countSeverities, type Severity } from './domain/finding.ts'
+import { createEngines, type Overrides } from './engines.ts'
 import { findDistribution, formats, recognize } from './formats/index.ts'
 import { createHealth } from './insight/health.ts'
 import { createMetrics } from './insight/metrics.ts'
@@ -40,7 +41,9 @@ import { dependenciesStep } from './intake/dependencies.ts'
 import type { Catalogue } from './intake/identify.ts'
 import { createIntake } from './intake/intake.ts'
 import { signatureStep } from './intake/signature.ts'
+import { createJobs } from './jobs/jobs.ts'
 import { createLeader } from './jobs/leader.ts'
+import { createScheduler } from './jobs/scheduler.ts'
 import { createBus } from './kernel/bus.ts'
 import { createCheckpoint } from './kernel/checkpoint.ts'
 import type { Clock } from './kernel/clock.ts'
@@ -53,19 +56,16 @@ import { createCollector } from './publish/collect.ts'
 import { ensureDistributions } from './publish/initialize.ts'
 import { createPublisher, type Offered } from './publish/publisher.ts'
 import { reindex } from './publish/reindex.ts'
+import { createRematch } from './review/rematch.ts'
 import { createReview } from './review/review.ts'
 import { createSbom } from './sbom/sbom.ts'
-import { createClamav } from './scanners/clamav/clamav.ts'
-import { createFreshclam } from './scanners/clamav/freshclam.ts'
-import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
-import { noAdvisories } from './scanners/no-advisories.ts'
-import type { Antivirus, CveScanner } from './scanners/scanner.ts'
 import { createAccessLog } from './serve/access-log.ts'
 import { createFrontPage } from './serve/front-page.ts'
 import { APT_MOUNTS, RPM_MOUNTS } from './serve/mounts.ts'
 import { createRepositoryListener } from './serve/repository-listener.ts'
 import { createSettings } from './settings/settings.ts'
 import { openKeys } from './signing/keys.ts'
+import { rematchNews } from './store/advisories.ts'
 import { createAuditLog } from './store/audit-log.ts'
 import { migrate, openDatabase } from './store/db.ts'
 import { createManifests } from './store/manifests.ts'
@@ -93,12 +93,6 @@ export interface App {
   start(): Promise<void>
   /** Lets what runs come to its end, at most half a minute, and closes everything. */
   close(): Promise<void>
-}
-
-/** Parts that suites put in the place of the deployment's own. */
-export interface Overrides {
-  cveScanner?: CveScanner
-  antivirus?: Antivirus
 }
 
 export async function createApp({ env, clock, log, overrides = {} }: { env: Env; clock: Clock; log: Log; overrides?: Overrides }): Promise<App> {
@@ -154,15 +148,10 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   await ensureDistributions(db, clock, active)
 
   // The gate
-  const antivirusAddress = env.clamavSocket ? { path: env.clamavSocket } : env.clamavHost ? { host: env.clamavHost, port: env.clamavPort } : null
-  const clamav = antivirusAddress
-    ? createClamav({ address: antivirusAddress, maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024, databaseDirectory: env.clamavDbDir, clock, log })
-    : null
-  const antivirus = overrides.antivirus ?? clamav
-  const antivirusStatus = () => (antivirus ?? noAntivirus()).status()
-  const vulnscan = async () => ({ ok: false, version: null, db_age_seconds: null, error: 'no advisory data' })
-  const cveScanner = overrides.cveScanner ?? noAdvisories()
-  const steps = [antivirusStep(antivirus, production), cveScanStep(cveScanner, clock), signatureStep({ signers: keys, clock, newPath: staging.newPath }), dependenciesStep(db)]
+  const distributions = active.map(({ distribution }) => distribution)
+  const engines = await createEngines({ env, db, clock, log, distributions, overrides })
+  const { cveScanner, antivirusStatus } = engines
+  const steps = [antivirusStep(engines.antivirus, production), cveScanStep(cveScanner, clock), signatureStep({ signers: keys, clock, newPath: staging.newPath }), dependenciesStep(db)]
   const intake = createIntake({
     db,
     clock,
@@ -178,7 +167,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     settings: settings.current,
     steps,
   })
-  const review = createReview({
+  const reviewParts = {
     db,
     clock,
     bus,
@@ -194,7 +183,19 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     settings: settings.current,
     offered,
     onError,
-  })
+  }
+  const review = createReview(reviewParts)
+  const rematch = createRematch({ ...reviewParts, scanner: cveScanner, distributions, covers: engines.covers, news: rematchNews(db, engines.advisories) })
+  const refreshAdvisories = async (progress?: (line: string) => void, force = false) => {
+    const outcome = await engines.advisoryData.update(progress, { force })
+    if (outcome.status === 'updated') log.info(await rematch(), 'packages matched against new advisories')
+    return outcome
+  }
+  const vulnscan = async () => {
+    const { available, version, error } = await engines.advisoryData.status()
+    return { ok: available, version, db_age_seconds: await engines.advisoryData.ageSeconds(), ...(error ? { error } : {}) }
+  }
+  const scheduler = createScheduler({ db, clock, log, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, refreshAdvisories }) })
 
   // Accounts
   const changing = { db, audit, onError, clock }
@@ -234,6 +235,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     antivirus: antivirusStatus,
     vulnscan,
     isLeader: leader.isLeader,
+    jobs: scheduler.state,
     notServing: () => state.notServing,
   })
   const metrics = createMetrics({
@@ -246,7 +248,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       const { db_date: date } = await antivirusStatus()
       return date === null ? null : Date.parse(date) / 1000
     },
-    advisoriesAgeSeconds: async () => null,
+    advisoriesAgeSeconds: engines.advisoryData.ageSeconds,
   })
   bus.on('published', (event) => log.info(event, 'published'))
   bus.on('intake', ({ status, findings }) => {
@@ -293,8 +295,8 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       audit,
       log,
       antivirus: antivirusStatus,
-      freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
-      vulnscan: null,
+      freshclam: engines.freshclam,
+      vulnscan: { status: engines.advisoryData.status, update: (progress) => refreshAdvisories(progress, true) },
       feeds: null,
     }),
     ...policyRoutes({ settings, audit }),
@@ -358,13 +360,18 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     },
     async start() {
       await maintenance.start()
+      await scheduler.start()
       state.notServing = null
+      // Advisories may be a day old or missing; nobody waits for them.
+      if (leader.isLeader() && settings.current().validation.grype_scan) void refreshAdvisories().then((outcome) => log.info(outcome, 'advisories'), onError)
     },
     async close() {
       state.notServing = 'draining'
       await Promise.all([server.close(), apt.close(DRAIN_MS), rpm.close(DRAIN_MS), front.close()])
       await passwordReset.settled()
+      await scheduler.stop()
       await maintenance.stop()
+      await engines.close()
       await database.close()
     },
   }

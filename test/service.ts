@@ -82,6 +82,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ADMIN_PASSWORD_HASH: await adminHash,
       RATE_LIMIT_FACTOR: '100000',
       LOG_LEVEL: 'info',
+      SVC_OSV_URL: 'none',
+      SVC_EPSS_URL: 'none',
+      SVC_KEV_URL: 'none',
       ...options.env,
     },
   })

@@ -3,28 +3,14 @@ import Type from 'typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Log } from '../kernel/log.ts'
-import type { Freshclam, UpdateOutcome } from '../scanners/clamav/freshclam.ts'
-import type { AntivirusStatus } from '../scanners/scanner.ts'
+import type { Freshclam } from '../scanners/clamav/freshclam.ts'
+import type { AntivirusStatus, EngineStatus, UpdateOutcome } from '../scanners/scanner.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { problemOf } from './problems.ts'
 import { route, type Route } from './route.ts'
 import { Nullable } from './schemas.ts'
 import { actorOf } from './security-schemas.ts'
 import { errorEvent, openStream } from './sse.ts'
-
-/** What an engine of vulnerabilities, or a feed, says of itself: the keys of the antivirus status. */
-export interface EngineStatus {
-  available: boolean
-  engine: string | null
-  version: string | null
-  db_version: string | null
-  db_date: string | null
-  db_updated_at: string | null
-  db_files: string[]
-  daemon_running: boolean
-  cooldown_until: string | null
-  error: string | null
-}
 
 export interface Engine {
   status(): Promise<EngineStatus>

@@ -13,6 +13,11 @@ export interface Kind<T> {
 /** The word that stands for an empty list, because an empty variable counts as unset. */
 const NONE = 'none'
 
+/** The same, or `none` for null: for what would otherwise have its default. */
+export function orNone<T>(kind: Kind<T>): Kind<T | null> {
+  return { label: `${kind.label}; \`${NONE}\` for none`, parse: (value) => (value === NONE ? null : kind.parse(value)) }
+}
+
 export const text: Kind<string> = { label: 'text', parse: (value) => value }
 
 export function choice<const T extends string>(...words: readonly T[]): Kind<T> {

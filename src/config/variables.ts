@@ -121,9 +121,10 @@ export const VARIABLES = {
   freshclamBin: scanning('FRESHCLAM_BIN', kinds.path, 'freshclam', 'Program that updates the signatures.'),
   grypeBin: scanning('GRYPE_BIN', kinds.path, null, 'The grype program as a second vulnerability scanner. The embedded matcher needs none.'),
   grypeDbCacheDir: scanning('GRYPE_DB_CACHE_DIR', kinds.path, '', 'Vulnerability data of all scanners; made when absent.', { from: ['`<REPOS_DIR>/grype-db`', (known) => join(known.reposDir, 'grype-db')] }),
-  osvUrl: scanning('SVC_OSV_URL', kinds.url('http', 'https'), 'https://osv-vulnerabilities.storage.googleapis.com', 'Advisories in OSV format, `<address>/<ecosystem>/all.zip`; a mirror of your own where the internet is out of reach.'),
-  epssUrl: scanning('SVC_EPSS_URL', kinds.url('http', 'https'), 'https://epss.empiricalsecurity.com/epss_scores-current.csv.gz', 'Exploit-prediction scores, CSV packed with gzip.'),
-  kevUrl: scanning('SVC_KEV_URL', kinds.url('http', 'https'), 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json', 'Catalog of known-exploited vulnerabilities, JSON.'),
+  osvUrl: scanning('SVC_OSV_URL', kinds.orNone(kinds.url('http', 'https')), 'https://osv-vulnerabilities.storage.googleapis.com', 'Advisories in OSV format, `<address>/<ecosystem>/all.zip`; a mirror of your own where the internet is out of reach.'),
+  osvDir: scanning('SVC_OSV_DIR', kinds.path, null, 'Directory of advisories in OSV format, read besides `SVC_OSV_URL`: zip files, JSON files or a copy of the bucket.'),
+  epssUrl: scanning('SVC_EPSS_URL', kinds.orNone(kinds.url('http', 'https')), 'https://epss.empiricalsecurity.com/epss_scores-current.csv.gz', 'Exploit-prediction scores, CSV packed with gzip.'),
+  kevUrl: scanning('SVC_KEV_URL', kinds.orNone(kinds.url('http', 'https')), 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json', 'Catalog of known-exploited vulnerabilities, JSON.'),
 
   jwtExpireMinutes: limits('JWT_EXPIRE_MINUTES', kinds.integer(1, 525_600), 60, 'Lifetime of a session token, in minutes.'),
   manifestCacheTtl: limits('MANIFEST_CACHE_TTL', kinds.integer(0, 86_400), 30, 'Seconds that manifests and counts are kept in the cache; 0 switches it off.'),

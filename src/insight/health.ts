@@ -25,6 +25,8 @@ export interface HealthParts {
   antivirus(): Promise<AntivirusStatus>
   vulnscan(): Promise<{ ok: boolean; version: string | null; db_age_seconds: number | null }>
   isLeader(): boolean
+  /** the scheduled jobs of this process */
+  jobs(): { id: string; name: string; next_run: string | null; paused: boolean }[]
   /** why the service takes no requests at the moment; null when it does */
   notServing(): 'starting' | 'draining' | null
 }
@@ -54,10 +56,7 @@ export function createHealth(parts: HealthParts): Health {
     },
     reprepro: async () => ({ ok: true, version: `gatehouse ${parts.version}` }),
     gpg: async () => ({ ok: true, fingerprint: parts.fingerprint }),
-    scheduler: async () =>
-      parts.isLeader()
-        ? { ok: false, jobs: [], error: 'scheduled jobs are not part of this release; recovery and collection run by themselves' }
-        : { ok: true, jobs: [] },
+    scheduler: async () => ({ ok: true, jobs: parts.isLeader() ? parts.jobs() : [] }),
     alembic: async () => {
       const version = await schemaVersion(db)
       return version === null ? { ok: false, version, error: 'no migration was applied' } : { ok: true, version }
@@ -75,7 +74,7 @@ export function createHealth(parts: HealthParts): Health {
       ok: true,
       is_leader: parts.isLeader(),
       instance_id: parts.instanceId,
-      scheduler_active: false,
+      scheduler_active: parts.isLeader(),
       job_state_backend: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'local', logs: 'local' },
     }),
     cache_backend: async () => ({ ok: true, backend: 'memory' }),

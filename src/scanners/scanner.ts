@@ -28,8 +28,8 @@ export interface AntivirusResult {
   coverage: Coverage
 }
 
-/** Keys as `GET /security/antivirus/status` answers them (decisions, section 9). */
-export interface AntivirusStatus {
+/** What an engine says of itself and of what it knows; keys as `GET /security/antivirus/status` answers them (decisions, section 9). */
+export interface EngineStatus {
   available: boolean
   engine: string | null
   version: string | null
@@ -41,6 +41,13 @@ export interface AntivirusStatus {
   cooldown_until: string | null
   /** why it is not available; null when it is */
   error: string | null
+}
+
+export type AntivirusStatus = EngineStatus
+
+export interface UpdateOutcome {
+  status: 'updated' | 'up_to_date' | 'failed' | 'cooldown'
+  message: string
 }
 
 export interface Antivirus {

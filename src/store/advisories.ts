@@ -143,3 +143,14 @@ function feedOf(row: {
   const { imported_at, checked_at, ...rest } = row
   return { ...rest, importedAt: imported_at, checkedAt: checked_at }
 }
+
+/** What the re-match asks: how far it came, and what has changed since. */
+export function rematchNews(db: Db, advisories: Advisories) {
+  return {
+    seen: async (): Promise<number> => (await db.selectFrom('advisory_state').select('rematched').executeTakeFirstOrThrow()).rematched,
+    since: (generation: number): Promise<AdvisoryChanges> => advisories.changedSince(generation),
+    async note(generation: number): Promise<void> {
+      await db.updateTable('advisory_state').set({ rematched: generation }).where('rematched', '<', generation).execute()
+    },
+  }
+}

@@ -356,6 +356,17 @@ export interface AdvisoryStateTable {
   writer: string | null
   building: number | null
   heartbeat_at: Date | null
+  /** packages were matched against what changed up to this generation */
+  rematched: Generated<number>
+}
+
+/** One due moment of one scheduled job: whoever inserts it runs it. */
+export interface JobTicksTable {
+  job: string
+  due_at: Date
+  started_at: Date
+  finished_at: Date | null
+  error: string | null
 }
 
 /** One source of advisories: a zip file, a directory, an ecosystem of the bucket. */
@@ -438,4 +449,5 @@ export interface Tables {
   advisories: AdvisoriesTable
   advisory_packages: AdvisoryPackagesTable
   advisory_changes: AdvisoryChangesTable
+  job_ticks: JobTicksTable
 }

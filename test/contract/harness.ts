@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import bcrypt from '@node-rs/bcrypt'
 import * as openpgp from 'openpgp'
-import { createApp, type App, type Overrides } from '../../src/app.ts'
+import { createApp, type App } from '../../src/app.ts'
 import { readEnv } from '../../src/config/env.ts'
 import { ROLES, type Role } from '../../src/domain/roles.ts'
+import type { Overrides } from '../../src/engines.ts'
 import type { Clock } from '../../src/kernel/clock.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { migrate, openDatabase, type Db } from '../../src/store/db.ts'
@@ -116,6 +117,9 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
     RATE_LIMIT_FACTOR: '100000',
     ADMIN_USERNAME: ROOT,
     ADMIN_PASSWORD_HASH: await bcrypt.hash(PASSWORD, 4),
+    SVC_OSV_URL: 'none',
+    SVC_EPSS_URL: 'none',
+    SVC_KEV_URL: 'none',
     ...options.env,
   })
   const app = await createApp({ env, clock, log, ...(options.overrides ? { overrides: options.overrides } : {}) })

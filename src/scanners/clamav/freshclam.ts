@@ -3,11 +3,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { Problem } from '../../domain/problem.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
-
-export interface UpdateOutcome {
-  status: 'updated' | 'up_to_date' | 'failed' | 'cooldown'
-  message: string
-}
+import type { UpdateOutcome } from '../scanner.ts'
 
 export interface Freshclam {
   /**

@@ -1,0 +1,84 @@
+// From the environment to the engines behind the gate: malware, advisories, and how both are kept up to date.
+import { join } from 'node:path'
+import type { Env } from './config/env.ts'
+import type { Distribution, FormatId } from './domain/package.ts'
+import { formats } from './formats/index.ts'
+import type { Clock } from './kernel/clock.ts'
+import { ensureDirectory } from './kernel/files.ts'
+import { createHttpClient } from './kernel/http-client.ts'
+import type { Log } from './kernel/log.ts'
+import { createClamav } from './scanners/clamav/clamav.ts'
+import { createFreshclam, type Freshclam } from './scanners/clamav/freshclam.ts'
+import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
+import { createAdvisoryData, type AdvisoryData } from './scanners/osv/data.ts'
+import { ecosystemOf } from './scanners/osv/ecosystems.ts'
+import { createOsvImporter } from './scanners/osv/import.ts'
+import { createOsvMatcher } from './scanners/osv/matcher.ts'
+import type { Antivirus, AntivirusStatus, CveScanner } from './scanners/scanner.ts'
+import { createAdvisories, type Advisories } from './store/advisories.ts'
+import type { Db } from './store/db.ts'
+
+/** A bucket's largest archive (Debian, 2026) has 130 MB. */
+const OSV_LIMITS = { maxBytes: 2 << 30, timeoutMs: 30 * 60_000 }
+
+/** Parts that suites put in the place of the deployment's own. */
+export interface Overrides {
+  cveScanner?: CveScanner
+  antivirus?: Antivirus
+}
+
+export interface Engines {
+  antivirus: Antivirus | null
+  antivirusStatus(): Promise<AntivirusStatus>
+  /** null where no antivirus engine is configured */
+  freshclam: Freshclam | null
+  cveScanner: CveScanner
+  advisories: Advisories
+  advisoryData: AdvisoryData
+  /** whether advisories of that ecosystem tell of the distribution */
+  covers(distribution: Distribution, ecosystem: string): boolean
+  close(): Promise<void>
+}
+
+export async function createEngines(parts: {
+  env: Env
+  db: Db
+  clock: Clock
+  log: Log
+  distributions: readonly Distribution[]
+  overrides: Overrides
+}): Promise<Engines> {
+  const { env, clock, log, distributions, overrides } = parts
+  const address = env.clamavSocket ? { path: env.clamavSocket } : env.clamavHost ? { host: env.clamavHost, port: env.clamavPort } : null
+  const clamav = address
+    ? createClamav({ address, maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024, databaseDirectory: env.clamavDbDir, clock, log })
+    : null
+  const antivirus = overrides.antivirus ?? clamav
+
+  const advisories = createAdvisories(parts)
+  const compare = (format: FormatId, a: string, b: string) => formats.find(({ id }) => id === format)!.versions.compare(a, b)
+  // The address comes from the operator: a mirror in the own network is what most will have.
+  const http = createHttpClient({ allowPrivate: true, proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy } })
+  const workDirectory = join(env.grypeDbCacheDir, 'work')
+  const importer = createOsvImporter({
+    advisories,
+    compare,
+    clock,
+    distros: distributions.map(({ scannerDistro }) => scannerDistro),
+    workDirectory,
+    async download(url, toPath) {
+      await ensureDirectory(workDirectory, 0o700)
+      await http.download(url, toPath, OSV_LIMITS)
+    },
+  })
+  return {
+    antivirus,
+    antivirusStatus: () => (antivirus ?? noAntivirus()).status(),
+    freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
+    cveScanner: overrides.cveScanner ?? createOsvMatcher({ advisories, compare }),
+    advisories,
+    advisoryData: createAdvisoryData({ advisories, importer, url: env.osvUrl, directory: env.osvDir, distributions, clock, version: env.appVersion }),
+    covers: (distribution, ecosystem) => ecosystemOf(distribution.scannerDistro)?.covers(ecosystem) ?? false,
+    close: () => http.close(),
+  }
+}

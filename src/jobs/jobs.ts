@@ -1,0 +1,39 @@
+// All scheduled jobs, one entry each: when they run and what they do.
+import type { UpdateOutcome } from '../scanners/scanner.ts'
+import type { RematchReport } from '../review/rematch.ts'
+import { systemActor } from '../review/parts.ts'
+import type { Review } from '../review/review.ts'
+import type { Job } from './scheduler.ts'
+
+export interface JobParts {
+  review: Review
+  rematch(): Promise<RematchReport>
+  /** brings advisories up to date where they are older than a day, and what follows from new ones */
+  refreshAdvisories(): Promise<UpdateOutcome>
+}
+
+export function createJobs(parts: JobParts): Job[] {
+  return [
+    {
+      id: 'advisories',
+      name: 'Read advisories that are older than a day',
+      schedule: ({ validation, sync }) => (validation.grype_scan ? { pattern: '17 * * * *', timezone: sync.timezone } : null),
+      run: async () => ({ ...(await parts.refreshAdvisories()) }),
+    },
+    {
+      id: 'cve_rematch',
+      name: 'Match packages against changed advisories',
+      schedule: ({ validation, sync }) => (validation.grype_scan ? { pattern: '30 2 * * *', timezone: sync.timezone } : null),
+      run: async () => ({ ...(await parts.rematch()) }),
+    },
+    {
+      id: 'sla_check_daily',
+      name: 'End exceptions that ran out, note reviews that are overdue',
+      schedule: ({ sync }) => ({ pattern: '0 6 * * *', timezone: sync.timezone }),
+      async run() {
+        const { expired, expiring_soon, notified } = await parts.review.checkSla(systemActor('scheduler'))
+        return { expired, expiring_soon, notified }
+      },
+    },
+  ]
+}

@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createHttpClient } from './http-client.ts'
+
+const LIMITS = { maxBytes: 1000, timeoutMs: 5000 }
+let server: Server
+let port: number
+let reached = 0
+let directory: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'http-client-'))
+  server = createServer((request, response) => {
+    reached++
+    const to = /^\/to\?(.*)$/.exec(request.url ?? '')?.[1]
+    if (to) return response.writeHead(302, { location: decodeURIComponent(to) }).end()
+    if (request.url === '/loop') return response.writeHead(302, { location: '/loop' }).end()
+    if (request.url === '/declared') return response.writeHead(200, { 'content-length': '5000' }).end(Buffer.alloc(5000))
+    if (request.url === '/undeclared') {
+      response.write(Buffer.alloc(900))
+      return response.end(Buffer.alloc(900))
+    }
+    if (request.url === '/broken') {
+      response.writeHead(200, { 'content-length': '500' }).write('half')
+      return setImmediate(() => request.socket.destroy())
+    }
+    if (request.url === '/slow') return response.writeHead(200).write('never ends')
+    if (request.url === '/missing') return response.writeHead(404).end('no')
+    return response.end('the secret')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+})
+afterAll(async () => {
+  server.closeAllConnections()
+  server.close()
+  await rm(directory, { recursive: true })
+})
+
+describe('a client that may not go inside', () => {
+  const client = createHttpClient({ allowPrivate: false })
+  const hosts = ['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '0', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '10.0.0.1', '192.168.1.1', '172.16.0.1', '100.64.0.1', '[fd00::1]', '[64:ff9b::7f00:1]']
+  test.each(hosts)('does not reach %s, and nobody hears of it', async (host) => {
+    const before = reached
+    await expect(client.get(`http://${host}:${port}/`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+    expect(reached).toBe(before)
+  })
+
+  test.each(['file:///etc/passwd', 'ftp://example.org/', 'data:text/plain,x', 'no url'])('does not read %s', async (url) => {
+    await expect(client.get(url, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+  })
+})
+
+describe('metadata addresses', () => {
+  const client = createHttpClient({ allowPrivate: true, allowedHosts: ['169.254.169.254'] })
+  test.each(['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '100.100.100.200'])('%s is out of reach whatever is allowed', async (host) => {
+    await expect(client.get(`http://${host}/latest/meta-data`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+  })
+
+  test('are out of reach behind a redirect too', async () => {
+    const target = encodeURIComponent('http://169.254.169.254/latest')
+    await expect(client.get(`http://127.0.0.1:${port}/to?${target}`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+  })
+})
+
+test('a host that is allowed by name is reached, another is not', async () => {
+  const client = createHttpClient({ allowPrivate: false, allowedHosts: ['localhost'] })
+  expect((await client.get(`http://localhost:${port}/`, LIMITS)).toString()).toBe('the secret')
+  await expect(client.get(`http://127.0.0.1:${port}/`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+  const inwards = encodeURIComponent(`http://127.0.0.1:${port}/`)
+  await expect(client.get(`http://localhost:${port}/to?${inwards}`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+})
+
+describe('a transfer', () => {
+  const client = createHttpClient({ allowPrivate: true })
+  const at = (path: string) => `http://127.0.0.1:${port}${path}`
+
+  test('follows a redirect and writes the file', async () => {
+    const path = join(directory, 'whole')
+    await client.download(at(`/to?${encodeURIComponent('/other')}`), path, LIMITS)
+    expect(await readFile(path, 'utf8')).toBe('the secret')
+  })
+
+  test.each([
+    ['/declared', 'too_large'],
+    ['/undeclared', 'too_large'],
+    ['/broken', 'unreachable'],
+    ['/missing', 'status'],
+    ['/loop', 'status'],
+  ])('%s ends as %s and leaves no file', async (path, reason) => {
+    const to = join(directory, 'part')
+    await expect(client.download(at(path), to, LIMITS)).rejects.toMatchObject({ reason })
+    expect(existsSync(to)).toBe(false)
+  })
+
+  test('that never ends is given up', async () => {
+    await expect(client.get(at('/slow'), { maxBytes: 1000, timeoutMs: 200 })).rejects.toMatchObject({ reason: 'timeout' })
+  })
+})

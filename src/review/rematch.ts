@@ -1,0 +1,144 @@
+// Matches stored packages against the advisories that changed; what did not change costs nothing.
+import { sql } from 'kysely'
+import { Problem } from '../domain/problem.ts'
+import type { Distribution, PackageFacts } from '../domain/package.ts'
+import { judged } from '../intake/cve-scan.ts'
+import type { CveScanner } from '../scanners/scanner.ts'
+import type { Db } from '../store/db.ts'
+import { applyFindings } from './apply.ts'
+import { systemActor, type ReviewParts } from './parts.ts'
+
+export interface RematchReport {
+  /** packages whose advisories changed */
+  matched: number
+  /** of them with other findings than before */
+  changed: number
+  /** of them back in review */
+  reopened: number
+  failed: number
+  milliseconds: number
+}
+
+/** What changed in the advisories since they were last matched. */
+export interface AdvisoryNews {
+  generation: number
+  /** false: too much to tell, match everything */
+  complete: boolean
+  packages: { ecosystem: string; package: string | null }[]
+}
+
+export interface RematchParts extends ReviewParts {
+  scanner: CveScanner
+  /** the distributions that are offered */
+  distributions: readonly Distribution[]
+  news: {
+    /** the generation up to which packages were matched */
+    seen(): Promise<number>
+    since(generation: number): Promise<AdvisoryNews>
+    note(generation: number): Promise<void>
+  }
+  /** whether advisories of that ecosystem tell of the distribution */
+  covers(distribution: Distribution, ecosystem: string): boolean
+}
+
+type Row = { id: number; name: string; version: string; arch: string; distribution: string; format: PackageFacts['format']; source_package: string | null; source_version: string | null; pipeline: Record<string, string> }
+
+const PAGE = 500
+/** Names in one question to the database. */
+const NAMES = 1000
+
+/**
+ * A package that cannot be matched today is tried again with the next run: the generation is noted only after a run
+ * without failures.
+ * @throws Problem('already_running') when this process is at it
+ */
+export function createRematch(parts: RematchParts): () => Promise<RematchReport> {
+  let running = false
+  return async () => {
+    if (running) throw new Problem('already_running', 'packages are being matched already')
+    running = true
+    try {
+      return await rematch(parts)
+    } finally {
+      running = false
+    }
+  }
+}
+
+async function rematch(parts: RematchParts): Promise<RematchReport> {
+  const started = performance.now()
+  const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
+  const seen = await parts.news.seen()
+  const news = await parts.news.since(seen)
+  if (news.generation !== seen) {
+    for (const distribution of parts.distributions) {
+      for await (const row of touched(parts, distribution, news)) await matchOne(parts, distribution, row, report)
+    }
+    if (report.failed === 0) await parts.news.note(news.generation)
+  }
+  report.milliseconds = Math.round(performance.now() - started)
+  return report
+}
+
+/** The records of a distribution that the news may be about, each once. */
+async function* touched(parts: RematchParts, distribution: Distribution, news: AdvisoryNews): AsyncGenerator<Row> {
+  const about = news.packages.filter((change) => parts.covers(distribution, change.ecosystem))
+  if (!news.complete || about.some((change) => change.package === null)) {
+    yield* pages(parts.db, distribution.codename, null)
+    return
+  }
+  const names = [...new Set(about.flatMap((change) => change.package ?? []))]
+  const told = new Set<number>()
+  for (let at = 0; at < names.length; at += NAMES) {
+    for await (const row of pages(parts.db, distribution.codename, names.slice(at, at + NAMES))) {
+      if (told.has(row.id)) continue
+      told.add(row.id)
+      yield row
+    }
+  }
+}
+
+/** @param names null for all; a signed kernel is looked up as `linux` too, whatever its source is called */
+async function* pages(db: Db, codename: string, names: readonly string[] | null): AsyncGenerator<Row> {
+  const list = names === null ? null : sql`${[...names]}::text[]`
+  const wanted = list === null ? sql`true` : sql`(name = any(${list}) or source_package = any(${list})${names?.includes('linux') ? sql` or source_package like 'linux-signed%'` : sql``})`
+  for (let after = 0; ; ) {
+    const { rows } = await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version, pipeline from packages
+      where distribution = ${codename} and id > ${after} and status <> 'rejected' and ${wanted} order by id limit ${PAGE}`.execute(db)
+    yield* rows
+    if (rows.length < PAGE) return
+    after = rows.at(-1)?.id ?? after
+  }
+}
+
+async function matchOne(parts: RematchParts, distribution: Distribution, row: Row, report: RematchReport): Promise<void> {
+  try {
+    const result = await parts.scanner.scan({ facts: factsOf(row), distribution })
+    if (result.word !== 'scanned') return
+    report.matched++
+    // What came in without advisories at hand is judged for the first time: the record tells so.
+    const first = row.pipeline['cve_scan'] === 'no_data'
+    const { verdict } = judged(result, parts.settings(), parts.clock.now())
+    const applied = await applyFindings(
+      parts,
+      row.id,
+      { engine: parts.scanner.name, findings: result.findings },
+      { mechanism: 'rematch', ...(first ? { evidence: [{ key: 'cve_scan', verdict }] } : {}) },
+      systemActor('scheduler'),
+    )
+    if (applied.newIds.length > 0 || applied.droppedIds.length > 0) report.changed++
+    if (applied.before.status === 'published' && applied.row.status === 'pending_review') report.reopened++
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'not_found') return
+    report.failed++
+    parts.onError(error)
+  }
+}
+
+/** What matching reads of the facts; the rest stays in the database. */
+function factsOf(row: Row): PackageFacts {
+  return {
+    format: row.format, name: row.name, version: row.version, arch: row.arch, section: null, description: null, maintainer: null, license: null, url: null,
+    sourcePackage: row.source_package, sourceVersion: row.source_version, installedSizeKb: null, requirements: [], provides: [], files: [], signatures: [], record: null,
+  }
+}

@@ -1,0 +1,202 @@
+// The gate with advisories: what the policy holds or blocks is not served, a person lets it out, and new advisories
+// bring what was published back to people without taking it from clients.
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { FormatId } from '../../src/domain/package.ts'
+import { buildApk } from '../samples/apk.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { writeAdvisories } from '../samples/osv.ts'
+import { buildRpm } from '../samples/rpm.ts'
+import { removeTemporary, startService, type Service } from '../service.ts'
+
+interface Kind {
+  codename: string
+  ecosystem: string
+  version(number: number): string
+  build(name: string, number: number): Promise<Buffer> | Buffer
+  /** names in the index that clients read */
+  index(): Promise<string>
+}
+
+let directory: string
+let service: Service
+
+const text = async (url: string) => (await fetch(url)).text()
+const KINDS: Record<FormatId, Kind> = {
+  deb: {
+    codename: 'jammy',
+    ecosystem: 'Ubuntu:22.04:LTS',
+    version: (number) => `${number}.0-1`,
+    build: (name, number) => buildDeb({ name, version: `${number}.0-1` }),
+    index: () => text(`${service.apt}/repos/dists/jammy/main/binary-amd64/Packages`),
+  },
+  rpm: {
+    codename: 'almalinux9',
+    ecosystem: 'AlmaLinux:9',
+    version: (number) => `${number}.0-1`,
+    build: (name, number) => buildRpm({ name, version: `${number}.0`, release: '1', arch: 'x86_64' }),
+    async index() {
+      const repomd = await text(`${service.rpm}/repos/almalinux9/x86_64/repodata/repomd.xml`)
+      const href = /repodata\/[^"]*primary\.xml\.gz/.exec(repomd)?.[0]
+      return gunzipSync(Buffer.from(await (await fetch(`${service.rpm}/repos/almalinux9/x86_64/${href}`)).arrayBuffer())).toString()
+    },
+  },
+  apk: {
+    codename: 'alpine3.21',
+    ecosystem: 'Alpine:v3.21',
+    version: (number) => `${number}.0-r1`,
+    build: (name, number) => buildApk({ name, version: `${number}.0-r1` }),
+    async index() {
+      const bytes = Buffer.from(await (await fetch(`${service.apt}/apk/alpine3.21/main/x86_64/APKINDEX.tar.gz`)).arrayBuffer())
+      return gunzipSync(bytes).toString('latin1')
+    },
+  },
+}
+const FORMATS = Object.keys(KINDS) as FormatId[]
+
+const upload = async (format: FormatId, name: string, number: number) =>
+  service.upload(await KINDS[format].build(name, number), `anything.${format}`, { distribution: KINDS[format].codename })
+
+/** Every file below the directories that listeners serve for the format. */
+async function servedFiles(format: FormatId): Promise<string[]> {
+  const trees = [join('.generations', format), { deb: 'dists', rpm: 'rpm', apk: 'apk' }[format]]
+  return (await Promise.all(trees.map((tree) => readdir(join(service.reposDir, tree), { recursive: true })))).flat()
+}
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gate-cve-'))
+  const advisories = FORMATS.flatMap((format) => {
+    const { ecosystem, version } = KINDS[format]
+    const about = (name: string, cve: string, severity?: 'critical' | 'high' | 'medium' | 'low') => ({ id: `SA-${format}-${name}-${cve}`, ecosystem, package: name, fixed: version(2), cve, ...(severity ? { severity } : {}) })
+    return [
+      about('critical', 'CVE-2026-1001', 'critical'),
+      about('high', 'CVE-2026-1002', 'high'),
+      about('medium', 'CVE-2026-1003', 'medium'),
+      about('low', 'CVE-2026-1004', 'low'),
+      about('unrated', 'CVE-2026-1005'),
+      about('mixed', 'CVE-2026-1006', 'low'),
+      about('mixed', 'CVE-2026-1007', 'high'),
+    ]
+  })
+  await writeAdvisories(directory, advisories)
+  service = await startService({ env: { SVC_OSV_DIR: directory, REPO_FORMAT: 'all' } })
+  await imported()
+})
+afterAll(async () => {
+  await service?.stop()
+  await removeTemporary()
+  await rm(directory, { recursive: true, force: true })
+})
+
+/** Asks for an update until the one of the start is over, and what it brought is in force. */
+async function imported(): Promise<void> {
+  for (;;) {
+    const { status, body } = await service.call('POST', '/security/vulnscan/update')
+    if (status === 409) continue
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(['updated', 'up_to_date'], body.message).toContain(body.status)
+    return
+  }
+}
+
+describe.each(FORMATS)('%s', (format) => {
+  const { codename, version, index } = KINDS[format]
+
+  it.each([
+    ['critical', 'quarantined', 'blocked'],
+    ['high', 'pending_review', 'review'],
+    ['mixed', 'pending_review', 'review'],
+    ['medium', 'published', 'warning'],
+    ['low', 'published', 'allowed'],
+    ['unrated', 'published', 'allowed'],
+    ['unheard-of', 'published', 'no_findings'],
+  ])('a package with %s holes is %s', async (name, status, word) => {
+    const { body } = await upload(format, name, 1)
+    expect(body).toMatchObject({ status, pipeline: { cve_scan: word }, coverage: { cve_scan: { engine: 'osv', distro_matched: KINDS[format].ecosystem } } })
+    const served = (await servedFiles(format)).some((path) => path.includes(`${name}_1`) || path.includes(`${name}-1`))
+    expect(served).toBe(status === 'published')
+    expect((await index()).includes(name)).toBe(status === 'published')
+  })
+
+  it('the version that has the fix passes', async () => {
+    const { body } = await upload(format, 'critical', 2)
+    expect(body).toMatchObject({ status: 'published', pipeline: { cve_scan: 'no_findings' } })
+  })
+
+  it('what waits is listed with its findings, and an approval serves it', async () => {
+    const queue = await service.call('GET', `/security/review-queue?distribution=${codename}`)
+    const item = queue.body.items.find((one: { name: string }) => one.name === 'mixed')
+    expect(item).toMatchObject({ cve_counts: { high: 1, low: 1 }, held_reason: 'cve_review' })
+    const decided = await service.call('POST', `/security/packages/mixed/${encodeURIComponent(version(1))}/decide`, { decision: 'approve', justification: 'no path to it here', distribution: codename })
+    expect(decided.body).toMatchObject({ status: 'ok', new_status: 'published' })
+    expect(await index()).toContain('mixed')
+    const { body } = await service.call('GET', '/artifacts/mixed')
+    const record = body.versions.find((one: { distribution: string }) => one.distribution === codename)
+    expect(record.cve_results.find((finding: { id: string }) => finding.id === 'CVE-2026-1007')).toMatchObject({ accepted_by_decision: true, fix_versions: [version(2)] })
+    const audit = await service.call('GET', '/artifacts/audit/logs?action=SECURITY_DECISION&package=mixed')
+    expect(audit.body.items[0]).toMatchObject({ user: 'admin', package: 'mixed', distribution: codename })
+  })
+
+  it('a rescan publishes nothing that waits, and does not ask again what was decided', async () => {
+    const waiting = await service.call('POST', `/security/packages/high/${encodeURIComponent(version(1))}/rescan`, { distribution: codename })
+    expect(waiting.body).toMatchObject({ cve_scan: 'review', previous_status: 'pending_review', new_status: 'pending_review' })
+    const decided = await service.call('POST', `/security/packages/mixed/${encodeURIComponent(version(1))}/rescan`, { distribution: codename })
+    expect(decided.body).toMatchObject({ new_status: 'published', new_cve_ids: [], dropped_cve_ids: [] })
+    expect(await index()).not.toContain('Package: high')
+  })
+
+  it('a new advisory brings a published package to review, still served; a withdrawn one is dropped', async () => {
+    const { ecosystem } = KINDS[format]
+    await writeAdvisories(directory, [
+      { id: `SA-${format}-new`, ecosystem, package: 'unheard-of', fixed: null, cve: 'CVE-2026-2001', severity: 'critical' },
+      { id: `SA-${format}-new-low`, ecosystem, package: 'low', fixed: null, cve: 'CVE-2026-2002', severity: 'low' },
+    ])
+    await rm(join(directory, `SA-${format}-medium-CVE-2026-1003.json`))
+    await imported()
+    const record = async (name: string) =>
+      (await service.call('GET', `/artifacts/${name}`)).body.versions.find((one: { distribution: string; version: string }) => one.distribution === codename && one.version === version(1))
+    expect(await record('unheard-of')).toMatchObject({ status: 'pending_review', served: true, held_reason: 'rematch' })
+    expect(await index()).toContain('unheard-of')
+    expect(await record('low')).toMatchObject({ status: 'published', cve_summary: { low: 2 } })
+    expect(await record('medium')).toMatchObject({ status: 'published', cve_summary: { medium: 0 } })
+    expect(await record('mixed')).toMatchObject({ status: 'published' })
+  })
+
+  it('rejecting takes it from clients, and its bytes are never taken in again', async () => {
+    const { body } = await service.call('POST', `/security/packages/unheard-of/${encodeURIComponent(version(1))}/decide`, { decision: 'reject', justification: 'cannot be mended', distribution: codename })
+    expect(body.new_status).toBe('rejected')
+    expect(await index()).not.toContain('unheard-of')
+    const again = await upload(format, 'unheard-of', 1)
+    expect(again.status).toBe(200)
+    expect(again.body).toMatchObject({ status: 'rejected', duplicate: true })
+  })
+})
+
+it('the policy is changed in one place and decides the next upload', async () => {
+  await service.call('PATCH', '/security/policy', { medium: 'block', unknown: 'review' })
+  await writeAdvisories(directory, [{ id: 'SA-later', ecosystem: 'Ubuntu:22.04:LTS', package: 'later', fixed: null, severity: 'medium' }, { id: 'SA-dim', ecosystem: 'Ubuntu:22.04:LTS', package: 'dim', fixed: null }])
+  await imported()
+  expect((await upload('deb', 'later', 1)).body.status).toBe('quarantined')
+  expect((await upload('deb', 'dim', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'cve_review' })
+})
+
+it('the engine says what it knows, and how old that is', async () => {
+  const { body } = await service.call('GET', '/security/vulnscan/status')
+  expect(body).toMatchObject({ available: true, engine: 'osv', db_files: ['directory'] })
+  const metrics = await (await fetch(`${service.api}/metrics`)).text()
+  expect(Number(/^svc_grype_db_age_seconds (\d+)/m.exec(metrics)?.[1])).toBeLessThan(600)
+  const health = await (await fetch(`${service.api}/health`)).json() as { checks: { info: { vulnscan: unknown }; non_critical: { scheduler: { jobs: { id: string }[] } } } }
+  expect(health.checks.info.vulnscan).toMatchObject({ ok: true })
+  expect(health.checks.non_critical.scheduler.jobs.map((job) => job.id)).toEqual(expect.arrayContaining(['cve_rematch', 'sla_check_daily']))
+})
+
+it('broken advisories change nothing: the last good ones stay in force', async () => {
+  for (const name of await readdir(directory)) await rm(join(directory, name))
+  const { body } = await service.call('POST', '/security/vulnscan/update')
+  expect(body.status).toBe('failed')
+  expect((await upload('apk', 'critical', 1)).status).toBe(409)
+  expect((await upload('deb', 'later', 3)).body.status).toBe('quarantined')
+})
