@@ -14,7 +14,7 @@ describe('an empty repository', () => {
     const bom = await documents.ofRepository('cyclonedx')
     expect(bom).toMatchObject({ specVersion: '1.5', components: [], dependencies: [], vulnerabilities: [] })
     expect(bom.metadata.timestamp).toBeUndefined()
-    expect(await documents.ofRepository('spdx')).toMatchObject({ packages: [], relationships: [], creationInfo: { created: '1970-01-01T00:00:00Z' } })
+    expect(await documents.ofRepository('spdx')).toMatchObject({ packages: [], relationships: [{ relationshipType: 'DESCRIBES', relatedSpdxElement: 'NONE' }], creationInfo: { created: '1970-01-01T00:00:00Z' } })
     expect(await documents.valid('sarif', await documents.make().sarifOfRepository(undefined))).toMatchObject({ runs: [{ results: [], tool: { driver: { rules: [] } } }] })
     expect(await documents.valid('openvex', await documents.make().openvex(undefined))).toMatchObject({ statements: [] })
     expect(await documents.make().preview(undefined, 'spdx')).toMatchObject({ total_packages: 0, format: 'spdx', preview: { packages: [] } })

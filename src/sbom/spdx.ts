@@ -103,11 +103,15 @@ function stubPackage({ spdxId, name, purl, requirement }: Stub) {
 async function* relationships(contents: Contents) {
   const relation = (spdxElementId: string, relationshipType: string, relatedSpdxElement: string) => ({ spdxElementId, relationshipType, relatedSpdxElement })
   if (contents.subject) yield relation('SPDXRef-DOCUMENT', 'DESCRIBES', contents.subject.spdxId)
+  let isEmpty = !contents.subject
   for await (const { entry, on } of contents.dependencies()) {
+    isEmpty = false
     if (!contents.subject) yield relation('SPDXRef-DOCUMENT', 'DESCRIBES', entry.spdxId)
     for (const inner of entry.embedded) yield relation(entry.spdxId, 'CONTAINS', inner.spdxId)
     for (const spdxId of on.map((needed) => needed.spdxId).sort()) yield relation(entry.spdxId, 'DEPENDS_ON', spdxId)
   }
+  // A document must describe something; of an empty one it is known that this is nothing (clause 11).
+  if (isEmpty) yield relation('SPDXRef-DOCUMENT', 'DESCRIBES', 'NONE')
 }
 
 const purlReference = (purl: string) => ({ referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator: purl })

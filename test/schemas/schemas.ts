@@ -64,7 +64,7 @@ export function createStandards(): (standard: Standard, document: unknown) => st
 /** What no schema says: every reference inside a document leads to something in it, and nothing is there twice. */
 export function danglingIn(standard: 'cyclonedx' | 'spdx' | 'sarif', document: any): string[] {
   if (standard === 'spdx') {
-    const ids: string[] = ['SPDXRef-DOCUMENT', ...document.packages.map((each: any) => each.SPDXID)]
+    const ids: string[] = ['SPDXRef-DOCUMENT', 'NONE', ...document.packages.map((each: any) => each.SPDXID)]
     const relations: string[] = document.relationships.map((each: object) => JSON.stringify(each))
     const used = document.relationships.flatMap((each: any) => [each.spdxElementId, each.relatedSpdxElement])
     const licenses = new Set(document.hasExtractedLicensingInfos.map((each: any) => each.licenseId))

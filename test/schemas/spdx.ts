@@ -41,7 +41,7 @@ const packageInformation = Type.Object(
 )
 
 /** Clause 11, of its many kinds those in use. */
-const relationship = Type.Object({ spdxElementId: id, relationshipType: Type.Enum(['DESCRIBES', 'CONTAINS', 'DEPENDS_ON']), relatedSpdxElement: id }, closed)
+const relationship = Type.Object({ spdxElementId: id, relationshipType: Type.Enum(['DESCRIBES', 'CONTAINS', 'DEPENDS_ON']), relatedSpdxElement: Type.Union([id, Type.Literal('NONE')]) }, closed)
 
 /** Clause 6, 10. */
 export const spdxDocument = Type.Object(
