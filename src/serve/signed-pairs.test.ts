@@ -106,6 +106,23 @@ test('another client is given what is live', async () => {
   expect(await one.signature()).toBe('signature one')
 })
 
+describe('clients that cannot be told apart', () => {
+  test('each get a pair as long as no flip comes between two first halves', async () => {
+    const [one, other] = [asking('same'), asking('same')]
+    await one.index()
+    await other.index()
+    publish('two')
+    expect([await one.signature(), await other.signature()]).toEqual(['signature one', 'signature one'])
+  })
+
+  test('do not hold each other to an old generation', async () => {
+    const [one, other] = [asking('same'), asking('same')]
+    await one.index()
+    publish('two')
+    expect([await other.index(), await other.signature()]).toEqual(['index two', 'signature two'])
+  })
+})
+
 test('clients behind one proxy are told apart by what it says of them', async () => {
   const get = async (file: string, address: string) =>
     (await server.get(`${REPODATA}/${file}`, { 'user-agent': 'dnf', 'x-forwarded-for': address })).text

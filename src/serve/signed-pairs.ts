@@ -9,18 +9,26 @@ import type { Located } from './request-path.ts'
  * order, what they are about (seen of dnf 4.14 and zypper 1.14.42, 2026-11-21; each request on a connection of its own):
  * dnf asks for the index, then its signature; zypper for the signature, `repomd.xml.key`, then the index; and zypper
  * looks whether anything changed with a HEAD of the index and a GET of it alone. The second half of a pair is taken from
- * the generation of the first; everything else is the live one.
+ * the generation of the first; everything else is the live one. Where several clients cannot be told apart the last
+ * first half counts, which is never further from what each of them has than the live generation is.
  */
 export interface SignedPairs {
   /** @param client what tells one client from another @returns where the file is to be read, the same where it is of no pair */
   place(file: Located, method: string, client: string, nowMs: number): Located
 }
 
-interface Reading {
-  last: 'look' | 'index' | 'signature' | 'key'
-  /** of the generation, relative to the repositories' directory; empty after a look */
+interface Half {
+  /** of the generation, relative to the repositories' directory */
   directory: string
   atMs: number
+}
+
+interface Reading {
+  index?: Half
+  signature?: Half
+  /** the signature again, once the key was asked for after it */
+  keyed?: Half
+  lookedAtMs: number
 }
 
 const PAIR = /^(.*\/repodata)\/(repomd\.xml(?:\.asc|\.key)?)$/
@@ -32,34 +40,44 @@ export function createSignedPairs(reposDir: string): SignedPairs {
   /** the one heard of last comes last */
   const readings = new Map<string, Reading>()
 
+  function readingOf(key: string): Reading {
+    const reading = readings.get(key) ?? { lookedAtMs: -Infinity }
+    readings.delete(key)
+    readings.set(key, reading)
+    if (readings.size > MOST_CLIENTS) readings.delete(readings.keys().next().value as string)
+    return reading
+  }
+
   return {
     place(file, method, client, nowMs) {
       const [, directory, name] = PAIR.exec(file.path) ?? []
       if (directory === undefined || name === undefined) return file
-      const key = `${directory} ${client}`
-      const known = readings.get(key)
-      const before = known && nowMs - known.atMs <= LONGEST_PAUSE_MS ? known : null
-      const remember = (last: Reading['last'], of: string) => {
-        readings.delete(key)
-        readings.set(key, { last, directory: of, atMs: nowMs })
-        if (readings.size > MOST_CLIENTS) readings.delete(readings.keys().next().value as string)
-      }
+      const reading = readingOf(`${directory} ${client}`)
+      const usable = (half: Half | undefined) =>
+        half && nowMs - half.atMs <= LONGEST_PAUSE_MS && isThere(`${reposDir}/${half.directory}/${name}`) ? half : null
 
       if (name === 'repomd.xml.key') {
-        if (before?.last === 'signature') remember('key', before.directory)
+        if (reading.signature) reading.keyed = { ...reading.signature, atMs: nowMs }
         return file
       }
-      const isIndex = name === 'repomd.xml'
       if (method !== 'GET') {
-        if (isIndex) remember('look', '')
+        if (name === 'repomd.xml') reading.lookedAtMs = nowMs
         return file
       }
       const live = generationOf(reposDir, directory)
       if (live === null) return file
-      const isSecond = before?.last === (isIndex ? 'key' : 'index')
-      const from = before && isSecond && isThere(`${reposDir}/${before.directory}/${name}`) ? before.directory : live
-      if (isIndex && (isSecond || before?.last === 'look')) readings.delete(key)
-      else remember(isIndex ? 'index' : 'signature', from)
+      let from = live
+      if (name === 'repomd.xml.asc') {
+        from = usable(reading.index)?.directory ?? live
+        reading.signature = { directory: from, atMs: nowMs }
+      } else {
+        const isLook =
+          reading.lookedAtMs > (reading.keyed?.atMs ?? -Infinity) && nowMs - reading.lookedAtMs <= LONGEST_PAUSE_MS
+        const first = isLook ? null : usable(reading.keyed)
+        if (first) from = first.directory
+        else if (!isLook) reading.index = { directory: live, atMs: nowMs }
+        reading.lookedAtMs = -Infinity
+      }
       // By the generation's own name in any case: what was looked at is what is sent.
       return { ...file, path: `${from}/${name}` }
     },
