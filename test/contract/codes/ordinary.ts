@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import type { ProblemCode } from '../../../src/domain/problem.ts'
 import type { Db } from '../../../src/store/db.ts'
 import { buildDeb } from '../../samples/deb.ts'
-import { PASSWORD, ROOT, type Gate } from '../harness.ts'
+import { PASSWORD, ROOT, startGate, type Gate } from '../harness.ts'
 import { form, send, type Reply } from '../http.ts'
 
 type Case = [code: ProblemCode, status: number, when: string, provoke: (gate: Gate) => Promise<Reply>]
@@ -66,6 +66,7 @@ export const ORDINARY: Case[] = [
   ['arch_mismatch', 400, 'the tree is of another architecture', (gate) => put(gate, 'any', {}, { arch: 'riscv64' })],
   ['checksum_mismatch', 400, 'the declared digest is another', (gate) => put(gate, 'any', { sha256: 'f'.repeat(64) })],
   ['unauthorized', 401, 'a login fails', (gate) => gate.call('POST', '/auth/token', { as: null, body: { username: ROOT, password: 'Wrong-pass-1' } })],
+  ['feature_unavailable', 402, 'the edition has no bills of materials', community],
   ['forbidden', 403, 'a reader uploads', async (gate) => gate.upload(await buildDeb(), { distribution: 'focal' }, { as: gate.people.reader.token })],
   ['session_required', 403, 'an API token changes a password', (gate) => gate.call('POST', '/auth/change-password', { as: gate.people.admin.token, body: { current_password: PASSWORD, new_password: PASSWORD } })],
   ['not_found', 404, 'there is no such user', (gate) => user(gate, 'nobody-at-all', { active: true })],
@@ -87,6 +88,16 @@ export const ORDINARY: Case[] = [
   ['self_approval', 403, 'who brought a package in approves it', selfApproval],
   ['scan_incomplete', 503, 'nothing can be said and that is to be refused', unscanned],
 ]
+
+/** The edition is chosen at the start, so this is another service. */
+async function community(): Promise<Reply> {
+  const other = await startGate({ env: { SVC_EDITION: 'community' } })
+  try {
+    return await other.call('GET', '/sbom/export')
+  } finally {
+    await other.close()
+  }
+}
 
 async function lastAdmin(gate: Gate): Promise<Reply> {
   const as = gate.people.admin.token
