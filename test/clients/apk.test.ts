@@ -47,9 +47,22 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
 
   describe('installing', () => {
     it('installs unsigned packages with what they depend on, by the signed index alone', async () => {
-      await publish({ name: 'tool', info: { depend: ['so:libsample.so.1', 'helper~1.2', '!enemy'] }, files: { 'usr/bin/tool': 'tool\n' } })
-      await publish({ name: 'libsample', info: { provides: 'so:libsample.so.1=1.0.0' }, files: { 'usr/lib/libsample.so.1': 'lib\n' } })
-      await publish({ name: 'helper', version: '1.2.7-r3', arch: 'noarch', files: { 'usr/share/helper/x': 'helper\n' } })
+      await publish({
+        name: 'tool',
+        info: { depend: ['so:libsample.so.1', 'helper~1.2', '!enemy'] },
+        files: { 'usr/bin/tool': 'tool\n' },
+      })
+      await publish({
+        name: 'libsample',
+        info: { provides: 'so:libsample.so.1=1.0.0' },
+        files: { 'usr/lib/libsample.so.1': 'lib\n' },
+      })
+      await publish({
+        name: 'helper',
+        version: '1.2.7-r3',
+        arch: 'noarch',
+        files: { 'usr/share/helper/x': 'helper\n' },
+      })
       await publish({ name: 'helper', version: '1.20-r0', files: { 'usr/share/helper/x': 'another\n' } })
       await publish({ name: 'bystander' })
       const root = await newRoot()
@@ -241,9 +254,14 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
           if (known.size === 0) await new Promise((resolve) => setTimeout(resolve, 20))
           else expectAdded(await root.add(...known.keys()))
           const installed = await root.installed()
-          for (const [name, n] of known) expect(Number(/^1\.(\d+)-r0$/.exec(installed[name] ?? '')?.[1])).toBeGreaterThanOrEqual(n)
+          for (const [name, n] of known)
+            expect(Number(/^1\.(\d+)-r0$/.exec(installed[name] ?? '')?.[1])).toBeGreaterThanOrEqual(n)
         }
-        expect(await root.installed()).toEqual({ 'stream-one': '1.20-r0', 'stream-two': '1.20-r0', 'stream-three': '1.20-r0' })
+        expect(await root.installed()).toEqual({
+          'stream-one': '1.20-r0',
+          'stream-two': '1.20-r0',
+          'stream-three': '1.20-r0',
+        })
       })
       await Promise.all([uploads, ...readers])
       expect(rounds).toBeGreaterThanOrEqual(4)
@@ -254,7 +272,9 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
     const file = buildApk({ name: 'untouched', signatures: [{ key: stranger }] })
     const { body } = await service.upload(file, 'a.apk', { distribution: MAIN })
     const answer = await fetch(`${service.apt}/apk/${MAIN}/main/x86_64/untouched-1.0-r0.apk`)
-    const digest = createHash('sha256').update(Buffer.from(await answer.arrayBuffer())).digest('hex')
+    const digest = createHash('sha256')
+      .update(Buffer.from(await answer.arrayBuffer()))
+      .digest('hex')
     expect(digest).toBe(createHash('sha256').update(file).digest('hex'))
     expect(body.sha256).toBe(digest)
   })

@@ -16,6 +16,7 @@ fi
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse"
 program="$tools/apko-$version"
 if [ ! -x "$program" ]; then
+  command -v go > /dev/null || { echo "apko is built with Go 1.24 or later, which is not on this machine; APKO_BIN may name an apko" >&2; exit 1; }
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   cd "$work"

@@ -9,8 +9,11 @@ const REPOSITORY = 'gatehouse'
 export const dnf: RpmClient = {
   name: 'dnf',
   needs: ['dnf', 'rpm', 'gnupg'],
+  // Each has a user agent of its own.
+  readers: 2,
   words: {
-    badSignature: /bad GPG signature|GPG verification is enabled, but GPG signature is not available|repomd\.xml GPG signature verification error/i,
+    badSignature:
+      /bad GPG signature|GPG verification is enabled, but GPG signature is not available|repomd\.xml GPG signature verification error/i,
     badIndex: /checksum doesn't match|Downloading successful, but checksum/i,
     badPackage: /checksum doesn't match|Downloading successful, but checksum|Package .* is corrupted|not correct/i,
     unsignedPackage: /is not signed/,
@@ -59,12 +62,20 @@ export const dnf: RpmClient = {
         '',
       ].join('\n'),
     )
-    const options = ['-c', at('etc/dnf.conf'), `--installroot=${directory}`, '--releasever=9', '--forcearch=x86_64', '-y']
+    const options = [
+      '-c',
+      at('etc/dnf.conf'),
+      `--installroot=${directory}`,
+      '--releasever=9',
+      '--forcearch=x86_64',
+      '-y',
+    ]
     const run = (...args: string[]) =>
-      runAsRoot(['dnf', ...options, `--setopt=${REPOSITORY}.user_agent=${userAgent}`, ...args], directory, { HOME: directory })
+      runAsRoot(['dnf', ...options, `--setopt=${REPOSITORY}.user_agent=${userAgent}`, ...args], directory, {
+        HOME: directory,
+      })
     return {
       directory,
-      userAgent,
       run,
       installed,
       file,
@@ -72,7 +83,8 @@ export const dnf: RpmClient = {
       refresh: () => run('--refresh', 'makecache'),
       async versions(name) {
         const { code, text } = await run('-q', '-C', 'list', '--available', '--showduplicates', name)
-        if (code !== 0 && !text.includes('No matching Packages')) throw new Error(`dnf list ended with ${code}: ${text}`)
+        if (code !== 0 && !text.includes('No matching Packages'))
+          throw new Error(`dnf list ended with ${code}: ${text}`)
         // It lists them oldest first.
         const rows = text.split('\n').filter((line) => line.startsWith(`${name}.`))
         return rows.map((line) => line.split(/\s+/)[1] as string).reverse()

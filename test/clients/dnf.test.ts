@@ -1,9 +1,14 @@
 // A real dnf against the running service.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { runAsRoot } from './command.ts'
 import { dnf } from './dnf-root.ts'
 import { rpmClientSuite } from './rpm-client-suite.ts'
+import { flipByte } from './tampering-proxy.ts'
 
-rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ newRoot, publish }) => {
+rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ service, newRoot, publish }) => {
   describe('what dnf asks of the index', () => {
     it('finds packages by what they provide, require, obsolete, contain, and say in their changelog', async () => {
       await publish({
@@ -18,7 +23,9 @@ rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ newRoot, publish }) =
           { path: '/usr/share/asked/deep/file', content: 'x' },
           { path: '/var/log/asked.log', kind: 'ghost' },
         ],
-        changelogs: [{ time: 1_700_000_000, author: 'Jürgen <j@example.org> - 1.0-1', text: '- mended <everything> & more' }],
+        changelogs: [
+          { time: 1_700_000_000, author: 'Jürgen <j@example.org> - 1.0-1', text: '- mended <everything> & more' },
+        ],
       })
       const root = await newRoot()
       const query = async (...args: string[]) => {
@@ -44,6 +51,39 @@ rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ newRoot, publish }) =
       for (const args of [['updateinfo', 'list'], ['module', 'list'], ['check-update'], ['search', 'plain']]) {
         const { code, text } = await root.run(...args)
         expect([args.join(' '), code], text).toEqual([args.join(' '), 0])
+      }
+    })
+  })
+
+  describe('the file that clients download', () => {
+    it('passes rpmkeys with our key and no other, and fails it after one flipped byte wherever that is', async () => {
+      await publish({ name: 'checked', files: [{ path: '/usr/share/checked/readme', content: 'x'.repeat(3000) }] })
+      const base = `${service().rpm}/repos/almalinux9/x86_64/`
+      const root = await newRoot()
+      const { text: location } = await root.run('-q', 'repoquery', '--location', 'checked')
+      const url = location.split('\n').find((line) => line.startsWith(base)) as string
+      const file = Buffer.from(await (await fetch(url)).arrayBuffer())
+      const work = await mkdtemp(join(tmpdir(), 'rpmkeys-'))
+      try {
+        const path = join(work, 'checked.rpm')
+        const rpmkeys = (database: string, ...args: string[]) =>
+          runAsRoot(['rpmkeys', '--dbpath', join(work, database), ...args], work)
+        const check = async (bytes: Buffer, database = 'ours') => {
+          await writeFile(path, bytes)
+          return rpmkeys(database, '--checksig', path)
+        }
+        await writeFile(join(work, 'key.asc'), await (await fetch(`${service().rpm}/repos/gpg.key`)).text())
+        expect(await rpmkeys('ours', '--import', join(work, 'key.asc'))).toMatchObject({ code: 0 })
+        expect(await check(file)).toMatchObject({ code: 0, text: expect.stringContaining('digests signatures OK') })
+        const without = await check(file, 'empty')
+        expect(without.code, without.text).not.toBe(0)
+        // Behind the lead, which no rpm of today looks at.
+        for (let at = 200; at < file.length; at += Math.floor(file.length / 12)) {
+          const { code, text } = await check(flipByte(file, at))
+          expect([at, code === 0], text).toEqual([at, false])
+        }
+      } finally {
+        await rm(work, { recursive: true, force: true })
       }
     })
   })

@@ -30,7 +30,11 @@ export interface Published {
 }
 
 /** @param main the distribution that most tests share @param more tests of this client alone */
-export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, string, string], more: (suite: RpmSuite) => void): void {
+export function rpmClientSuite(
+  client: RpmClient,
+  [main, quiet, busy]: [string, string, string],
+  more: (suite: RpmSuite) => void,
+): void {
   let service: Service
   let key: string
   let foreign: Keys
@@ -56,7 +60,10 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
 
   const baseUrl = (distribution: string) => `${service.rpm}/repos/${distribution}/x86_64/`
 
-  async function newRoot({ distribution = main, ...options }: Partial<RpmRootOptions> & { distribution?: string } = {}): Promise<RpmRoot> {
+  async function newRoot({
+    distribution = main,
+    ...options
+  }: Partial<RpmRootOptions> & { distribution?: string } = {}): Promise<RpmRoot> {
     const root = await client.createRoot({ url: baseUrl(distribution), key, ...options })
     roots.push(root)
     return root
@@ -83,7 +90,9 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
 
   /** Fails on whatever the client has to say against the repository, warnings too. */
   const expectClean = ({ code, text }: Said): void => {
-    expect(text.split('\n').filter((line) => /^(warning|error|W|E):|\bfailed\b|mismatch/i.test(line))).toEqual([])
+    expect(text.split('\n').filter((line) => /^(warning|error|W|E):|verification failed|mismatch/i.test(line))).toEqual(
+      [],
+    )
     expect(code, text).toBe(0)
   }
   const expectRefused = ({ code, text }: Said, words: RegExp): void => {
@@ -98,17 +107,19 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
       const path = 'usr/share/traveller/readme'
       await publish({ name: 'traveller', files: readme('traveller', 'one\n') })
       const root = await newRoot()
+      // zypper cannot read a database that became empty.
+      await publish({ name: 'companion' })
       expectClean(await root.refresh())
-      expectClean(await root.install('traveller'))
-      expect(await root.installed()).toEqual({ traveller: '1.0-1' })
+      expectClean(await root.install('traveller', 'companion'))
+      expect(await root.installed()).toEqual({ companion: '1.0-1', traveller: '1.0-1' })
       expect(await root.file(path)).toBe('one\n')
 
       await publish({ name: 'traveller', release: '2', files: readme('traveller', 'two\n') })
       expectClean(await root.upgrade())
-      expect(await root.installed()).toEqual({ traveller: '1.0-2' })
+      expect(await root.installed()).toEqual({ companion: '1.0-1', traveller: '1.0-2' })
       expect(await root.file(path)).toBe('two\n')
       expectClean(await root.remove('traveller'))
-      expect(await root.installed()).toEqual({})
+      expect(await root.installed()).toEqual({ companion: '1.0-1' })
       expect(await root.file(path)).toBe(null)
     })
 
@@ -144,7 +155,12 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
       const versions = ['1:0.1-1', '2.0^git3-1', '2.0-10', '2.0-9', '2.0~rc1-1', '1.10-1', '1.9-1']
       for (const evr of [...versions].sort()) {
         const [, epoch, version, release] = /^(?:(\d+):)?(.*)-(.*)$/.exec(evr)!
-        await publish({ name: 'many-versions', version: version!, release: release!, ...(epoch ? { epoch: Number(epoch) } : {}) })
+        await publish({
+          name: 'many-versions',
+          version: version!,
+          release: release!,
+          ...(epoch ? { epoch: Number(epoch) } : {}),
+        })
       }
       const root = await newRoot()
       expectClean(await root.refresh())
@@ -162,9 +178,11 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
       expect((await service.call('DELETE', '/artifacts/leaver/2-1')).status).toBe(200)
       expectClean(await root.refresh())
       expect(await root.versions('leaver')).toEqual(['1-1'])
-      expectClean(await root.install('leaver'))
-      expect(await root.installed()).toEqual({ leaver: '1-1' })
+      await publish({ name: 'stayer' })
+      expectClean(await root.install('leaver', 'stayer'))
+      expect(await root.installed()).toEqual({ leaver: '1-1', stayer: '1.0-1' })
       expect((await service.call('DELETE', '/artifacts/leaver')).status).toBe(200)
+      expectClean(await root.remove('leaver'))
       expectClean(await root.refresh())
       expect(await root.versions('leaver')).toEqual([])
     })
@@ -192,14 +210,17 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
   describe('signatures of packages', () => {
     it('one that came unsigned is installed, with ours', async () => {
       const file = await buildRpm({ name: 'came-unsigned' })
-      const { gpg, sha256 } = await publishFile(file)
-      expect(gpg).toBe('signed')
+      const { gpg, message, sha256 } = await publishFile(file)
+      expect([gpg, message]).toEqual(['signed', 'arrived unsigned; signed with the repository key'])
       expect(sha256).not.toBe(createHash('sha256').update(file).digest('hex'))
       expectClean(await (await newRoot()).install('came-unsigned'))
     })
 
     it('one signed by a key nobody here knows is installed by ours alone', async () => {
-      expect(await publishFile(await signedBy(foreign, await buildRpm({ name: 'came-foreign' })))).toMatchObject({ gpg: 'signed' })
+      const { gpg, message } = await publishFile(await signedBy(foreign, await buildRpm({ name: 'came-foreign' })))
+      expect(gpg).toBe('signed')
+      expect(message).toContain('signed by a key nobody here knows')
+      expect(message).toContain(foreign.openpgp.fingerprint.slice(-16))
       const root = await newRoot()
       expectClean(await root.install('came-foreign'))
       expect(await root.installed()).toEqual({ 'came-foreign': '1.0-1' })
@@ -208,9 +229,26 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
     it('one signed by our key is served as it came', async () => {
       const ours = await openKeys(join(service.reposDir, 'gnupg'), new Date())
       const file = await signedBy(ours, await buildRpm({ name: 'came-signed' }))
-      const { gpg, sha256 } = await publishFile(file)
+      const { gpg, message, sha256 } = await publishFile(file)
       expect([gpg, sha256]).toEqual(['signed', createHash('sha256').update(file).digest('hex')])
+      expect(message).toBe(`signed by the known key ${ours.openpgp.fingerprint.slice(-16)}`)
+      const { body } = await service.call('GET', '/artifacts/came-signed')
+      const recorded = (body.validation_steps as { name: string; passed: boolean }[]).find(({ name }) => name === 'gpg')
+      expect(recorded).toMatchObject({ passed: true, message })
       expectClean(await (await newRoot()).install('came-signed'))
+    })
+
+    it('one that says it is signed by our key but is not is refused, and never offered', async () => {
+      const ours = await openKeys(join(service.reposDir, 'gnupg'), new Date())
+      const file = await signedBy(ours, await buildRpm({ name: 'came-forged' }))
+      // A letter of its description: the header is signed.
+      const at = file.indexOf('It exists for tests')
+      file[at] = 'i'.charCodeAt(0)
+      const { status, body } = await service.upload(file, 'a.rpm', { distribution: main })
+      expect(status, JSON.stringify(body)).toBeGreaterThanOrEqual(400)
+      const root = await newRoot()
+      expectClean(await root.refresh())
+      expect(await root.versions('came-forged')).toEqual([])
     })
 
     it('one that stayed unsigned because the settings say so is refused by the client', async () => {
@@ -250,7 +288,11 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
     })
 
     it.each<[string, (path: string, body: Buffer) => Buffer | Promise<Buffer>]>([
-      ['a changed repomd.xml', (path, body) => (path.endsWith('/repomd.xml') ? Buffer.from(String(body).replace('<revision>', '<revision>1')) : body)],
+      [
+        'a changed repomd.xml',
+        (path, body) =>
+          path.endsWith('/repomd.xml') ? Buffer.from(String(body).replace('<revision>', '<revision>1')) : body,
+      ],
       ['a changed signature of it', (path, body) => (path.endsWith('/repomd.xml.asc') ? otherSignature(body) : body)],
       ['one signed by another key', (path, body) => (path.endsWith('/repomd.xml.asc') ? forgedSignature : body)],
       ['one without a signature', (path, body) => (path.endsWith('/repomd.xml.asc') ? Buffer.alloc(0) : body)],
@@ -328,7 +370,7 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
       })
       const uploads = Promise.all(uploaders).finally(() => (uploading = false))
       let refreshes = 0
-      const readers = [1, 2].map(async () => {
+      const readers = Array.from({ length: client.readers }, async () => {
         const root = await newRoot({ distribution: busy })
         do {
           const known = new Map(newest)
@@ -357,7 +399,9 @@ export function rpmClientSuite(client: RpmClient, [main, quiet, busy]: [string, 
       for (const href of named) {
         const answer = await fetch(baseUrl(busy) + href)
         expect([href, answer.status]).toEqual([href, 200])
-        const digest = createHash('sha256').update(Buffer.from(await answer.arrayBuffer())).digest('hex')
+        const digest = createHash('sha256')
+          .update(Buffer.from(await answer.arrayBuffer()))
+          .digest('hex')
         expect(href).toContain(digest)
       }
     })

@@ -13,8 +13,6 @@ export interface RpmRootOptions {
 
 export interface RpmRoot {
   directory: string
-  /** what its requests are known by in an access log */
-  userAgent: string
   /** Asks the repository whether it changed, whatever the age of what is cached. */
   refresh(): Promise<Said>
   /** every version offered, newest first */
@@ -39,8 +37,16 @@ export interface RpmClient {
   name: string
   /** Debian packages it comes in */
   needs: readonly string[]
+  /** how many may read one repository from this machine at once without being taken for one another */
+  readers: number
   /** what it says of metadata whose signature does not fit, and of a package whose digest does not */
-  words: { badSignature: RegExp; badIndex: RegExp; badPackage: RegExp; unsignedPackage: RegExp; nothingProvides: RegExp }
+  words: {
+    badSignature: RegExp
+    badIndex: RegExp
+    badPackage: RegExp
+    unsignedPackage: RegExp
+    nothingProvides: RegExp
+  }
   createRoot(options: RpmRootOptions): Promise<RpmRoot>
 }
 

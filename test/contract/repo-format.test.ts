@@ -10,9 +10,21 @@ import { buildRpm } from '../samples/rpm.ts'
 import { startGate, type Gate } from './harness.ts'
 
 const SAMPLES: Record<FormatId, { distribution: string; index: string; build: () => Promise<Buffer> }> = {
-  deb: { distribution: 'bookworm', index: '/repos/dists/bookworm/InRelease', build: () => buildDeb({ name: 'sample' }) },
-  rpm: { distribution: 'rocky9', index: '/repos/rocky9/x86_64/repodata/repomd.xml', build: () => buildRpm({ name: 'sample' }) },
-  apk: { distribution: 'alpine3.20', index: '/apk/alpine3.20/main/x86_64/APKINDEX.tar.gz', build: async () => buildApk({ name: 'sample' }) },
+  deb: {
+    distribution: 'bookworm',
+    index: '/repos/dists/bookworm/InRelease',
+    build: () => buildDeb({ name: 'sample' }),
+  },
+  rpm: {
+    distribution: 'rocky9',
+    index: '/repos/rocky9/x86_64/repodata/repomd.xml',
+    build: () => buildRpm({ name: 'sample' }),
+  },
+  apk: {
+    distribution: 'alpine3.20',
+    index: '/apk/alpine3.20/main/x86_64/APKINDEX.tar.gz',
+    build: async () => buildApk({ name: 'sample' }),
+  },
 }
 const FORMATS = Object.keys(SAMPLES) as FormatId[]
 
@@ -41,7 +53,9 @@ describe.each<[string, string, FormatId[]]>([
   afterAll(() => gate?.close())
 
   test('makes exactly its formats’ distributions active', async () => {
-    const { body } = await gate.call<{ distributions: { format: FormatId; active: boolean; signed_by: string | null }[] }>('GET', '/distributions/')
+    const { body } = await gate.call<{
+      distributions: { format: FormatId; active: boolean; signed_by: string | null }[]
+    }>('GET', '/distributions/')
     expect(body.distributions).toHaveLength(formats.flatMap((format) => format.distributions).length)
     for (const { format, active: isActive, signed_by } of body.distributions) {
       expect([format, isActive]).toEqual([format, active.includes(format)])
@@ -52,11 +66,16 @@ describe.each<[string, string, FormatId[]]>([
   })
 
   test('initializes those alone', async () => {
-    const { status, body } = await gate.call<{ repo_format: string; results: { format: FormatId; ok: boolean }[] }>('POST', '/distributions/init')
+    const { status, body } = await gate.call<{ repo_format: string; results: { format: FormatId; ok: boolean }[] }>(
+      'POST',
+      '/distributions/init',
+    )
     expect([status, body.repo_format]).toEqual([200, counted])
     expect([...new Set(body.results.map(({ format }) => format))].sort()).toEqual([...active].sort())
     expect(body.results.every(({ ok }) => ok)).toBe(true)
-    expect(body.results).toHaveLength(formats.filter(({ id }) => active.includes(id)).flatMap((format) => format.distributions).length)
+    expect(body.results).toHaveLength(
+      formats.filter(({ id }) => active.includes(id)).flatMap((format) => format.distributions).length,
+    )
   })
 
   test.each(active)('takes in and serves %s', async (format) => {
@@ -69,14 +88,20 @@ describe.each<[string, string, FormatId[]]>([
   if (inactive.length > 0) {
     test.each(inactive)('refuses %s as inactive, and serves nothing of it', async (format) => {
       const { distribution, build } = SAMPLES[format]
-      expect(await gate.upload(await build(), { distribution })).toMatchObject({ status: 400, body: { code: 'distribution_inactive' } })
+      expect(await gate.upload(await build(), { distribution })).toMatchObject({
+        status: 400,
+        body: { code: 'distribution_inactive' },
+      })
       expect(await serves(format)).toBe(404)
     })
 
     test('refuses as inactive before it asks what the file is', async () => {
       const { build } = SAMPLES[active[0] as FormatId]
       const { distribution } = SAMPLES[inactive[0] as FormatId]
-      expect(await gate.upload(await build(), { distribution })).toMatchObject({ status: 400, body: { code: 'distribution_inactive' } })
+      expect(await gate.upload(await build(), { distribution })).toMatchObject({
+        status: 400,
+        body: { code: 'distribution_inactive' },
+      })
     })
   }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Makes one package of each format as most CI does, with nfpm: nfpm.sh DIRECTORY. Prints their paths.
+# And sample-plain.apk: of a description of several lines nfpm makes a .PKGINFO that apko cannot read, though apk can.
 # NFPM_BIN names an nfpm that is there already; otherwise it is built with Go (half a minute).
 set -eu
 
@@ -8,6 +9,7 @@ directory=$1
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse"
 program="${NFPM_BIN:-$tools/nfpm-$version}"
 if [ ! -x "$program" ]; then
+  command -v go > /dev/null || { echo "nfpm is built with Go 1.24 or later, which is not on this machine; NFPM_BIN may name an nfpm" >&2; exit 1; }
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   GOBIN="$work" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@$version" >&2
@@ -55,3 +57,6 @@ for format in deb rpm apk; do
   "$program" package --config nfpm.yaml --packager "$format" --target "sample.$format" >&2
   echo "$directory/sample.$format"
 done
+sed -e '/^  A sample package$/d' -e '/^  of two lines\.$/d' -e 's/^description: .*/description: A sample package/' nfpm.yaml > plain.yaml
+"$program" package --config plain.yaml --packager apk --target sample-plain.apk >&2
+echo "$directory/sample-plain.apk"
