@@ -1,4 +1,4 @@
-// The rpm format against the tools of others: rpm, rpmbuild, rpmkeys and createrepo_c. Needs Debian's rpm and createrepo-c.
+// The rpm format against the tools of others: rpm, rpmbuild, rpmkeys and createrepo_c, from Debian's packages.
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -12,6 +12,7 @@ import { rpmFormat } from '../../src/formats/rpm/index.ts'
 import type { RpmRecord } from '../../src/formats/rpm/read.ts'
 import { verifySignature } from '../../src/formats/rpm/verify.ts'
 import { openKeys, type Keys } from '../../src/signing/keys.ts'
+import { need } from '../need.ts'
 import { buildRpm, i18n, string, strings, type SampleRpm } from '../samples/rpm.ts'
 
 const run = promisify(execFile)
@@ -27,6 +28,7 @@ describe('the rpm format and the tools of others', () => {
   const facts = new Map<string, PackageFacts<RpmRecord>>()
 
   beforeAll(async () => {
+    need('rpm', 'createrepo-c', 'gnupg')
     directory = await mkdtemp(join(tmpdir(), 'rpm-oracle-'))
     const repository = join(directory, 'repository')
     await mkdir(repository)
