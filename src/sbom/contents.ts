@@ -1,4 +1,5 @@
 // What a document tells of, as the rooms that write documents ask for it: one package with what it needs, or all that is offered.
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Finding } from '../domain/finding.ts'
 import type { Distribution } from '../domain/package.ts'
 import { unsatisfied } from '../formats/dependencies.ts'
@@ -114,7 +115,10 @@ export function repositoryContents(parts: ContentsParts, codename: string | unde
       }
     },
     async *kinds() {
-      for await (const page of vulnerabilityPages(db, filter, FINDINGS)) yield* page
+      for await (const page of vulnerabilityPages(db, filter, FINDINGS)) {
+        await turn()
+        yield* page
+      }
     },
     time: () => time,
   }
@@ -146,7 +150,10 @@ export async function packageContents(parts: ContentsParts, id: number): Promise
     },
     vulnerabilities: () => vulnerabilitiesOf(db, [subject]),
     async *kinds() {
-      for await (const page of vulnerabilityPages(db, { packageId: id }, FINDINGS)) yield* page
+      for await (const page of vulnerabilityPages(db, { packageId: id }, FINDINGS)) {
+        await turn()
+        yield* page
+      }
     },
     time: () => time,
   }
@@ -171,7 +178,9 @@ async function needsOf(parts: ContentsParts, subject: Entry): Promise<{ provider
   return { providers: edges.providers, stubs: [...new Map(stubs.map((stub) => [stub.ref, stub])).values()].sort((a, b) => (a.ref < b.ref ? -1 : 1)) }
 }
 
+/** Every page comes through here: an embedded database answers within the same turn, and others would never have theirs. */
 async function entriesOf(parts: ContentsParts, rows: readonly InventoryRow[]): Promise<Entry[]> {
+  await turn()
   const embedded = (await parts.embedded?.(rows)) ?? new Map<number, readonly EmbeddedComponent[]>()
   return rows.flatMap((row) => {
     // A distribution that this release does not know any more has no words for its packages.
@@ -184,6 +193,7 @@ async function* vulnerabilitiesOf(db: Db, entries: readonly Entry[]): AsyncGener
   const byId = new Map(entries.map((entry) => [entry.row.id, entry]))
   const decisions = await activeDecisions(db, [...byId.keys()])
   for await (const page of findingPages(db, [...byId.keys()], FINDINGS)) {
+    await turn()
     for (const { package_id: id, finding } of page) yield { entry: byId.get(id) as Entry, finding, standing: decisions.get(id) ?? [] }
   }
 }

@@ -57,6 +57,14 @@ describe('an export of many', () => {
     expect(bom.vulnerabilities).toHaveLength(270)
     expect(bom.dependencies.every((each: any) => each.dependsOn.length === 1)).toBe(true)
 
+    let turns = 0
+    let isMaking = true
+    const takeTurn = () => void (isMaking && ++turns && setImmediate(takeTurn))
+    setImmediate(takeTurn)
+    await textOf(await documents.make().sarifOfRepository(undefined))
+    isMaking = false
+    expect(turns, 'turns that other requests had meanwhile').toBeGreaterThan(5)
+
     // Once the components are written: one goes, one comes, and one begins to need what came.
     const pieces = (await documents.make().ofRepository(undefined, 'cyclonedx')).content[Symbol.asyncIterator]()
     let text = ''

@@ -119,21 +119,28 @@ export async function* findingPages(db: Db, ids: readonly number[], pageSize: nu
   }
 }
 
-/** One finding for each vulnerability that offered records have, the worst of them, in the order of their ids. */
+/** One finding for each vulnerability that offered records have, or one record has: the worst of them, in the order of their ids. */
 export async function* vulnerabilityPages(db: Db, filter: { distribution?: string | undefined; packageId?: number }, pageSize: number): AsyncGenerator<Finding[], void, void> {
   let last = ''
   const scope = sql.join(
     [
-      filter.packageId === undefined ? sql`p.served` : sql`p.id = ${filter.packageId}`,
-      ...(filter.distribution === undefined ? [] : [sql`p.distribution = ${filter.distribution}`]),
+      ...(filter.packageId === undefined ? [] : [sql`f.package_id = ${filter.packageId}`]),
+      ...(filter.distribution === undefined ? [] : [sql`f.distribution = ${filter.distribution}`]),
+      sql`true`,
     ],
     sql` and `,
   )
+  const isMeant = filter.packageId === undefined ? sql`p.served` : sql`true`
   for (;;) {
-    const { rows } = await sql<{ cve: string; finding: Finding }>`
-      select distinct on (f.cve) f.cve, f.finding from findings f join packages p on p.id = f.package_id
-      where f.cve > ${last} and ${scope} order by f.cve, f.risk desc, f.package_id limit ${pageSize}`.execute(db)
-    if (rows.length > 0) yield rows.map((row) => row.finding)
+    // Ids first, from their index: with their findings, each page would sort all that come after it.
+    const { rows } = await sql<{ cve: string; finding: Finding | null }>`
+      select page.cve, worst.finding from (select distinct f.cve from findings f where f.cve > ${last} and ${scope} order by f.cve limit ${pageSize}) page
+      left join lateral (
+        select f.finding from findings f join packages p on p.id = f.package_id where f.cve = page.cve and ${scope} and ${isMeant}
+        order by f.risk desc, f.package_id limit 1) worst on true
+      order by page.cve`.execute(db)
+    const found = rows.flatMap((row) => row.finding ?? [])
+    if (found.length > 0) yield found
     if (rows.length < pageSize) return
     last = (rows[rows.length - 1] as { cve: string }).cve
   }
