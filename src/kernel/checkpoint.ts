@@ -3,7 +3,7 @@
 /** Every place a crash test may stop at, in the order an upload passes them. */
 export const CHECKPOINTS = [
   'staged', 'verdicts', 'pooled', 'settled', 'manifest-written', 'tree-linked', 'generation-written', 'before-flip',
-  'after-flip', 'published', 'deleted', 'manifest-removed', 'restored', 'audit-appended', 'collected',
+  'after-flip', 'published', 'deleted', 'decided', 'placed', 'manifest-removed', 'restored', 'audit-appended', 'collected',
 ] as const
 export type CheckpointName = (typeof CHECKPOINTS)[number]
 

@@ -52,6 +52,7 @@ export function createCollector(parts: {
         if (row.kind === 'blob') await removeBlob(row.key)
         // Another record of the same bytes may want them elsewhere than the one that is gone.
         if (row.kind !== 'manifest') await placeBytes(db, pool, row.key)
+        if (row.kind === 'place') parts.checkpoint('placed')
         await db.deleteFrom('debris').where('id', '=', row.id).execute()
       }
       if (rows.length < BATCH) return
@@ -155,6 +156,7 @@ export function createCollector(parts: {
         await orphans(tree.extras, extras.map((extra) => extra.sha256))
         await unfinished(dirname(tree.link), TEMPORARY_LINK)
         await unfinished(tree.base, TEMPORARY_FILE)
+        await unfinished(tree.packages, TEMPORARY_FILE)
         await unfinished(tree.extras, WORK_DIRECTORY)
       }
       await manifests.removeUnfinished(new Date(clock.now().getTime() - GRACE_MS))

@@ -47,6 +47,7 @@ export async function decide(parts: ReviewParts, selector: RecordSelector, body:
     for (const { id } of inLockOrder(held)) done.push(await decideOne(parts, tx, id, plan, actor))
     return done
   })
+  parts.checkpoint('decided')
   const failure = await publishChanges(parts, decided)
   if (failure !== null && plan.decision === 'approve') return takeBack(parts, decided, actor, failure)
   await cleanUp(parts, decided)

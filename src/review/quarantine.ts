@@ -42,6 +42,7 @@ export async function quarantine(parts: ReviewParts, selector: RecordSelector, r
     }
     return done
   })
+  parts.checkpoint('decided')
   const failure = await publishChanges(parts, changes)
   await cleanUp(parts, changes)
   announce(parts, changes)

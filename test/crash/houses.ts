@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { buildDeb, type SampleDeb } from '../samples/deb.ts'
+import { buildPackage, type Format, type Sample } from './packages.ts'
 import { startService, type Service } from '../service.ts'
 import { startPostgres, type Postgres } from './postgres.ts'
 
@@ -15,6 +15,8 @@ export interface House {
   databaseUrl: string
   /** an administrator's, good for every copy */
   token: string
+  /** what the service is told besides */
+  env: Record<string, string>
   remove(): Promise<void>
 }
 
@@ -28,19 +30,31 @@ export interface Houses {
 }
 
 /** What is in every house from the start. */
-export const STOCK: (SampleDeb & { distribution: string })[] = [
-  { distribution: 'jammy', name: 'alpha', version: '1.0' },
-  { distribution: 'jammy', name: 'alpha', version: '2.0' },
-  { distribution: 'jammy', name: 'beta', version: '1.0', arch: 'all' },
-  { distribution: 'jammy', name: 'shared', version: '1.0' },
-  { distribution: 'noble', name: 'shared', version: '1.0' },
-  { distribution: 'noble', name: 'gamma', version: '1:1.0+b1' },
-]
+export const STOCK: Record<Format, (Sample & { distribution: string })[]> = {
+  apt: [
+    { distribution: 'jammy', name: 'alpha', version: '1.0' },
+    { distribution: 'jammy', name: 'alpha', version: '2.0' },
+    { distribution: 'jammy', name: 'beta', version: '1.0', arch: 'all' },
+    { distribution: 'jammy', name: 'shared', version: '1.0' },
+    { distribution: 'noble', name: 'shared', version: '1.0' },
+    { distribution: 'noble', name: 'gamma', version: '1:1.0+b1' },
+  ],
+  rpm: [
+    { distribution: 'rocky9', name: 'alpha', version: '1.0-1' },
+    { distribution: 'rocky9', name: 'alpha', version: '2.0-1' },
+    { distribution: 'fedora', name: 'gamma', version: '1.0-1' },
+  ],
+  apk: [
+    { distribution: 'alpine3.20', name: 'alpha', version: '1.0-r0' },
+    { distribution: 'alpine3.20', name: 'alpha', version: '2.0-r0' },
+    { distribution: 'alpine3.21', name: 'gamma', version: '1.0-r0' },
+  ],
+}
 
 /** Key files made before, since making them costs seconds. */
 const keys = new Map<string, Buffer>()
 
-export async function makeHouses(engine: Engine): Promise<Houses> {
+export async function makeHouses(engine: Engine, format: Format = 'apt'): Promise<Houses> {
   const base = await mkdtemp(join(tmpdir(), `houses-${engine}-`))
   const postgres = engine === 'postgres' ? await startPostgres() : null
   const original = join(base, 'original')
@@ -49,12 +63,14 @@ export async function makeHouses(engine: Engine): Promise<Houses> {
   for (const [name, content] of keys) await writeFile(join(reposDir, 'gnupg', name), content, { mode: 0o600 })
   const databaseUrl = postgres ? await postgres.create('original') : `pglite://${join(original, 'db')}`
 
-  const service = await startService({ reposDir, databaseUrl })
-  for (const { distribution, ...sample } of STOCK) await uploaded(service, sample, distribution)
+  const env = { REPO_FORMAT: format }
+  const service = await startService({ reposDir, databaseUrl, env })
+  for (const { distribution, ...sample } of STOCK[format]) await uploaded(service, format, sample, distribution)
   const { body } = await service.call('POST', '/auth/api-tokens', { name: 'suites', role: 'admin' })
   const token = body.token as string
+  const first = STOCK[format][0] as (typeof STOCK)['apt'][number]
   await held(service, async () => {
-    await uploaded(service, { name: 'waiting', version: '1.0' }, 'jammy')
+    await uploaded(service, format, { name: 'waiting', version: first.version }, first.distribution)
     await cp(join(reposDir, 'settings.json'), join(base, 'hold.json'))
   })
   if ((await service.stop()) !== 0) throw new Error('the service did not stop cleanly')
@@ -76,6 +92,7 @@ export async function makeHouses(engine: Engine): Promise<Houses> {
         reposDir: join(directory, 'repos'),
         databaseUrl: postgres ? await postgres.create(name, emptyDatabase ? undefined : 'original') : `pglite://${join(directory, 'db')}`,
         token,
+        env,
         async remove() {
           await rm(directory, { recursive: true, force: true })
           await postgres?.drop(name)
@@ -89,8 +106,8 @@ export async function makeHouses(engine: Engine): Promise<Houses> {
   }
 }
 
-async function uploaded(service: Service, sample: SampleDeb, distribution: string): Promise<void> {
-  const { status, body } = await service.upload(await buildDeb(sample), 'a.deb', { distribution })
+async function uploaded(service: Service, format: Format, sample: Sample, distribution: string): Promise<void> {
+  const { status, body } = await service.upload(await buildPackage(format, sample), 'package', { distribution })
   if (status !== 201) throw new Error(`the stock could not be uploaded: ${status} ${JSON.stringify(body)}`)
 }
 

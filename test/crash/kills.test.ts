@@ -37,7 +37,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, kille
       await compare(readDisk(house.reposDir), round % 2 === 0)
     }
     const service = await startService(house)
-    await compare(readHttp(service.apt), true)
+    await compare(readHttp(service), true)
     for (const [id, word] of told) {
       const [, name, version] = id.split(' ')
       const { status } = await service.call('GET', `/artifacts/${name}/dependencies?version=${version}`)

@@ -1,11 +1,15 @@
-// Reads a published apt repository as apt does, but refuses everything apt would forgive. Knows nothing of the service:
-// bytes come through a function, from disk or over HTTP.
+// Reads a published repository as its clients do, but refuses everything they would forgive. Bytes come through a
+// function, from disk or over HTTP. This file: apt, and which format a codename has.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import * as openpgp from 'openpgp'
+import { findDistribution } from '../../src/formats/index.ts'
+import type { Service } from '../service.ts'
+import { lookApk } from './look-apk.ts'
+import { lookRpm } from './look-rpm.ts'
 
 const lzma = createRequire(import.meta.url)('lzma-native') as { decompress(bytes: Buffer): Promise<Buffer> }
 
@@ -19,7 +23,7 @@ export interface Offer {
 }
 
 export interface Look {
-  /** of the Release, seconds since 1970 */
+  /** of the Release, seconds since 1970; of an apk index, which has no time, the revision */
   date: number
   /** `name version arch` to what is offered under it */
   packages: Map<string, Offer>
@@ -33,7 +37,13 @@ export interface LookOptions {
 }
 
 /** @throws Error with what is wrong, in a sentence */
-export async function look(read: Read, codename: string, publicKey: string, { still = true, seen }: LookOptions = {}): Promise<Look> {
+export async function look(read: Read, codename: string, publicKey: string, options: LookOptions = {}): Promise<Look> {
+  const format = findDistribution(codename)?.format.id
+  if (format === 'rpm') return lookRpm(read, codename, publicKey, options)
+  return format === 'apk' ? lookApk(read, codename, options) : lookApt(read, codename, publicKey, options)
+}
+
+async function lookApt(read: Read, codename: string, publicKey: string, { still = true, seen }: LookOptions): Promise<Look> {
   const at = `dists/${codename}`
   const must = async (path: string) => (await read(path)) ?? fail(`${path} is missing`)
   const key = await openpgp.readKey({ armoredKey: publicKey })
@@ -84,6 +94,11 @@ export async function look(read: Read, codename: string, publicKey: string, { st
 
 async function compareDetached(release: Buffer, signature: Buffer, cleartext: string, key: openpgp.PublicKey): Promise<void> {
   if (release.toString().trimEnd() !== cleartext.trimEnd()) fail('Release and InRelease differ')
+  await verifyDetached(release, signature, key)
+}
+
+/** @throws when the armored signature is not that key's over these bytes */
+export async function verifyDetached(release: Buffer, signature: Buffer, key: openpgp.PublicKey): Promise<void> {
   const message = await openpgp.createMessage({ binary: release })
   const { signatures } = await openpgp.verify({ message, signature: await openpgp.readSignature({ armoredSignature: signature.toString() }), verificationKeys: key, expectSigned: true, date: latest() })
   await signatures[0]?.verified
@@ -100,16 +115,16 @@ function listed(release: string): Map<string, { sha256: string; sizeBytes: numbe
   return files
 }
 
-function check(what: string, bytes: Buffer, sha256: string, sizeBytes: number): void {
+export function check(what: string, bytes: Buffer, sha256: string, sizeBytes: number): void {
   if (bytes.byteLength !== sizeBytes) fail(`${what} has ${bytes.byteLength} bytes, not ${sizeBytes}`)
   if (hash('sha256', bytes) !== sha256) fail(`${what} has another SHA-256`)
 }
 
-function hash(name: string, bytes: Buffer): string {
+export function hash(name: string, bytes: Buffer): string {
   return createHash(name).update(bytes).digest('hex')
 }
 
-function fail(sentence: string): never {
+export function fail(sentence: string): never {
   throw new Error(sentence)
 }
 
@@ -125,10 +140,16 @@ export function readDisk(reposDir: string): Read {
   }
 }
 
-/** From the listener that apt talks to. */
-export function readHttp(apt: string): Read {
+/** From the listeners that clients talk to. */
+export function readHttp(service: Pick<Service, 'apt' | 'rpm'>): Read {
+  const addressOf = (path: string) => {
+    const [top, ...rest] = path.split('/')
+    if (top === 'rpm') return `${service.rpm}/repos/${rest.join('/')}`
+    if (path === 'keys/svc.rsa.pub') return `${service.apt}/apk/svc.rsa.pub`
+    return top === 'apk' ? `${service.apt}/${path}` : `${service.apt}/repos/${path}`
+  }
   return async (path) => {
-    const answer = await fetch(`${apt}/repos/${path}`)
+    const answer = await fetch(addressOf(path))
     if (answer.status === 404) return null
     if (answer.status !== 200) fail(`${path}: ${answer.status}`)
     return Buffer.from(await answer.arrayBuffer())

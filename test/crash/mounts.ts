@@ -26,8 +26,10 @@ export async function mountSmallDisk(directory: string, megabytes: number, names
       await free()
       await mkdir(filling)
       if (what === 'names') {
-        const { ffree } = await statfs(directory)
-        for (let n = 0; n < ffree - count; n++) await writeFile(join(filling, String(n)), '')
+        // To the last one, and then back: the service may take or leave some meanwhile.
+        const names: string[] = []
+        for (let n = 0; await written(join(filling, String(n))); n++) names.push(join(filling, String(n)))
+        for (const name of names.slice(-count || names.length)) await rm(name)
         return
       }
       const { bavail, bsize } = await statfs(directory)
@@ -39,6 +41,16 @@ export async function mountSmallDisk(directory: string, megabytes: number, names
       await rm(directory, { recursive: true, force: true })
     },
   }
+}
+
+async function written(path: string): Promise<boolean> {
+  return writeFile(path, '').then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOSPC') throw error
+      return false
+    },
+  )
 }
 
 /** Makes a directory a mount of itself, which can be turned read-only. Hard links cannot lead into it or out of it. */

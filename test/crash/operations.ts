@@ -1,9 +1,9 @@
 // What a service can be asked to do, and the checkpoints it passes on the way. One entry for each operation: extend here.
+import { createHash } from 'node:crypto'
 import type { CheckpointName } from '../../src/kernel/checkpoint.ts'
 import { eicar } from '../fakes/clamd.ts'
-import { buildDeb, type SampleDeb } from '../samples/deb.ts'
 import type { Service } from '../service.ts'
-import { createHash } from 'node:crypto'
+import { archOf, buildPackage, type Format, type Sample } from './packages.ts'
 
 export interface Answer {
   status: number
@@ -21,6 +21,7 @@ export interface Step {
 
 export interface Operation {
   name: string
+  format: Format
   /** everything but the last is answered before the process dies */
   steps(): Promise<Step[]>
   settings?: 'hold'
@@ -31,18 +32,15 @@ export interface Operation {
   /** where to die, and what a restart makes of it: the last step undone, done, or (sync-index) to be asked for again */
   passes: [checkpoint: CheckpointName | `${CheckpointName}:${number}`, then: 'before' | 'after' | 'partly'][]
   /** the ones also tried on the engine that starts slowly */
-  alsoEmbedded: CheckpointName[]
+  alsoEmbedded?: CheckpointName[]
 }
 
-const PUBLISHING = ['tree-linked', 'generation-written', 'before-flip', 'after-flip', 'published'] as const
-
 /** @param status the record it becomes */
-async function upload(sample: SampleDeb, distribution: string, status = 'published'): Promise<Step> {
-  const file = await buildDeb(sample)
-  const { name = 'sample', version = '1.0-1', arch = 'amd64' } = sample
-  const record = [distribution, name, version, arch, status, createHash('sha256').update(file).digest('hex')].join(' ')
+async function upload(format: Format, sample: Sample, distribution: string, status = 'published'): Promise<Step> {
+  const file = await buildPackage(format, sample)
+  const record = [distribution, sample.name, sample.version, archOf(format, sample), status, createHash('sha256').update(file).digest('hex')].join(' ')
   return {
-    ask: (service) => service.upload(file, 'package.deb', { distribution }),
+    ask: (service) => service.upload(file, 'package', { distribution }),
     effect: (records) => [...records, record].sort(),
     again: 409,
   }
@@ -56,145 +54,149 @@ function remove(path: string, matches: (record: string) => boolean): Step {
   }
 }
 
-const nothing = (method: string, path: string): Step => ({ ask: (service) => service.call(method, path), effect: (records) => records, again: 200 })
+/** What a person does about a record of the stock. */
+function review(path: string, body: object, [from, to]: [string, string], start: string): Step {
+  const change = (record: string) => (record.startsWith(start) ? record.replace(` ${from} `, ` ${to} `) : record)
+  return {
+    ask: (service) => service.call('POST', `/security/packages/${path}`, body),
+    effect: (records) => records.map(change).sort(),
+    again: 409,
+  }
+}
 
+const nothing = (method: string, path: string): Step => ({ ask: (service) => service.call(method, path), effect: (records) => records, again: 200 })
+const before = (...names: Operation['passes'][number][0][]) => names.map((name): Operation['passes'][number] => [name, 'before'])
+const after = (...names: Operation['passes'][number][0][]) => names.map((name): Operation['passes'][number] => [name, 'after'])
+
+/** Every checkpoint of a way is tried where that way is walked first; where another joins it, those where it differs. */
 export const OPERATIONS: Operation[] = [
   {
     name: 'an upload that is published',
-    steps: async () => [await upload({ name: 'fresh', version: '1.0' }, 'jammy')],
+    format: 'apt',
+    steps: async () => [await upload('apt', { name: 'fresh', version: '1.0' }, 'jammy')],
     passes: [
-      ['staged', 'before'],
-      ['verdicts', 'before'],
-      ['pooled', 'before'],
-      ['settled', 'after'],
-      ['manifest-written', 'after'],
-      ...PUBLISHING.map((name) => [name, 'after'] as ['published', 'after']),
-      ['audit-appended', 'after'],
+      ...before('staged', 'verdicts', 'pooled'),
+      ...after('settled', 'manifest-written', 'tree-linked', 'generation-written', 'before-flip', 'after-flip', 'published', 'audit-appended'),
     ],
-    alsoEmbedded: ['pooled', 'settled', 'before-flip', 'after-flip'],
+    alsoEmbedded: ['settled', 'before-flip', 'after-flip'],
   },
   {
     name: 'a second publish right after the first',
-    steps: async () => [await upload({ name: 'first', version: '1.0' }, 'bookworm'), await upload({ name: 'second', version: '1.0' }, 'bookworm')],
-    passes: [
-      ['pooled:2', 'before'],
-      ['settled:2', 'after'],
-      ...PUBLISHING.map((name) => [`${name}:2`, 'after'] as ['published:2', 'after']),
-    ],
-    alsoEmbedded: ['after-flip'],
+    format: 'apt',
+    steps: async () => [await upload('apt', { name: 'first', version: '1.0' }, 'bookworm'), await upload('apt', { name: 'second', version: '1.0' }, 'bookworm')],
+    passes: after('generation-written:2', 'after-flip:2'),
   },
   {
     name: 'an upload of bytes that another distribution has',
-    steps: async () => [await upload({ name: 'shared', version: '1.0' }, 'focal')],
-    passes: [
-      ['pooled', 'before'],
-      ['settled', 'after'],
-      ['tree-linked', 'after'],
-    ],
-    alsoEmbedded: ['pooled'],
+    format: 'apt',
+    steps: async () => [await upload('apt', { name: 'shared', version: '1.0' }, 'focal')],
+    passes: [...before('pooled'), ...after('tree-linked')],
   },
   {
     name: 'an upload that is held',
+    format: 'apt',
     settings: 'hold',
-    steps: async () => [await upload({ name: 'unknown', version: '1.0' }, 'jammy', 'pending_review')],
-    passes: [
-      ['staged', 'before'],
-      ['verdicts', 'before'],
-      ['pooled', 'before'],
-      ['settled', 'after'],
-      ['manifest-written', 'after'],
-      ['audit-appended', 'after'],
-    ],
-    alsoEmbedded: ['settled'],
+    steps: async () => [await upload('apt', { name: 'unknown', version: '1.0' }, 'jammy', 'pending_review')],
+    passes: after('settled', 'manifest-written'),
   },
   {
     name: 'an upload that is quarantined',
+    format: 'apt',
     antivirus: true,
-    steps: async () => [await upload({ name: 'infected', version: '1.0', files: { 'usr/bin/infected': eicar() } }, 'jammy', 'quarantined')],
-    passes: [
-      ['staged', 'before'],
-      ['verdicts', 'before'],
-      ['pooled', 'before'],
-      ['settled', 'after'],
-      ['manifest-written', 'after'],
-      ['audit-appended', 'after'],
-    ],
-    alsoEmbedded: ['pooled'],
+    steps: async () => [await upload('apt', { name: 'infected', version: '1.0', content: eicar().toString('latin1') }, 'jammy', 'quarantined')],
+    passes: [...before('pooled'), ...after('settled')],
+  },
+  {
+    name: 'an approval',
+    format: 'apt',
+    steps: async () => [review('waiting/1.0/decide', { decision: 'approve', justification: 'known to us' }, ['pending_review', 'published'], 'jammy waiting ')],
+    passes: after('decided', 'tree-linked', 'before-flip', 'after-flip', 'published'),
+    alsoEmbedded: ['decided'],
+  },
+  {
+    name: 'a rejection',
+    format: 'apt',
+    steps: async () => [review('waiting/1.0/decide', { decision: 'reject', justification: 'not wanted' }, ['pending_review', 'rejected'], 'jammy waiting ')],
+    passes: after('decided', 'placed'),
+  },
+  {
+    name: 'a quarantine of what is published',
+    format: 'apt',
+    steps: async () => [review('alpha/1.0/quarantine', {}, ['published', 'quarantined'], 'jammy alpha 1.0 ')],
+    passes: after('decided', 'after-flip', 'placed'),
   },
   {
     name: 'the deletion of one version',
+    format: 'apt',
     steps: async () => [remove('alpha/1.0', (record) => record.startsWith('jammy alpha 1.0 '))],
-    passes: [
-      ['deleted', 'after'],
-      ...PUBLISHING.map((name) => [name, 'after'] as ['published', 'after']),
-      ['manifest-removed', 'after'],
-      ['audit-appended', 'after'],
-    ],
-    alsoEmbedded: ['deleted', 'manifest-removed'],
+    passes: after('deleted', 'generation-written', 'before-flip', 'after-flip', 'published', 'manifest-removed'),
+    alsoEmbedded: ['manifest-removed'],
   },
   {
     name: 'a deletion in two distributions',
+    format: 'apt',
     steps: async () => [remove('shared', (record) => record.split(' ')[1] === 'shared')],
-    passes: [
-      ['deleted', 'after'],
-      ['published', 'after'],
-      ['tree-linked:2', 'after'],
-      ['before-flip:2', 'after'],
-      ['manifest-removed:2', 'after'],
-    ],
-    alsoEmbedded: [],
-  },
-  {
-    name: 'the deletion of what was held',
-    steps: async () => [remove('waiting/1.0', (record) => record.startsWith('jammy waiting '))],
-    passes: [
-      ['deleted', 'after'],
-      ['manifest-removed', 'after'],
-    ],
-    alsoEmbedded: [],
+    passes: after('published', 'before-flip:2', 'manifest-removed:2'),
   },
   {
     name: 'initialization',
+    format: 'apt',
     steps: async () => [nothing('POST', '/distributions/init')],
-    passes: [
-      ...PUBLISHING.map((name) => [name, 'after'] as ['published', 'after']),
-      ['before-flip:3', 'after'],
-      ['after-flip:4', 'after'],
-    ],
-    alsoEmbedded: ['generation-written'],
+    passes: after('generation-written', 'before-flip:3', 'after-flip:4'),
   },
   {
     name: 'sync-index beside an empty database',
+    format: 'apt',
     emptyDatabase: true,
     // Each of the four distributions is published once before, empty, when the service starts.
     steps: async () => [{ ...nothing('POST', '/artifacts/admin/sync-index'), effect: (_, stock) => stock }],
-    passes: [
-      ['restored:3', 'partly'],
-      ['restored:7', 'after'],
-      ['tree-linked:5', 'after'],
-      ['generation-written:5', 'after'],
-      ['before-flip:6', 'after'],
-      ['after-flip:6', 'after'],
-      ['published:6', 'after'],
-    ],
-    alsoEmbedded: [],
+    passes: [['restored:3', 'partly'], ...after('restored:7', 'before-flip:6', 'after-flip:6')],
   },
   {
     name: 'the recovery of an upload',
+    format: 'apt',
     diesFirstAt: 'settled',
-    steps: async () => [await upload({ name: 'fresh', version: '1.0' }, 'jammy')],
-    passes: [...PUBLISHING.map((name) => [name, 'after'] as ['published', 'after']), ['audit-appended', 'after'], ['collected', 'after']],
-    alsoEmbedded: ['after-flip'],
+    steps: async () => [await upload('apt', { name: 'fresh', version: '1.0' }, 'jammy')],
+    passes: after('before-flip', 'after-flip', 'audit-appended', 'collected'),
   },
   {
     name: 'the recovery of a deletion',
+    format: 'apt',
     diesFirstAt: 'deleted',
     steps: async () => [remove('alpha/1.0', (record) => record.startsWith('jammy alpha 1.0 '))],
-    passes: [
-      ['generation-written', 'after'],
-      ['manifest-removed', 'after'],
-      ['collected', 'after'],
+    passes: after('generation-written', 'manifest-removed'),
+  },
+  {
+    name: 'an rpm that is signed and published',
+    format: 'rpm',
+    steps: async () => [await upload('rpm', { name: 'fresh', version: '1.0-1' }, 'rocky9')],
+    passes: [...before('verdicts', 'pooled'), ...after('settled', 'before-flip', 'after-flip')],
+  },
+  {
+    name: 'the deletion of an rpm',
+    format: 'rpm',
+    steps: async () => [remove('alpha/1.0-1', (record) => record.startsWith('rocky9 alpha 1.0-1 '))],
+    passes: after('deleted', 'after-flip', 'manifest-removed'),
+  },
+  {
+    name: 'an apk that is published',
+    format: 'apk',
+    steps: async () => [await upload('apk', { name: 'fresh', version: '1.0-r0' }, 'alpine3.20')],
+    passes: [...before('pooled'), ...after('settled', 'before-flip', 'after-flip')],
+  },
+  {
+    name: 'an apk that takes the place of a deleted one',
+    format: 'apk',
+    steps: async () => [
+      remove('alpha/1.0-r0', (record) => record.startsWith('alpine3.20 alpha 1.0-r0 ')),
+      await upload('apk', { name: 'alpha', version: '1.0-r0', content: 'other bytes' }, 'alpine3.20'),
     ],
-    alsoEmbedded: ['manifest-removed'],
+    passes: after('settled', 'before-flip:2'),
+  },
+  {
+    name: 'the deletion of an apk',
+    format: 'apk',
+    steps: async () => [remove('alpha/1.0-r0', (record) => record.startsWith('alpine3.20 alpha 1.0-r0 '))],
+    passes: after('deleted', 'after-flip', 'manifest-removed'),
   },
 ]

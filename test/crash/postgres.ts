@@ -22,8 +22,11 @@ export interface Postgres {
   remove(): Promise<void>
 }
 
-/** Nothing that these suites end is the machine, so the server need not wait for the disk. */
-const FAST = '-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=60'
+/**
+ * Nothing that these suites end is the machine, so the server need not wait for the disk. Commits stay synchronous:
+ * a server stopped at once must keep what it acknowledged.
+ */
+const FAST = '-c fsync=off -c full_page_writes=off -c max_connections=60'
 
 export async function startPostgres(): Promise<Postgres> {
   if (!programs()) need('postgresql')

@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import type { FormatId } from '../../src/domain/package.ts'
+import { isRefused } from '../../src/domain/transitions.ts'
 import { findDistribution } from '../../src/formats/index.ts'
 import { createCollector } from '../../src/publish/collect.ts'
 import { treeOf } from '../../src/publish/generation.ts'
@@ -18,7 +19,7 @@ import { look, readDisk } from './look.ts'
 const DAY_MS = 86_400_000
 
 export interface State {
-  /** every record as `distribution name version arch status sha256`, sorted */
+  /** every record as `distribution name version arch status sha256`, sorted; the digest as received, since rpms are signed here */
   records: string[]
   /** Release dates by codename */
   dates: Record<string, number>
@@ -55,8 +56,8 @@ export async function examine({ reposDir, databaseUrl, killed = false, collected
   }
 }
 
-export function describe(row: Pick<PackageRow, 'distribution' | 'name' | 'version' | 'arch' | 'status' | 'sha256'>): string {
-  return [row.distribution, row.name, row.version, row.arch, row.status, row.sha256].join(' ')
+export function describe(row: Pick<PackageRow, 'distribution' | 'name' | 'version' | 'arch' | 'status' | 'received_sha256'>): string {
+  return [row.distribution, row.name, row.version, row.arch, row.status, row.received_sha256].join(' ')
 }
 
 async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
@@ -105,16 +106,18 @@ async function examineTrees(db: Db, paths: Paths, rows: PackageRow[], collected:
     const waiting = await db.selectFrom('removals').select('tree_path').where('distribution', '=', codename).execute()
     for (const { tree_path } of waiting) expected.add(tree_path)
     if (collected && waiting.length > 0) fault(`${waiting.length} withdrawn files were not collected`)
-    for (const path of inTree) if (!expected.has(path)) fault(`${path} is in the tree for no reason`)
+    // Where the index lies beside the packages, so does a link that was never renamed.
+    const beside = (path: string) => join(tree.packages, path) === tree.link || (!collected && path.startsWith('.'))
+    for (const path of inTree) if (!expected.has(path) && !beside(path)) fault(`${path} is in the tree for no reason`)
 
     const generations: string[] = []
     for (const name of await readdir(tree.base)) {
       if (/^r\d+-\d+-[0-9a-f]{8}$/.test(name)) generations.push(name)
-      else if (!['pool', 'by-hash', 'extras', 'blocks.cache'].includes(name) && collected) fault(`${name} lies beside the generations`)
+      else if (![basename(tree.packages), 'by-hash', 'extras', 'blocks.cache'].includes(name) && collected) fault(`${name} lies beside the generations`)
     }
     if (collected && generations.length > 3) fault(`${generations.length} generations after a collection`)
-    for (const name of await readdir(join(paths.root, 'dists'))) {
-      if (collected && !findDistribution(name)) faults.push(`dists/${name} is no distribution`)
+    for (const name of await readdir(dirname(tree.link))) {
+      if (collected && name.startsWith('.')) fault(`${name} lies beside the link`)
     }
   }
   return dates
@@ -126,7 +129,7 @@ async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: st
   const expected = new Map<string, string>()
   for (const row of rows) {
     const file = { format: row.format as FormatId, sha256: row.sha256, filename: row.filename }
-    expected.set(row.status === 'quarantined' ? pool.quarantinePath(file) : pool.path(file), row.sha256)
+    expected.set(isRefused(row.status) ? pool.quarantinePath(file) : pool.path(file), row.sha256)
   }
   for (const [path, sha256] of expected) {
     const bytes = await readFile(path).catch(() => null)

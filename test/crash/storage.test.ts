@@ -23,7 +23,7 @@ beforeEach(async () => {
   publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
 })
 
-const offered = async (service: Service, codename: string) => [...(await look(readHttp(service.apt), codename, publicKey)).packages.keys()]
+const offered = async (service: Service, codename: string) => [...(await look(readHttp(service), codename, publicKey)).packages.keys()]
 
 /** Refused in the service's own words, and not to be found anywhere. */
 async function expectRefused(service: Service, answer: { status: number; body: any }, name: string, codes: string[]): Promise<void> {

@@ -77,14 +77,14 @@ it('uploads to both into one distribution are all published, under Dates that ne
           const { status, body } = await upload(service, await buildDeb({ name, version: '1.0' }))
           expect([name, status, body.status]).toEqual([name, 201, 'published'])
           // Published is what it says, whichever of the two is asked.
-          expect(await offered(readHttp(at(1 - which).apt))).toContain(`${name} 1.0 amd64`)
+          expect(await offered(readHttp(at(1 - which)))).toContain(`${name} 1.0 amd64`)
           names.push(name)
         }
       }),
     ),
   )
   expect(await watching.stop()).toBeGreaterThan(2)
-  const all = await offered(readHttp(at(OTHER).apt))
+  const all = await offered(readHttp(at(OTHER)))
   for (const name of names) expect(all).toContain(`${name} 1.0 amd64`)
   await expectHouseInOrder()
 })
@@ -158,7 +158,7 @@ it('when the leader is killed the other leads within seconds and finishes what i
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
 
   await waitFor('the other to lead', () => isLeader(at(OTHER)), 15_000)
-  await waitFor('the upload to be published', async () => (await offered(readHttp(at(OTHER).apt))).includes('left 1.0 amd64'), 15_000)
+  await waitFor('the upload to be published', async () => (await offered(readHttp(at(OTHER)))).includes('left 1.0 amd64'), 15_000)
   expect((await upload(at(OTHER), left)).body.code).toBe('already_exists')
   await waitFor('the staging of the dead one to be gone', async () => (await readdir(join(house.reposDir, 'staging', 'incoming'))).length === 1, 15_000)
   expect((await at(OTHER).call('POST', '/distributions/init')).status).toBe(200)
@@ -193,6 +193,6 @@ it('what sync-index restores on one is offered by the other too', async () => {
   const { body } = await at(LEADER).call('POST', '/artifacts/admin/sync-index')
   expect(body).toMatchObject({ status: 'ok', orphans: 0, missing_files: 0 })
   expect((await upload(at(OTHER), await buildDeb({ name: 'later', version: '1.0' }))).status).toBe(201)
-  expect(await offered(readHttp(at(OTHER).apt))).toEqual(expect.arrayContaining(['beta 1.0 all', 'warm 1.0 amd64', 'later 1.0 amd64']))
+  expect(await offered(readHttp(at(OTHER)))).toEqual(expect.arrayContaining(['beta 1.0 all', 'warm 1.0 amd64', 'later 1.0 amd64']))
   await expectHouseInOrder()
 })

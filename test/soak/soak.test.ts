@@ -1,5 +1,6 @@
-// Publishes and deletions without a pause while real apt clients update and download: no update fails, no byte is wrong,
-// nothing is lost. About a minute; the long form makes so many operations as it is told:
+// Publishes and deletions of all three formats without a pause while real apt clients update and download, and strict
+// readers take the place of dnf and apk: no update fails, no byte is wrong, nothing is lost. About a minute; the long
+// form makes so many operations as it is told:
 //   SOAK_OPERATIONS=500 npx vitest run --config vitest.suites.config.ts test/soak
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -7,58 +8,67 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAptRoot, type AptRoot } from '../clients/apt-root.ts'
 import { makeHouses, type House, type Houses } from '../crash/houses.ts'
+import { look, readHttp } from '../crash/look.ts'
+import { archOf, buildPackage, type Format } from '../crash/packages.ts'
 import { examine } from '../crash/state.ts'
 import { need } from '../need.ts'
-import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
 
 const OPERATIONS = Number(process.env['SOAK_OPERATIONS'] ?? 0)
 /** Without a number of operations: as many as fit. */
 const SHORT_MS = 45_000
-const UPLOADERS = 4
 const CLIENTS = 3
-const CODENAME = 'jammy'
+const CODENAMES: Record<Format, string> = { apt: 'jammy', rpm: 'rocky9', apk: 'alpine3.20' }
+/** One entry for each uploader. */
+const UPLOADERS: Format[] = ['apt', 'apt', 'apt', 'apt', 'rpm', 'apk']
 
 let houses: Houses
 let house: House
 let service: Service
+let key: string
 const roots: AptRoot[] = []
 beforeAll(async () => {
   need('apt')
   houses = await makeHouses('postgres')
   house = await houses.copy()
-  service = await startService(house)
-  const key = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
-  for (let n = 0; n < CLIENTS; n++) roots.push(await createAptRoot({ url: `${service.apt}/repos`, suite: CODENAME, key }))
+  service = await startService({ ...house, env: { REPO_FORMAT: 'all' } })
+  key = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
+  for (let n = 0; n < CLIENTS; n++) roots.push(await createAptRoot({ url: `${service.apt}/repos`, suite: CODENAMES.apt, key }))
 })
 afterAll(async () => {
-  await service.kill()
+  await service?.kill()
   for (const root of roots) await root.remove()
-  await houses.remove()
+  await houses?.remove()
 })
 
 /** What uploaders were told: digest by `name version`; a package is stable while nobody is about to delete it. */
-const stable = new Map<string, string>()
-const figures = { publishes: 0, deletes: 0, updates: 0, downloads: 0, slowestPublishMs: 0 }
+const stable: Record<Format, Map<string, string>> = { apt: new Map(), rpm: new Map(), apk: new Map() }
+const figures = { seconds: 0, publishes: { apt: 0, rpm: 0, apk: 0 }, deletes: { apt: 0, rpm: 0, apk: 0 }, updates: 0, downloads: 0, reads: { rpm: 0, apk: 0 }, slowestPublishMs: 0 }
 
 it(
   'publishing and deleting never show a client anything broken',
   async () => {
+    const started = Date.now()
     const until = OPERATIONS > 0 ? Infinity : Date.now() + SHORT_MS
     let left = OPERATIONS > 0 ? OPERATIONS : Infinity
     const more = () => left-- > 0 && Date.now() < until
     let over = false
-    const uploading = Promise.all(Array.from({ length: UPLOADERS }, (_, n) => bring(`soak-${n}`, more))).finally(() => (over = true))
-    const reading = Promise.all(roots.map((root) => readAlong(root, () => over)))
-    await uploading
-    await reading
+    const uploading = Promise.all(UPLOADERS.map((format, n) => bring(format, `soak-${n}`, more))).finally(() => (over = true))
+    const isOver = () => over
+    const reading = Promise.all([...roots.map((root) => readAlong(root, isOver)), ...(['rpm', 'apk'] as const).map((format) => lookAlong(format, isOver))])
+    await Promise.all([uploading, reading])
+    figures.seconds = Math.round((Date.now() - started) / 1000)
 
     // Nothing was lost.
     for (const root of roots) {
       expectClean(await root.update())
       const known = new Set((await root.run('apt-cache', 'dumpavail')).text.split('\n\n').map((stanza) => `${/^Package: (.*)$/m.exec(stanza)?.[1]} ${/^Version: (.*)$/m.exec(stanza)?.[1]}`))
-      for (const id of stable.keys()) expect(known).toContain(id)
-      expect([...known].filter((id) => id.startsWith('soak-'))).toHaveLength(stable.size)
+      for (const id of stable.apt.keys()) expect(known).toContain(id)
+      expect([...known].filter((id) => id.startsWith('soak-'))).toHaveLength(stable.apt.size)
+    }
+    for (const format of ['rpm', 'apk'] as const) {
+      const { packages } = await look(readHttp(service), CODENAMES[format], key)
+      expect([...packages.keys()].filter((id) => id.startsWith('soak-')).sort()).toEqual(idsOf(format, stable[format].keys()).sort())
     }
     console.log('soak', figures)
     expect(figures.updates).toBeGreaterThanOrEqual(CLIENTS)
@@ -69,36 +79,36 @@ it(
   OPERATIONS > 0 ? OPERATIONS * 5_000 + 300_000 : 300_000,
 )
 
-async function bring(name: string, more: () => boolean): Promise<void> {
+async function bring(format: Format, name: string, more: () => boolean): Promise<void> {
   const mine: string[] = []
   for (let n = 0; more(); n++) {
     if (n % 4 === 3) {
       const id = mine.shift() as string
-      stable.delete(id)
+      stable[format].delete(id)
       const { status, body } = await service.call('DELETE', `/artifacts/${id.replace(' ', '/')}`)
       expect([id, status, body.code]).toEqual([id, 200, undefined])
-      figures.deletes++
+      figures.deletes[format]++
       continue
     }
-    const version = `1.${n}`
-    const file = await buildDeb({ name, version })
+    const version = `1.${n}${{ apt: '', rpm: '-1', apk: '-r0' }[format]}`
+    const file = await buildPackage(format, { name, version })
     const before = performance.now()
-    const { status, body } = await service.upload(file, 'a.deb', { distribution: CODENAME })
+    const { status, body } = await service.upload(file, 'package', { distribution: CODENAMES[format] })
     expect([name, version, status, body.status]).toEqual([name, version, 201, 'published'])
     figures.slowestPublishMs = Math.max(figures.slowestPublishMs, Math.round(performance.now() - before))
     mine.push(`${name} ${version}`)
-    stable.set(`${name} ${version}`, createHash('sha256').update(file).digest('hex'))
-    figures.publishes++
+    stable[format].set(`${name} ${version}`, createHash('sha256').update(file).digest('hex'))
+    figures.publishes[format]++
   }
 }
 
 async function readAlong(root: AptRoot, isOver: () => boolean): Promise<void> {
   do {
-    const promised = new Map(stable)
+    const promised = new Map(stable.apt)
     expectClean(await root.update())
     figures.updates++
     // Whatever was there before the update, and still is, can be had from the index of that update.
-    const wanted = [...promised].filter(([id]) => stable.has(id))
+    const wanted = [...promised].filter(([id]) => stable.apt.has(id))
     for (const [id, sha256] of wanted.slice(-2)) {
       const [name, version] = id.split(' ') as [string, string]
       const file = await root.download(name, version)
@@ -106,6 +116,25 @@ async function readAlong(root: AptRoot, isOver: () => boolean): Promise<void> {
       figures.downloads++
     }
   } while (!isOver())
+}
+
+/** Where no real client is at hand: an index at any moment is whole, and names what was promised before. */
+async function lookAlong(format: 'rpm' | 'apk', isOver: () => boolean): Promise<void> {
+  const seen = new Set<string>()
+  let newest = 0
+  do {
+    const promised = [...stable[format].keys()]
+    const { date, packages } = await look(readHttp(service), CODENAMES[format], key, { still: false, seen })
+    expect(date).toBeGreaterThanOrEqual(newest)
+    newest = date
+    for (const id of idsOf(format, promised.filter((id) => stable[format].has(id)))) expect([...packages.keys()]).toContain(id)
+    figures.reads[format]++
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  } while (!isOver())
+}
+
+function idsOf(format: Format, ids: Iterable<string>): string[] {
+  return [...ids].map((id) => `${id} ${archOf(format, {})}`)
 }
 
 function expectClean({ code, text }: { code: number; text: string }): void {
