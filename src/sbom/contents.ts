@@ -13,7 +13,7 @@ import { entryOf, latest, refOf, spdxIdOf, type Entry } from './entry.ts'
 import { purlOf, type EmbeddedComponent } from './purl.ts'
 
 /** Records that are in memory at once. */
-const PAGE = 200
+const PAGE = 100
 /** Findings that are in memory at once: one may be some kilobytes. */
 const FINDINGS = 500
 
