@@ -28,6 +28,7 @@ import { createServer } from './api/server.ts'
 import { settingsRoutes } from './api/settings.ts'
 import { setupRoutes } from './api/setup.ts'
 import { uploadRoutes } from './api/upload.ts'
+import { webhookRoutes } from './api/webhooks.ts'
 import { activeFormats, type Env } from './config/env.ts'
 import { createLicense } from './config/license.ts'
 import { countSeverities, type Severity } from './domain/finding.ts'
@@ -56,12 +57,14 @@ import { createCollector } from './publish/collect.ts'
 import { ensureDistributions } from './publish/initialize.ts'
 import { createPublisher, type Offered } from './publish/publisher.ts'
 import { reindex } from './publish/reindex.ts'
+import { reviseKnown } from './review/known-exploited.ts'
+import { systemActor } from './review/parts.ts'
 import { createRematch } from './review/rematch.ts'
 import { createReview } from './review/review.ts'
 import { createSbom } from './sbom/sbom.ts'
 import { createAccessLog } from './serve/access-log.ts'
 import { createFrontPage } from './serve/front-page.ts'
-import { APT_MOUNTS, RPM_MOUNTS } from './serve/mounts.ts'
+import { activeMounts, APT_MOUNTS, RPM_MOUNTS } from './serve/mounts.ts'
 import { createRepositoryListener } from './serve/repository-listener.ts'
 import { createSettings } from './settings/settings.ts'
 import { openKeys } from './signing/keys.ts'
@@ -149,7 +152,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
 
   // The gate
   const distributions = active.map(({ distribution }) => distribution)
-  const engines = await createEngines({ env, db, clock, log, distributions, overrides })
+  const engines = await createEngines({ env, db, clock, log, distributions, overrides, onError, enriching: () => settings.current().cve_policy.auto_enrich })
   const { cveScanner, antivirusStatus } = engines
   const steps = [antivirusStep(engines.antivirus, production), cveScanStep(cveScanner, clock), signatureStep({ signers: keys, clock, newPath: staging.newPath }), dependenciesStep(db)]
   const intake = createIntake({
@@ -188,14 +191,21 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   const rematch = createRematch({ ...reviewParts, scanner: cveScanner, distributions, covers: engines.covers, news: rematchNews(db, engines.advisories) })
   const refreshAdvisories = async (progress?: (line: string) => void, force = false) => {
     const outcome = await engines.advisoryData.update(progress, { force })
-    if (outcome.status === 'updated') log.info(await rematch(), 'packages matched against new advisories')
+    if (outcome.status === 'updated') log.info(await rematch.changed(), 'packages matched against new advisories')
     return outcome
+  }
+  const knownOf = (cves: readonly string[] | null, actor: Parameters<typeof systemActor>[0]) => reviseKnown(reviewParts, engines.enrichment.enrich, cves, systemActor(actor))
+  const refreshLists = async (progress?: (line: string) => void, force = false) => {
+    const { exploited, ...outcome } = await engines.enrichment.refresh({ force, ...(progress ? { progress } : {}) })
+    if (outcome.status !== 'updated') return outcome
+    const changed = await knownOf(null, 'scheduler')
+    return { ...outcome, message: `${outcome.message}; ${exploited.length} newly known to be exploited, ${changed} packages changed` }
   }
   const vulnscan = async () => {
     const { available, version, error } = await engines.advisoryData.status()
     return { ok: available, version, db_age_seconds: await engines.advisoryData.ageSeconds(), ...(error ? { error } : {}) }
   }
-  const scheduler = createScheduler({ db, clock, log, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, refreshAdvisories }) })
+  const scheduler = createScheduler({ db, clock, log, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, refreshAdvisories, refreshLists }) })
 
   // Accounts
   const changing = { db, audit, onError, clock }
@@ -297,7 +307,18 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       antivirus: antivirusStatus,
       freshclam: engines.freshclam,
       vulnscan: { status: engines.advisoryData.status, update: (progress) => refreshAdvisories(progress, true) },
-      feeds: null,
+      feeds: { status: engines.enrichment.status, update: (progress) => refreshLists(progress, true) },
+    }),
+    ...webhookRoutes({
+      db,
+      clock,
+      audit,
+      secret: env.webhookSecret,
+      async exploited(entries) {
+        await engines.enrichment.addExploited(entries)
+        return knownOf(entries.map(({ cve }) => cve), 'webhook')
+      },
+      advisory: async (cve) => (await rematch.about(cve)).changed,
     }),
     ...policyRoutes({ settings, audit }),
     ...sbomRoutes({ sbom: createSbom({ db, find: findDistribution, version: env.appVersion }) }),
@@ -323,7 +344,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
 
   // Repository listeners
   const listener = (name: string, mounts: typeof APT_MOUNTS) =>
-    createRepositoryListener({ reposDir: paths.root, mounts, clock, log, accessLog: createAccessLog({ path: join(paths.logs, `access-${name}.log`), clock, log }) })
+    createRepositoryListener({ reposDir: paths.root, mounts: activeMounts(mounts, activeIds), clock, log, accessLog: createAccessLog({ path: join(paths.logs, `access-${name}.log`), clock, log }) })
   const apt = listener('apt', APT_MOUNTS)
   const rpm = listener('rpm', RPM_MOUNTS)
   const ports: Ports = { api: 0, apt: 0, rpm: 0, front: 0 }
@@ -362,8 +383,11 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       await maintenance.start()
       await scheduler.start()
       state.notServing = null
-      // Advisories may be a day old or missing; nobody waits for them.
-      if (leader.isLeader() && settings.current().validation.grype_scan) void refreshAdvisories().then((outcome) => log.info(outcome, 'advisories'), onError)
+      // They may be days old or missing; nobody waits for them.
+      if (leader.isLeader() && settings.current().validation.grype_scan) {
+        const { auto_enrich: enriching } = settings.current().cve_policy
+        void (enriching ? refreshLists() : Promise.resolve()).then(() => refreshAdvisories()).then((outcome) => log.info(outcome, 'advisories'), onError)
+      }
     },
     async close() {
       state.notServing = 'draining'

@@ -5,7 +5,7 @@ import type { Distribution, FormatId } from './domain/package.ts'
 import { formats } from './formats/index.ts'
 import type { Clock } from './kernel/clock.ts'
 import { ensureDirectory } from './kernel/files.ts'
-import { createHttpClient } from './kernel/http-client.ts'
+import { createHttpClient, type HttpLimits } from './kernel/http-client.ts'
 import type { Log } from './kernel/log.ts'
 import { createClamav } from './scanners/clamav/clamav.ts'
 import { createFreshclam, type Freshclam } from './scanners/clamav/freshclam.ts'
@@ -15,10 +15,14 @@ import { ecosystemOf } from './scanners/osv/ecosystems.ts'
 import { createOsvImporter } from './scanners/osv/import.ts'
 import { createOsvMatcher } from './scanners/osv/matcher.ts'
 import type { Antivirus, AntivirusStatus, CveScanner } from './scanners/scanner.ts'
+import { createEnrichment, enriched, type Enrichment } from './scanners/enrich/enrichment.ts'
 import { createAdvisories, type Advisories } from './store/advisories.ts'
 import type { Db } from './store/db.ts'
+import { createScores } from './store/scores.ts'
 
 /** A bucket's largest archive (Debian, 2026) has 130 MB. */
+/** EPSS has 2 MB, KEV 1 MB. */
+const LIST_LIMITS = { maxBytes: 256 << 20, timeoutMs: 5 * 60_000 }
 const OSV_LIMITS = { maxBytes: 2 << 30, timeoutMs: 30 * 60_000 }
 
 /** Parts that suites put in the place of the deployment's own. */
@@ -35,6 +39,7 @@ export interface Engines {
   cveScanner: CveScanner
   advisories: Advisories
   advisoryData: AdvisoryData
+  enrichment: Enrichment
   /** whether advisories of that ecosystem tell of the distribution */
   covers(distribution: Distribution, ecosystem: string): boolean
   close(): Promise<void>
@@ -47,6 +52,9 @@ export async function createEngines(parts: {
   log: Log
   distributions: readonly Distribution[]
   overrides: Overrides
+  /** whether findings get scores and known-exploited flags */
+  enriching(): boolean
+  onError(error: unknown): void
 }): Promise<Engines> {
   const { env, clock, log, distributions, overrides } = parts
   const address = env.clamavSocket ? { path: env.clamavSocket } : env.clamavHost ? { host: env.clamavHost, port: env.clamavPort } : null
@@ -60,22 +68,32 @@ export async function createEngines(parts: {
   // The address comes from the operator: a mirror in the own network is what most will have.
   const http = createHttpClient({ allowPrivate: true, proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy } })
   const workDirectory = join(env.grypeDbCacheDir, 'work')
+  const download = async (url: string, toPath: string, limits: HttpLimits) => {
+    await ensureDirectory(workDirectory, 0o700)
+    await http.download(url, toPath, limits)
+  }
   const importer = createOsvImporter({
     advisories,
     compare,
     clock,
     distros: distributions.map(({ scannerDistro }) => scannerDistro),
     workDirectory,
-    async download(url, toPath) {
-      await ensureDirectory(workDirectory, 0o700)
-      await http.download(url, toPath, OSV_LIMITS)
-    },
+    download: (url, toPath) => download(url, toPath, OSV_LIMITS),
+  })
+  const enrichment = createEnrichment({
+    scores: createScores(parts),
+    clock,
+    epssUrl: env.epssUrl,
+    kevUrl: env.kevUrl,
+    workDirectory,
+    download: (url, toPath) => download(url, toPath, LIST_LIMITS),
   })
   return {
     antivirus,
     antivirusStatus: () => (antivirus ?? noAntivirus()).status(),
     freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
-    cveScanner: overrides.cveScanner ?? createOsvMatcher({ advisories, compare }),
+    cveScanner: enriched(overrides.cveScanner ?? createOsvMatcher({ advisories, compare }), enrichment, parts.enriching, parts.onError),
+    enrichment,
     advisories,
     advisoryData: createAdvisoryData({ advisories, importer, url: env.osvUrl, directory: env.osvDir, distributions, clock, version: env.appVersion }),
     covers: (distribution, ecosystem) => ecosystemOf(distribution.scannerDistro)?.covers(ecosystem) ?? false,

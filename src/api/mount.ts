@@ -42,6 +42,7 @@ export function mount(app: FastifyInstance, routes: readonly Route[], parts: Mou
       method: route.method,
       url: pathOf(route).replace(/\{(\w+)\}/g, ':$1'),
       config: { route },
+      ...(route.bodyLimitBytes ? { bodyLimit: route.bodyLimitBytes } : {}),
       schema: {
         ...(route.params ? { params: route.params } : {}),
         ...(route.query ? { querystring: route.query } : {}),

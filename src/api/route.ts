@@ -50,6 +50,8 @@ export interface Route {
     multipart?: boolean
     rawBody?: boolean
   }
+  /** another limit than the 1 MB of all bodies */
+  bodyLimitBytes?: number
   params?: TSchema
   query?: TSchema
   body?: TSchema

@@ -1,15 +1,17 @@
 // All scheduled jobs, one entry each: when they run and what they do.
 import type { UpdateOutcome } from '../scanners/scanner.ts'
-import type { RematchReport } from '../review/rematch.ts'
+import type { Rematch } from '../review/rematch.ts'
 import { systemActor } from '../review/parts.ts'
 import type { Review } from '../review/review.ts'
 import type { Job } from './scheduler.ts'
 
 export interface JobParts {
   review: Review
-  rematch(): Promise<RematchReport>
+  rematch: Rematch
   /** brings advisories up to date where they are older than a day, and what follows from new ones */
   refreshAdvisories(): Promise<UpdateOutcome>
+  /** the same for scores and known-exploited vulnerabilities */
+  refreshLists(): Promise<UpdateOutcome>
 }
 
 export function createJobs(parts: JobParts): Job[] {
@@ -21,10 +23,16 @@ export function createJobs(parts: JobParts): Job[] {
       run: async () => ({ ...(await parts.refreshAdvisories()) }),
     },
     {
+      id: 'exploited',
+      name: 'Read exploit-prediction scores and known-exploited vulnerabilities that are older than a day',
+      schedule: ({ cve_policy, sync }) => (cve_policy.auto_enrich ? { pattern: '7 * * * *', timezone: sync.timezone } : null),
+      run: async () => ({ ...(await parts.refreshLists()) }),
+    },
+    {
       id: 'cve_rematch',
       name: 'Match packages against changed advisories',
       schedule: ({ validation, sync }) => (validation.grype_scan ? { pattern: '30 2 * * *', timezone: sync.timezone } : null),
-      run: async () => ({ ...(await parts.rematch()) }),
+      run: async () => ({ ...(await parts.rematch.changed()) }),
     },
     {
       id: 'sla_check_daily',

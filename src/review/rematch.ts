@@ -1,5 +1,5 @@
 // Matches stored packages against the advisories that changed; what did not change costs nothing.
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
 import { judged } from '../intake/cve-scan.ts'
@@ -47,21 +47,37 @@ const PAGE = 500
 /** Names in one question to the database. */
 const NAMES = 1000
 
-/**
- * A package that cannot be matched today is tried again with the next run: the generation is noted only after a run
- * without failures.
- * @throws Problem('already_running') when this process is at it
- */
-export function createRematch(parts: RematchParts): () => Promise<RematchReport> {
+export interface Rematch {
+  /**
+   * Matches the packages whose advisories changed. One that cannot be matched today is tried again with the next run:
+   * the generation is noted only after a run without failures.
+   * @throws Problem('already_running') when this process is at it
+   */
+  changed(): Promise<RematchReport>
+  /** Matches the packages that have this CVE among their findings. */
+  about(cve: string): Promise<RematchReport>
+}
+
+export function createRematch(parts: RematchParts): Rematch {
   let running = false
-  return async () => {
-    if (running) throw new Problem('already_running', 'packages are being matched already')
-    running = true
-    try {
-      return await rematch(parts)
-    } finally {
-      running = false
-    }
+  return {
+    async changed() {
+      if (running) throw new Problem('already_running', 'packages are being matched already')
+      running = true
+      try {
+        return await rematch(parts)
+      } finally {
+        running = false
+      }
+    },
+    async about(cve) {
+      const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
+      for (const distribution of parts.distributions) {
+        const having = sql`id in (select package_id from findings where cve = ${cve})`
+        for await (const row of pages(parts.db, distribution.codename, having)) await matchOne(parts, distribution, row, report)
+      }
+      return report
+    },
   }
 }
 
@@ -84,13 +100,13 @@ async function rematch(parts: RematchParts): Promise<RematchReport> {
 async function* touched(parts: RematchParts, distribution: Distribution, news: AdvisoryNews): AsyncGenerator<Row> {
   const about = news.packages.filter((change) => parts.covers(distribution, change.ecosystem))
   if (!news.complete || about.some((change) => change.package === null)) {
-    yield* pages(parts.db, distribution.codename, null)
+    yield* pages(parts.db, distribution.codename, sql`true`)
     return
   }
   const names = [...new Set(about.flatMap((change) => change.package ?? []))]
   const told = new Set<number>()
   for (let at = 0; at < names.length; at += NAMES) {
-    for await (const row of pages(parts.db, distribution.codename, names.slice(at, at + NAMES))) {
+    for await (const row of pages(parts.db, distribution.codename, named(names.slice(at, at + NAMES)))) {
       if (told.has(row.id)) continue
       told.add(row.id)
       yield row
@@ -98,10 +114,13 @@ async function* touched(parts: RematchParts, distribution: Distribution, news: A
   }
 }
 
-/** @param names null for all; a signed kernel is looked up as `linux` too, whatever its source is called */
-async function* pages(db: Db, codename: string, names: readonly string[] | null): AsyncGenerator<Row> {
-  const list = names === null ? null : sql`${[...names]}::text[]`
-  const wanted = list === null ? sql`true` : sql`(name = any(${list}) or source_package = any(${list})${names?.includes('linux') ? sql` or source_package like 'linux-signed%'` : sql``})`
+/** Records that advisories about one of these names may be about; a signed kernel is looked up as `linux` too. */
+function named(names: readonly string[]): RawBuilder<unknown> {
+  const list = sql`${[...names]}::text[]`
+  return sql`(name = any(${list}) or source_package = any(${list})${names.includes('linux') ? sql` or source_package like 'linux-signed%'` : sql``})`
+}
+
+async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): AsyncGenerator<Row> {
   for (let after = 0; ; ) {
     const { rows } = await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version, pipeline from packages
       where distribution = ${codename} and id > ${after} and status <> 'rejected' and ${wanted} order by id limit ${PAGE}`.execute(db)

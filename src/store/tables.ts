@@ -423,6 +423,38 @@ export interface AdvisoryChangesTable {
   package: string
 }
 
+/** How likely a vulnerability is exploited within 30 days (FIRST's EPSS), 0 to 1. */
+export interface EpssTable {
+  cve: string
+  score: number
+  percentile: number
+}
+
+/** Vulnerabilities known to be exploited (CISA's KEV, and what webhooks tell). */
+export interface KevTable {
+  cve: string
+  vendor: string | null
+  product: string | null
+  date_added: string | null
+  due_date: string | null
+  description: string | null
+}
+
+export interface ScoreFeedsTable {
+  name: string
+  digest: string | null
+  entries: Generated<number>
+  checked_at: Date | null
+  imported_at: Date | null
+  error: string | null
+}
+
+/** Deliveries of the last day: each is taken once. */
+export interface WebhookDeliveriesTable {
+  id: string
+  received_at: Date
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -450,4 +482,8 @@ export interface Tables {
   advisory_packages: AdvisoryPackagesTable
   advisory_changes: AdvisoryChangesTable
   job_ticks: JobTicksTable
+  epss: EpssTable
+  kev: KevTable
+  score_feeds: ScoreFeedsTable
+  webhook_deliveries: WebhookDeliveriesTable
 }

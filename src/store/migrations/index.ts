@@ -4,10 +4,12 @@ import * as foundation from './0001-foundation.ts'
 import * as review from './0002-review.ts'
 import * as advisories from './0003-advisories.ts'
 import * as jobs from './0004-jobs.ts'
+import * as scores from './0005-scores.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
   '0002-review': review,
   '0003-advisories': advisories,
   '0004-jobs': jobs,
+  '0005-scores': scores,
 }

@@ -86,6 +86,7 @@ export const ORDINARY: Case[] = [
   ['not_under_review', 409, 'nobody is asked about a package', async (gate) => { await put(gate, 'undisputed'); return approve(gate, 'undisputed') }],
   ['ambiguous', 409, 'two held packages of one name and version differ', ambiguous],
   ['self_approval', 403, 'who brought a package in approves it', selfApproval],
+  ['webhook_not_configured', 503, 'a webhook comes and there is no secret to believe it by', (gate) => send(gate.port, { method: 'POST', path: '/webhooks/kev', headers: { 'content-type': 'application/json' }, body: '{}' })],
   ['scan_incomplete', 503, 'nothing can be said and that is to be refused', unscanned],
 ]
 

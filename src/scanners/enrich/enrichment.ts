@@ -1,0 +1,174 @@
+// Adds to findings what the two lists know, from the database alone: an upload never waits for somebody's server.
+import { createHash, randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Problem } from '../../domain/problem.ts'
+import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
+import type { CveResult, CveScanner, EngineStatus, UpdateOutcome } from '../scanner.ts'
+import { readExploited, readScores, type Exploited, type Score } from './read.ts'
+
+type RawFinding = CveResult['findings'][number]
+
+/** What this asks of the store. */
+export interface ScoreStore {
+  lookUp(cves: readonly string[]): Promise<ReadonlyMap<string, { score: number | null; percentile: number | null; exploited: boolean }>>
+  feeds(): Promise<{ name: string; digest: string | null; entries: number; checkedAt: Date | null; error: string | null }[]>
+  noteChecked(name: 'epss' | 'kev', error: string | null): Promise<void>
+  noteImported(name: 'epss' | 'kev', digest: string, entries: number): Promise<void>
+  putScores(batch: readonly Score[]): Promise<void>
+  putExploited(entries: readonly Exploited[], whole: boolean): Promise<string[]>
+}
+
+export interface Enrichment {
+  /** The same findings with score, label and known-exploited flag. */
+  enrich<F extends Pick<RawFinding, 'id' | 'epss' | 'epss_percent' | 'epss_label' | 'in_kev'>>(findings: readonly F[]): Promise<F[]>
+  /**
+   * Reads both lists where they were last read a day ago or more.
+   * @returns what happened, and the CVEs newly known to be exploited
+   * @throws Problem('already_running')
+   */
+  refresh(options?: { force?: boolean; progress?: (line: string) => void }): Promise<UpdateOutcome & { exploited: string[] }>
+  /** Takes entries over that somebody sent. @returns CVEs that were not known to be exploited */
+  addExploited(entries: readonly Exploited[]): Promise<string[]>
+  /** never throws */
+  status(): Promise<EngineStatus>
+}
+
+const MAX_AGE_MS = 24 * 60 * 60 * 1000
+const BATCH = 5000
+/** From which share on a score is worth a word; 0.1 is where the listing counts it as high (decisions, section 9). */
+const LABELS: [least: number, label: string][] = [[0.5, 'critical'], [0.1, 'high'], [0.01, 'medium'], [0, 'low']]
+
+/** @param download fetches a URL into a new file, or throws */
+export function createEnrichment(parts: {
+  scores: ScoreStore
+  clock: Clock
+  epssUrl: string | null
+  kevUrl: string | null
+  workDirectory: string
+  download(url: string, toPath: string): Promise<void>
+}): Enrichment {
+  const { scores, clock } = parts
+  let running = false
+
+  async function readList(name: 'epss' | 'kev', url: string | null, force: boolean, take: (path: string) => Promise<number>): Promise<'imported' | 'unchanged' | 'fresh' | 'off' | Error> {
+    if (!url) return 'off'
+    const before = (await scores.feeds()).find((feed) => feed.name === name)
+    const age = before?.checkedAt ? clock.now().getTime() - before.checkedAt.getTime() : Infinity
+    if (!force && before?.error === null && age < MAX_AGE_MS) return 'fresh'
+    const path = join(parts.workDirectory, `${name}-${randomBytes(6).toString('hex')}`)
+    try {
+      await parts.download(url, path)
+      const digest = await digestOf(path)
+      if (digest === before?.digest) {
+        await scores.noteChecked(name, null)
+        return 'unchanged'
+      }
+      const entries = await take(path)
+      await scores.noteImported(name, digest, entries)
+      return 'imported'
+    } catch (error) {
+      await scores.noteChecked(name, (error as Error).message)
+      return error as Error
+    } finally {
+      await rm(path, { force: true })
+    }
+  }
+
+  /** Read whole before anything is stored: a list that is cut must not count as read. */
+  async function takeScores(path: string): Promise<number> {
+    let entries = 0
+    for await (const _ of readScores(path)) entries++
+    let batch: Score[] = []
+    for await (const score of readScores(path)) {
+      batch.push(score)
+      if (batch.length < BATCH) continue
+      await scores.putScores(batch)
+      batch = []
+    }
+    if (batch.length > 0) await scores.putScores(batch)
+    return entries
+  }
+
+  return {
+    async enrich(findings) {
+      if (findings.length === 0) return []
+      const known = await scores.lookUp(findings.map(({ id }) => id))
+      return findings.map((finding) => {
+        const about = known.get(finding.id)
+        if (!about) return finding
+        const score = about.score ?? finding.epss
+        return {
+          ...finding,
+          epss: score,
+          epss_percent: score === null ? null : Math.round(score * 10_000) / 100,
+          epss_label: score === null ? null : (LABELS.find(([least]) => score >= least)?.[1] ?? null),
+          in_kev: finding.in_kev || about.exploited,
+        }
+      })
+    },
+
+    async refresh({ force = false, progress = () => {} } = {}) {
+      if (running) throw new Problem('already_running', 'the lists are being read already')
+      running = true
+      try {
+        let exploited: string[] = []
+        const results = {
+          epss: await readList('epss', parts.epssUrl, force, takeScores),
+          kev: await readList('kev', parts.kevUrl, force, async (path) => {
+            const entries = readExploited(JSON.parse(await readFile(path, 'utf8')))
+            if (entries.length === 0) throw new Error('the catalogue is empty')
+            exploited = await scores.putExploited(entries, true)
+            return entries.length
+          }),
+        }
+        const told = Object.entries(results).map(([name, result]) => `${name}: ${result instanceof Error ? result.message : result}`)
+        for (const line of told) progress(line)
+        const all = Object.values(results)
+        const status = all.includes('imported') ? 'updated' : all.some((result) => result instanceof Error) || all.every((result) => result === 'off') ? 'failed' : 'up_to_date'
+        return { status, message: told.join('; '), exploited }
+      } finally {
+        running = false
+      }
+    },
+
+    addExploited: (entries) => scores.putExploited(entries, false),
+
+    async status() {
+      try {
+        const feeds = await scores.feeds()
+        const read = feeds.flatMap((feed) => (feed.digest ? (feed.checkedAt ?? []) : [])).sort((a, b) => a.getTime() - b.getTime())[0] ?? null
+        const failed = feeds.find((feed) => feed.error !== null)
+        return { ...SILENT, available: feeds.some((feed) => feed.digest !== null), db_version: feeds.map((feed) => `${feed.name}: ${feed.entries}`).join(', ') || null, db_date: isoTimeOrNull(read), db_updated_at: isoTimeOrNull(read), db_files: feeds.map((feed) => feed.name), error: failed?.error ?? null }
+      } catch (error) {
+        return { ...SILENT, error: (error as Error).message }
+      }
+    },
+  }
+}
+
+const SILENT: EngineStatus = { available: false, engine: 'epss, kev', version: null, db_version: null, db_date: null, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error: null }
+
+/** A scanner whose findings are enriched where the settings say so. A failure to look up costs the extras, not the scan. */
+export function enriched(scanner: CveScanner, enrichment: Pick<Enrichment, 'enrich'>, wanted: () => boolean, onError: (error: unknown) => void): CveScanner {
+  return {
+    name: scanner.name,
+    async scan(input) {
+      const result = await scanner.scan(input)
+      if (!wanted() || result.findings.length === 0) return result
+      try {
+        return { ...result, findings: await enrichment.enrich(result.findings) }
+      } catch (error) {
+        onError(error)
+        return result
+      }
+    },
+  }
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const part of createReadStream(path)) hash.update(part as Buffer)
+  return hash.digest('hex')
+}
