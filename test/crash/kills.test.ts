@@ -9,7 +9,7 @@ import { makeHouses, type Engine, type House, type Houses } from './houses.ts'
 import { look, readDisk, readHttp } from './look.ts'
 import { examine } from './state.ts'
 
-const ROUNDS: Record<Engine, number> = { postgres: 6, pglite: 3 }
+const ROUNDS: Record<Engine, number> = { postgres: 4, pglite: 2 }
 const UPLOADERS = 3
 const CODENAMES = ['jammy', 'noble']
 

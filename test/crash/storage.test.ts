@@ -51,8 +51,8 @@ describe('a full disk', () => {
   })
 
   it.each([
-    ['pages', [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]],
-    ['names', [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22]],
+    ['pages', [0, 1, 2, 3, 4, 6, 8, 10, 12]],
+    ['names', [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 17, 19, 22]],
   ] as const)('refuses an upload wherever it runs out of %s, and takes it when there is room again', async (what, levels) => {
     const outcomes = new Set<number>()
     for (const left of levels) {
