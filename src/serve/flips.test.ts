@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRepository, startListener, type Repository, type TestListener } from './listener.fixture.ts'
+import { RPM_MOUNTS } from './mounts.ts'
 
 const INRELEASE = '/repos/dists/jammy/InRelease'
 const PACKAGES = '/repos/dists/jammy/main/binary-amd64/Packages.gz'
@@ -225,3 +226,20 @@ function ask(port: number, agent: Agent, path: string, range: string | null): Pr
     request.end()
   })
 }
+
+test.each([
+  ['primary', (digest: string) => `${digest}-primary.xml.gz`],
+  ['updateinfo', (digest: string) => digest],
+])('the %s that an rpm index of a moment ago names is still there by its digest', async (kind, shared) => {
+  const rpm = await startListener(repository.dir, { mounts: RPM_MOUNTS })
+  const digest = 'ab'.repeat(32)
+  const base = '.generations/rpm/almalinux9'
+  repository.write(`${base}/by-hash/SHA256/${shared(digest)}`, 'old')
+  repository.write(`${base}/r2/repodata/repomd.xml`, 'new')
+  repository.link(`${base}/r2/repodata/by-hash`, '../../by-hash')
+  repository.link('rpm/almalinux9/x86_64', `../../${base}/r2`)
+  const repodata = '/repos/almalinux9/x86_64/repodata'
+  expect(await rpm.get(`${repodata}/${digest}-${kind}.xml.gz`)).toMatchObject({ status: 200, text: 'old' })
+  expect((await rpm.get(`${repodata}/${'cd'.repeat(32)}-${kind}.xml.gz`)).status).toBe(404)
+  await rpm.close(1000)
+})

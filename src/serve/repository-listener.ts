@@ -189,8 +189,10 @@ const UNREADABLE: Readonly<Record<string, number>> = {
  * deeper directories), which belongs to the live generation alone.
  */
 function ofEarlierGeneration(path: string): string | null {
-  const [, directory, name] = /^(.*\/repodata\/)([0-9a-f]{64}-\w+\.xml\.gz)$/.exec(path) ?? []
-  return name === undefined ? null : `${directory}by-hash/SHA256/${name}`
+  const [, directory, digest, kind] = /^(.*\/repodata\/)([0-9a-f]{64})(-\w+\.xml\.gz)$/.exec(path) ?? []
+  if (digest === undefined) return null
+  // What is made behind the packages stands there by its digest alone.
+  return `${directory}by-hash/SHA256/${digest}${kind === '-updateinfo.xml.gz' ? '' : kind}`
 }
 
 function listen(server: Server, port: number, host: string): Promise<number> {

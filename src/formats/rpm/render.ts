@@ -3,6 +3,7 @@ import type { Distribution, StoredPackage } from '../../domain/package.ts'
 import type { IndexFile, IndexInput, Rendering } from '../format.ts'
 import { renderFilelists, renderOther, renderPrimary } from './render-package.ts'
 import type { RpmRecord } from './read.ts'
+import { isUpdateinfo } from './updateinfo.ts'
 import { escapeXml } from './xml.ts'
 
 /** Where packages lie, relative to the directory clients are given as base URL. */
@@ -48,6 +49,10 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
     files.push({ path: `${REPODATA}/${name}`, content: gz.parts, byHash: name })
     data.push(renderData(key, `${REPODATA}/${name}`, gz, plain.sizeBytes, date))
   }
+  // Made behind the packages and linked in by the publisher; what it unpacks to is described where it is known.
+  for (const extra of input.extras.filter(isUpdateinfo)) {
+    data.push(renderData('updateinfo', extra.path, extra, extra.plain?.sizeBytes ?? null, date))
+  }
   const repomd = Buffer.from(renderRepomd(distribution, revision, data))
   return [
     ...files,
@@ -76,8 +81,8 @@ function renderRepomd(distribution: Distribution, revision: number, data: readon
 function renderData(
   key: string,
   href: string,
-  { sha256, sizeBytes }: Rendering,
-  plainBytes: number,
+  { sha256, sizeBytes }: Pick<Rendering, 'sha256' | 'sizeBytes'>,
+  plainBytes: number | null,
   date: Date,
 ): string {
   return [
@@ -86,7 +91,7 @@ function renderData(
     `    <location href="${href}"/>`,
     `    <timestamp>${Math.floor(date.getTime() / 1000)}</timestamp>`,
     `    <size>${sizeBytes}</size>`,
-    `    <open-size>${plainBytes}</open-size>`,
+    ...(plainBytes === null ? [] : [`    <open-size>${plainBytes}</open-size>`]),
     '  </data>',
   ].join('\n')
 }
