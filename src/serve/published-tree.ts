@@ -39,10 +39,11 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
     },
 
     flipLink(file) {
-      // Named by its generation: nothing is replaced on the way.
-      if (!file.path.startsWith(`${file.mount.path}/`)) return null
+      const named = file.publishedAs ?? file.path
+      // Named by a generation that is no longer live: nothing is replaced on the way.
+      if (!named.startsWith(`${file.mount.path}/`)) return null
       // The mount's own directory is not replaced by a publish.
-      const names = file.path.slice(file.mount.path.length + 1).split('/')
+      const names = named.slice(file.mount.path.length + 1).split('/')
       let path = join(reposDir, file.mount.path)
       for (const name of names) {
         path = join(path, name)

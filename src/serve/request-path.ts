@@ -5,6 +5,8 @@ export interface Located {
   mount: Mount
   /** relative to the repositories' directory: `dists/jammy/InRelease` */
   path: string
+  /** the name clients use, where `path` is what that stands for at this moment */
+  publishedAs?: string
 }
 
 export type Refused = 'not_found' | 'malformed' | 'too_long'

@@ -1,5 +1,5 @@
 // Index and signature in two files: what clients are given before, across and after a flip.
-import { rmSync } from 'node:fs'
+import { rmSync, utimesSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRepository, startListener, type Repository, type TestListener } from './listener.fixture.ts'
 import { RPM_MOUNTS } from './mounts.ts'
@@ -131,6 +131,20 @@ test('clients behind one proxy are told apart by what it says of them', async ()
   await get('repomd.xml', '10.0.0.2')
   expect(await get('repomd.xml.asc', '10.0.0.1')).toBe('signature one')
   expect(await get('repomd.xml.asc', '10.0.0.2')).toBe('signature two')
+})
+
+test('a client that compares by date alone gets a generation built before the one it has, and flipped in after it', async () => {
+  const url = `${REPODATA}/repomd.xml`
+  const first = String((await server.get(url)).headers['last-modified'])
+  const generation = '.generations/rpm/almalinux9/late'
+  const hourAgo = new Date(Date.now() - 3_600_000)
+  utimesSync(repository.write(`${generation}/repodata/repomd.xml`, 'index late'), hourAgo, hourAgo)
+  repository.link('rpm/almalinux9/x86_64', `../../${generation}`)
+  expect(await server.get(url, { 'if-modified-since': first })).toMatchObject({ status: 200, text: 'index late' })
+  // Once the second of the flip is over the same date is told to everyone.
+  now += 3_000
+  const { headers } = await server.head(url)
+  expect((await server.get(url, { 'if-modified-since': String(headers['last-modified']) })).status).toBe(304)
 })
 
 test('who comes back late, or finds the generation gone, is given what is live', async () => {

@@ -60,14 +60,12 @@ export function createSignedPairs(reposDir: string): SignedPairs {
         if (reading.signature) reading.keyed = { ...reading.signature, atMs: nowMs }
         return file
       }
-      if (method !== 'GET') {
-        if (name === 'repomd.xml') reading.lookedAtMs = nowMs
-        return file
-      }
       const live = generationOf(reposDir, directory)
       if (live === null) return file
       let from = live
-      if (name === 'repomd.xml.asc') {
+      if (method !== 'GET') {
+        if (name === 'repomd.xml') reading.lookedAtMs = nowMs
+      } else if (name === 'repomd.xml.asc') {
         from = usable(reading.index)?.directory ?? live
         reading.signature = { directory: from, atMs: nowMs }
       } else {
@@ -79,7 +77,8 @@ export function createSignedPairs(reposDir: string): SignedPairs {
         reading.lookedAtMs = -Infinity
       }
       // By the generation's own name in any case: what was looked at is what is sent.
-      return { ...file, path: `${from}/${name}` }
+      const path = `${from}/${name}`
+      return from === live ? { ...file, path, publishedAs: file.path } : { ...file, path }
     },
   }
 }
