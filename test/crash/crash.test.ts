@@ -49,25 +49,29 @@ describe.each<[Engine, Format]>([
     await house.remove()
   })
   afterAll(async () => {
-    await houses.remove()
-    await clamd.close()
+    await houses?.remove()
+    await clamd?.close()
   })
 
   for (const { operation, passes } of CASES.filter((candidate) => candidate.operation.format === format)) {
     for (const [checkpoint, then] of passes) {
       if (engine === 'pglite' && !operation.alsoEmbedded?.some((name) => checkpoint === name)) continue
-      it.concurrent(`${checkpoint} of ${operation.name}`, () => slots(() => dieAndReturn(operation, checkpoint, then)))
+      it.concurrent(`${checkpoint} of ${operation.name}`, () => slots(() => endAll((started) => dieAndReturn(started, operation, checkpoint, then))))
     }
   }
 
-  async function dieAndReturn(operation: Operation, checkpoint: string, then: 'before' | 'after' | 'partly'): Promise<void> {
+  async function dieAndReturn(started: Service[], operation: Operation, checkpoint: string, then: 'before' | 'after' | 'partly'): Promise<void> {
     const house = await houses.copy(operation)
     const reader = await createReader(house, CODENAMES[format])
     const steps = await operation.steps()
     const last = steps.at(-1) as (typeof steps)[number]
     const before = steps.slice(0, -1).reduce((records, step) => step.effect(records, stock), operation.emptyDatabase ? [] : stock)
     const after = last.effect(before, stock)
-    const start = (env: Record<string, string> = {}, raw = false) => startService({ ...house, ...(operation.emptyDatabase ? { token: undefined } : {}), env: { ...house.env, ...(operation.antivirus ? clamdAt(clamd) : {}), ...env }, raw })
+    const start = async (env: Record<string, string> = {}, raw = false) => {
+      const service = await startService({ ...house, ...(operation.emptyDatabase ? { token: undefined } : {}), env: { ...house.env, ...(operation.antivirus ? clamdAt(clamd) : {}), ...env }, raw })
+      started.push(service)
+      return service
+    }
 
     // It dies.
     const first = await start({ GATEHOUSE_DIE_AT: operation.diesFirstAt ?? checkpoint })
@@ -112,6 +116,16 @@ describe.each<[Engine, Format]>([
     await house.remove()
   }
 })
+
+/** What a case started ends with it, however it ended. */
+async function endAll(work: (started: Service[]) => Promise<void>): Promise<void> {
+  const started: Service[] = []
+  try {
+    await work(started)
+  } finally {
+    for (const service of started) await service.kill()
+  }
+}
 
 function clamdAt({ address }: FakeClamd): Record<string, string> {
   return { CLAMAV_HOST: address.host, CLAMAV_PORT: String(address.port) }

@@ -22,8 +22,8 @@ beforeAll(async () => {
   service = await startService(house)
 })
 afterAll(async () => {
-  await service.kill()
-  await houses.remove()
+  await service?.kill()
+  await houses?.remove()
 })
 
 it('while PostgreSQL is away reads go on and writes are refused in words; afterwards all goes on as before', async () => {

@@ -56,7 +56,18 @@ const keys = new Map<string, Buffer>()
 
 export async function makeHouses(engine: Engine, format: Format = 'apt'): Promise<Houses> {
   const base = await mkdtemp(join(tmpdir(), `houses-${engine}-`))
-  const postgres = engine === 'postgres' ? await startPostgres() : null
+  let postgres: Postgres | null = null
+  try {
+    if (engine === 'postgres') postgres = await startPostgres()
+    return await furnish(base, engine, postgres, format)
+  } catch (error) {
+    await postgres?.remove()
+    await rm(base, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function furnish(base: string, engine: Engine, postgres: Postgres | null, format: Format): Promise<Houses> {
   const original = join(base, 'original')
   const reposDir = join(original, 'repos')
   await mkdir(join(reposDir, 'gnupg'), { recursive: true })
@@ -65,15 +76,20 @@ export async function makeHouses(engine: Engine, format: Format = 'apt'): Promis
 
   const env = { REPO_FORMAT: format }
   const service = await startService({ reposDir, databaseUrl, env })
-  for (const { distribution, ...sample } of STOCK[format]) await uploaded(service, format, sample, distribution)
-  const { body } = await service.call('POST', '/auth/api-tokens', { name: 'suites', role: 'admin' })
-  const token = body.token as string
-  const first = STOCK[format][0] as (typeof STOCK)['apt'][number]
-  await held(service, async () => {
-    await uploaded(service, format, { name: 'waiting', version: first.version }, first.distribution)
-    await cp(join(reposDir, 'settings.json'), join(base, 'hold.json'))
-  })
-  if ((await service.stop()) !== 0) throw new Error('the service did not stop cleanly')
+  let token: string
+  try {
+    for (const { distribution, ...sample } of STOCK[format]) await uploaded(service, format, sample, distribution)
+    const { body } = await service.call('POST', '/auth/api-tokens', { name: 'suites', role: 'admin' })
+    token = body.token as string
+    const first = STOCK[format][0] as (typeof STOCK)['apt'][number]
+    await held(service, async () => {
+      await uploaded(service, format, { name: 'waiting', version: first.version }, first.distribution)
+      await cp(join(reposDir, 'settings.json'), join(base, 'hold.json'))
+    })
+    if ((await service.stop()) !== 0) throw new Error('the service did not stop cleanly')
+  } finally {
+    await service.kill()
+  }
   for (const name of await readdir(join(reposDir, 'gnupg'))) keys.set(name, await readFile(join(reposDir, 'gnupg', name)))
 
   let copies = 0

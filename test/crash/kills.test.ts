@@ -18,8 +18,12 @@ type Told = 'there' | 'gone' | 'unknown'
 
 describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, killed at any moment', (engine) => {
   let houses: Houses
+  let running: Service | undefined
   beforeAll(async () => void (houses = await makeHouses(engine)))
-  afterAll(() => houses.remove())
+  afterAll(async () => {
+    await running?.kill()
+    await houses?.remove()
+  })
 
   it('keeps every promise it made', async () => {
     const house = await houses.copy()
@@ -28,7 +32,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, kille
     const newest = new Map<string, number>()
     const seen = new Set<string>()
     for (let round = 0; round < ROUNDS[engine]; round++) {
-      const service = await startService(house)
+      const service = (running = await startService(house))
       const lifetime = 150 + Math.random() * 1500
       const storm = Promise.all(Array.from({ length: UPLOADERS }, (_, n) => work(service, told, `r${round}u${n}`)))
       await new Promise((resolve) => setTimeout(resolve, lifetime))
@@ -36,7 +40,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, kille
       await storm
       await compare(readDisk(house.reposDir), round % 2 === 0)
     }
-    const service = await startService(house)
+    const service = (running = await startService(house))
     await compare(readHttp(service), true)
     for (const [id, word] of told) {
       const [, name, version] = id.split(' ')
@@ -89,17 +93,21 @@ async function work(service: Service, told: Map<string, Told>, prefix: string): 
 
 describe('a first start that is killed again and again', () => {
   let directory: string
+  let running: Service | undefined
   beforeAll(async () => void (directory = await mkdtemp(join(tmpdir(), 'first-start-'))))
-  afterAll(() => rm(directory, { recursive: true, force: true }))
+  afterAll(async () => {
+    await running?.kill()
+    await rm(directory, { recursive: true, force: true })
+  })
 
   it('comes up in the end, with nothing left over', async () => {
     const house: Pick<House, 'reposDir' | 'databaseUrl'> = { reposDir: join(directory, 'repos'), databaseUrl: `pglite://${join(directory, 'db')}` }
     for (const lifetime of [700, 1100, 1500, 2000, 2500]) {
-      const service = await startService({ ...house, raw: true })
+      const service = (running = await startService({ ...house, raw: true }))
       await new Promise((resolve) => setTimeout(resolve, lifetime))
       await service.kill()
     }
-    const service = await startService(house)
+    const service = (running = await startService(house))
     const { status } = await service.upload(await buildDeb(), 'a.deb', { distribution: 'focal' })
     expect(status).toBe(201)
     expect(await service.stop()).toBe(0)

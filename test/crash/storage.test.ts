@@ -17,7 +17,7 @@ let publicKey: string
 beforeAll(async () => {
   houses = await makeHouses('postgres')
 })
-afterAll(() => houses.remove())
+afterAll(() => houses?.remove())
 beforeEach(async () => {
   house = await houses.copy()
   publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
@@ -45,8 +45,8 @@ describe('a full disk', () => {
     service = await startService(house)
   })
   afterEach(async () => {
-    await service.kill()
-    await disk.remove()
+    await service?.kill()
+    await disk?.remove()
     await house.remove()
   })
 
@@ -111,9 +111,10 @@ describe('a pool on a mount of its own', () => {
   it('takes packages by copying, refuses them while it is read-only, and takes them afterwards', async () => {
     await mkdir(join(house.reposDir, 'pool'), { recursive: true })
     const pool = bindMount(join(house.reposDir, 'pool'))
-    const service = await startService(house)
+    let service: Service | undefined
     try {
-      const upload = async (name: string) => service.upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
+      service = await startService(house)
+      const upload = async (name: string) => (service as Service).upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
       expect((await upload('copied')).status).toBe(201)
       pool.readOnly()
       await expectRefused(service, await upload('refused'), 'refused', ['internal_error'])
@@ -126,7 +127,7 @@ describe('a pool on a mount of its own', () => {
       expect(await service.stop()).toBe(0)
       expect((await examine({ ...house, collected: true })).faults).toEqual([])
     } finally {
-      await service.kill()
+      await service?.kill()
       pool.remove()
       await house.remove()
     }

@@ -14,12 +14,13 @@ let house: House
 let services: Service[]
 let publicKey: string
 beforeAll(async () => void (houses = await makeHouses('postgres')))
-afterAll(() => houses.remove())
+afterAll(() => houses?.remove())
 beforeEach(async () => {
   house = await houses.copy()
   publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
   // One after the other: the first is the leader.
-  services = [await startService(house), await startService(house)]
+  services = []
+  for (let n = 0; n < 2; n++) services.push(await startService(house))
 })
 afterEach(async () => {
   for (const service of services) await service.kill()
