@@ -189,8 +189,15 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   }
   const review = createReview(reviewParts)
   const rematch = createRematch({ ...reviewParts, scanner: cveScanner, distributions, covers: engines.covers, news: rematchNews(db, engines.advisories) })
+  const checkCanaries = async () => {
+    const scopes = await engines.canaries.check()
+    const blind = scopes.filter((one) => one.blind).map(({ scanner, scope }) => `${scanner} (${scope})`)
+    if (blind.length > 0) log.error({ blind }, 'scanners miss what they must find: what they pass counts as unscanned')
+    return { shown: scopes.length, blind: blind.length }
+  }
   const refreshAdvisories = async (progress?: (line: string) => void, force = false) => {
     const outcome = await engines.advisoryData.update(progress, { force })
+    if (outcome.status === 'updated') await checkCanaries()
     if (outcome.status === 'updated') log.info(await rematch.changed(), 'packages matched against new advisories')
     return outcome
   }
@@ -203,9 +210,10 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   }
   const vulnscan = async () => {
     const { available, version, error } = await engines.advisoryData.status()
-    return { ok: available, version, db_age_seconds: await engines.advisoryData.ageSeconds(), ...(error ? { error } : {}) }
+    const blind = engines.canaries.state().scopes.filter((one) => one.blind && one.scanner === cveScanner.name)
+    return { ok: available && blind.length === 0, version, db_age_seconds: await engines.advisoryData.ageSeconds(), ...(error ? { error } : blind.length > 0 ? { error: `blind for ${blind.map(({ scope }) => scope).join(', ')}` } : {}) }
   }
-  const scheduler = createScheduler({ db, clock, log, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, refreshAdvisories, refreshLists }) })
+  const scheduler = createScheduler({ db, clock, log, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, refreshAdvisories, refreshLists, checkCanaries }) })
 
   // Accounts
   const changing = { db, audit, onError, clock }
@@ -246,6 +254,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     vulnscan,
     isLeader: leader.isLeader,
     jobs: scheduler.state,
+    blindness: () => engines.canaries.state().scopes,
     notServing: () => state.notServing,
   })
   const metrics = createMetrics({
@@ -259,6 +268,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       return date === null ? null : Date.parse(date) / 1000
     },
     advisoriesAgeSeconds: engines.advisoryData.ageSeconds,
+    blindness: () => engines.canaries.state().scopes,
   })
   bus.on('published', (event) => log.info(event, 'published'))
   bus.on('intake', ({ status, findings }) => {
@@ -305,7 +315,14 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       audit,
       log,
       antivirus: antivirusStatus,
-      freshclam: engines.freshclam,
+      freshclam: engines.freshclam && {
+        ...engines.freshclam,
+        update: async (progress) => {
+          const outcome = await engines.freshclam!.update(progress)
+          await checkCanaries()
+          return outcome
+        },
+      },
       vulnscan: { status: engines.advisoryData.status, update: (progress) => refreshAdvisories(progress, true) },
       feeds: { status: engines.enrichment.status, update: (progress) => refreshLists(progress, true) },
     }),
@@ -386,7 +403,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       // They may be days old or missing; nobody waits for them.
       if (leader.isLeader() && settings.current().validation.grype_scan) {
         const { auto_enrich: enriching } = settings.current().cve_policy
-        void (enriching ? refreshLists() : Promise.resolve()).then(() => refreshAdvisories()).then((outcome) => log.info(outcome, 'advisories'), onError)
+        void checkCanaries().then(() => (enriching ? refreshLists() : undefined)).then(() => refreshAdvisories()).then((outcome) => log.info(outcome, 'advisories'), onError)
       }
     },
     async close() {

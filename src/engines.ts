@@ -7,10 +7,11 @@ import type { Clock } from './kernel/clock.ts'
 import { ensureDirectory } from './kernel/files.ts'
 import { createHttpClient, type HttpLimits } from './kernel/http-client.ts'
 import type { Log } from './kernel/log.ts'
+import { createCanaries, type Canaries } from './scanners/canaries/canaries.ts'
 import { createClamav } from './scanners/clamav/clamav.ts'
 import { createFreshclam, type Freshclam } from './scanners/clamav/freshclam.ts'
 import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
-import { createAdvisoryData, type AdvisoryData } from './scanners/osv/data.ts'
+import { coversOf, createAdvisoryData, type AdvisoryData } from './scanners/osv/data.ts'
 import { ecosystemOf } from './scanners/osv/ecosystems.ts'
 import { createOsvImporter } from './scanners/osv/import.ts'
 import { createOsvMatcher } from './scanners/osv/matcher.ts'
@@ -24,6 +25,9 @@ import { createScores } from './store/scores.ts'
 /** EPSS has 2 MB, KEV 1 MB. */
 const LIST_LIMITS = { maxBytes: 256 << 20, timeoutMs: 5 * 60_000 }
 const OSV_LIMITS = { maxBytes: 2 << 30, timeoutMs: 30 * 60_000 }
+
+/** Below every version that is ever released. */
+const OLDEST: Record<FormatId, string> = { deb: '0~~', rpm: '0-0', apk: '0_alpha' }
 
 /** Parts that suites put in the place of the deployment's own. */
 export interface Overrides {
@@ -40,6 +44,7 @@ export interface Engines {
   advisories: Advisories
   advisoryData: AdvisoryData
   enrichment: Enrichment
+  canaries: Canaries
   /** whether advisories of that ecosystem tell of the distribution */
   covers(distribution: Distribution, ecosystem: string): boolean
   close(): Promise<void>
@@ -61,7 +66,6 @@ export async function createEngines(parts: {
   const clamav = address
     ? createClamav({ address, maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024, databaseDirectory: env.clamavDbDir, clock, log })
     : null
-  const antivirus = overrides.antivirus ?? clamav
 
   const advisories = createAdvisories(parts)
   const compare = (format: FormatId, a: string, b: string) => formats.find(({ id }) => id === format)!.versions.compare(a, b)
@@ -88,14 +92,31 @@ export async function createEngines(parts: {
     workDirectory,
     download: (url, toPath) => download(url, toPath, LIST_LIMITS),
   })
+  const matcher = overrides.cveScanner ?? createOsvMatcher({ advisories, compare })
+  const scanner = enriched(matcher, enrichment, parts.enriching, parts.onError)
+  const canaries = createCanaries({
+    antivirus: clamav,
+    scanner: matcher,
+    distributions,
+    formats,
+    async knownHoles(distribution) {
+      const covered = coversOf(await advisories.state(), distribution)
+      return covered.length === 0 ? [] : (await advisories.holes(covered)).map((name) => ({ name, version: OLDEST[distribution.format] }))
+    },
+    workDirectory,
+    clock,
+    onError: parts.onError,
+  })
+  const antivirus = overrides.antivirus ?? (clamav ? canaries.guardAntivirus(clamav) : null)
   return {
     antivirus,
     antivirusStatus: () => (antivirus ?? noAntivirus()).status(),
     freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
-    cveScanner: enriched(overrides.cveScanner ?? createOsvMatcher({ advisories, compare }), enrichment, parts.enriching, parts.onError),
-    enrichment,
+    cveScanner: overrides.cveScanner ? scanner : canaries.guardCve(scanner),
+    canaries,
     advisories,
     advisoryData: createAdvisoryData({ advisories, importer, url: env.osvUrl, directory: env.osvDir, distributions, clock, version: env.appVersion }),
+    enrichment,
     covers: (distribution, ecosystem) => ecosystemOf(distribution.scannerDistro)?.covers(ecosystem) ?? false,
     close: () => http.close(),
   }

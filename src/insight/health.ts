@@ -23,6 +23,8 @@ export interface HealthParts {
   clamavDbDir: string
   grypeDbDir: string
   antivirus(): Promise<AntivirusStatus>
+  /** what each scanner was shown and whether it missed it */
+  blindness(): readonly { scanner: string; scope: string; blind: boolean }[]
   vulnscan(): Promise<{ ok: boolean; version: string | null; db_age_seconds: number | null }>
   isLeader(): boolean
   /** the scheduled jobs of this process */
@@ -52,6 +54,8 @@ export function createHealth(parts: HealthParts): Health {
     audit: () => directory(paths.audit),
     antivirus: async () => {
       const status = await parts.antivirus()
+      const blind = parts.blindness().filter((one) => one.blind && one.scanner === 'clamav')
+      if (blind.length > 0) return { ok: false, version: status.version, error: `does not find the EICAR test file in ${blind.map(({ scope }) => scope).join(', ')}` }
       return status.available ? { ok: true, version: status.version } : { ok: false, version: null, error: status.error }
     },
     reprepro: async () => ({ ok: true, version: `gatehouse ${parts.version}` }),

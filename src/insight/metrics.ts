@@ -23,6 +23,8 @@ export function createMetrics(sources: {
   totals(): Promise<Totals>
   antivirusUpdatedAt(): Promise<number | null>
   advisoriesAgeSeconds(): Promise<number | null>
+  /** what each scanner was shown and whether it missed it */
+  blindness(): readonly { scanner: string; scope: string; blind: boolean }[]
 }): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -46,6 +48,16 @@ export function createMetrics(sources: {
   new Gauge({ name: 'svc_quarantine_total', help: 'Packages in quarantine', registers, collect: total((t) => t.quarantined) })
   new Gauge({ name: 'svc_clamav_last_update', help: 'Unix time of the last antivirus database update', registers, collect: maybe(sources.antivirusUpdatedAt) })
   new Gauge({ name: 'svc_grype_db_age_seconds', help: 'Age of the vulnerability database', registers, collect: maybe(sources.advisoriesAgeSeconds) })
+  new Gauge({
+    name: 'svc_scanner_blind',
+    help: '1 where a scanner does not find what it must find: malware in a format, a known hole in a distribution',
+    labelNames: ['scanner', 'scope'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { scanner, scope, blind } of sources.blindness()) this.set({ scanner, scope }, Number(blind))
+    },
+  })
   const uploads = new Counter({ name: 'svc_uploads_total', help: 'Uploads by resulting status', labelNames: ['status'], registers })
   const findings = new Counter({ name: 'svc_cve_findings_total', help: 'Findings when scanned, by severity', labelNames: ['severity'], registers })
   const requests = new Counter({ name: 'http_requests_total', help: 'API requests', labelNames: ['method', 'path', 'status'], registers })

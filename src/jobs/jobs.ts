@@ -12,6 +12,8 @@ export interface JobParts {
   refreshAdvisories(): Promise<UpdateOutcome>
   /** the same for scores and known-exploited vulnerabilities */
   refreshLists(): Promise<UpdateOutcome>
+  /** shows the scanners what they must find */
+  checkCanaries(): Promise<Record<string, number>>
 }
 
 export function createJobs(parts: JobParts): Job[] {
@@ -27,6 +29,12 @@ export function createJobs(parts: JobParts): Job[] {
       name: 'Read exploit-prediction scores and known-exploited vulnerabilities that are older than a day',
       schedule: ({ cve_policy, sync }) => (cve_policy.auto_enrich ? { pattern: '7 * * * *', timezone: sync.timezone } : null),
       run: async () => ({ ...(await parts.refreshLists()) }),
+    },
+    {
+      id: 'canaries',
+      name: 'Show the scanners what they must find',
+      schedule: ({ sync }) => ({ pattern: '37 * * * *', timezone: sync.timezone }),
+      run: parts.checkCanaries,
     },
     {
       id: 'cve_rematch',

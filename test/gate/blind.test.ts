@@ -1,0 +1,53 @@
+// A scanner that answers and sees nothing: its word lets nothing through, and everybody can see that it is blind.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eicar, startFakeClamd, type FakeClamd } from '../fakes/clamd.ts'
+import { buildApk } from '../samples/apk.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { buildRpm } from '../samples/rpm.ts'
+import { removeTemporary, startService, type Service } from '../service.ts'
+
+let blind = true
+let clamd: FakeClamd
+let service: Service
+
+beforeAll(async () => {
+  clamd = await startFakeClamd({ answer: () => (blind ? 'stream: OK' : null) })
+  service = await startService({ env: { CLAMAV_HOST: clamd.address.host, CLAMAV_PORT: String(clamd.address.port), REPO_FORMAT: 'all', FRESHCLAM_BIN: '/bin/true' } })
+  const { status } = await service.call('PATCH', '/settings/', { validation: { grype_scan: false, on_unscanned: 'hold' } })
+  expect(status).toBe(200)
+})
+afterAll(async () => {
+  await service?.stop()
+  await clamd?.close()
+  await removeTemporary()
+})
+
+const BUILDS = [
+  ['deb', 'jammy', (name: string, content: string) => buildDeb({ name, files: { 'usr/share/x/x': content } })],
+  ['rpm', 'almalinux9', (name: string, content: string) => buildRpm({ name, files: [{ path: '/usr/share/x', content }] })],
+  ['apk', 'alpine3.21', (name: string, content: string) => buildApk({ name, files: { 'usr/share/x': content } })],
+] as const
+
+it.each(BUILDS)('what it calls clean is held: %s', async (format, distribution, build) => {
+  const { body } = await service.upload(await build('harmless', 'text'), `x.${format}`, { distribution })
+  expect(body).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { antivirus: 'error' } })
+})
+
+it('metrics and health tell', async () => {
+  const metrics = await (await fetch(`${service.api}/metrics`)).text()
+  for (const [format] of BUILDS) expect(metrics).toContain(`svc_scanner_blind{scanner="clamav",scope="${format}"} 1`)
+  const { body } = await service.call('GET', '/health')
+  expect(body).toMatchObject({ status: 'degraded', checks: { non_critical: { antivirus: { ok: false, error: expect.stringContaining('EICAR') } } } })
+})
+
+it('once it sees again, packages pass and malware does not: a restart is not needed', async () => {
+  blind = false
+  // Held while it was blind; the hourly look, an update or new signatures come first in a deployment.
+  expect((await service.call('POST', '/security/antivirus/update')).status).toBe(200)
+  for (const [format, distribution, build] of BUILDS) {
+    const harmless = await service.upload(await build('plain', 'text'), `x.${format}`, { distribution })
+    expect(harmless.body).toMatchObject({ status: 'published', pipeline: { antivirus: 'clean' } })
+    const infected = await service.upload(await build('infected', eicar().toString()), `x.${format}`, { distribution })
+    expect(infected.body.status).toBe('quarantined')
+  }
+})
