@@ -151,7 +151,7 @@ test('who comes back late, or finds the generation gone, is given what is live',
   const dnf = asking('dnf')
   await dnf.index()
   publish('two')
-  now += 5_001
+  now += 15_001
   expect(await dnf.signature()).toBe('signature two')
   await dnf.index()
   publish('three')
