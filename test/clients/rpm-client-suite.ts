@@ -170,6 +170,7 @@ export function rpmClientSuite(
     })
 
     it('no longer offers a version that was deleted', async () => {
+      await publish({ name: 'stayer' })
       await publish({ name: 'leaver', version: '1' })
       await publish({ name: 'leaver', version: '2' })
       const root = await newRoot()
@@ -178,7 +179,6 @@ export function rpmClientSuite(
       expect((await service.call('DELETE', '/artifacts/leaver/2-1')).status).toBe(200)
       expectClean(await root.refresh())
       expect(await root.versions('leaver')).toEqual(['1-1'])
-      await publish({ name: 'stayer' })
       expectClean(await root.install('leaver', 'stayer'))
       expect(await root.installed()).toEqual({ leaver: '1-1', stayer: '1.0-1' })
       expect((await service.call('DELETE', '/artifacts/leaver')).status).toBe(200)
