@@ -1,0 +1,147 @@
+// Whatever people, engines and clocks do to a package in whatever order: nothing that was held is served before a person
+// approved it, nothing leaves `rejected` but by being deleted, and no scan publishes.
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Severity } from '../../src/domain/finding.ts'
+import type { Antivirus, AntivirusResult, CveResult, CveScanner } from '../../src/scanners/scanner.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { startGate, type Gate } from './harness.ts'
+
+const DAY_MS = 86_400_000
+const coverage = { engine: 'fake', engine_version: '1', database_date: null, distro_matched: 'x', files_seen: 1, files_skipped: [], bytes: 1 }
+
+/** What the engines say of the one package under test. */
+const world = { severities: [] as Severity[], infected: false, data: true }
+
+const cveScanner: CveScanner = {
+  name: 'fake',
+  async scan({ facts }): Promise<CveResult> {
+    const findings = world.severities.map((severity, i) => ({
+      id: `CVE-2026-${1000 + i}`, severity, cvss: null, description: null, package_name: facts.name, package_version: facts.version, package_type: 'deb',
+      fix_state: 'unknown' as const, fix_versions: [], urls: [], epss: null, epss_percent: null, epss_label: null, in_kev: false, sources: ['fake'],
+    }))
+    return world.data ? { word: 'scanned', findings, message: '', coverage } : { word: 'no_data', findings: [], message: '', coverage }
+  },
+}
+const antivirus: Antivirus = {
+  status: async () => ({ available: true, engine: 'fake', version: '1', db_version: '1', db_date: null, db_updated_at: null, db_files: [], daemon_running: true, cooldown_until: null, error: null }),
+  scan: async (): Promise<AntivirusResult> => ({ word: world.infected ? 'infected' : 'clean', signature: null, member: null, message: '', coverage }),
+}
+
+type Event =
+  | { do: 'approve' | 'except' | 'reject' | 'upgrade' | 'quarantine' | 'rescan' | 'delete' | 'upload' | 'sla' | 'withdraw' | 'reindex' }
+  | { do: 'time'; days: number }
+  | { do: 'world'; severities: Severity[]; infected: boolean; data: boolean }
+
+const severities = fc.array(fc.constantFrom<Severity>('Critical', 'High', 'Medium', 'Low'), { maxLength: 3 })
+const worlds = fc.record({ do: fc.constant('world' as const), severities, infected: fc.boolean(), data: fc.boolean() })
+const events: fc.Arbitrary<Event> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant({ do: 'approve' as const }) },
+  { weight: 3, arbitrary: fc.constant({ do: 'rescan' as const }) },
+  { weight: 3, arbitrary: worlds },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('time' as const), days: fc.integer({ min: 1, max: 40 }) }) },
+  ...(['except', 'reject', 'upgrade', 'quarantine', 'delete', 'upload', 'sla', 'withdraw', 'reindex'] as const).map((event) => ({ weight: 1, arbitrary: fc.constant({ do: event }) })),
+)
+
+interface Seen {
+  status: string
+  served: boolean
+}
+
+let gate: Gate
+let number = 0
+beforeAll(async () => {
+  gate = await startGate({ overrides: { cveScanner, antivirus } })
+  const { status } = await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' } } })
+  expect(status).toBe(200)
+})
+afterAll(() => gate.close())
+
+async function look(name: string): Promise<Seen | null> {
+  const { status, body } = await gate.call<{ versions: Seen[] }>('GET', `/artifacts/${name}`)
+  return status === 404 ? null : (body.versions[0] ?? null)
+}
+
+/** Whether a client of the repository can see it, and get it. */
+async function isOffered(name: string): Promise<boolean> {
+  const packages = await (await fetch(`http://127.0.0.1:${gate.aptPort}/repos/dists/jammy/main/binary-amd64/Packages`)).text()
+  const path = new RegExp(`Filename: (\\S*/${name}_\\S+)`).exec(packages)?.[1]
+  if (!path) return false
+  expect((await fetch(`http://127.0.0.1:${gate.aptPort}/repos/${path}`)).status).toBe(200)
+  return true
+}
+
+async function happen(event: Event, name: string): Promise<{ status: number } | null> {
+  const one = `/security/packages/${name}/1.0-1`
+  const decide = (body: object) => gate.call('POST', `${one}/decide`, { body: { justification: 'because', ...body } })
+  switch (event.do) {
+    case 'world':
+      Object.assign(world, { severities: event.severities, infected: event.infected, data: event.data })
+      return null
+    case 'time':
+      gate.clock.advance(event.days * DAY_MS)
+      gate.people.admin.session = await gate.login('admin-person')
+      return null
+    case 'approve':
+      return decide({ decision: 'approve' })
+    case 'except':
+      return decide({ decision: 'approve', expires_in_days: 7 })
+    case 'reject':
+      return decide({ decision: 'reject' })
+    case 'upgrade':
+      return decide({ action: 'upgrade_required', target_version: '2.0-1' })
+    case 'quarantine':
+      return gate.call('POST', `${one}/quarantine`, { body: {} })
+    case 'rescan':
+      return gate.call('POST', `${one}/rescan`)
+    case 'delete':
+      return gate.call('DELETE', `/artifacts/${name}`)
+    case 'upload':
+      return gate.upload(await buildDeb({ name, version: '1.0-1' }), { distribution: 'jammy' })
+    case 'sla':
+      return gate.call('POST', '/security/check-sla')
+    case 'reindex':
+      return gate.call('POST', '/artifacts/admin/sync-index')
+    case 'withdraw': {
+      const { body } = await gate.call<{ decisions: { id: number; package: string; active: boolean }[] }>('GET', '/security/decisions')
+      const decision = body.decisions.find((one) => one.package === name && one.active)
+      return decision ? gate.call('DELETE', `/security/decisions/${decision.id}`) : null
+    }
+  }
+}
+
+test('no order of events serves what was held and not approved', { timeout: 300_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(worlds, fc.array(events, { minLength: 3, maxLength: 14 }), async (first, sequence) => {
+      const name = `subject-${number++}`
+      await happen(first, name)
+      let before: Seen | null = null
+      /** may be served: it passed the gate as it came, or a person approved it since */
+      let allowed = false
+      for (const event of [{ do: 'upload' } as Event, ...sequence]) {
+        const reply = await happen(event, name)
+        // Nothing that people can do in any order ends in an error of ours.
+        if (reply) expect(reply.status, event.do).toBeLessThan(500)
+        const now = await look(name)
+        const said = `${event.do}: ${before?.status ?? 'absent'} -> ${now?.status ?? 'absent'}`
+        if (before === null && now !== null) {
+          expect(event.do, said).toBe('upload')
+          allowed = now.status === 'published'
+        } else if ((event.do === 'approve' || event.do === 'except') && reply?.status === 200) allowed = true
+        // Taken away, it needs a person again.
+        if (now === null || now.status === 'quarantined' || now.status === 'rejected') allowed = false
+
+        if (now?.served) expect(allowed, said).toBe(true)
+        expect(await isOffered(name), said).toBe(now?.served ?? false)
+        if (before?.status === 'rejected' && event.do !== 'delete') expect(now?.status, said).toBe('rejected')
+        if (['rescan', 'world', 'time', 'sla', 'withdraw', 'reindex'].includes(event.do)) {
+          expect(now?.served ?? false, said).toBe(before?.served ?? false)
+          if (before?.status !== 'published') expect(now?.status, said).not.toBe('published')
+        }
+        if (now?.status === 'published') expect(now.served, said).toBe(true)
+        before = now
+      }
+    }),
+    { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 15), ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}) },
+  )
+})
