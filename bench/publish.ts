@@ -6,9 +6,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import pg from 'pg'
 import type { FormatId } from '../src/domain/package.ts'
 import { startService, type Service } from '../test/service.ts'
+import { createBenchDatabase, median } from './database.ts'
 import { fill } from './fill.ts'
 import { peersFor } from './peers.ts'
 import { writeSamples } from './samples.ts'
@@ -60,7 +60,7 @@ async function compare(base: string, size: number): Promise<void> {
 
 async function measureOurs(base: string, stock: string[], fresh: string[]) {
   const reposDir = join(base, 'repos')
-  const { url: databaseUrl, drop } = await createDatabase(base)
+  const { url: databaseUrl, drop } = await createBenchDatabase(base)
   const codename = CODENAMES[format]
   try {
     await fill({ databaseUrl, reposDir, codename, files: stock })
@@ -96,29 +96,10 @@ async function measureOurs(base: string, stock: string[], fresh: string[]) {
   }
 }
 
-async function createDatabase(base: string): Promise<{ url: string; drop(): Promise<void> }> {
-  const server = process.env['TEST_DATABASE_URL']
-  if (!server) return { url: `pglite://${join(base, 'db')}`, drop: async () => {} }
-  const name = `bench_${Date.now()}`
-  const ask = async (statement: string) => {
-    const client = new pg.Client({ connectionString: server })
-    await client.connect()
-    await client.query(statement).finally(() => client.end())
-  }
-  await ask(`create database ${name}`)
-  const url = new URL(server)
-  url.pathname = `/${name}`
-  return { url: url.href, drop: () => ask(`drop database ${name} with (force)`) }
-}
-
 function timed(work: () => void): number {
   const started = performance.now()
   work()
   return performance.now() - started
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 }
 
 function show(milliseconds: number): string {
