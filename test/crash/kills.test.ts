@@ -7,7 +7,7 @@ import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
 import { makeHouses, type Engine, type House, type Houses } from './houses.ts'
 import { look, readDisk, readHttp } from './look.ts'
-import { examine } from './state.ts'
+import { examine, waitFor } from './state.ts'
 
 const ROUNDS: Record<Engine, number> = { postgres: 4, pglite: 2 }
 const UPLOADERS = 3
@@ -35,6 +35,8 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, kille
       const service = (running = await startService(house))
       const lifetime = 150 + Math.random() * 1500
       const storm = Promise.all(Array.from({ length: UPLOADERS }, (_, n) => work(service, told, `r${round}u${n}`)))
+      // On a slow machine too something is promised before the first death.
+      if (round === 0) await waitFor('a promise', async () => [...told.values()].includes('there'))
       await new Promise((resolve) => setTimeout(resolve, lifetime))
       await service.kill()
       await storm

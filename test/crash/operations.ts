@@ -101,7 +101,7 @@ export const OPERATIONS: Operation[] = [
     format: 'apt',
     settings: 'hold',
     steps: async () => [await upload('apt', { name: 'unknown', version: '1.0' }, 'jammy', 'pending_review')],
-    passes: [...after('settled'), ...long(after('manifest-written'))],
+    passes: long(after('settled', 'manifest-written')),
   },
   {
     name: 'an upload that is quarantined',
@@ -114,7 +114,7 @@ export const OPERATIONS: Operation[] = [
     name: 'an approval',
     format: 'apt',
     steps: async () => [review('waiting/1.0/decide', { decision: 'approve', justification: 'known to us' }, ['pending_review', 'published'], 'jammy waiting ')],
-    passes: [...after('decided', 'before-flip', 'after-flip'), ...long(after('tree-linked', 'published'))],
+    passes: [...after('decided', 'before-flip'), ...long(after('tree-linked', 'after-flip', 'published'))],
   },
   {
     name: 'a rejection',
@@ -132,7 +132,7 @@ export const OPERATIONS: Operation[] = [
     name: 'the deletion of one version',
     format: 'apt',
     steps: async () => [remove('alpha/1.0', (record) => record.startsWith('jammy alpha 1.0 '))],
-    passes: [...after('deleted', 'before-flip', 'after-flip', 'manifest-removed'), ...long(after('generation-written', 'published'))],
+    passes: [...after('deleted', 'after-flip', 'manifest-removed'), ...long(after('generation-written', 'before-flip', 'published'))],
     alsoEmbedded: ['manifest-removed'],
   },
   {
@@ -167,7 +167,7 @@ export const OPERATIONS: Operation[] = [
     format: 'apt',
     diesFirstAt: 'deleted',
     steps: async () => [remove('alpha/1.0', (record) => record.startsWith('jammy alpha 1.0 '))],
-    passes: [...after('manifest-removed'), ...long(after('generation-written'))],
+    passes: long(after('generation-written', 'manifest-removed')),
   },
   {
     name: 'an rpm that is signed and published',
