@@ -20,6 +20,9 @@ export async function fillRows(databaseUrl: string, count: number): Promise<Data
     const share = Math.floor(count / places.length)
     const from = n * share
     const name = sql`'sample-' || lpad(((i * 7919) % ${count})::text, 6, '0')`
+    await sql`insert into blobs (sha256, format, filename, size_bytes, sha512, sha1, md5, facts, files, created_at)
+      select md5(i::text) || md5('b' || i), ${format.id}, ${name} || '.' || ${format.id}::text, 10000 + i, '', '', '', '{}', '', now()
+      from generate_series(${from}::bigint, ${from + share - 1}::bigint) i`.execute(db)
     await sql`insert into packages (distribution, format, name, version, arch, status, cve_status, served, sha256, received_sha256, filename, size_bytes,
         description, section, source_package, source_version, imported_at, imported_by, import_method, pipeline, validation_steps, coverage, dependencies,
         deps_missing, tags, cve_summary, cve_results, last_scan, severities, risk, changed_revision, position, manifest_pending, review_origin, review_since, review_due_at)
