@@ -1,0 +1,110 @@
+// Programs that do what programs do when they are not well: each is a small shell script.
+import { chmod, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findProgram } from './find.ts'
+import { createProgram, ProgramFailed, type Run } from './run.ts'
+
+let directory: string
+const SYSTEM = '/usr/bin:/bin'
+
+beforeAll(async () => {
+  directory = await realpath(await mkdtemp(join(tmpdir(), 'external-')))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+async function script(name: string, body: string): Promise<string> {
+  const path = join(directory, name)
+  await writeFile(path, `#!/bin/sh\n${body}\n`)
+  await chmod(path, 0o755)
+  return path
+}
+
+async function run(body: string, more: Partial<Run> = {}, atOnce?: number): Promise<string> {
+  const path = await script(`program-${Math.random().toString(36).slice(2)}`, body)
+  return createProgram({ name: 'scanner', path, env: { PATH: SYSTEM, GIVEN: 'yes' }, directory: async () => directory, ...(atOnce ? { atOnce } : {}) }).run({ args: [], timeoutMs: 10_000, ...more })
+}
+
+const failure = (promise: Promise<unknown>) => promise.then(() => Promise.reject(new Error('it did not fail')), (error: ProgramFailed) => error)
+
+describe('a program', () => {
+  test('reads what it is given, and its answer is what it writes', async () => {
+    expect(await run('cat; echo " and $1"', { input: 'what was given', args: ['more'] })).toBe('what was given and more\n')
+  })
+
+  test('works in its own directory, with no environment but the one meant for it', async () => {
+    const said = await run('pwd; env')
+    expect(said).toContain(directory)
+    expect(said).toContain('GIVEN=yes')
+    expect(said).not.toContain('HOME=')
+    expect(said).not.toContain('VITEST')
+  })
+
+  test('that ends with an error has not answered, whatever it wrote', async () => {
+    const error = await failure(run('echo "{}"; printf "\\033[31mfirst\\033[0m\\nthe database is gone\\n" >&2; exit 1'))
+    expect(error).toMatchObject({ name: 'ProgramFailed', reason: 'failed', message: 'scanner ended with code 1: the database is gone', said: 'first\nthe database is gone' })
+  })
+
+  test('that crashes has not answered', async () => {
+    expect(await failure(run('echo "{}"; kill -SEGV $$'))).toMatchObject({ reason: 'failed', message: expect.stringContaining('SIGSEGV') })
+  })
+
+  test('that is slow is ended in time, and so is what it started', async () => {
+    const mark = join(directory, 'started')
+    const began = performance.now()
+    const error = await failure(run(`sleep 30 & echo $! > ${mark}; wait`, { timeoutMs: 300 }))
+    expect(error).toMatchObject({ reason: 'timeout' })
+    expect(performance.now() - began).toBeLessThan(10_000)
+    const pid = Number(await readFile(mark, 'utf8'))
+    await expect.poll(() => alive(pid)).toBe(false)
+  })
+
+  test('that writes without end is ended', async () => {
+    expect(await failure(run('yes', { maxBytes: 100_000 }))).toMatchObject({ reason: 'too_much' })
+  })
+
+  test('that complains without end costs no memory and is judged by how it ends', async () => {
+    expect(await run('head -c 20000000 /dev/zero >&2; echo fine')).toBe('fine\n')
+  })
+
+  test('that ends without reading what it is given is judged by how it ended', async () => {
+    expect(await run('echo fine', { input: 'x'.repeat(1 << 20) })).toBe('fine\n')
+  })
+
+  test('that is not there is told apart from one that fails', async () => {
+    const program = createProgram({ name: 'scanner', path: join(directory, 'none'), env: {}, directory: async () => directory })
+    expect(await failure(program.run({ args: [], timeoutMs: 1000 }))).toMatchObject({ reason: 'missing', message: 'there is no program scanner here' })
+  })
+
+  test('tells its progress line by line', async () => {
+    const lines: string[] = []
+    await run('printf "one\\ntw" >&2; printf "o\\n\\n" >&2', { progress: (line) => void lines.push(line) })
+    expect(lines).toEqual(['one', 'two'])
+  })
+
+  test('runs as often at once as it may, and nobody waits for ever', async () => {
+    const path = await script('counted', `n=$(mktemp ${directory}/running.XXXXXX); ls ${directory}/running.* | wc -l; sleep 0.2; rm $n`)
+    const program = createProgram({ name: 'scanner', path, env: { PATH: SYSTEM }, directory: async () => directory, atOnce: 2 })
+    const seen = await Promise.all(Array.from({ length: 6 }, () => program.run({ args: [], timeoutMs: 10_000 })))
+    expect(Math.max(...seen.map(Number))).toBe(2)
+  })
+})
+
+describe('looking for a program', () => {
+  test('finds one that can be run in the first directory that has it, never one relative to where the service stands', async () => {
+    const path = await script('grype', 'true')
+    await writeFile(join(directory, 'data'), 'not a program')
+    expect(await findProgram('grype', `/nowhere:${directory}`)).toBe(path)
+    expect(await findProgram('grype', '.:bin')).toBe(null)
+    expect(await findProgram('data', directory)).toBe(null)
+    expect(await findProgram(path, '')).toBe(path)
+    expect(await findProgram(directory, '')).toBe(null)
+  })
+})
+
+/** What was ended may wait for init to take note of it. */
+async function alive(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return stat !== '' && !/\) [ZX] /.test(stat)
+}

@@ -1,0 +1,123 @@
+// Runs a program that is not ours: its time, its output and its environment are bounded. Knows no scanner.
+import { spawn } from 'node:child_process'
+
+/** Why a program gave no answer. The message is a sentence for people, without the program's own output but its last line. */
+export class ProgramFailed extends Error {
+  override readonly name = 'ProgramFailed'
+  constructor(
+    readonly reason: 'missing' | 'timeout' | 'too_much' | 'failed',
+    message: string,
+    /** the end of what it wrote to stderr */
+    readonly said = '',
+  ) {
+    super(message)
+  }
+}
+
+export interface Run {
+  args: readonly string[]
+  /** written to its stdin, which is closed then */
+  input?: string
+  timeoutMs: number
+  /** of stdout; more is a failure, for half a document says nothing */
+  maxBytes?: number
+  /** told each line of stderr */
+  progress?(line: string): void
+}
+
+export interface Program {
+  readonly name: string
+  /** @returns stdout @throws ProgramFailed */
+  run(run: Run): Promise<string>
+}
+
+const MAX_BYTES = 64 << 20
+const KEPT_STDERR = 8192
+
+/**
+ * @param parts.env the whole environment the program gets: nothing is inherited
+ * @param parts.directory it works there; a scanner reads its settings from where it stands
+ * @param parts.atOnce more wait for their turn
+ */
+export function createProgram(parts: { name: string; path: string; env: Record<string, string>; directory(): Promise<string>; atOnce?: number }): Program {
+  const turns = createTurns(parts.atOnce ?? 2)
+  return {
+    name: parts.name,
+    run: (run) => turns(async () => start(parts.name, parts.path, parts.env, await parts.directory(), run)),
+  }
+}
+
+function start(name: string, path: string, env: Record<string, string>, directory: string, run: Run): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // A group of its own, so that what it starts itself ends with it.
+    const child = spawn(path, [...run.args], { cwd: directory, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
+    const out: Buffer[] = []
+    let size = 0
+    let said = ''
+    let line = ''
+    let failure: ProgramFailed | null = null
+    const stop = (why: ProgramFailed) => {
+      failure ??= why
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+      } catch {
+        // It has ended by itself.
+      }
+    }
+    const timer = setTimeout(() => stop(new ProgramFailed('timeout', `${name} did not answer within ${Math.round(run.timeoutMs / 1000)} seconds`)), run.timeoutMs)
+    child.stdout.on('data', (part: Buffer) => {
+      size += part.length
+      if (size > (run.maxBytes ?? MAX_BYTES)) stop(new ProgramFailed('too_much', `${name} wrote more than ${run.maxBytes ?? MAX_BYTES} bytes`))
+      else out.push(part)
+    })
+    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+      said = (said + part).slice(-KEPT_STDERR)
+      if (!run.progress) return
+      const lines = (line + part).split('\n')
+      line = lines.pop()!.slice(-KEPT_STDERR)
+      for (const whole of lines) if (whole.trim() !== '') run.progress(plain(whole))
+    })
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer)
+      const missing = error.code === 'ENOENT' || error.code === 'EACCES'
+      reject(new ProgramFailed(missing ? 'missing' : 'failed', missing ? `there is no program ${name} here` : `${name} could not be run: ${error.message}`))
+    })
+    child.on('close', (code, signal) => {
+      clearTimeout(timer)
+      if (failure) reject(failure)
+      else if (code === 0) resolve(Buffer.concat(out).toString('utf8'))
+      else reject(new ProgramFailed('failed', `${name} ended with ${signal ?? `code ${code}`}${lastLine(said)}`, plain(said)))
+    })
+    // A program that ends without reading what it is given is judged by how it ended.
+    child.stdin.on('error', () => {})
+    child.stdin.end(run.input ?? '')
+  })
+}
+
+/** Without the colours that some write although nobody sees them. */
+function plain(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '').trim()
+}
+
+function lastLine(said: string): string {
+  const line = plain(said).split('\n').filter((one) => one.trim() !== '').at(-1)
+  return line ? `: ${line.trim().slice(0, 500)}` : ''
+}
+
+function createTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async (work) => {
+    if (running >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running++
+    try {
+      return await work()
+    } finally {
+      // The turn is handed on, not given back, so that nobody comes in between.
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// A package as grype matches it: a document on its stdin and the distribution as its option says it. Pure.
+import type { Distribution, PackageFacts } from '../../domain/package.ts'
+import { packageDocument, packageUrl, sourceOf, splitEpoch, systemOf } from '../external/package-document.ts'
+
+/** Ids that grype calls otherwise; of an id it does not know it finds nothing and says nothing. */
+const IDS: Readonly<Record<string, string>> = { 'opensuse/leap': 'opensuse-leap' }
+
+/** The value of `--distro`: `almalinux:9`. */
+export function grypeDistro(distribution: Distribution): string {
+  const { system, release } = systemOf(distribution)
+  return `${IDS[system] ?? system}:${release}`
+}
+
+/** CycloneDX; grype reads format, epoch and source package from the package URL. */
+export function grypeDocument(facts: PackageFacts, distribution: Distribution): string {
+  const { system } = systemOf(distribution)
+  const { epoch, rest } = facts.format === 'rpm' ? splitEpoch(facts.version) : { epoch: null, rest: facts.version }
+  const purl = packageUrl(facts.format, system.split('/')[0]!, facts.name, rest, {
+    arch: facts.arch,
+    epoch,
+    distro: grypeDistro(distribution).replace(':', '-'),
+    upstream: upstreamOf(facts),
+  })
+  return packageDocument({ purl, name: facts.name, version: facts.version })
+}
+
+/** `source@version`; of an rpm the name of the source file, which never has an epoch. */
+function upstreamOf(facts: PackageFacts): string | null {
+  const source = sourceOf(facts)
+  if (source === null) return null
+  if (facts.format !== 'rpm') return `${source.name}@${source.version}`
+  // Where it is named like the package, grype looks under that name already.
+  return source.name === facts.name ? null : `${source.name}-${splitEpoch(source.version).rest}.src.rpm`
+}

@@ -1,0 +1,146 @@
+// grype (https://github.com/anchore/grype) as a vulnerability scanner: one run for each package, no database of our own.
+import { join } from 'node:path'
+import { Problem } from '../../domain/problem.ts'
+import type { Distribution } from '../../domain/package.ts'
+import { isoTime, type Clock } from '../../kernel/clock.ts'
+import { ensureDirectory } from '../../kernel/files.ts'
+import { stringAt } from '../osv/json.ts'
+import { createProgram, ProgramFailed } from '../external/run.ts'
+import { ageNote, coverageOf, dateAt, failedScan, parseReport, type ExternalScanner } from '../external/scanner.ts'
+import type { EngineStatus } from '../scanner.ts'
+import { grypeDistro, grypeDocument } from './document.ts'
+import { readGrypeReport } from './report.ts'
+
+export interface GrypeParts {
+  /** path of the program, or its name */
+  program: string
+  /** of its database; made when absent */
+  cacheDirectory: string
+  /** proxies for its own downloads, and PATH */
+  environment: Record<string, string>
+  /** where it loads its database from; null for its own address */
+  updateUrl: string | null
+  clock: Clock
+  scanTimeoutMs?: number
+}
+
+const SCAN_MS = 60_000
+const UPDATE_MS = 15 * 60_000
+/** A name no package has: asking for it tells only whether the distribution is known. */
+const NOBODY = 'gatehouse-asks-whether-this-distribution-is-known'
+
+export function createGrype(parts: GrypeParts): ExternalScanner {
+  const { clock, scanTimeoutMs = SCAN_MS } = parts
+  const program = createProgram({
+    name: 'grype',
+    path: parts.program,
+    env: environmentOf(parts),
+    // Its own and empty: a settings file of whoever runs us could tell it to leave findings out.
+    directory: async () => {
+      const directory = join(parts.cacheDirectory, 'work', 'grype')
+      await ensureDirectory(directory, 0o700)
+      return directory
+    },
+  })
+  /** by distribution, for the database of that date */
+  const known = new Map<string, { databaseDate: string | null; known: boolean }>()
+  let updating = false
+
+  async function isKnown(distro: string, databaseDate: string | null): Promise<boolean> {
+    const before = known.get(distro)
+    if (before && before.databaseDate === databaseDate) return before.known
+    const answer = await asks(distro)
+    known.set(distro, { databaseDate, known: answer })
+    return answer
+  }
+
+  async function asks(distro: string): Promise<boolean> {
+    try {
+      await program.run({ args: ['db', 'search', '--distro', distro, '--pkg', NOBODY, '-o', 'json'], timeoutMs: scanTimeoutMs })
+      return true
+    } catch (error) {
+      if (error instanceof ProgramFailed && /OS not present/i.test(error.said)) return false
+      throw error
+    }
+  }
+
+  return {
+    name: 'grype',
+
+    async scan({ facts, distribution }) {
+      const distro = grypeDistro(distribution)
+      try {
+        const text = await program.run({ args: ['--distro', distro, '-o', 'json'], input: grypeDocument(facts, distribution), timeoutMs: scanTimeoutMs })
+        const { version, databaseDate, findings } = readGrypeReport(parseReport('grype', text), facts)
+        // It says the same of a distribution it has never heard of and of a package without holes.
+        const matched = findings.length > 0 || (await isKnown(distro, databaseDate))
+        const coverage = coverageOf('grype', version, databaseDate, matched ? distro : null)
+        if (!matched) return { word: 'no_data', findings, message: noData(distribution), coverage }
+        return { word: 'scanned', findings, message: `${findings.length} known vulnerabilities for ${distro}${ageNote(databaseDate, clock.now())}`, coverage }
+      } catch (error) {
+        return failedScan('grype', error)
+      }
+    },
+
+    async status() {
+      const version = await program.run({ args: ['version', '-o', 'json'], timeoutMs: scanTimeoutMs }).then(
+        (text) => stringAt(parseReport('grype', text), 'version'),
+        () => null,
+      )
+      try {
+        const report = parseReport('grype', await program.run({ args: ['db', 'status', '-o', 'json'], timeoutMs: scanTimeoutMs }))
+        const built = dateAt(report, 'built')
+        return { ...SILENT, available: built !== null, version, db_version: stringAt(report, 'schemaVersion'), db_date: built, db_updated_at: built, db_files: ['vulnerability.db'] }
+      } catch (error) {
+        return { ...SILENT, version, error: (error as Error).message }
+      }
+    },
+
+    async update(progress = () => {}) {
+      if (updating) throw new Problem('already_running', 'the database of grype is being updated already')
+      updating = true
+      try {
+        const before = await dateOf(program)
+        const said = await program.run({ args: ['db', 'update', '-v'], timeoutMs: UPDATE_MS, progress })
+        const after = await dateOf(program)
+        if (after !== before) return { status: 'updated', message: `the database of grype is of ${after ?? isoTime(clock.now())}` }
+        return { status: 'up_to_date', message: said.trim().split('\n').at(-1) || 'there is no newer database' }
+      } catch (error) {
+        if (error instanceof ProgramFailed) return { status: 'failed', message: error.message }
+        throw error
+      } finally {
+        updating = false
+      }
+    },
+  }
+}
+
+const SILENT: EngineStatus = { available: false, engine: 'grype', version: null, db_version: null, db_date: null, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error: null }
+
+async function dateOf(program: ReturnType<typeof createProgram>): Promise<string | null> {
+  try {
+    return dateAt(parseReport('grype', await program.run({ args: ['db', 'status', '-o', 'json'], timeoutMs: SCAN_MS })), 'built')
+  } catch {
+    // There is none yet.
+    return null
+  }
+}
+
+/** A scan must not wait for somebody's server, nor refuse to work with a database of last week: its age is told instead. */
+function environmentOf(parts: GrypeParts): Record<string, string> {
+  return {
+    ...parts.environment,
+    HOME: join(parts.cacheDirectory, 'work', 'grype'),
+    GRYPE_DB_CACHE_DIR: parts.cacheDirectory,
+    ...(parts.updateUrl ? { GRYPE_DB_UPDATE_URL: parts.updateUrl } : {}),
+    GRYPE_DB_AUTO_UPDATE: 'false',
+    GRYPE_DB_VALIDATE_AGE: 'false',
+    GRYPE_DB_MAX_UPDATE_CHECK_FREQUENCY: '0',
+    GRYPE_CHECK_FOR_APP_UPDATE: 'false',
+    GRYPE_EXTERNAL_SOURCES_ENABLE: 'false',
+    TMPDIR: join(parts.cacheDirectory, 'work', 'grype'),
+    NO_COLOR: '1',
+  }
+}
+
+const noData = (distribution: Distribution) => `the database of grype has no advisories for ${distribution.fullName}`
