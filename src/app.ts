@@ -57,11 +57,14 @@ import { createCollector } from './publish/collect.ts'
 import { ensureDistributions } from './publish/initialize.ts'
 import { createPublisher, type Offered } from './publish/publisher.ts'
 import { reindex } from './publish/reindex.ts'
+import { createComponentScan } from './review/components.ts'
 import { reviseKnown } from './review/known-exploited.ts'
 import { systemActor } from './review/parts.ts'
 import { createRematch } from './review/rematch.ts'
 import { createReview } from './review/review.ts'
+import { embeddedOf } from './sbom/embedded.ts'
 import { createSbom } from './sbom/sbom.ts'
+import { COMPONENT_ENGINE } from './scanners/components/match.ts'
 import { createAccessLog } from './serve/access-log.ts'
 import { createFrontPage } from './serve/front-page.ts'
 import { activeMounts, APT_MOUNTS, RPM_MOUNTS } from './serve/mounts.ts'
@@ -70,6 +73,7 @@ import { createSettings } from './settings/settings.ts'
 import { openKeys } from './signing/keys.ts'
 import { rematchNews } from './store/advisories.ts'
 import { createAuditLog } from './store/audit-log.ts'
+import { createComponents } from './store/components.ts'
 import { migrate, openDatabase } from './store/db.ts'
 import { createManifests } from './store/manifests.ts'
 import { createPaths, ensurePaths } from './store/paths.ts'
@@ -182,13 +186,16 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     collector,
     checkpoint,
     steps,
-    engines: [cveScanner.name],
+    engines: [cveScanner.name, COMPONENT_ENGINE],
     settings: settings.current,
     offered,
     onError,
   }
-  const review = createReview(reviewParts)
-  const rematch = createRematch({ ...reviewParts, scanner: cveScanner, distributions, covers: engines.covers, news: rematchNews(db, engines.advisories) })
+  const components = createComponents(db)
+  const libraries = createComponentScan({ ...reviewParts, components, matcher: engines.componentMatcher })
+  bus.on('package', libraries.nudge)
+  const review = createReview(reviewParts, { libraries })
+  const rematch = createRematch({ ...reviewParts, scanner: cveScanner, distributions, covers: engines.covers, libraries, news: rematchNews(db, engines.advisories) })
   const checkCanaries = async () => {
     const scopes = await engines.canaries.check()
     const blind = scopes.filter((one) => one.blind).map(({ scanner, scope }) => `${scanner} (${scope})`)
@@ -338,7 +345,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       advisory: async (cve) => (await rematch.about(cve)).changed,
     }),
     ...policyRoutes({ settings, audit }),
-    ...sbomRoutes({ sbom: createSbom({ db, find: findDistribution, version: env.appVersion }) }),
+    ...sbomRoutes({ sbom: createSbom({ db, find: findDistribution, version: env.appVersion, embedded: embeddedOf(components) }) }),
     ...settingsRoutes({ settings, audit }),
     ...healthRoutes({ health, metrics, production, requireAuth: env.healthRequireAuth, metricsToken: env.metricsToken }),
   ]
@@ -372,7 +379,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     documentation: !production,
     addresses: (host) => ({ api: `http://${host}:${ports.api}`, apt: `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`, rpm: `http://${host}:${ports.rpm}` }),
   }))
-  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active })
+  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active, libraries })
 
   return {
     server,
@@ -400,6 +407,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       await maintenance.start()
       await scheduler.start()
       state.notServing = null
+      libraries.nudge()
       // They may be days old or missing; nobody waits for them.
       if (leader.isLeader() && settings.current().validation.grype_scan) {
         const { auto_enrich: enriching } = settings.current().cve_policy
@@ -411,6 +419,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       await Promise.all([server.close(), apt.close(DRAIN_MS), rpm.close(DRAIN_MS), front.close()])
       await passwordReset.settled()
       await scheduler.stop()
+      await libraries.stop()
       await maintenance.stop()
       await engines.close()
       await database.close()

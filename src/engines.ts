@@ -11,6 +11,7 @@ import { createCanaries, type Canaries } from './scanners/canaries/canaries.ts'
 import { createClamav } from './scanners/clamav/clamav.ts'
 import { createFreshclam, type Freshclam } from './scanners/clamav/freshclam.ts'
 import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
+import { createComponentMatcher, type ComponentMatcher } from './scanners/components/match.ts'
 import { coversOf, createAdvisoryData, type AdvisoryData } from './scanners/osv/data.ts'
 import { ecosystemOf } from './scanners/osv/ecosystems.ts'
 import { createOsvImporter } from './scanners/osv/import.ts'
@@ -41,6 +42,8 @@ export interface Engines {
   /** null where no antivirus engine is configured */
   freshclam: Freshclam | null
   cveScanner: CveScanner
+  /** for libraries inside packages */
+  componentMatcher: ComponentMatcher
   advisories: Advisories
   advisoryData: AdvisoryData
   enrichment: Enrichment
@@ -92,7 +95,8 @@ export async function createEngines(parts: {
     workDirectory,
     download: (url, toPath) => download(url, toPath, LIST_LIMITS),
   })
-  const matcher = overrides.cveScanner ?? createOsvMatcher({ advisories, compare })
+  const osv = createOsvMatcher({ advisories, compare })
+  const matcher = overrides.cveScanner ?? osv
   const scanner = enriched(matcher, enrichment, parts.enriching, parts.onError)
   const canaries = createCanaries({
     antivirus: clamav,
@@ -113,6 +117,17 @@ export async function createEngines(parts: {
     antivirusStatus: () => (antivirus ?? noAntivirus()).status(),
     freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
     cveScanner: overrides.cveScanner ? scanner : canaries.guardCve(scanner),
+    componentMatcher: createComponentMatcher({
+      matcher: osv,
+      state: advisories.state,
+      async enrich(findings) {
+        if (!parts.enriching() || findings.length === 0) return findings
+        return enrichment.enrich(findings).catch((error: unknown) => {
+          parts.onError(error)
+          return findings
+        })
+      },
+    }),
     canaries,
     advisories,
     advisoryData: createAdvisoryData({ advisories, importer, url: env.osvUrl, directory: env.osvDir, distributions, clock, version: env.appVersion }),

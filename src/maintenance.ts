@@ -34,6 +34,8 @@ export function createMaintenance(parts: {
   collector: Collector
   audit: AuditLog
   active: readonly Offered[]
+  /** reads what lies inside stored files */
+  libraries: { catchUp(): Promise<unknown> }
 }): Maintenance {
   const { db, leader, log } = parts
   const timers: NodeJS.Timeout[] = []
@@ -95,6 +97,7 @@ export function createMaintenance(parts: {
       every('heartbeat', HEARTBEAT_MS, () => parts.staging.heartbeat(), false)
       every('audit', LEASE_MS, () => parts.audit.flush())
       every('recovery', MINUTE, recover)
+      every('libraries', MINUTE, async () => void (await parts.libraries.catchUp()))
       every('contents', QUIET_MS, contents)
       every('block cache', MINUTE, () => parts.publisher.saveBlocks(), false)
       every('collection', 60 * MINUTE, () => parts.collector.collect())

@@ -1,7 +1,8 @@
 // What a later look at a package does to it: one rule for rescan, re-match, second scanner and dependency scan.
+import { isDeepStrictEqual } from 'node:util'
 import { countSeverities, type Finding } from '../domain/finding.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
-import type { Mechanism, PipelineKey, Verdict } from '../domain/status.ts'
+import type { Coverage, Mechanism, PipelineKey, Verdict } from '../domain/status.ts'
 import type { StatusEvent } from '../domain/transitions.ts'
 import { asStep } from '../intake/gate.ts'
 import { isUnscanned } from '../intake/unscanned.ts'
@@ -32,6 +33,8 @@ export interface Evidence {
 export interface Look {
   mechanism: Mechanism
   evidence?: readonly Evidence[]
+  /** what was seen of the libraries inside, where the look was at them and not at the package itself */
+  inside?: Coverage
   /** quarantined, and no cause is left: it goes to review */
   clears?: boolean
   /** columns that change with it, written in the same transaction */
@@ -67,9 +70,12 @@ export async function reviseFindings(parts: ReviewParts, id: number, revise: (kn
     const droppedIds = [...knownIds].filter((known) => !ids.has(known))
     const reasons = reasonsToAsk(known, findings, standing)
     const event = eventFor(before, reasons, look)
-    const unchanged = sameFindings(known, findings) && before.cve_results !== null
+    const unchanged = sameFindings(known, findings) && (before.cve_results !== null || look.inside !== undefined)
     // A nightly look at 100,000 packages must cost what it finds, not what there is.
-    if (unchanged && event === 'refresh' && !look.evidence && before.last_scan) {
+    if (unchanged && event === 'refresh' && look.inside && saysSame(before.coverage['dependency_scan'], look.inside)) {
+      return { before, row: before, newIds, droppedIds, reasons: [] }
+    }
+    if (!look.inside && unchanged && event === 'refresh' && !look.evidence && before.last_scan) {
       await tx.updateTable('packages').set({ last_scan: parts.clock.now() }).where('id', '=', id).execute()
       return { before, row: before, newIds, droppedIds, reasons: [] }
     }
@@ -105,10 +111,11 @@ function setOf(parts: ReviewParts, before: PackageRow, findings: Finding[], reas
   const now = parts.clock.now()
   const { cve_policy: policy } = parts.settings()
   const open = openFindings(findings)
-  const evidence = evidenceOf(before, look.evidence ?? [])
+  const evidence = evidenceOf(before, look)
   const set: Change['set'] = {
-    cve_summary: JSON.stringify({ scanned: true, passed: open.length === 0, ...countSeverities(findings) }),
-    last_scan: now,
+    // Libraries that were looked at do not make a package scanned that was not.
+    cve_summary: JSON.stringify({ scanned: look.inside ? before.cve_summary?.['scanned'] === true : true, passed: open.length === 0, ...countSeverities(findings) }),
+    last_scan: look.inside ? before.last_scan : now,
     pipeline: JSON.stringify(evidence.pipeline),
     validation_steps: JSON.stringify(evidence.steps),
     coverage: JSON.stringify(evidence.coverage),
@@ -142,10 +149,10 @@ function setOf(parts: ReviewParts, before: PackageRow, findings: Finding[], reas
 }
 
 /** The record's account of its checks, with what was looked at again in its old place. */
-function evidenceOf(before: PackageRow, evidence: readonly Evidence[]) {
+function evidenceOf(before: PackageRow, { evidence = [], inside }: Look) {
   const steps = [...(before.validation_steps as { name: string }[])]
   const pipeline = { ...before.pipeline }
-  const coverage = { ...before.coverage }
+  const coverage: Record<string, unknown> = { ...before.coverage, ...(inside ? { dependency_scan: inside } : {}) }
   for (const { key, verdict } of evidence) {
     pipeline[key] = verdict.word
     if (key === 'antivirus' || key === 'cve_scan') coverage[key] = verdict.coverage ?? null
@@ -154,4 +161,9 @@ function evidenceOf(before: PackageRow, evidence: readonly Evidence[]) {
     else steps[at] = asStep(verdict)
   }
   return { steps, pipeline, coverage }
+}
+
+/** The same was looked at, whatever day the advisories are of. */
+function saysSame(then: unknown, now: Coverage): boolean {
+  return typeof then === 'object' && isDeepStrictEqual({ ...then, database_date: null }, { ...now, database_date: null })
 }

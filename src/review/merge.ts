@@ -1,6 +1,7 @@
 // What a package's findings are after one more engine, or the same one again, has looked. Pure.
 import type { Finding } from '../domain/finding.ts'
 import { actionFor, type PolicyActions } from '../domain/policy.ts'
+import { severityRank } from '../domain/risk.ts'
 
 /** A finding as engines report it. */
 export type RawFinding = Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>
@@ -21,15 +22,16 @@ export function mergeFindings(known: readonly Finding[], seen: Seen, engines: re
   const others = (finding: Finding | undefined) => finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []
   const found = seen.findings.map((raw): Finding => {
     const then = before.get(raw.id)
+    const said = then && others(then).length > 0 && outweighs(then, raw) ? then : raw
     return {
-      ...raw,
+      ...said,
       // Enrichment comes from elsewhere: an engine that does not know of it does not take it back.
       epss: raw.epss ?? then?.epss ?? null,
       epss_percent: raw.epss_percent ?? then?.epss_percent ?? null,
       epss_label: raw.epss_label ?? then?.epss_label ?? null,
       in_kev: raw.in_kev || (then?.in_kev ?? false),
       sources: [...new Set([...others(then), ...raw.sources, seen.engine])].sort(),
-      action: actionFor(policy, raw.severity),
+      action: actionFor(policy, said.severity),
       first_seen: then?.first_seen ?? now,
       accepted_by_decision: then?.accepted_by_decision ?? false,
     }
@@ -40,6 +42,11 @@ export function mergeFindings(known: readonly Finding[], seen: Seen, engines: re
     return ids.has(finding.id) || sources.length === 0 ? [] : [{ ...finding, sources }]
   })
   return [...found, ...kept]
+}
+
+/** The package itself and a library inside it may have the same hole: the worse of both stands for it, whoever looked last. */
+function outweighs(then: Finding, now: RawFinding): boolean {
+  return then.package_type !== now.package_type && severityRank(then.severity) >= severityRank(now.severity)
 }
 
 /** Whether two lists say the same, whatever order their keys are in. */

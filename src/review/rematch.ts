@@ -5,7 +5,8 @@ import type { Distribution, PackageFacts } from '../domain/package.ts'
 import { judged } from '../intake/cve-scan.ts'
 import type { CveScanner } from '../scanners/scanner.ts'
 import type { Db } from '../store/db.ts'
-import { applyFindings } from './apply.ts'
+import { applyFindings, type Applied } from './apply.ts'
+import type { ComponentScan } from './components.ts'
 import { systemActor, type ReviewParts } from './parts.ts'
 
 export interface RematchReport {
@@ -39,6 +40,8 @@ export interface RematchParts extends ReviewParts {
   }
   /** whether advisories of that ecosystem tell of the distribution */
   covers(distribution: Distribution, ecosystem: string): boolean
+  /** the libraries inside packages, which have advisories of their own */
+  libraries: Pick<ComponentScan, 'touched' | 'about' | 'match'>
 }
 
 type Row = { id: number; name: string; version: string; arch: string; distribution: string; format: PackageFacts['format']; source_package: string | null; source_version: string | null; pipeline: Record<string, string> }
@@ -76,6 +79,7 @@ export function createRematch(parts: RematchParts): Rematch {
         const having = sql`id in (select package_id from findings where cve = ${cve})`
         for await (const row of pages(parts.db, distribution.codename, having)) await matchOne(parts, distribution, row, report)
       }
+      for (const id of await parts.libraries.about(cve)) await matchLibraries(parts, id, report)
       return report
     },
   }
@@ -90,6 +94,7 @@ async function rematch(parts: RematchParts): Promise<RematchReport> {
     for (const distribution of parts.distributions) {
       for await (const row of touched(parts, distribution, news)) await matchOne(parts, distribution, row, report)
     }
+    for (const id of await parts.libraries.touched(news)) await matchLibraries(parts, id, report)
     if (report.failed === 0) await parts.news.note(news.generation)
   }
   report.milliseconds = Math.round(performance.now() - started)
@@ -145,13 +150,29 @@ async function matchOne(parts: RematchParts, distribution: Distribution, row: Ro
       { mechanism: 'rematch', ...(first ? { evidence: [{ key: 'cve_scan', verdict }] } : {}) },
       systemActor('scheduler'),
     )
-    if (applied.newIds.length > 0 || applied.droppedIds.length > 0) report.changed++
-    if (applied.before.status === 'published' && applied.row.status === 'pending_review') report.reopened++
+    count(applied, report)
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return
     report.failed++
     parts.onError(error)
   }
+}
+
+async function matchLibraries(parts: RematchParts, id: number, report: RematchReport): Promise<void> {
+  try {
+    const applied = await parts.libraries.match(id, 'rematch', systemActor('scheduler'))
+    if (!applied) return
+    report.matched++
+    count(applied, report)
+  } catch (error) {
+    report.failed++
+    parts.onError(error)
+  }
+}
+
+function count({ before, row, newIds, droppedIds }: Applied, report: RematchReport): void {
+  if (newIds.length > 0 || droppedIds.length > 0) report.changed++
+  if (before.status === 'published' && row.status === 'pending_review') report.reopened++
 }
 
 /** What matching reads of the facts; the rest stays in the database. */

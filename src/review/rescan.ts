@@ -14,6 +14,7 @@ import { selectRecords, type RecordSelector } from '../store/artifact-query.ts'
 import type { PackageRow } from '../store/manifests.ts'
 import type { ReviewReason } from '../store/tables.ts'
 import { applyFindings, reviseFindings, type Applied, type Evidence, type Look } from './apply.ts'
+import type { ComponentScan } from './components.ts'
 import { eventBase, type Actor, type ReviewParts } from './parts.ts'
 
 /** What a rescan says of one record. */
@@ -35,22 +36,25 @@ export interface Rescanned {
   risk: number
 }
 
+/** The look at libraries inside a record's file. */
+export type Libraries = Pick<ComponentScan, 'match'>
+
 const SCANNED: readonly PipelineWord[] = ['no_findings', 'allowed', 'warning', 'review', 'blocked']
 
 /**
  * Rescans every record the selector means, worst first in the answer. A quarantined one is looked at by all steps.
- * @param timeoutMs for each step
+ * @param options.stepTimeoutMs for each step
  * @throws Problem('not_found'), 'scanner_unavailable' when an engine fails, 'timeout' when one is too slow; what was done until then stays
  */
-export async function rescan(parts: ReviewParts, selector: RecordSelector, actor: Actor, timeoutMs = 120_000): Promise<Rescanned[]> {
+export async function rescan(parts: ReviewParts, selector: RecordSelector, actor: Actor, options: { stepTimeoutMs?: number; libraries?: Libraries } = {}): Promise<Rescanned[]> {
   const rows = await selectRecords(parts.db, selector)
   if (rows.length === 0) throw new Problem('not_found', `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`)
   const done: Rescanned[] = []
-  for (const row of rows) done.push(await rescanOne(parts, row, actor, timeoutMs))
+  for (const row of rows) done.push(await rescanOne(parts, row, actor, options))
   return done.sort((a, b) => b.risk - a.risk)
 }
 
-async function rescanOne(parts: ReviewParts, row: PackageRow, actor: Actor, timeoutMs: number): Promise<Rescanned> {
+async function rescanOne(parts: ReviewParts, row: PackageRow, actor: Actor, { stepTimeoutMs: timeoutMs = 120_000, libraries }: { stepTimeoutMs?: number; libraries?: Libraries }): Promise<Rescanned> {
   const blob = await parts.db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
   const { format, distribution } = parts.offered(row.distribution)
   const { sha256, sha512, sha1, md5 } = blob
@@ -72,6 +76,8 @@ async function rescanOne(parts: ReviewParts, row: PackageRow, actor: Actor, time
   } finally {
     await look.cleanUp?.()
   }
+  const inside = (await libraries?.match(row.id, 'rescan', actor)) ?? null
+  if (inside) applied = joined(applied, inside)
   const known = (applied.row.cve_results ?? []) as Finding[]
   return {
     distribution: row.distribution,
@@ -89,6 +95,13 @@ async function rescanOne(parts: ReviewParts, row: PackageRow, actor: Actor, time
     coverage: verdict.coverage ?? null,
     risk: worstRisk(known),
   }
+}
+
+/** Two looks one after another, as one. */
+function joined(first: Applied, then: Applied): Applied {
+  const newIds = [...new Set([...first.newIds, ...then.newIds])]
+  const droppedIds = [...new Set([...first.droppedIds, ...then.droppedIds])]
+  return { before: first.before, row: then.row, newIds, droppedIds, reasons: [...first.reasons, ...then.reasons] }
 }
 
 /** No advisories for that distribution, or scanning is switched off: an answer, which changes nothing. */

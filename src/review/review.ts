@@ -10,7 +10,7 @@ import type { Seen } from './merge.ts'
 import type { Actor, ReviewParts } from './parts.ts'
 import type { DecisionBody } from './plan.ts'
 import { quarantine } from './quarantine.ts'
-import { rescan, type Rescanned } from './rescan.ts'
+import { rescan, type Libraries, type Rescanned } from './rescan.ts'
 import { checkSla, type SlaReport } from './sla.ts'
 
 /** Each function is told of where it is written. */
@@ -27,12 +27,15 @@ export interface Review {
   assignDecision(id: number, to: string | null, actor: Actor): Promise<DecisionRow>
 }
 
-/** @param options.stepTimeoutMs how long a step of a rescan may take */
-export function createReview(parts: ReviewParts, options: { stepTimeoutMs?: number } = {}): Review {
+/**
+ * @param options.stepTimeoutMs how long a step of a rescan may take
+ * @param options.libraries looks again at what lies inside a package
+ */
+export function createReview(parts: ReviewParts, options: { stepTimeoutMs?: number; libraries?: Libraries } = {}): Review {
   return {
     decide: (...call) => decide(parts, ...call),
     quarantine: (...call) => quarantine(parts, ...call),
-    rescan: (selector, actor) => rescan(parts, selector, actor, options.stepTimeoutMs),
+    rescan: (selector, actor) => rescan(parts, selector, actor, options),
     applyFindings: (...call) => applyFindings(parts, ...call),
     reviseFindings: (...call) => reviseFindings(parts, ...call),
     checkSla: (actor) => checkSla(parts, actor),

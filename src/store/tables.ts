@@ -455,6 +455,34 @@ export interface WebhookDeliveriesTable {
   received_at: Date
 }
 
+/** A stored file that was looked into for libraries. */
+export interface ComponentReadsTable {
+  sha256: string
+  read_at: Date
+  files_seen: number
+  bytes: number
+  /** what looks like a library and could not be read */
+  skipped: Json<{ name: string; reason: string }[]>
+}
+
+/** A library inside a stored file, each name and version once. */
+export interface ComponentsTable {
+  sha256: string
+  ecosystem: 'npm' | 'PyPI' | 'Maven'
+  name: string
+  version: string
+  /** the name as advisories are looked up by */
+  key: string
+  path: string
+  license: string | null
+}
+
+/** Records whose libraries were not matched yet; rows are made by a trigger on `packages`. */
+export interface ComponentWorkTable {
+  package_id: number
+  sha256: string
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -486,4 +514,7 @@ export interface Tables {
   kev: KevTable
   score_feeds: ScoreFeedsTable
   webhook_deliveries: WebhookDeliveriesTable
+  component_reads: ComponentReadsTable
+  components: ComponentsTable
+  component_work: ComponentWorkTable
 }

@@ -28,6 +28,20 @@ export interface ZipEntry {
   sizeBytes: number
   /** the whole content, one entry at a time; throws when size or checksum differ from the directory's */
   read(): Promise<Buffer>
+  /** the content where it lies, unchecked; null for an entry that is compressed */
+  inside(): Promise<ZipSource | null>
+}
+
+/** Bytes that can be read at any place. */
+export interface ZipSource {
+  sizeBytes: number
+  /** exactly so many bytes; throws beyond the end */
+  read(position: number, length: number): Promise<Buffer>
+}
+
+export interface ZipLimits {
+  mostEntries: number
+  mostDirectoryBytes: number
 }
 
 /**
@@ -38,19 +52,42 @@ export interface ZipEntry {
 export async function* zipEntries(path: string, largestBytes: number): AsyncGenerator<ZipEntry> {
   const file = await open(path)
   try {
-    const directory = await readDirectory(file)
-    const reach = windowOn(file, (await file.stat()).size)
-    let at = 0
-    for (let n = 0; n < directory.count; n++) {
-      const header = centralHeader(directory.bytes, at)
-      at = header.end
-      if (header.name.endsWith('/')) continue
-      if (header.sizeBytes > largestBytes) throw new Error(`${header.name} is larger than ${largestBytes} bytes`)
-      yield { name: header.name, sizeBytes: header.sizeBytes, read: () => readEntry(reach, header) }
+    for await (const entry of zipEntriesOf(await fileSource(file), { mostEntries: Infinity, mostDirectoryBytes: LARGEST_DIRECTORY })) {
+      if (entry.sizeBytes > largestBytes) throw new Error(`${entry.name} is larger than ${largestBytes} bytes`)
+      yield entry
     }
-    if (at !== directory.bytes.length) throw new Error('the directory does not hold as many files as it says')
   } finally {
     await file.close()
+  }
+}
+
+/** The same of bytes that lie anywhere; what an entry says of its size is the caller's to judge. */
+export async function* zipEntriesOf(source: ZipSource, limits: ZipLimits): AsyncGenerator<ZipEntry> {
+  const directory = await readDirectory(source, limits)
+  const reach = windowOn(source)
+  let at = 0
+  for (let n = 0; n < directory.count; n++) {
+    const header = centralHeader(directory.bytes, at)
+    at = header.end
+    header.offset += directory.shift
+    if (header.name.endsWith('/')) continue
+    yield { name: header.name, sizeBytes: header.sizeBytes, read: () => readEntry(reach, header), inside: () => insideOf(source, reach, header) }
+  }
+  if (at !== directory.bytes.length) throw new Error('the directory does not hold as many files as it says')
+}
+
+export async function fileSource(file: FileHandle): Promise<ZipSource> {
+  const { size } = await file.stat()
+  return { sizeBytes: size, read: (position, length) => readAt(file, position, length) }
+}
+
+export function bufferSource(bytes: Buffer): ZipSource {
+  return {
+    sizeBytes: bytes.length,
+    async read(position, length) {
+      if (position < 0 || position + length > bytes.length) throw new Error('the archive is cut short')
+      return bytes.subarray(position, position + length)
+    },
   }
 }
 
@@ -61,24 +98,28 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   return buffer
 }
 
-async function readDirectory(file: FileHandle): Promise<{ bytes: Buffer; count: number }> {
-  const { size } = await file.stat()
-  const tail = await readAt(file, Math.max(0, size - LONGEST_END), Math.min(size, LONGEST_END))
+async function readDirectory(source: ZipSource, limits: ZipLimits): Promise<{ bytes: Buffer; count: number; shift: number }> {
+  const size = source.sizeBytes
+  const tail = await source.read(Math.max(0, size - LONGEST_END), Math.min(size, LONGEST_END))
   let end = tail.length - 22
   while (end >= 0 && tail.readUInt32LE(end) !== END) end--
   if (end < 0) throw new Error('not a zip archive, or cut short')
   let count = tail.readUInt16LE(end + 10)
   let length = tail.readUInt32LE(end + 12)
   let offset = tail.readUInt32LE(end + 16)
+  // An executable jar begins with a shell script: its offsets count from behind that.
+  let shift = Math.max(0, size - tail.length + end - length - offset)
   if (end >= 20 && tail.readUInt32LE(end - 20) === END64_LOCATOR) {
-    const record = await readAt(file, exact(tail, end - 20 + 8), 56)
+    shift = 0
+    const record = await source.read(exact(tail, end - 20 + 8), 56)
     if (record.readUInt32LE(0) !== END64) throw new Error('its zip64 end record is broken')
     count = exact(record, 32)
     length = exact(record, 40)
     offset = exact(record, 48)
   }
-  if (length > LARGEST_DIRECTORY) throw new Error('its directory is too large')
-  return { bytes: await readAt(file, offset, length), count }
+  if (count > limits.mostEntries) throw new Error(`it holds ${count} files, more than ${limits.mostEntries} are not read`)
+  if (length > limits.mostDirectoryBytes) throw new Error('its directory is too large')
+  return { bytes: await source.read(offset + shift, length), count, shift }
 }
 
 function exact(buffer: Buffer, at: number): number {
@@ -135,24 +176,42 @@ function widen(header: Header, extra: Buffer): Header {
 /** The bytes of a range of the file; not to be kept beyond the next call. */
 type Reach = (position: number, length: number) => Promise<Buffer>
 
-function windowOn(file: FileHandle, size: number): Reach {
+function windowOn(source: ZipSource): Reach {
+  const size = source.sizeBytes
   let from = 0
   let bytes: Buffer = Buffer.alloc(0)
   return async (position, length) => {
     if (position < from || position + length > from + bytes.length) {
       if (position + length > size) throw new Error('the archive is cut short')
-      bytes = await readAt(file, position, Math.min(size - position, Math.max(length, READ_AHEAD)))
+      bytes = await source.read(position, Math.min(size - position, Math.max(length, READ_AHEAD)))
       from = position
     }
     return bytes.subarray(position - from, position - from + length)
   }
 }
 
-async function readEntry(reach: Reach, header: Header): Promise<Buffer> {
+async function startOf(reach: Reach, header: Header): Promise<number> {
   const local = await reach(header.offset, 30)
   if (local.readUInt32LE(0) !== LOCAL) throw new Error(`${header.name} is not where the directory says`)
   // The local extra field may have another length than the directory's.
-  const start = header.offset + 30 + local.readUInt16LE(26) + local.readUInt16LE(28)
+  return header.offset + 30 + local.readUInt16LE(26) + local.readUInt16LE(28)
+}
+
+async function insideOf(source: ZipSource, reach: Reach, header: Header): Promise<ZipSource | null> {
+  if (header.method !== 0) return null
+  const start = await startOf(reach, header)
+  if (header.packedBytes !== header.sizeBytes || start + header.sizeBytes > source.sizeBytes) throw new Error(`${header.name} has an impossible size`)
+  return {
+    sizeBytes: header.sizeBytes,
+    async read(position, length) {
+      if (position < 0 || position + length > header.sizeBytes) throw new Error('the archive is cut short')
+      return source.read(start + position, length)
+    },
+  }
+}
+
+async function readEntry(reach: Reach, header: Header): Promise<Buffer> {
+  const start = await startOf(reach, header)
   if (header.method !== 0 && header.method !== 8) throw new Error(`${header.name} is compressed in an unknown way`)
   if (header.packedBytes > header.sizeBytes * 2 + 1024) throw new Error(`${header.name} has an impossible size`)
   const packed = await reach(start, header.packedBytes)

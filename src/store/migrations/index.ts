@@ -5,6 +5,7 @@ import * as review from './0002-review.ts'
 import * as advisories from './0003-advisories.ts'
 import * as jobs from './0004-jobs.ts'
 import * as scores from './0005-scores.ts'
+import * as components from './0006-components.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -12,4 +13,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0003-advisories': advisories,
   '0004-jobs': jobs,
   '0005-scores': scores,
+  '0006-components': components,
 }

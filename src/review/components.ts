@@ -1,0 +1,159 @@
+// The dependency scan: reads what libraries lie in stored files and holds records whose libraries have holes. Never blocks one.
+import { isProblem } from '../domain/problem.ts'
+import { createShared } from '../kernel/serial.ts'
+import { COMPONENT_ECOSYSTEMS, COMPONENT_ENGINE, componentKey, type ComponentMatcher } from '../scanners/components/match.ts'
+import { mayHoldComponent, readComponents } from '../scanners/components/read.ts'
+import { unpackFacts } from '../store/blobs.ts'
+import type { Components, ComponentsOf, ComponentWork } from '../store/components.ts'
+import type { PackageRow } from '../store/manifests.ts'
+import { applyFindings, type Applied } from './apply.ts'
+import { systemActor, type Actor, type ReviewParts } from './parts.ts'
+
+export interface ComponentScanParts extends ReviewParts {
+  components: Components
+  matcher: ComponentMatcher
+}
+
+export interface ComponentReport {
+  /** records that were looked at */
+  records: number
+  /** of them back in review */
+  reopened: number
+  /** looked at again by the next run */
+  failed: number
+}
+
+/** What changed in the advisories, as far as it is about libraries. */
+export interface LibraryNews {
+  complete: boolean
+  packages: readonly { ecosystem: string; package: string | null }[]
+}
+
+export interface ComponentScan {
+  /** Looks at every record that was not looked at since it came in; records that came meanwhile are the next run's. */
+  catchUp(): Promise<ComponentReport>
+  /** Asks for such a run; nobody waits for it. */
+  nudge(): void
+  /** Records whose libraries the news are about. */
+  touched(news: LibraryNews): Promise<number[]>
+  /** Records that have this vulnerability, and libraries. */
+  about(cve: string): Promise<number[]>
+  /** Matches a record's libraries again. @returns null when it has none, was not read yet, or is gone */
+  match(id: number, mechanism: 'rematch' | 'rescan', actor: Actor): Promise<Applied | null>
+  /** Ends after the record at hand. */
+  stop(): Promise<void>
+}
+
+const PAGE = 100
+/** Advisories may be replaced while a record is matched; not more often than this. */
+const ATTEMPTS = 5
+
+type Subject = Pick<PackageRow, 'id' | 'distribution' | 'format' | 'status' | 'sha256' | 'filename'>
+
+/**
+ * A record's libraries are read after it was settled, from its stored file: no upload waits for it. Which records are
+ * still to be looked at stands in the database (`component_work`), so a crash loses nothing, and a look is repeatable.
+ */
+export function createComponentScan(parts: ComponentScanParts): ComponentScan {
+  const { db, components, matcher } = parts
+  const matching = () => parts.settings().validation.grype_scan
+  let stopping = false
+  let nudged: Promise<unknown> = Promise.resolve()
+
+  const catchUp = createShared(async () => {
+    const report: ComponentReport = { records: 0, reopened: 0, failed: 0 }
+    for (let after = 0; ; ) {
+      const work = await components.work(after, PAGE, !matching())
+      for (const one of work) {
+        if (stopping) return report
+        await lookAt(one, report).catch((error: unknown) => {
+          report.failed++
+          parts.onError(error)
+        })
+      }
+      if (work.length < PAGE) return report
+      after = work.at(-1)?.packageId ?? after
+    }
+  })
+
+  async function lookAt(work: ComponentWork, report: ComponentReport): Promise<void> {
+    const row = await subjectOf(work.packageId)
+    if (!row || row.sha256 !== work.sha256) return
+    const inside = (await components.of(row.sha256)) ?? (await read(row))
+    if (!inside || !matching()) return
+    const applied = row.status !== 'rejected' ? await matchOne(row.id, inside, 'dependency_scan', systemActor('system')) : null
+    await components.done(work)
+    report.records++
+    if (applied?.before.status === 'published' && applied.row.status === 'pending_review') report.reopened++
+  }
+
+  const subjectOf = (id: number): Promise<Subject | undefined> =>
+    db.selectFrom('packages').select(['id', 'distribution', 'format', 'status', 'sha256', 'filename']).where('id', '=', id).executeTakeFirst()
+
+  /** Null while the bytes are nowhere: what that means is not for this room to say. */
+  async function read(row: Subject): Promise<ComponentsOf | null> {
+    const blob = await db.selectFrom('blobs').select(['facts', 'files']).where('sha256', '=', row.sha256).executeTakeFirst()
+    if (!blob) return null
+    let inside: ComponentsOf = { components: [], filesSeen: 0, bytes: 0, skipped: [] }
+    // The list of files is at hand: most packages need not be opened.
+    if (unpackFacts(blob).files.some(mayHoldComponent)) {
+      const path = await parts.pool.locate(row)
+      if (path === null) return null
+      const { format } = parts.offered(row.distribution)
+      const seen = await readComponents({ members: format.members(path), filename: row.filename, newPath: parts.staging.newPath })
+      inside = { ...seen, components: seen.components.map((component) => ({ ...component, key: componentKey(component) })) }
+    }
+    await components.keep(row.sha256, inside, parts.clock.now())
+    return inside
+  }
+
+  async function matchOne(id: number, inside: ComponentsOf, mechanism: 'dependency_scan' | 'rematch' | 'rescan', actor: Actor): Promise<Applied | null> {
+    if (inside.components.length === 0 && inside.skipped.length === 0) return null
+    let first: Applied | null = null
+    try {
+      for (let attempt = 1; ; attempt++) {
+        const generation = await matcher.generation()
+        const { findings, coverage } = await matcher.match(inside)
+        const applied = await applyFindings(parts, id, { engine: COMPONENT_ENGINE, findings }, { mechanism, inside: coverage }, actor)
+        first ??= applied
+        // A re-match that came between may have known more: what is applied last must be matched against the newest.
+        if (attempt === ATTEMPTS || (await matcher.generation()) === generation) return { ...applied, before: first.before }
+      }
+    } catch (error) {
+      if (isProblem(error, 'not_found')) return null
+      throw error
+    }
+  }
+
+  return {
+    catchUp,
+
+    nudge() {
+      if (!stopping) nudged = catchUp().catch(parts.onError)
+    },
+
+    touched({ complete, packages }) {
+      const names = new Map<string, string[] | null>()
+      for (const ecosystem of COMPONENT_ECOSYSTEMS) {
+        const about = packages.filter((change) => change.ecosystem === ecosystem)
+        if (!complete || about.some((change) => change.package === null)) names.set(ecosystem, null)
+        else if (about.length > 0) names.set(ecosystem, about.flatMap((change) => change.package ?? []))
+      }
+      return components.recordsWith(names)
+    },
+
+    about: (cve) => components.recordsAbout(cve),
+
+    async match(id, mechanism, actor) {
+      if (!matching()) return null
+      const row = await subjectOf(id)
+      const inside = row ? await components.of(row.sha256) : null
+      return inside ? matchOne(id, inside, mechanism, actor) : null
+    },
+
+    async stop() {
+      stopping = true
+      await nudged
+    },
+  }
+}

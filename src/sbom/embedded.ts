@@ -1,0 +1,19 @@
+// The libraries of stored files, as documents list them inside the packages that carry them.
+import type { Components } from '../store/components.ts'
+import type { InventoryRow } from '../store/inventory-query.ts'
+import type { EmbeddedComponent } from './purl.ts'
+
+const TYPES = { npm: 'npm', PyPI: 'pypi', Maven: 'maven' } as const
+
+/** By the ids of records. */
+export function embeddedOf(components: Pick<Components, 'ofFiles'>) {
+  return async (rows: readonly Pick<InventoryRow, 'id' | 'sha256'>[]): Promise<Map<number, EmbeddedComponent[]>> => {
+    const files = await components.ofFiles(rows.map((row) => row.sha256))
+    return new Map(
+      rows.map(({ id, sha256 }) => [
+        id,
+        (files.get(sha256) ?? []).map(({ ecosystem, name, version, license, path }) => ({ type: TYPES[ecosystem], name, version, license, path })),
+      ]),
+    )
+  }
+}

@@ -1,0 +1,68 @@
+// Libraries inside a package against the advisories of their own ecosystems. Knows no record.
+import { severityRank } from '../../domain/risk.ts'
+import type { Coverage } from '../../domain/status.ts'
+import type { AdvisoryState } from '../osv/advisories.ts'
+import { packageKey } from '../osv/ecosystems.ts'
+import type { OsvFinding } from '../osv/findings.ts'
+import type { Component, OsvMatcher } from '../osv/matcher.ts'
+
+export const COMPONENT_ECOSYSTEMS = ['npm', 'PyPI', 'Maven'] as const
+/** As `sources` of findings name it: what it found is its own to take back. */
+export const COMPONENT_ENGINE = 'osv-components'
+
+/** What was read, as far as it says how much of the package was looked into. */
+export interface LookedInto {
+  components: readonly Component[]
+  filesSeen: number
+  bytes: number
+  skipped: readonly { name: string; reason: string }[]
+}
+
+export interface ComponentMatcher {
+  /** One vulnerability is one finding, on the library it is worst in. */
+  match(inside: LookedInto): Promise<{ findings: OsvFinding[]; coverage: Coverage }>
+  /** of the advisories in force: what was matched against an older one may have to be matched again */
+  generation(): Promise<number>
+}
+
+/** @param enrich adds what is known of vulnerabilities beside advisories; its failure costs the extras only */
+export function createComponentMatcher(parts: {
+  matcher: Pick<OsvMatcher, 'matchComponents'>
+  state(): Promise<AdvisoryState>
+  enrich(findings: OsvFinding[]): Promise<OsvFinding[]>
+}): ComponentMatcher {
+  return {
+    generation: async () => (await parts.state()).generation,
+    async match({ components, filesSeen, bytes, skipped }) {
+      const { ecosystems } = await parts.state()
+      const matches = await parts.matcher.matchComponents(components)
+      const worst = new Map<string, OsvFinding>()
+      for (const finding of matches.flatMap((match) => match.findings)) {
+        const known = worst.get(finding.id)
+        if (!known || severityRank(finding.severity) > severityRank(known.severity)) worst.set(finding.id, { ...finding, sources: [COMPONENT_ENGINE] })
+      }
+      const present = COMPONENT_ECOSYSTEMS.filter((name) => components.some((component) => component.ecosystem === name))
+      const covered = present.filter((name) => ecosystems[name])
+      const without = present
+        .filter((name) => !ecosystems[name])
+        .map((name) => ({ name: `components of ${name}`, reason: 'no advisories for them have been imported' }))
+      return {
+        findings: await parts.enrich([...worst.values()]),
+        coverage: {
+          engine: COMPONENT_ENGINE,
+          engine_version: null,
+          database_date: covered.flatMap((name) => ecosystems[name]?.newest ?? []).sort().at(-1) ?? null,
+          distro_matched: covered.length > 0 ? covered.join(', ') : null,
+          files_seen: filesSeen,
+          files_skipped: [...skipped, ...without],
+          bytes,
+        },
+      }
+    },
+  }
+}
+
+/** The name a library is looked up by. */
+export function componentKey({ ecosystem, name }: Component): string {
+  return packageKey(ecosystem, name)
+}

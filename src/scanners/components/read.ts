@@ -1,0 +1,138 @@
+// Finds the libraries inside a package: modules of npm, projects of PyPI, artifacts of Maven. Bounded, whatever the package holds.
+import { open, rm } from 'node:fs/promises'
+import { isProblem } from '../../domain/problem.ts'
+import { bufferSource, fileSource } from '../osv/zip.ts'
+import type { ScanMember } from '../scanner.ts'
+import { shown, Unreadable, type FoundComponent } from './component.ts'
+import { JAVA_ARCHIVE, JAVA_LIMITS, readJavaArchive, type JavaLimits } from './maven.ts'
+import { NPM_MANIFEST, NPM_MANIFEST_BYTES, npmComponent } from './npm.ts'
+import { PYTHON_METADATA, PYTHON_METADATA_BYTES, pythonComponent } from './python.ts'
+
+export interface ComponentLimits extends JavaLimits {
+  /** different ones in a package */
+  mostComponents: number
+  largestArchiveBytes: number
+  /** up to this size an archive is looked into in memory, above in a file */
+  mostInMemoryBytes: number
+  /** what all archives of a package may have together */
+  mostArchiveBytes: number
+}
+
+export const COMPONENT_LIMITS: ComponentLimits = {
+  ...JAVA_LIMITS,
+  mostComponents: 20_000,
+  largestArchiveBytes: 1024 ** 3,
+  mostInMemoryBytes: 16 * 1024 ** 2,
+  mostArchiveBytes: 4 * 1024 ** 3,
+}
+
+/** What was found, and what looks like a component and could not be read. */
+export interface ComponentsRead {
+  /** each once, at the first place it was found */
+  components: FoundComponent[]
+  filesSeen: number
+  bytes: number
+  skipped: { name: string; reason: string }[]
+}
+
+/** Beyond this many, files that were not read are counted and no longer named. */
+const NAMED_AT_MOST = 100
+
+/** Whether a file of that name is one that components are known by: without any, a package need not be opened. */
+export function mayHoldComponent(path: string): boolean {
+  return kindOf(path) !== null
+}
+
+type Kind = 'npm' | 'python' | 'java'
+
+function kindOf(path: string): Kind | null {
+  // Most files of most packages end here.
+  if (path.endsWith('/package.json')) return NPM_MANIFEST.test(path) ? 'npm' : null
+  if (/(?:METADATA|PKG-INFO|\.egg-info)$/.test(path)) return PYTHON_METADATA.test(path) ? 'python' : null
+  return JAVA_ARCHIVE.test(path) ? 'java' : null
+}
+
+/**
+ * Goes once over the members of a package. A file that is damaged, hostile or beyond a limit is told of and costs no more
+ * than the limit; so is the rest of a package whose own archive ends early.
+ * @param newPath a name for a file that is removed before this returns
+ */
+export async function readComponents(parts: { members: AsyncIterable<ScanMember>; filename: string; newPath(): string; limits?: Partial<ComponentLimits> }): Promise<ComponentsRead> {
+  const limits = { ...COMPONENT_LIMITS, ...parts.limits }
+  const components = new Map<string, FoundComponent>()
+  const skipped: ComponentsRead['skipped'] = []
+  let [unnamed, tooMany, filesSeen, bytes, archiveBytes] = [0, 0, 0, 0, 0]
+
+  const skip = (name: string, reason: string) => {
+    if (skipped.length < NAMED_AT_MOST) skipped.push({ name: shown(name), reason: shown(reason) })
+    else unnamed++
+  }
+  const found = (component: FoundComponent) => {
+    const key = `${component.ecosystem}\0${component.name}\0${component.version}`
+    if (components.has(key)) return
+    if (components.size < limits.mostComponents) components.set(key, component)
+    else tooMany++
+  }
+
+  async function manifest(member: ScanMember, path: string, most: number, whole: boolean, read: (content: Buffer, path: string) => FoundComponent): Promise<void> {
+    if (whole && member.sizeBytes > most) return skip(path, `is larger than ${most} bytes`)
+    const content = await head(member, most)
+    filesSeen++
+    bytes += content.length
+    try {
+      found(read(content, path))
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+      skip(path, error.message)
+    }
+  }
+
+  async function archive(member: ScanMember, path: string): Promise<void> {
+    if (member.sizeBytes > limits.largestArchiveBytes) return skip(path, `is larger than ${limits.largestArchiveBytes} bytes`)
+    archiveBytes += member.sizeBytes
+    if (archiveBytes > limits.mostArchiveBytes) return skip(path, `the archives of the package have more than ${limits.mostArchiveBytes} bytes`)
+    filesSeen++
+    bytes += member.sizeBytes
+    const told = { found, skipped: skip }
+    if (member.sizeBytes <= limits.mostInMemoryBytes) {
+      return readJavaArchive(bufferSource(await head(member, member.sizeBytes)), path, limits, told)
+    }
+    const spool = parts.newPath()
+    const file = await open(spool, 'wx+', 0o600)
+    try {
+      for await (const piece of member.content) await file.appendFile(piece)
+      await readJavaArchive(await fileSource(file), path, limits, told)
+    } finally {
+      await file.close()
+      await rm(spool, { force: true })
+    }
+  }
+
+  try {
+    for await (const member of parts.members) {
+      const path = member.name.replace(/^(?:\.?\/)+/, '')
+      const kind = kindOf(path)
+      if (kind === 'npm') await manifest(member, path, NPM_MANIFEST_BYTES, true, npmComponent)
+      else if (kind === 'python') await manifest(member, path, PYTHON_METADATA_BYTES, false, pythonComponent)
+      else if (kind === 'java') await archive(member, path)
+    }
+  } catch (error) {
+    if (!isProblem(error, 'invalid_package')) throw error
+    skip(parts.filename, `could not be read to its end: ${error.detail}`)
+  }
+  if (unnamed > 0) skipped.push({ name: `${unnamed} more`, reason: 'not listed one by one' })
+  if (tooMany > 0) skipped.push({ name: `${tooMany} more components`, reason: `a package's first ${limits.mostComponents} are kept` })
+  return { components: [...components.values()], filesSeen, bytes, skipped }
+}
+
+/** The first `most` bytes of a file, or all of it. */
+async function head(member: ScanMember, most: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of member.content) {
+    pieces.push(piece)
+    size += piece.length
+    if (size >= most) break
+  }
+  return Buffer.concat(pieces).subarray(0, most)
+}

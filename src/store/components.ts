@@ -1,0 +1,113 @@
+// Libraries found inside stored files: kept by SHA-256, found by the records that have them, and what is still to be done.
+import { sql, type Selectable } from 'kysely'
+import type { Db } from './db.ts'
+import type { ComponentsTable } from './tables.ts'
+
+export type ComponentRow = Selectable<ComponentsTable>
+
+/** What one look into a stored file gave. */
+export interface ComponentsOf {
+  components: readonly Omit<ComponentRow, 'sha256'>[]
+  filesSeen: number
+  bytes: number
+  skipped: readonly { name: string; reason: string }[]
+}
+
+export interface ComponentWork {
+  packageId: number
+  sha256: string
+}
+
+/** Names of libraries; null for all of an ecosystem. */
+export type ComponentNames = ReadonlyMap<string, readonly string[] | null>
+
+export interface Components {
+  /** Records still to be looked at, in the order of their ids. @param unreadOnly leaves out those whose file was read */
+  work(after: number, limit: number, unreadOnly: boolean): Promise<ComponentWork[]>
+  /** Ends the work on a record, unless it has other bytes by now. */
+  done(work: ComponentWork): Promise<void>
+  /** null while a stored file was not read */
+  of(sha256: string): Promise<ComponentsOf | null>
+  /** Twice is harmless; nothing is kept for a file that is gone. */
+  keep(sha256: string, of: ComponentsOf, at: Date): Promise<void>
+  /** components of these files, in a fixed order */
+  ofFiles(sha256s: readonly string[]): Promise<Map<string, ComponentRow[]>>
+  /** Ids of records that have one of these libraries, or that have this vulnerability in one of theirs; rejected ones left out. */
+  recordsWith(names: ComponentNames): Promise<number[]>
+  recordsAbout(cve: string): Promise<number[]>
+}
+
+/** Rows in one statement. */
+const BATCH = 1000
+
+export function createComponents(db: Db): Components {
+  return {
+    async work(after, limit, unreadOnly) {
+      const { rows } = await sql<{ id: number; sha256: string }>`select w.package_id as id, w.sha256 from component_work w
+        where w.package_id > ${after} ${unreadOnly ? sql`and not exists (select from component_reads r where r.sha256 = w.sha256)` : sql``}
+        order by w.package_id limit ${limit}`.execute(db)
+      return rows.map(({ id, sha256 }) => ({ packageId: id, sha256 }))
+    },
+
+    async done({ packageId, sha256 }) {
+      await db.deleteFrom('component_work').where('package_id', '=', packageId).where('sha256', '=', sha256).execute()
+    },
+
+    async of(sha256) {
+      const read = await db.selectFrom('component_reads').selectAll().where('sha256', '=', sha256).executeTakeFirst()
+      if (!read) return null
+      const components = await db.selectFrom('components').select(['ecosystem', 'name', 'version', 'key', 'path', 'license']).where('sha256', '=', sha256).orderBy('ecosystem').orderBy('name').orderBy('version').execute()
+      return { components, filesSeen: read.files_seen, bytes: read.bytes, skipped: read.skipped }
+    },
+
+    async keep(sha256, { components, filesSeen, bytes, skipped }, at) {
+      await db.transaction().execute(async (tx) => {
+        const { rows } = await sql`select sha256 from blobs where sha256 = ${sha256} for key share`.execute(tx)
+        if (rows.length === 0) return
+        const read = { sha256, read_at: at, files_seen: filesSeen, bytes, skipped: JSON.stringify(skipped) }
+        const added = await tx.insertInto('component_reads').values(read).onConflict((c) => c.doNothing()).returning('sha256').executeTakeFirst()
+        // Another process was there first.
+        if (!added) return
+        for (let from = 0; from < components.length; from += BATCH) {
+          await sql`insert into components (sha256, ecosystem, name, version, key, path, license)
+            select ${sha256}, ecosystem, name, version, key, path, license
+            from jsonb_to_recordset(${JSON.stringify(components.slice(from, from + BATCH))}::jsonb)
+              as c (ecosystem text, name text, version text, key text, path text, license text)
+            on conflict do nothing`.execute(tx)
+        }
+      })
+    },
+
+    async ofFiles(sha256s) {
+      const of = new Map<string, ComponentRow[]>()
+      if (sha256s.length === 0) return of
+      const { rows } = await sql<ComponentRow>`select sha256, ecosystem, name, version, key, path, license from components
+        where sha256 = any(${[...new Set(sha256s)]}::text[]) order by sha256, ecosystem, name, version`.execute(db)
+      for (const row of rows) {
+        const known = of.get(row.sha256)
+        if (known) known.push(row)
+        else of.set(row.sha256, [row])
+      }
+      return of
+    },
+
+    async recordsWith(names) {
+      const ids = new Set<number>()
+      for (const [ecosystem, keys] of names) {
+        for (let from = 0; from < (keys?.length ?? 1); from += BATCH) {
+          const named = keys ? sql`and c.key = any(${keys.slice(from, from + BATCH)}::text[])` : sql``
+          const { rows } = await sql<{ id: number }>`select distinct p.id from components c join packages p on p.sha256 = c.sha256
+            where c.ecosystem = ${ecosystem} ${named} and p.status <> 'rejected'`.execute(db)
+          for (const { id } of rows) ids.add(id)
+        }
+      }
+      return [...ids].sort((a, b) => a - b)
+    },
+
+    async recordsAbout(cve) {
+      const { rows } = await sql<{ id: number }>`select f.package_id as id from findings f join packages p on p.id = f.package_id
+        where f.cve = ${cve} and p.status <> 'rejected' and exists (select from components c where c.sha256 = p.sha256) order by 1`.execute(db)
+      return rows.map(({ id }) => id)
+    },
+  }
+}

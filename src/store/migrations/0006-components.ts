@@ -1,0 +1,27 @@
+// Libraries found inside stored files, and which records still have to be looked at.
+import { sql, type Kysely } from 'kysely'
+
+const STATEMENTS = [
+  `create table component_reads (
+    sha256 text primary key references blobs on delete cascade,
+    read_at timestamptz not null, files_seen int not null, bytes bigint not null, skipped jsonb not null)`,
+  `create table components (
+    sha256 text not null references component_reads on delete cascade,
+    ecosystem text not null, name text not null, version text not null, key text not null, path text not null, license text,
+    primary key (sha256, ecosystem, name, version))`,
+  `create index components_key on components (ecosystem, key)`,
+  `create table component_work (
+    package_id bigint primary key references packages on delete cascade, sha256 text not null)`,
+  // Whoever makes a record, or gives it other bytes, asks for a look at it in the same transaction.
+  `create function ask_for_components() returns trigger language plpgsql as $$ begin
+    insert into component_work (package_id, sha256) values (new.id, new.sha256)
+      on conflict (package_id) do update set sha256 = excluded.sha256;
+    return null;
+  end $$`,
+  `create trigger packages_components after insert or update of sha256 on packages for each row execute function ask_for_components()`,
+  `insert into component_work (package_id, sha256) select id, sha256 from packages`,
+]
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
+}
