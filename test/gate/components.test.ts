@@ -1,6 +1,6 @@
 // Libraries inside packages: found after publication, matched against their own advisories, held and served until a
 // person decides; what cannot be read is told and harms nobody.
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -101,6 +101,7 @@ beforeAll(async () => {
     // The package and a library inside it, each with a hole, and both with the same one.
     { id: 'USN-both', ecosystem: 'Ubuntu:22.04:LTS', package: 'both', fixed: null, cve: 'CVE-2026-3100', severity: 'low' as const },
     { id: 'USN-shared', ecosystem: 'Ubuntu:22.04:LTS', package: 'both', fixed: null, cve: 'CVE-2026-3000', severity: 'low' as const },
+    { id: 'USN-1', ecosystem: 'Ubuntu:22.04:LTS', package: 'nothing', fixed: null, cve: 'CVE-2026-3999', severity: 'low' as const },
     { id: 'AL-1', ecosystem: 'AlmaLinux:9', package: 'nothing', fixed: null, cve: 'CVE-2026-3999', severity: 'low' as const },
     { id: 'ALP-1', ecosystem: 'Alpine:v3.21', package: 'nothing', fixed: null, cve: 'CVE-2026-3999', severity: 'low' as const },
   ])
@@ -159,4 +160,83 @@ describe.each(FORMATS)('%s', (format) => {
     expect(await upload(format, mended, library('2.1'))).toMatchObject({ status: 'published' })
     expect(await lookedAt(mended)).toMatchObject({ status: 'published', held_reason: null, cve_results: [] })
   })
+})
+
+const record = async (name: string) => (await service.call('GET', `/artifacts/${name}`)).body.versions[0] as Record<string, any>
+const ids = (one: Record<string, any>) => one['cve_results'].map((finding: { id: string }) => finding.id).sort()
+
+describe('the package and what lies in it are two scanners\' work', () => {
+  it('neither takes back what the other found, and the worse of both stands for what both found', async () => {
+    expect(await upload('deb', 'both', KINDS.deb.library('1.5'))).toMatchObject({ status: 'published', pipeline: { cve_scan: 'allowed' } })
+    const first = await lookedAt('both')
+    expect(first).toMatchObject({ status: 'pending_review', served: true })
+    expect(ids(first)).toEqual(['CVE-2026-3000', 'CVE-2026-3100'])
+    const shared = { id: 'CVE-2026-3000', severity: 'Critical', package_type: 'npm', sources: ['osv', 'osv-components'] }
+    expect(first['cve_results']).toContainEqual(expect.objectContaining(shared))
+    // The distribution speaks again: its own finding goes, and the library's stays as it was.
+    await rm(join(directory, 'USN-both.json'))
+    await writeAdvisories(directory, [{ id: 'USN-shared', ecosystem: 'Ubuntu:22.04:LTS', package: 'both', fixed: '9.0', cve: 'CVE-2026-3000', severity: 'low', modified: '2026-03-01T00:00:00Z' }])
+    await imported()
+    expect((await record('both'))['cve_results']).toEqual([expect.objectContaining(shared)])
+    await rm(join(directory, 'USN-shared.json'))
+    await imported()
+    expect((await record('both'))['cve_results']).toEqual([expect.objectContaining({ ...shared, sources: ['osv-components'] })])
+  })
+
+  it('a library\'s hole that the policy lets pass changes nothing but the list', async () => {
+    await writeAdvisories(directory, [{ id: 'GHSA-mild', ecosystem: 'npm', package: 'mild', fixed: null, cve: 'CVE-2026-3300', severity: 'medium' }])
+    await imported()
+    await upload('deb', 'mildly', { 'opt/node_modules/mild/package.json': JSON.stringify({ name: 'mild', version: '1.0.0' }) })
+    expect(await lookedAt('mildly')).toMatchObject({ status: 'published', held_reason: null, cve_results: [{ id: 'CVE-2026-3300', action: 'warn' }] })
+  })
+
+  it('a package without libraries is not looked into', async () => {
+    await upload('deb', 'plain', { 'usr/bin/plain': 'x' })
+    // What came later was looked at: so was this.
+    await upload('deb', 'after-plain', KINDS.deb.library('9.0'))
+    await lookedAt('after-plain')
+    const plain = await record('plain')
+    expect(plain).toMatchObject({ status: 'published' })
+    expect(plain['coverage']).not.toHaveProperty('dependency_scan')
+  })
+})
+
+describe('hostile archives', () => {
+  it.each<[string, () => Buffer, RegExp]>([
+    ['a bomb', () => buildZip(Array.from({ length: 20 }, (_, n) => ({ name: `${n}.jar`, content: Buffer.alloc(30 * MIB) }))), /^unpacks to more than/],
+    ['100,000 files', () => buildZip(Array.from({ length: 100_000 }, (_, n) => ({ name: `f${n}`, content: '', stored: true }))), /files/],
+    ['damage', () => Buffer.concat([buildJar('a', 'b', '1').subarray(0, 100), Buffer.alloc(500, 7)]), /^not a zip archive/],
+  ])('with %s are told of, beside what could be read; the service lives on and stays small', async (what, jar, reason) => {
+    const name = `hostile-${what.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`
+    const bytes = jar()
+    // proc(5): 5 resets the peak resident set to the present one.
+    await writeFile(`/proc/${service.process.pid}/clear_refs`, '5')
+    const before = await memory()
+    await upload('deb', name, { 'opt/evil.jar': bytes, ...KINDS.deb.library('9.0') })
+    const told = await lookedAt(name)
+    expect(told).toMatchObject({ status: 'published', cve_results: [] })
+    const { files_skipped: skipped } = told['coverage'].dependency_scan
+    expect(skipped).toContainEqual({ name: 'opt/evil.jar', reason: expect.stringMatching(reason) })
+    expect((await memory()).most - before.now).toBeLessThan(200 * MIB)
+    const { body } = await service.call('GET', `/sbom/${name}/1.0-1`)
+    expect(JSON.stringify(body)).toContain(`${KINDS.deb.purl}@9.0`)
+  })
+})
+
+async function memory(): Promise<{ now: number; most: number }> {
+  const text = await readFile(`/proc/${service.process.pid}/status`, 'utf8')
+  const kib = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1])
+  return { now: kib('VmRSS') * 1024, most: kib('VmHWM') * 1024 }
+}
+
+it('what was not looked at when the process died is looked at by the next one', async () => {
+  await service.call('PATCH', '/settings/', { validation: { grype_scan: false } })
+  await upload('deb', 'interrupted', KINDS.deb.library('1.0'))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  expect(await record('interrupted')).toMatchObject({ status: 'published', coverage: { antivirus: null } })
+  await service.call('PATCH', '/settings/', { validation: { grype_scan: true } })
+  const { reposDir, databaseUrl } = service
+  await service.kill()
+  service = await startService({ reposDir, databaseUrl, env: { SVC_OSV_DIR: directory, REPO_FORMAT: 'all' } })
+  expect(await lookedAt('interrupted')).toMatchObject({ status: 'pending_review', served: true, held_reason: 'dependency_scan' })
 })

@@ -47,7 +47,7 @@ export async function readJavaArchive(source: ZipSource, path: string, limits: J
   async function look(archive: ZipSource, at: string, outermost: boolean): Promise<void> {
     for await (const entry of zipEntriesOf(archive, limits)) {
       if (COORDINATES.test(entry.name)) await coordinates(entry, at)
-      else if (outermost && JAVA_ARCHIVE.test(entry.name)) await inner(entry, `${at}!/${entry.name}`)
+      else if (JAVA_ARCHIVE.test(entry.name)) await (outermost ? inner(entry, `${at}!/${entry.name}`) : told.skipped(`${at}!/${entry.name}`, 'lies in an archive inside another'))
     }
   }
 
@@ -90,8 +90,8 @@ function mavenComponent(content: Buffer, name: string, path: string): FoundCompo
       .toString('latin1')
       .split(/\r\n|\r|\n/)
       .flatMap((line) => {
-        const [, key, value] = /^\s*(groupId|artifactId|version)\s*[=:]\s*(.*?)\s*$/.exec(line) ?? []
-        return key === undefined || value === undefined ? [] : [[key, value] as const]
+        const [, key, value] = /^[ \t]*(groupId|artifactId|version)[ \t]*[=:](.*)$/.exec(line) ?? []
+        return key === undefined || value === undefined ? [] : [[key, value.trim()] as const]
       }),
   )
   const full = `${said.get('groupId') ?? groupId}:${said.get('artifactId') ?? artifactId}`
