@@ -58,6 +58,7 @@ import { ensureDistributions } from './publish/initialize.ts'
 import { createPublisher, type Offered } from './publish/publisher.ts'
 import { reindex } from './publish/reindex.ts'
 import { createComponentScan } from './review/components.ts'
+import { createCrossCheck } from './review/cross-check.ts'
 import { reviseKnown } from './review/known-exploited.ts'
 import { systemActor } from './review/parts.ts'
 import { createRematch } from './review/rematch.ts'
@@ -186,7 +187,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     collector,
     checkpoint,
     steps,
-    engines: [cveScanner.name, COMPONENT_ENGINE],
+    engines: [...new Set([cveScanner, ...engines.crossScanners, engines.rematchScanner].map(({ name }) => name)), COMPONENT_ENGINE],
     settings: settings.current,
     offered,
     onError,
@@ -195,7 +196,9 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   const libraries = createComponentScan({ ...reviewParts, components, matcher: engines.componentMatcher })
   bus.on('package', libraries.nudge)
   const review = createReview(reviewParts, { libraries })
-  const rematch = createRematch({ ...reviewParts, scanner: cveScanner, distributions, covers: engines.covers, libraries, news: rematchNews(db, engines.advisories) })
+  const crossCheck = createCrossCheck({ ...reviewParts, scanners: engines.crossScanners, distributions, mayWork: leader.isLeader })
+  bus.on('package', crossCheck.nudge)
+  const rematch = createRematch({ ...reviewParts, scanner: engines.rematchScanner, distributions, covers: engines.covers, libraries, news: rematchNews(db, engines.advisories) })
   const checkCanaries = async () => {
     const scopes = await engines.canaries.check()
     const blind = scopes.filter((one) => one.blind).map(({ scanner, scope }) => `${scanner} (${scope})`)
@@ -220,7 +223,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     const blind = engines.canaries.state().scopes.filter((one) => one.blind && one.scanner === cveScanner.name)
     return { ok: available && blind.length === 0, version, db_age_seconds: await engines.advisoryData.ageSeconds(), ...(error ? { error } : blind.length > 0 ? { error: `blind for ${blind.map(({ scope }) => scope).join(', ')}` } : {}) }
   }
-  const scheduler = createScheduler({ db, clock, log, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, refreshAdvisories, refreshLists, checkCanaries }) })
+  const scheduler = createScheduler({ db, clock, log, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, crossCheck, refreshAdvisories, refreshLists, checkCanaries }) })
 
   // Accounts
   const changing = { db, audit, onError, clock }
@@ -408,6 +411,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       await scheduler.start()
       state.notServing = null
       libraries.nudge()
+      crossCheck.nudge()
       // They may be days old or missing; nobody waits for them.
       if (leader.isLeader() && settings.current().validation.grype_scan) {
         const { auto_enrich: enriching } = settings.current().cve_policy
@@ -420,6 +424,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       await passwordReset.settled()
       await scheduler.stop()
       await libraries.stop()
+      await crossCheck.stop()
       await maintenance.stop()
       await engines.close()
       await database.close()

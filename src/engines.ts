@@ -12,6 +12,8 @@ import { createClamav } from './scanners/clamav/clamav.ts'
 import { createFreshclam, type Freshclam } from './scanners/clamav/freshclam.ts'
 import { noAntivirus } from './scanners/clamav/no-antivirus.ts'
 import { createComponentMatcher, type ComponentMatcher } from './scanners/components/match.ts'
+import { chooseScanners } from './scanners/external/choice.ts'
+import { withExternal } from './scanners/external/data.ts'
 import { coversOf, createAdvisoryData, type AdvisoryData } from './scanners/osv/data.ts'
 import { ecosystemOf } from './scanners/osv/ecosystems.ts'
 import { createOsvImporter } from './scanners/osv/import.ts'
@@ -41,7 +43,12 @@ export interface Engines {
   antivirusStatus(): Promise<AntivirusStatus>
   /** null where no antivirus engine is configured */
   freshclam: Freshclam | null
+  /** judges arrivals */
   cveScanner: CveScanner
+  /** look at what was published */
+  crossScanners: readonly CveScanner[]
+  /** knows which packages a change of its advisories is about */
+  rematchScanner: CveScanner
   /** for libraries inside packages */
   componentMatcher: ComponentMatcher
   advisories: Advisories
@@ -96,11 +103,11 @@ export async function createEngines(parts: {
     download: (url, toPath) => download(url, toPath, LIST_LIMITS),
   })
   const osv = createOsvMatcher({ advisories, compare })
-  const matcher = overrides.cveScanner ?? osv
-  const scanner = enriched(matcher, enrichment, parts.enriching, parts.onError)
+  const { scanners, external } = overrides.cveScanner ? { scanners: [overrides.cveScanner], external: [] } : await chooseScanners({ env, embedded: osv, clock, log })
+  const withScores = (scanner: CveScanner) => enriched(scanner, enrichment, parts.enriching, parts.onError)
   const canaries = createCanaries({
     antivirus: clamav,
-    scanner: matcher,
+    scanners,
     distributions,
     formats,
     async knownHoles(distribution) {
@@ -111,12 +118,15 @@ export async function createEngines(parts: {
     clock,
     onError: parts.onError,
   })
+  const guarded = (scanner: CveScanner) => (overrides.cveScanner ? withScores(scanner) : canaries.guardCve(withScores(scanner)))
   const antivirus = overrides.antivirus ?? (clamav ? canaries.guardAntivirus(clamav) : null)
   return {
     antivirus,
     antivirusStatus: () => (antivirus ?? noAntivirus()).status(),
     freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
-    cveScanner: overrides.cveScanner ? scanner : canaries.guardCve(scanner),
+    cveScanner: guarded(scanners[0]!),
+    crossScanners: scanners.slice(1).map(guarded),
+    rematchScanner: guarded(overrides.cveScanner ?? osv),
     componentMatcher: createComponentMatcher({
       matcher: osv,
       state: advisories.state,
@@ -130,7 +140,7 @@ export async function createEngines(parts: {
     }),
     canaries,
     advisories,
-    advisoryData: createAdvisoryData({ advisories, importer, url: env.osvUrl, directory: env.osvDir, distributions, clock, version: env.appVersion }),
+    advisoryData: withExternal(createAdvisoryData({ advisories, importer, url: env.osvUrl, directory: env.osvDir, distributions, clock, version: env.appVersion }), external, scanners[0]!.name, clock),
     enrichment,
     covers: (distribution, ecosystem) => ecosystemOf(distribution.scannerDistro)?.covers(ecosystem) ?? false,
     close: () => http.close(),

@@ -1,5 +1,6 @@
 // All scheduled jobs, one entry each: when they run and what they do.
 import type { UpdateOutcome } from '../scanners/scanner.ts'
+import type { CrossCheck } from '../review/cross-check.ts'
 import type { Rematch } from '../review/rematch.ts'
 import { systemActor } from '../review/parts.ts'
 import type { Review } from '../review/review.ts'
@@ -8,6 +9,7 @@ import type { Job } from './scheduler.ts'
 export interface JobParts {
   review: Review
   rematch: Rematch
+  crossCheck: CrossCheck
   /** brings advisories up to date where they are older than a day, and what follows from new ones */
   refreshAdvisories(): Promise<UpdateOutcome>
   /** the same for scores and known-exploited vulnerabilities */
@@ -35,6 +37,12 @@ export function createJobs(parts: JobParts): Job[] {
       name: 'Show the scanners what they must find',
       schedule: ({ sync }) => ({ pattern: '37 * * * *', timezone: sync.timezone }),
       run: parts.checkCanaries,
+    },
+    {
+      id: 'second_scanner',
+      name: 'Have published packages looked at by further scanners',
+      schedule: ({ validation, sync }) => (validation.grype_scan ? { pattern: '27 * * * *', timezone: sync.timezone } : null),
+      run: async () => ({ ...(await parts.crossCheck.catchUp()) }),
     },
     {
       id: 'cve_rematch',

@@ -14,7 +14,7 @@ export interface Seen {
 
 /**
  * The engine speaks for itself only: what others found stays, what it alone had found and finds no more goes.
- * @param engines those that exist; findings of others go too
+ * @param engines those that exist, in the order of their word's weight; findings of others go too
  * @param now ISO time
  */
 export function mergeFindings(known: readonly Finding[], seen: Seen, engines: readonly string[], policy: PolicyActions, now: string): Finding[] {
@@ -22,7 +22,7 @@ export function mergeFindings(known: readonly Finding[], seen: Seen, engines: re
   const others = (finding: Finding | undefined) => finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []
   const found = seen.findings.map((raw): Finding => {
     const then = before.get(raw.id)
-    const said = then && others(then).length > 0 && outweighs(then, raw) ? then : raw
+    const said = then && outweighs(then, raw, others(then), seen.engine, engines) ? then : raw
     return {
       ...said,
       // Enrichment comes from elsewhere: an engine that does not know of it does not take it back.
@@ -44,9 +44,14 @@ export function mergeFindings(known: readonly Finding[], seen: Seen, engines: re
   return [...found, ...kept]
 }
 
-/** The package itself and a library inside it may have the same hole: the worse of both stands for it, whoever looked last. */
-function outweighs(then: Finding, now: RawFinding): boolean {
-  return then.package_type !== now.package_type && severityRank(then.severity) >= severityRank(now.severity)
+/**
+ * Who speaks for a finding of several engines. The package itself and a library inside it may have the same hole: the
+ * worse of both stands for it, whoever looked last. Of two that look at the same, the one named first in `engines`.
+ */
+function outweighs(then: Finding, now: RawFinding, others: readonly string[], engine: string, engines: readonly string[]): boolean {
+  if (others.length === 0) return false
+  if (then.package_type !== now.package_type) return severityRank(then.severity) >= severityRank(now.severity)
+  return others.some((other) => engines.indexOf(other) < engines.indexOf(engine))
 }
 
 /** Whether two lists say the same, whatever order their keys are in. */

@@ -54,7 +54,7 @@ const noScanner: CveScanner = { name: 'osv', scan: async () => ({ word: 'no_data
 const upload = (filename: string): ScanTarget => ({ path: '', filename, sizeBytes: 1, async *members() {} })
 
 function canariesOf(antivirus: Antivirus | null, scanner = noScanner, holes: KnownHole[] = []) {
-  return createCanaries({ antivirus, scanner, distributions, formats, knownHoles: async () => holes, workDirectory, clock: { now: () => new Date() }, onError: () => {} })
+  return createCanaries({ antivirus, scanners: [scanner], distributions, formats, knownHoles: async () => holes, workDirectory, clock: { now: () => new Date() }, onError: () => {} })
 }
 
 describe('a malware scanner', () => {

@@ -36,7 +36,7 @@ export interface KnownHole {
 
 export function createCanaries(parts: {
   antivirus: Antivirus | null
-  scanner: CveScanner
+  scanners: readonly CveScanner[]
   distributions: readonly Distribution[]
   formats: readonly { id: FormatId; members(path: string): AsyncIterable<ScanMember> }[]
   /** a few for the distribution; none where there are no advisories */
@@ -45,7 +45,7 @@ export function createCanaries(parts: {
   clock: Clock
   onError(error: unknown): void
 }): Canaries {
-  const { antivirus, scanner, clock } = parts
+  const { antivirus, scanners, clock } = parts
   let checkedAt: Date | null = null
   let scopes: Blindness[] = []
   /** signatures of the last check; undefined before the first */
@@ -69,7 +69,7 @@ export function createCanaries(parts: {
     }
   }
 
-  async function missesHoles(distribution: Distribution): Promise<boolean | null> {
+  async function missesHoles(scanner: CveScanner, distribution: Distribution): Promise<boolean | null> {
     try {
       const holes = await parts.knownHoles(distribution)
       for (const hole of holes) {
@@ -94,9 +94,11 @@ export function createCanaries(parts: {
       for (const format of parts.formats) note('clamav', format.id, await missesMalware(antivirus, format))
       signatures = status.db_version
     }
-    for (const distribution of parts.distributions) {
-      const blind = await missesHoles(distribution)
-      if (blind !== null) note(scanner.name, distribution.codename, blind)
+    for (const scanner of scanners) {
+      for (const distribution of parts.distributions) {
+        const blind = await missesHoles(scanner, distribution)
+        if (blind !== null) note(scanner.name, distribution.codename, blind)
+      }
     }
     scopes = seen
     checkedAt = clock.now()

@@ -1,5 +1,9 @@
-// One package as the smallest CycloneDX document that external scanners match by distribution. Pure.
+// One package as the smallest CycloneDX document that external scanners match by distribution.
+import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
+import { ensureDirectory } from '../../kernel/files.ts'
 
 /** A package as scanners read it. */
 export interface Told {
@@ -53,4 +57,16 @@ export function sourceOf(facts: PackageFacts): { name: string; version: string }
 export function systemOf(distribution: Distribution): { system: string; release: string } {
   const colon = distribution.scannerDistro.indexOf(':')
   return { system: distribution.scannerDistro.slice(0, colon), release: distribution.scannerDistro.slice(colon + 1) }
+}
+
+/** Runs something over a document in a file, which is gone afterwards. */
+export async function withDocument<T>(directory: string, document: string, use: (path: string) => Promise<T>): Promise<T> {
+  const path = join(directory, `${randomBytes(8).toString('hex')}.cdx.json`)
+  await ensureDirectory(directory, 0o700)
+  try {
+    await writeFile(path, document, { mode: 0o600 })
+    return await use(path)
+  } finally {
+    await rm(path, { force: true })
+  }
 }

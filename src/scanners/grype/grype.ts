@@ -5,6 +5,7 @@ import type { Distribution } from '../../domain/package.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
 import { ensureDirectory } from '../../kernel/files.ts'
 import { stringAt } from '../osv/json.ts'
+import { withDocument } from '../external/package-document.ts'
 import { createProgram, ProgramFailed } from '../external/run.ts'
 import { ageNote, coverageOf, dateAt, failedScan, parseReport, type ExternalScanner } from '../external/scanner.ts'
 import type { EngineStatus } from '../scanner.ts'
@@ -31,15 +32,15 @@ const NOBODY = 'gatehouse-asks-whether-this-distribution-is-known'
 
 export function createGrype(parts: GrypeParts): ExternalScanner {
   const { clock, scanTimeoutMs = SCAN_MS } = parts
+  const work = workDirectory(parts)
   const program = createProgram({
     name: 'grype',
     path: parts.program,
     env: environmentOf(parts),
     // Its own and empty: a settings file of whoever runs us could tell it to leave findings out.
     directory: async () => {
-      const directory = join(parts.cacheDirectory, 'work', 'grype')
-      await ensureDirectory(directory, 0o700)
-      return directory
+      await ensureDirectory(work, 0o700)
+      return work
     },
   })
   /** by distribution, for the database of that date */
@@ -70,7 +71,10 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
     async scan({ facts, distribution }) {
       const distro = grypeDistro(distribution)
       try {
-        const text = await program.run({ args: ['--distro', distro, '-o', 'json'], input: grypeDocument(facts, distribution), timeoutMs: scanTimeoutMs })
+        // By a file: of its stdin grype takes a pipe or a file, and Node gives it a socket.
+        const text = await withDocument(work, grypeDocument(facts, distribution), (path) =>
+          program.run({ args: [`sbom:${path}`, '--distro', distro, '-o', 'json'], timeoutMs: scanTimeoutMs }),
+        )
         const { version, databaseDate, findings } = readGrypeReport(parseReport('grype', text), facts)
         // It says the same of a distribution it has never heard of and of a package without holes.
         const matched = findings.length > 0 || (await isKnown(distro, databaseDate))
@@ -130,7 +134,7 @@ async function dateOf(program: ReturnType<typeof createProgram>): Promise<string
 function environmentOf(parts: GrypeParts): Record<string, string> {
   return {
     ...parts.environment,
-    HOME: join(parts.cacheDirectory, 'work', 'grype'),
+    HOME: workDirectory(parts),
     GRYPE_DB_CACHE_DIR: parts.cacheDirectory,
     ...(parts.updateUrl ? { GRYPE_DB_UPDATE_URL: parts.updateUrl } : {}),
     GRYPE_DB_AUTO_UPDATE: 'false',
@@ -138,9 +142,10 @@ function environmentOf(parts: GrypeParts): Record<string, string> {
     GRYPE_DB_MAX_UPDATE_CHECK_FREQUENCY: '0',
     GRYPE_CHECK_FOR_APP_UPDATE: 'false',
     GRYPE_EXTERNAL_SOURCES_ENABLE: 'false',
-    TMPDIR: join(parts.cacheDirectory, 'work', 'grype'),
+    TMPDIR: workDirectory(parts),
     NO_COLOR: '1',
   }
 }
 
+const workDirectory = (parts: GrypeParts) => join(parts.cacheDirectory, 'work', 'grype')
 const noData = (distribution: Distribution) => `the database of grype has no advisories for ${distribution.fullName}`

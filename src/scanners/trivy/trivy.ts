@@ -1,11 +1,11 @@
 // trivy (https://github.com/aquasecurity/trivy) as a vulnerability scanner: one run for each package, its own database.
-import { randomBytes } from 'node:crypto'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ensureDirectory } from '../../kernel/files.ts'
 import { objectAt, stringAt, type Json } from '../osv/json.ts'
+import { withDocument } from '../external/package-document.ts'
 import { createProgram, ProgramFailed } from '../external/run.ts'
 import { ageNote, coverageOf, dateAt, failedScan, numberAt, parseReport, type ExternalScanner } from '../external/scanner.ts'
 import type { EngineStatus } from '../scanner.ts'
@@ -60,16 +60,15 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
     async scan({ facts, distribution }) {
       const { family, version } = trivyDistro(distribution)
       const distro = `${family}/${version}`
-      const path = join(work, `${randomBytes(6).toString('hex')}.cdx.json`)
       const said: string[] = []
       try {
-        await ensureDirectory(work, 0o700)
-        await writeFile(path, trivyDocument(facts, distribution), { mode: 0o600 })
-        const text = await program.run({
-          args: ['sbom', '--format', 'json', '--list-all-pkgs', '--scanners', 'vuln', '--distro', distro, '--skip-db-update', '--skip-java-db-update', '--offline-scan', path],
-          timeoutMs: scanTimeoutMs,
-          progress: (line) => void said.push(line),
-        })
+        const text = await withDocument(work, trivyDocument(facts, distribution), (path) =>
+          program.run({
+            args: ['sbom', '--format', 'json', '--list-all-pkgs', '--scanners', 'vuln', '--distro', distro, '--skip-db-update', '--skip-java-db-update', '--offline-scan', path],
+            timeoutMs: scanTimeoutMs,
+            progress: (line) => void said.push(line),
+          }),
+        )
         const date = await databaseDate()
         const report = readTrivyReport(parseReport('trivy', text), facts)
         const judged = report.findings.length > 0 || (report.looked && !said.some((line) => NOT_JUDGED.some((pattern) => pattern.test(line))))
@@ -78,8 +77,6 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
         return { word: 'scanned', findings: report.findings, message: `${report.findings.length} known vulnerabilities for ${distro}${ageNote(date, clock.now())}`, coverage }
       } catch (error) {
         return failedScan('trivy', error)
-      } finally {
-        await rm(path, { force: true })
       }
     },
 

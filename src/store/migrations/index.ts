@@ -6,6 +6,7 @@ import * as advisories from './0003-advisories.ts'
 import * as jobs from './0004-jobs.ts'
 import * as scores from './0005-scores.ts'
 import * as components from './0006-components.ts'
+import * as crossChecks from './0007-cross-checks.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -14,4 +15,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0004-jobs': jobs,
   '0005-scores': scores,
   '0006-components': components,
+  '0007-cross-checks': crossChecks,
 }
