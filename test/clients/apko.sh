@@ -16,15 +16,15 @@ fi
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse"
 program="$tools/apko-$version"
 if [ ! -x "$program" ]; then
-  command -v go > /dev/null || { echo "apko is built with Go 1.24 or later, which is not on this machine; APKO_BIN may name an apko" >&2; exit 1; }
+  go=$("$(dirname "$0")/../go.sh")
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   cd "$work"
   # In a module of its own: `go install` asks for a list of versions, which not every module proxy has of this module.
   {
-    go mod init tools
-    go mod edit "-require=chainguard.dev/apko@$version"
-    GOFLAGS=-mod=mod go build -o apko chainguard.dev/apko
+    "$go" mod init tools
+    "$go" mod edit "-require=chainguard.dev/apko@$version"
+    GOFLAGS=-mod=mod "$go" build -o apko chainguard.dev/apko
   } >&2
   mkdir -p "$tools"
   mv apko "$program"

@@ -9,10 +9,10 @@ directory=$1
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse"
 program="${NFPM_BIN:-$tools/nfpm-$version}"
 if [ ! -x "$program" ]; then
-  command -v go > /dev/null || { echo "nfpm is built with Go 1.24 or later, which is not on this machine; NFPM_BIN may name an nfpm" >&2; exit 1; }
+  go=$("$(dirname "$0")/../go.sh")
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  GOBIN="$work" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@$version" >&2
+  GOBIN="$work" "$go" install "github.com/goreleaser/nfpm/v2/cmd/nfpm@$version" >&2
   mkdir -p "$tools"
   mv "$work/nfpm" "$program"
 fi
