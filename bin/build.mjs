@@ -1,6 +1,6 @@
 // Builds the service into dist/ when a source file is newer than the last build. `--force` builds always.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -34,12 +34,15 @@ export function install() {
 export async function build({ force = false } = {}) {
   const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) => newest(join(root, name)))
   if (force || !existsSync(stamp) || Math.max(...sources) > statSync(stamp).mtimeMs) {
+    const started = new Date()
     for (const name of existsSync(join(root, 'dist')) ? readdirSync(join(root, 'dist')) : []) {
       if (name !== 'pglite-seed.tar') rmSync(join(root, 'dist', name), { recursive: true })
     }
     run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'])
     mkdirSync(join(root, 'dist'), { recursive: true })
     writeFileSync(stamp, '')
+    // What was edited meanwhile is not in it.
+    utimesSync(stamp, started, started)
   }
   if (!existsSync(seed)) {
     // initdb in wasm takes 5 s and 900 MB; every later start of an embedded database copies this instead.

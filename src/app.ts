@@ -80,6 +80,7 @@ import { createManifests } from './store/manifests.ts'
 import { createPaths, ensurePaths } from './store/paths.ts'
 import { createPool } from './store/pool.ts'
 import { createStaging } from './store/staging.ts'
+import { createTotals } from './store/totals.ts'
 
 const DRAIN_MS = 30_000
 
@@ -196,7 +197,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   const libraries = createComponentScan({ ...reviewParts, components, matcher: engines.componentMatcher })
   bus.on('package', libraries.nudge)
   const review = createReview(reviewParts, { libraries })
-  const crossCheck = createCrossCheck({ ...reviewParts, scanners: engines.crossScanners, distributions, mayWork: leader.isLeader })
+  const crossCheck = createCrossCheck({ ...reviewParts, scanners: engines.crossScanners, distributions, mayWork: leader.isLeader, generation: async () => (await engines.advisories.state()).generation })
   bus.on('package', crossCheck.nudge)
   const rematch = createRematch({ ...reviewParts, scanner: engines.rematchScanner, distributions, covers: engines.covers, libraries, news: rematchNews(db, engines.advisories) })
   const checkCanaries = async () => {
@@ -286,6 +287,9 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     metrics.countFindings(countSeverities(findings as { severity: Severity }[]))
   })
 
+  const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
+  bus.on('package', totals.forget)
+
   // The API
   const routes: Route[] = [
     ...authRoutes({ login: createLogin({ ...changing, passwords, sessions, slowing }), sessions, ownAccount: createOwnAccount({ ...changing, passwords, slowing }), passwordReset, users: createUsers({ ...changing, passwords }), tokens: createTokens(changing) }),
@@ -302,8 +306,9 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       manifests,
       collector,
       checkpoint,
+      totals,
       onError,
-      reindex: () => reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }),
+      reindex: () => reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }).finally(totals.forget),
     }),
     ...uploadRoutes({ intake, catalogue, staging, audit, settings: settings.current, log }),
     ...distributionRoutes({

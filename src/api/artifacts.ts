@@ -15,6 +15,7 @@ import type { Collector } from '../publish/collect.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { deleteRecords } from '../publish/records.ts'
 import type { ReindexResult } from '../publish/reindex.ts'
+import type { Totals } from '../store/totals.ts'
 import { ARTIFACT_SORTS, artifactPage, selectRecords, type RecordSelector } from '../store/artifact-query.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { auditPage } from '../store/audit-query.ts'
@@ -37,6 +38,7 @@ export interface ArtifactParts {
   manifests: Manifests
   collector: Collector
   checkpoint: Checkpoint
+  totals: Totals
   reindex(): Promise<ReindexResult>
   onError(error: unknown): void
 }
@@ -70,7 +72,7 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       answer: pageOf(Type.Intersect([HeadSchema, Type.Object({ latest_version: Type.String(), versions: Type.Array(Type.String()), distributions: Type.Array(Type.String()) })])),
       problems: ['validation_error'],
       async handle({ query }) {
-        const { items, total } = await artifactPage(db, query, query.sort, { page: query.page, perPage: query.per_page })
+        const { items, total } = await artifactPage(db, parts.totals, query, query.sort, { page: query.page, perPage: query.per_page })
         return page(items.map(({ record, versions, distributions }) => ({
           ...headOf(record),
           latest_version: record.version,

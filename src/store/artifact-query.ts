@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { FormatId } from '../domain/package.ts'
 import type { Db } from './db.ts'
+import type { Totals } from './totals.ts'
 
 export interface ArtifactFilter {
   search?: string | undefined
@@ -14,25 +15,37 @@ export interface ArtifactFilter {
 export const ARTIFACT_SORTS = ['name', '-name', 'imported_at', '-imported_at'] as const
 export type ArtifactSort = (typeof ARTIFACT_SORTS)[number]
 
-export async function artifactPage(db: Db, filter: ArtifactFilter, sort: ArtifactSort, at: { page: number; perPage: number }) {
+export async function artifactPage(db: Db, totals: Totals, filter: ArtifactFilter, sort: ArtifactSort, at: { page: number; perPage: number }) {
   let query = db.selectFrom('artifacts')
-  if (filter.search) query = query.where(sql<boolean>`position(${filter.search.toLowerCase()} in artifacts.search) > 0`)
+  if (filter.search) query = query.where('artifacts.search', 'like', `%${filter.search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`)
   if (filter.distribution) query = query.where(sql<boolean>`${filter.distribution} = any(artifacts.distributions)`)
-  if (filter.status) query = query.where(sql<boolean>`${filter.status} = any(artifacts.statuses)`)
+  if (filter.status) query = query.where(sql<boolean>`artifacts.statuses @> ${[filter.status]}::text[]`)
   if (filter.arch) query = query.where(sql<boolean>`${filter.arch} = any(artifacts.archs)`)
   if (filter.format) query = query.where('artifacts.format', '=', filter.format as FormatId)
-  const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const { search, distribution, status, format, arch } = filter
+  const total = await totals.of(JSON.stringify([search, distribution, status, format, arch]), async () => {
+    const { n } = await query.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow()
+    return Number(n)
+  })
   const column = sort.endsWith('name') ? 'artifacts.name' : 'artifacts.latest_imported_at'
   const direction = sort.startsWith('-') ? 'desc' : 'asc'
-  // Names first, records of one page afterwards: a far page must not join what it skips.
-  const names = await query
-    .select(['name', 'format', 'latest_id', 'distributions'])
+  // What is skipped is skipped in the index alone; rows and records are read of one page.
+  const places = query
+    .select(['artifacts.name', 'artifacts.format', 'artifacts.latest_imported_at'])
     .orderBy(column, direction)
     .orderBy('artifacts.name', direction)
+    .orderBy('artifacts.format', direction)
     .limit(at.perPage)
     .offset((at.page - 1) * at.perPage)
+  const names = await db
+    .selectFrom(places.as('place'))
+    .innerJoin('artifacts', (join) => join.onRef('artifacts.name', '=', 'place.name').onRef('artifacts.format', '=', 'place.format'))
+    .select(['artifacts.name', 'artifacts.format', 'artifacts.latest_id', 'artifacts.distributions'])
+    .orderBy(column, direction)
+    .orderBy('artifacts.name', direction)
+    .orderBy('artifacts.format', direction)
     .execute()
-  if (names.length === 0) return { items: [], total: Number(total) }
+  if (names.length === 0) return { items: [], total }
   const latest = await db.selectFrom('packages').selectAll().where('id', 'in', names.map((row) => row.latest_id)).execute()
   const versions = await db
     .selectFrom('packages')
@@ -42,7 +55,7 @@ export async function artifactPage(db: Db, filter: ArtifactFilter, sort: Artifac
     .execute()
   const byId = new Map(latest.map((row) => [row.id, row]))
   return {
-    total: Number(total),
+    total,
     items: names.flatMap((row) => {
       const record = byId.get(row.latest_id)
       const known = versions.filter((v) => v.name === row.name && v.format === row.format).map((v) => v.version)

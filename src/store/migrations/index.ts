@@ -7,6 +7,7 @@ import * as jobs from './0004-jobs.ts'
 import * as scores from './0005-scores.ts'
 import * as components from './0006-components.ts'
 import * as crossChecks from './0007-cross-checks.ts'
+import * as listing from './0008-listing.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -16,4 +17,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0005-scores': scores,
   '0006-components': components,
   '0007-cross-checks': crossChecks,
+  '0008-listing': listing,
 }
