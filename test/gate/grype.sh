@@ -16,18 +16,18 @@ tools="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse"
 program="$tools/grype-$version"
 maker="$tools/grype-db-$version-$(cksum < "$here/grype-db/main.go" | cut -d' ' -f1)"
 if [ ! -x "$program" ] || [ ! -x "$maker" ]; then
-  command -v go > /dev/null || { echo "grype is built with Go 1.24 or later, which is not on this machine; GRYPE_BIN and GRYPE_DB_MAKER may name its programs" >&2; exit 1; }
+  go=$("$here/../go.sh")
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   cd "$work"
   # In a module of its own, so that both are built of the same release.
   {
-    go mod init tools
-    go mod edit "-require=github.com/anchore/grype@v$version"
+    "$go" mod init tools
+    "$go" mod edit "-require=github.com/anchore/grype@v$version"
     mkdir maker
     cp "$here/grype-db/main.go" maker/
-    GOFLAGS=-mod=mod nice go build -trimpath -ldflags "-s -w -X main.version=$version" -o grype github.com/anchore/grype/cmd/grype
-    GOFLAGS=-mod=mod nice go build -trimpath -ldflags '-s -w' -o grype-db ./maker
+    GOFLAGS=-mod=mod nice "$go" build -trimpath -ldflags "-s -w -X main.version=$version" -o grype github.com/anchore/grype/cmd/grype
+    GOFLAGS=-mod=mod nice "$go" build -trimpath -ldflags '-s -w' -o grype-db ./maker
   } >&2
   mkdir -p "$tools"
   mv grype "$program"
