@@ -22,6 +22,8 @@ export interface CrossCheckParts extends ReviewParts {
   distributions: readonly Distribution[]
   /** one process of several does it */
   mayWork(): boolean
+  /** of the advisories that re-matches follow: what is applied last must be matched against the newest */
+  generation(): Promise<number>
 }
 
 export interface CrossCheck {
@@ -48,6 +50,7 @@ const PAGE = 100
 const RETRY_MS = 60 * 60_000
 /** A scanner that fails so often in a row is down, and is left alone until the next time. */
 const FAILURES = 3
+const ATTEMPTS = 3
 
 export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   const { db, clock } = parts
@@ -74,10 +77,16 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
 
   async function look(scanner: CveScanner, row: Row): Promise<{ word: CveResult['word']; reopened: boolean }> {
     const distribution = parts.distributions.find(({ codename }) => codename === row.distribution)!
-    const result = await scanner.scan({ facts: factsOf(row), distribution })
-    if (result.word !== 'scanned') return { word: result.word, reopened: false }
-    const { before, row: now } = await applyFindings(parts, row.id, { engine: scanner.name, findings: result.findings }, { mechanism: 'second_scanner' }, systemActor('system'))
-    return { word: 'scanned', reopened: before.status === 'published' && now.status === 'pending_review' }
+    let reopened = false
+    for (let attempt = 1; ; attempt++) {
+      const generation = await parts.generation()
+      const result = await scanner.scan({ facts: factsOf(row), distribution })
+      if (result.word !== 'scanned') return { word: result.word, reopened }
+      const { before, row: now } = await applyFindings(parts, row.id, { engine: scanner.name, findings: result.findings }, { mechanism: 'second_scanner' }, systemActor('system'))
+      reopened ||= before.status === 'published' && now.status === 'pending_review'
+      // A re-match that came between may have known more.
+      if (attempt === ATTEMPTS || (await parts.generation()) === generation) return { word: 'scanned', reopened }
+    }
   }
 
   async function lookAtAll(scanner: CveScanner, report: CrossCheckReport): Promise<void> {

@@ -1,0 +1,137 @@
+// Which packages further scanners look at, how often, and what a scanner that cannot judge costs. What findings do to a
+// record is shown with real scanners in test/gate/grype.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { CveResult, CveScanner } from '../scanners/scanner.ts'
+import { findDistribution } from '../formats/index.ts'
+import { insertRecord } from '../sbom/fixture.ts'
+import type { Database } from '../store/db.ts'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCrossCheck, type CrossCheckParts } from './cross-check.ts'
+
+const HOUR = 3_600_000
+const distributions = ['jammy', 'almalinux9'].map((codename) => findDistribution(codename)!.distribution)
+const coverage = { engine: 'second', engine_version: null, database_date: null, distro_matched: null, files_seen: 0, files_skipped: [], bytes: 0 }
+
+let database: Database
+let now: number
+let scans: string[]
+let errors: unknown[]
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+beforeEach(() => {
+  now = Date.parse('2026-03-05T00:00:00Z')
+  scans = []
+  errors = []
+})
+afterEach(async () => {
+  await database.db.deleteFrom('packages').execute()
+  await database.db.deleteFrom('blobs').execute()
+})
+afterAll(() => database.close())
+
+function scanner(answer: (name: string) => CveResult['word'] | Promise<CveResult['word']>, name = 'second'): CveScanner {
+  return {
+    name,
+    async scan({ facts, distribution }) {
+      scans.push(`${name}: ${distribution.codename} ${facts.name} ${facts.version} of ${facts.sourcePackage}`)
+      return { word: await answer(facts.name), findings: [], message: '', coverage }
+    },
+  }
+}
+
+/** As much of the review room as is reached while nothing is found. */
+function crossCheck(scanners: CveScanner[], more: Partial<CrossCheckParts> = {}) {
+  const parts = {
+    db: database.db, clock: { now: () => new Date(now) }, scanners, distributions, engines: ['first', 'second'], onError: (error: unknown) => void errors.push(error),
+    settings: () => ({ validation: { grype_scan: true } }), mayWork: () => true, generation: async () => 1, ...more,
+  }
+  return createCrossCheck(parts as unknown as CrossCheckParts)
+}
+
+describe('a look', () => {
+  test('is taken at what is published where it is offered, once by each scanner', async () => {
+    await insertRecord(database.db, { name: 'one', sourcePackage: 'src' })
+    await insertRecord(database.db, { name: 'two', distribution: 'almalinux9' })
+    await insertRecord(database.db, { name: 'held', status: 'pending_review' })
+    await insertRecord(database.db, { name: 'shut', status: 'quarantined' })
+    await insertRecord(database.db, { name: 'elsewhere', distribution: 'noble' })
+    const check = crossCheck([scanner(() => 'no_data'), scanner(() => 'no_data', 'third')])
+    expect(await check.catchUp()).toEqual({ looked: 4, reopened: 0, failed: 0 })
+    expect(scans).toEqual(['second: jammy one 1.0-1 of src', 'second: almalinux9 two 1.0-1 of null', 'third: jammy one 1.0-1 of src', 'third: almalinux9 two 1.0-1 of null'])
+    expect(await check.catchUp()).toMatchObject({ looked: 0 })
+    expect(await crossCheck([scanner(() => 'no_data')]).catchUp()).toMatchObject({ looked: 0 })
+  })
+
+  test('is taken later at what is published later, whatever its place', async () => {
+    const row = await insertRecord(database.db, { name: 'held', status: 'pending_review' })
+    await insertRecord(database.db, { name: 'one' })
+    const check = crossCheck([scanner(() => 'no_data')])
+    await check.catchUp()
+    await database.db.updateTable('packages').set({ status: 'published' }).where('id', '=', row.id).execute()
+    expect(await check.catchUp()).toMatchObject({ looked: 1 })
+    expect(scans.at(-1)).toContain('held')
+  })
+
+  test('that fails is tried again in an hour', async () => {
+    await insertRecord(database.db, { name: 'one' })
+    const state = { word: 'error' as CveResult['word'] }
+    const check = crossCheck([scanner(() => state.word)])
+    expect(await check.catchUp()).toMatchObject({ looked: 1, failed: 1 })
+    now += HOUR - 1000
+    expect(await check.catchUp()).toMatchObject({ looked: 0 })
+    now += 2000
+    state.word = 'no_data'
+    expect(await check.catchUp()).toMatchObject({ looked: 1, failed: 0 })
+    now += 2 * HOUR
+    expect(await check.catchUp()).toMatchObject({ looked: 0 })
+  })
+
+  test('is taken at the others when one breaks the scanner', async () => {
+    for (const name of ['a', 'bad', 'c']) await insertRecord(database.db, { name })
+    const check = crossCheck([scanner((name) => (name === 'bad' ? Promise.reject(new Error('broken')) : 'no_data'))])
+    expect(await check.catchUp()).toMatchObject({ looked: 2, failed: 1 })
+    expect(errors).toHaveLength(1)
+  })
+
+  test('is taken at three only by a scanner that is down', async () => {
+    for (let i = 0; i < 6; i++) await insertRecord(database.db, { name: `p${i}` })
+    expect(await crossCheck([scanner(() => 'error')]).catchUp()).toMatchObject({ looked: 3, failed: 3 })
+  })
+
+  test('is taken by one process only, and not while scanning is switched off', async () => {
+    await insertRecord(database.db, { name: 'one' })
+    await crossCheck([scanner(() => 'no_data')], { mayWork: () => false }).catchUp()
+    await crossCheck([scanner(() => 'no_data')], { settings: () => ({ validation: { grype_scan: false } }) as never }).catchUp()
+    expect(scans).toEqual([])
+  })
+})
+
+test('what is published while others are looked at is looked at too, and calls that come together are one', async () => {
+  await insertRecord(database.db, { name: 'first' })
+  const check: ReturnType<typeof crossCheck> = crossCheck([
+    scanner(async (name): Promise<CveResult['word']> => {
+      if (name === 'first') {
+        await insertRecord(database.db, { name: 'meanwhile' })
+        check.nudge()
+      }
+      return 'no_data'
+    }),
+  ])
+  expect(await Promise.all([check.catchUp(), check.catchUp()])).toMatchObject([{ looked: 2 }, { looked: 2 }])
+})
+
+test('a service that stops finishes the look it is at and begins no other', async () => {
+  for (const name of ['a', 'b', 'c']) await insertRecord(database.db, { name })
+  const check: ReturnType<typeof crossCheck> = crossCheck([
+    scanner(async (): Promise<CveResult['word']> => {
+      void check.stop()
+      return 'no_data'
+    }),
+  ])
+  expect(await check.catchUp()).toMatchObject({ looked: 1 })
+  check.nudge()
+  await check.stop()
+  expect(scans).toHaveLength(1)
+})
