@@ -3,9 +3,8 @@ import { isProblem } from '../domain/problem.ts'
 import { createShared } from '../kernel/serial.ts'
 import { COMPONENT_ECOSYSTEMS, COMPONENT_ENGINE, componentKey, type ComponentMatcher } from '../scanners/components/match.ts'
 import { mayHoldComponent, readComponents } from '../scanners/components/read.ts'
-import { unpackFacts } from '../store/blobs.ts'
+import { unpackFiles } from '../store/blobs.ts'
 import type { Components, ComponentsOf, ComponentWork } from '../store/components.ts'
-import type { PackageRow } from '../store/manifests.ts'
 import { applyFindings, type Applied } from './apply.ts'
 import { systemActor, type Actor, type ReviewParts } from './parts.ts'
 
@@ -48,8 +47,6 @@ const PAGE = 100
 /** Advisories may be replaced while a record is matched; not more often than this. */
 const ATTEMPTS = 5
 
-type Subject = Pick<PackageRow, 'id' | 'distribution' | 'format' | 'status' | 'sha256' | 'filename'>
-
 /**
  * A record's libraries are read after it was settled, from its stored file: no upload waits for it. Which records are
  * still to be looked at stands in the database (`component_work`), so a crash loses nothing, and a look is repeatable.
@@ -64,46 +61,39 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     const report: ComponentReport = { records: 0, reopened: 0, failed: 0 }
     for (let after = 0; ; ) {
       const work = await components.work(after, PAGE, !matching())
+      // The list of files is at hand: most packages need not be opened.
+      const nothing = work.filter(({ files }) => files !== null && !unpackFiles(files).some(mayHoldComponent))
+      await components.nothingInside(nothing, parts.clock.now())
+      report.records += nothing.length
       for (const one of work) {
         if (stopping) return report
+        if (nothing.includes(one)) continue
         await lookAt(one, report).catch((error: unknown) => {
           report.failed++
           parts.onError(error)
         })
       }
       if (work.length < PAGE) return report
-      after = work.at(-1)?.packageId ?? after
+      after = work.at(-1)?.id ?? after
     }
   })
 
   async function lookAt(work: ComponentWork, report: ComponentReport): Promise<void> {
-    const row = await subjectOf(work.packageId)
-    if (!row || row.sha256 !== work.sha256) return
-    const inside = (await components.of(row.sha256)) ?? (await read(row))
+    const inside = (await components.of(work.sha256)) ?? (await read(work))
     if (!inside || !matching()) return
-    const applied = row.status !== 'rejected' ? await matchOne(row.id, inside, 'dependency_scan', systemActor('system')) : null
+    const applied = work.status !== 'rejected' ? await matchOne(work.id, inside, 'dependency_scan', systemActor('system')) : null
     await components.done(work)
     report.records++
     if (applied?.before.status === 'published' && applied.row.status === 'pending_review') report.reopened++
   }
 
-  const subjectOf = (id: number): Promise<Subject | undefined> =>
-    db.selectFrom('packages').select(['id', 'distribution', 'format', 'status', 'sha256', 'filename']).where('id', '=', id).executeTakeFirst()
-
   /** Null while the bytes are nowhere: what that means is not for this room to say. */
-  async function read(row: Subject): Promise<ComponentsOf | null> {
-    const blob = await db.selectFrom('blobs').select(['facts', 'files']).where('sha256', '=', row.sha256).executeTakeFirst()
-    if (!blob) return null
-    let inside: ComponentsOf = { components: [], filesSeen: 0, bytes: 0, skipped: [] }
-    // The list of files is at hand: most packages need not be opened.
-    if (unpackFacts(blob).files.some(mayHoldComponent)) {
-      const path = await parts.pool.locate(row)
-      if (path === null) return null
-      const { format } = parts.offered(row.distribution)
-      const seen = await readComponents({ members: format.members(path), filename: row.filename, newPath: parts.staging.newPath })
-      inside = { ...seen, components: seen.components.map((component) => ({ ...component, key: componentKey(component) })) }
-    }
-    await components.keep(row.sha256, inside, parts.clock.now())
+  async function read({ sha256, format, distribution, filename }: ComponentWork): Promise<ComponentsOf | null> {
+    const path = await parts.pool.locate({ sha256, format, filename })
+    if (path === null) return null
+    const seen = await readComponents({ members: parts.offered(distribution).format.members(path), filename, newPath: parts.staging.newPath })
+    const inside = { ...seen, components: seen.components.map((component) => ({ ...component, key: componentKey(component) })) }
+    await components.keep(sha256, inside, parts.clock.now())
     return inside
   }
 
@@ -146,7 +136,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
 
     async match(id, mechanism, actor) {
       if (!matching()) return null
-      const row = await subjectOf(id)
+      const row = await db.selectFrom('packages').select('sha256').where('id', '=', id).executeTakeFirst()
       const inside = row ? await components.of(row.sha256) : null
       return inside ? matchOne(id, inside, mechanism, actor) : null
     },

@@ -1,5 +1,6 @@
 // What a package's findings are after one more engine, or the same one again, has looked. Pure.
 import type { Finding } from '../domain/finding.ts'
+import { FORMATS } from '../domain/package.ts'
 import { actionFor, type PolicyActions } from '../domain/policy.ts'
 import { severityRank } from '../domain/risk.ts'
 
@@ -51,6 +52,8 @@ export function mergeFindings(known: readonly Finding[], seen: Seen, engines: re
 function outweighs(then: Finding, now: RawFinding, others: readonly string[], engine: string, engines: readonly string[]): boolean {
   if (others.length === 0) return false
   if (then.package_type !== now.package_type) return severityRank(then.severity) >= severityRank(now.severity)
+  // What is told of a library is its own engine's, which no other speaks for.
+  if (!FORMATS.some((format) => format === now.package_type)) return false
   return others.some((other) => engines.indexOf(other) < engines.indexOf(engine))
 }
 

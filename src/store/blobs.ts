@@ -12,8 +12,13 @@ export function packFacts(facts: PackageFacts): { facts: string; files: Uint8Arr
 }
 
 export function unpackFacts(blob: { facts: PackageFacts; files: Uint8Array }): PackageFacts {
-  const text = gunzipSync(blob.files).toString('utf8')
-  return { ...blob.facts, files: text === '' ? [] : text.split('\n') }
+  return { ...blob.facts, files: unpackFiles(blob.files) }
+}
+
+/** The paths of a stored file's list. */
+export function unpackFiles(files: Uint8Array): string[] {
+  const text = gunzipSync(files).toString('utf8')
+  return text === '' ? [] : text.split('\n')
 }
 
 /**

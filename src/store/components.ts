@@ -1,5 +1,7 @@
 // Libraries found inside stored files: kept by SHA-256, found by the records that have them, and what is still to be done.
 import { sql, type Selectable } from 'kysely'
+import type { FormatId } from '../domain/package.ts'
+import type { PackageStatus } from '../domain/status.ts'
 import type { Db } from './db.ts'
 import type { ComponentsTable } from './tables.ts'
 
@@ -13,9 +15,16 @@ export interface ComponentsOf {
   skipped: readonly { name: string; reason: string }[]
 }
 
+/** A record that is still to be looked at. */
 export interface ComponentWork {
-  packageId: number
+  id: number
   sha256: string
+  distribution: string
+  format: FormatId
+  status: PackageStatus
+  filename: string
+  /** packed paths of its files (`unpackFiles`); null when its stored file was read */
+  files: Uint8Array | null
 }
 
 /** Names of libraries; null for all of an ecosystem. */
@@ -25,7 +34,9 @@ export interface Components {
   /** Records still to be looked at, in the order of their ids. @param unreadOnly leaves out those whose file was read */
   work(after: number, limit: number, unreadOnly: boolean): Promise<ComponentWork[]>
   /** Ends the work on a record, unless it has other bytes by now. */
-  done(work: ComponentWork): Promise<void>
+  done(work: Pick<ComponentWork, 'id' | 'sha256'>): Promise<void>
+  /** The same for records of which a glance says that nothing is inside; one statement for all. */
+  nothingInside(work: readonly Pick<ComponentWork, 'id' | 'sha256'>[], at: Date): Promise<void>
   /** null while a stored file was not read */
   of(sha256: string): Promise<ComponentsOf | null>
   /** Twice is harmless; nothing is kept for a file that is gone. */
@@ -43,14 +54,26 @@ const BATCH = 1000
 export function createComponents(db: Db): Components {
   return {
     async work(after, limit, unreadOnly) {
-      const { rows } = await sql<{ id: number; sha256: string }>`select w.package_id as id, w.sha256 from component_work w
-        where w.package_id > ${after} ${unreadOnly ? sql`and not exists (select from component_reads r where r.sha256 = w.sha256)` : sql``}
-        order by w.package_id limit ${limit}`.execute(db)
-      return rows.map(({ id, sha256 }) => ({ packageId: id, sha256 }))
+      const { rows } = await sql<ComponentWork>`select w.package_id as id, w.sha256, p.distribution, p.format, p.status, p.filename,
+          case when r.sha256 is null then b.files end as files
+        from component_work w join packages p on p.id = w.package_id and p.sha256 = w.sha256 join blobs b on b.sha256 = w.sha256
+          left join component_reads r on r.sha256 = w.sha256
+        where w.package_id > ${after} ${unreadOnly ? sql`and r.sha256 is null` : sql``} order by w.package_id limit ${limit}`.execute(db)
+      return rows
     },
 
-    async done({ packageId, sha256 }) {
-      await db.deleteFrom('component_work').where('package_id', '=', packageId).where('sha256', '=', sha256).execute()
+    async done({ id, sha256 }) {
+      await db.deleteFrom('component_work').where('package_id', '=', id).where('sha256', '=', sha256).execute()
+    },
+
+    async nothingInside(work, at) {
+      if (work.length === 0) return
+      const [ids, sha256s] = [work.map((one) => one.id), work.map((one) => one.sha256)]
+      await sql`with ended as (delete from component_work w using unnest(${ids}::bigint[], ${sha256s}::text[]) as d (id, sha256)
+          where w.package_id = d.id and w.sha256 = d.sha256)
+        insert into component_reads (sha256, read_at, files_seen, bytes, skipped)
+          select sha256, ${at}::timestamptz, 0, 0, '[]' from blobs where sha256 = any(${sha256s}::text[]) order by sha256 for key share
+          on conflict do nothing`.execute(db)
     },
 
     async of(sha256) {
