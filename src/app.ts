@@ -194,7 +194,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     onError,
   }
   const components = createComponents(db)
-  const libraries = createComponentScan({ ...reviewParts, components, matcher: engines.componentMatcher })
+  const libraries = createComponentScan({ ...reviewParts, components, matcher: engines.componentMatcher, mayWork: leader.isLeader })
   bus.on('package', libraries.nudge)
   const review = createReview(reviewParts, { libraries })
   const crossCheck = createCrossCheck({ ...reviewParts, scanners: engines.crossScanners, distributions, mayWork: leader.isLeader, generation: async () => (await engines.advisories.state()).generation })

@@ -11,6 +11,8 @@ import { systemActor, type Actor, type ReviewParts } from './parts.ts'
 export interface ComponentScanParts extends ReviewParts {
   components: Components
   matcher: ComponentMatcher
+  /** whether this process does work that one process is enough for */
+  mayWork(): boolean
 }
 
 export interface ComponentReport {
@@ -31,7 +33,7 @@ export interface LibraryNews {
 export interface ComponentScan {
   /** Looks at every record that was not looked at since it came in; records that came meanwhile are the next run's. */
   catchUp(): Promise<ComponentReport>
-  /** Asks for such a run; nobody waits for it. */
+  /** Asks for such a run, where this process may work; nobody waits for it. */
   nudge(): void
   /** Records whose libraries the news are about. */
   touched(news: LibraryNews): Promise<number[]>
@@ -119,7 +121,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     catchUp,
 
     nudge() {
-      if (!stopping) nudged = catchUp().catch(parts.onError)
+      if (!stopping && parts.mayWork()) nudged = catchUp().catch(parts.onError)
     },
 
     touched({ complete, packages }) {
