@@ -5,8 +5,8 @@ import type { EngineStatus, UpdateOutcome } from '../scanner.ts'
 import type { ExternalScanner } from './scanner.ts'
 
 const MAX_AGE_MS = 24 * 60 * 60_000
-/** A status costs a process that reads the whole database. */
-const STATUS_MS = 60_000
+/** A status costs a process that reads the whole database, which has gigabytes. */
+const STATUS_MS = 5 * 60_000
 
 /**
  * The same as one: state and age are those of the first scanner, an update is that of all.

@@ -50,6 +50,15 @@ describe('a program', () => {
     expect(await failure(run('echo "{}"; kill -SEGV $$'))).toMatchObject({ reason: 'failed', message: expect.stringContaining('SIGSEGV') })
   })
 
+  test('that fails once is run again where that is wanted, and only then', async () => {
+    const flag = join(directory, `flag-${Math.random()}`)
+    const body = `test -e ${flag} && echo fine && exit 0; touch ${flag}; exit 1`
+    expect(await run(body, { againAfterMs: 10 })).toBe('fine\n')
+    await rm(flag)
+    expect(await failure(run(body))).toMatchObject({ reason: 'failed' })
+    expect(await failure(run('exit 1', { againAfterMs: 10 }))).toMatchObject({ reason: 'failed' })
+  })
+
   test('that is slow is ended in time, and so is what it started', async () => {
     const mark = join(directory, 'started')
     const began = performance.now()

@@ -21,6 +21,8 @@ export interface Run {
   timeoutMs: number
   /** of stdout; more is a failure, for half a document says nothing */
   maxBytes?: number
+  /** run once more after this time where it ended with an error: what it reads may just have been replaced */
+  againAfterMs?: number
   /** told each line of stderr */
   progress?(line: string): void
 }
@@ -43,7 +45,16 @@ export function createProgram(parts: { name: string; path: string; env: Record<s
   const turns = createTurns(parts.atOnce ?? 2)
   return {
     name: parts.name,
-    run: (run) => turns(async () => start(parts.name, parts.path, parts.env, await parts.directory(), run)),
+    async run(run) {
+      const once = () => turns(async () => start(parts.name, parts.path, parts.env, await parts.directory(), run))
+      try {
+        return await once()
+      } catch (error) {
+        if (run.againAfterMs === undefined || !(error instanceof ProgramFailed) || error.reason !== 'failed') throw error
+        await new Promise((resolve) => setTimeout(resolve, run.againAfterMs))
+        return once()
+      }
+    },
   }
 }
 

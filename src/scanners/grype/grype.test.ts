@@ -118,7 +118,7 @@ async function fake(cases: string, scanTimeoutMs = 10_000) {
   const program = join(cache, 'grype')
   await writeFile(program, `#!/bin/sh\necho "$*" >> '${cache}/calls'\nenv > '${cache}/env'\ncase "$*" in\n${cases}\n*--distro\\ fedora*"-o json") cat '${cache}/fedora.json';;\nsbom:*) cp "\${1#sbom:}" '${cache}/told'; cat '${cache}/rocky.json';;\nesac\n`)
   await chmod(program, 0o755)
-  return createGrype({ program, cacheDirectory: join(cache, 'db'), environment: { PATH: '/usr/bin:/bin' }, updateUrl: null, clock, scanTimeoutMs })
+  return createGrype({ program, cacheDirectory: join(cache, 'db'), environment: { PATH: '/usr/bin:/bin' }, updateUrl: null, clock, scanTimeoutMs, againAfterMs: 10 })
 }
 const scan = (grype: ReturnType<typeof createGrype>, codename = 'rocky9') => grype.scan({ facts: facts(), distribution: distribution(codename) })
 const calls = async () => (await readFile(join(cache, 'calls'), 'utf8')).trim().split('\n')

@@ -23,6 +23,8 @@ export interface GrypeParts {
   updateUrl: string | null
   clock: Clock
   scanTimeoutMs?: number
+  /** between a scan that failed and its only repetition: an update replaces the database in two steps */
+  againAfterMs?: number
 }
 
 const SCAN_MS = 60_000
@@ -31,7 +33,7 @@ const UPDATE_MS = 15 * 60_000
 const NOBODY = 'gatehouse-asks-whether-this-distribution-is-known'
 
 export function createGrype(parts: GrypeParts): ExternalScanner {
-  const { clock, scanTimeoutMs = SCAN_MS } = parts
+  const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = parts
   const work = workDirectory(parts)
   const program = createProgram({
     name: 'grype',
@@ -73,7 +75,7 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
       try {
         // By a file: of its stdin grype takes a pipe or a file, and Node gives it a socket.
         const text = await withDocument(work, grypeDocument(facts, distribution), (path) =>
-          program.run({ args: [`sbom:${path}`, '--distro', distro, '-o', 'json'], timeoutMs: scanTimeoutMs }),
+          program.run({ args: [`sbom:${path}`, '--distro', distro, '-o', 'json'], timeoutMs: scanTimeoutMs, againAfterMs }),
         )
         const { version, databaseDate, findings } = readGrypeReport(parseReport('grype', text), facts)
         // It says the same of a distribution it has never heard of and of a package without holes.

@@ -96,7 +96,7 @@ async function fake(body: string, scanTimeoutMs = 10_000) {
   const program = join(cache, 'program')
   await writeFile(program, `#!/bin/sh\ncd '${cache}'\necho "$*" >> calls\nenv > env\n${body}\n`)
   await chmod(program, 0o755)
-  return createTrivy({ program, cacheDirectory: cache, environment: { PATH: '/usr/bin:/bin' }, clock, scanTimeoutMs })
+  return createTrivy({ program, cacheDirectory: cache, environment: { PATH: '/usr/bin:/bin' }, clock, scanTimeoutMs, againAfterMs: 10 })
 }
 const scan = (trivy: ReturnType<typeof createTrivy>) => trivy.scan({ facts: facts(), distribution: distribution('rocky9') })
 

@@ -21,6 +21,8 @@ export interface TrivyParts {
   environment: Record<string, string>
   clock: Clock
   scanTimeoutMs?: number
+  /** between a scan that failed and its only repetition: an update replaces the database in two steps */
+  againAfterMs?: number
 }
 
 const SCAN_MS = 60_000
@@ -29,7 +31,7 @@ const UPDATE_MS = 15 * 60_000
 const NOT_JUDGED = [/not on the EOL list/i, /Unsupported os/i, /Skipped detection of the packages/i]
 
 export function createTrivy(parts: TrivyParts): ExternalScanner {
-  const { clock, scanTimeoutMs = SCAN_MS } = parts
+  const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = parts
   const cache = join(parts.cacheDirectory, 'trivy')
   const work = join(parts.cacheDirectory, 'work', 'trivy')
   const program = createProgram({
@@ -66,6 +68,7 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
           program.run({
             args: ['sbom', '--format', 'json', '--list-all-pkgs', '--scanners', 'vuln', '--distro', distro, '--skip-db-update', '--skip-java-db-update', '--offline-scan', path],
             timeoutMs: scanTimeoutMs,
+            againAfterMs,
             progress: (line) => void said.push(line),
           }),
         )
