@@ -57,6 +57,7 @@ import { createCollector } from './publish/collect.ts'
 import { ensureDistributions } from './publish/initialize.ts'
 import { createPublisher, type Offered } from './publish/publisher.ts'
 import { reindex } from './publish/reindex.ts'
+import { createUpdateinfo } from './publish/updateinfo.ts'
 import { createComponentScan } from './review/components.ts'
 import { createCrossCheck } from './review/cross-check.ts'
 import { reviseKnown } from './review/known-exploited.ts'
@@ -387,7 +388,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     documentation: !production,
     addresses: (host) => ({ api: `http://${host}:${ports.api}`, apt: `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`, rpm: `http://${host}:${ports.rpm}` }),
   }))
-  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active, libraries })
+  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active, libraries, updateinfo: createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers }) })
 
   return {
     server,

@@ -34,6 +34,8 @@ export function createMaintenance(parts: {
   collector: Collector
   audit: AuditLog
   active: readonly Offered[]
+  /** makes the list of advisories that offered packages mend, where the format has one and something changed */
+  updateinfo(offered: Offered): Promise<boolean>
   /** reads what lies inside stored files */
   libraries: { catchUp(): Promise<unknown> }
 }): Maintenance {
@@ -69,7 +71,9 @@ export function createMaintenance(parts: {
     const quiet = new Date(parts.clock.now().getTime() - QUIET_MS)
     for (const offered of parts.active) {
       const row = await db.selectFrom('distributions').select('published_at').where('codename', '=', offered.distribution.codename).executeTakeFirst()
-      if (row?.published_at && row.published_at < quiet) await refreshContents(db, parts.paths, parts.publisher, offered)
+      if (!row?.published_at || row.published_at >= quiet) continue
+      await refreshContents(db, parts.paths, parts.publisher, offered)
+      await parts.updateinfo(offered)
     }
   }
 

@@ -1,4 +1,5 @@
 // The plug-in interface: all a package ecosystem must say of itself. Pure: no database, clock, setting or socket.
+import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
 import type { ComparisonOperator, Digests, Distribution, FormatId, PackageFacts, StoredPackage } from '../domain/package.ts'
 
 /** A file found inside a package, decompressed. Its content must be consumed, or skipped by the next step of the loop. */
@@ -154,6 +155,24 @@ export interface PackageFormat<Rec = unknown> {
     /** one package's lines, unsorted: `path\tqualified name` */
     lines(facts: PackageFacts<Rec>): Iterable<string>
   }
+  /** The list of advisories that offered packages mend (rpm `updateinfo`), made in the background. */
+  advisories?: {
+    path(sha256: string): string
+    /** null: nothing offered mends anything known */
+    render(known: readonly KnownAdvisory[], offered: readonly OfferedFile[], distribution: Distribution): string | null
+  }
+}
+
+/** What an advisory says of the packages of one distribution. */
+export interface KnownAdvisory {
+  advisory: Advisory
+  affected: readonly AffectedPackage[]
+}
+
+/** A package as clients are offered it. */
+export interface OfferedFile {
+  facts: Pick<PackageFacts, 'name' | 'version' | 'arch'>
+  filename: string
 }
 
 export type { Digests }

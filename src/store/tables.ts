@@ -88,6 +88,8 @@ export interface ExtraRow {
   /** of the uncompressed text */
   plain: { sizeBytes: number; sha256: string }
   revision: number
+  /** of the advisories it was made from, where it was made from any */
+  generation?: number
 }
 
 /** A stored file: immutable bytes in the pool. */

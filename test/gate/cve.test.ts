@@ -175,6 +175,16 @@ describe.each(FORMATS)('%s', (format) => {
   })
 })
 
+it('dnf and zypper are told which package mends what, a while after the last publish', async () => {
+  const repository = `${service.rpm}/repos/almalinux9/x86_64`
+  await expect.poll(async () => text(`${repository}/repodata/repomd.xml`), { timeout: 90_000, interval: 1000 }).toContain('-updateinfo.xml.gz')
+  const href = /repodata\/[0-9a-f]+-updateinfo\.xml\.gz/.exec(await text(`${repository}/repodata/repomd.xml`))![0]
+  const updateinfo = gunzipSync(Buffer.from(await (await fetch(`${repository}/${href}`)).arrayBuffer())).toString()
+  expect(updateinfo).toContain('<id>SA-rpm-critical-CVE-2026-1001</id>')
+  expect(updateinfo).toContain('<filename>critical-2.0-1.x86_64.rpm</filename>')
+  expect(updateinfo).not.toContain('SA-rpm-high-')
+})
+
 it('the policy is changed in one place and decides the next upload', async () => {
   await service.call('PATCH', '/security/policy', { medium: 'block', unknown: 'review' })
   await writeAdvisories(directory, [{ id: 'SA-later', ecosystem: 'Ubuntu:22.04:LTS', package: 'later', fixed: null, severity: 'medium' }, { id: 'SA-dim', ecosystem: 'Ubuntu:22.04:LTS', package: 'dim', fixed: null }])

@@ -5,6 +5,7 @@ import { LEAD_MAGIC } from './open.ts'
 import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
 import { packagePath, PACKAGES, renderEntry, renderIndex, REPODATA } from './render.ts'
 import { signRpm } from './sign.ts'
+import { fixesOf, renderUpdateinfo, updateinfoPath } from './updateinfo.ts'
 import { verifySignature } from './verify.ts'
 import { versions } from './versions.ts'
 
@@ -40,4 +41,11 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   index: renderIndex,
   verifySignature,
   sign: signRpm,
+  advisories: {
+    path: updateinfoPath,
+    render(known, offered, { codename }) {
+      const fixes = fixesOf(known, offered)
+      return fixes.length > 0 ? renderUpdateinfo(fixes, codename) : null
+    },
+  },
 }

@@ -1,7 +1,8 @@
 // Advisories and what is offered against them: which are told, with which packages, and as what XML.
 import { describe, expect, it } from 'vitest'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
-import { fixesOf, renderUpdateinfo, updateinfoPath, type OfferedRpm } from './updateinfo.ts'
+import type { OfferedFile } from '../format.ts'
+import { fixesOf, renderUpdateinfo, updateinfoPath } from './updateinfo.ts'
 
 const advisory = (fields: Partial<Advisory> = {}): Advisory => ({
   id: 'ALSA-2026:1234',
@@ -30,12 +31,12 @@ const affected = (name: string, fixed: string, fields: Partial<AffectedPackage> 
   ...fields,
 })
 
-const offered = (name: string, version: string, arch = 'x86_64'): OfferedRpm => ({
+const offered = (name: string, version: string, arch = 'x86_64'): OfferedFile => ({
   facts: { name, version, arch },
   filename: `${name}-${version.replace(/^\d+:/, '')}.${arch}.rpm`,
 })
 
-const told = (known: Parameters<typeof fixesOf>[0], packages: OfferedRpm[]) =>
+const told = (known: Parameters<typeof fixesOf>[0], packages: OfferedFile[]) =>
   fixesOf(known, packages).map(({ advisory: { id }, packages: fixing }) => [
     id,
     ...fixing.map(({ filename }) => filename),

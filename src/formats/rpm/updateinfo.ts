@@ -1,26 +1,13 @@
 // `updateinfo.xml`: which packages offered here mend which advisories, as dnf and zypper read it. Pure: knows neither feeds nor tables.
-import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
+import type { Advisory } from '../../domain/advisory.ts'
 import type { Severity } from '../../domain/finding.ts'
-import type { PackageFacts } from '../../domain/package.ts'
-import type { ExtraFile } from '../format.ts'
+import type { ExtraFile, KnownAdvisory, OfferedFile } from '../format.ts'
 import { escapeAttribute, escapeXml } from './xml.ts'
 import { parseEvr, versions } from './versions.ts'
 
-/** What an advisory says of the packages of one distribution. */
-export interface KnownAdvisory {
-  advisory: Advisory
-  affected: readonly AffectedPackage[]
-}
-
-/** A package as clients are offered it. */
-export interface OfferedRpm {
-  facts: Pick<PackageFacts, 'name' | 'version' | 'arch'>
-  filename: string
-}
-
 export interface Fix {
   advisory: Advisory
-  packages: readonly OfferedRpm[]
+  packages: readonly OfferedFile[]
 }
 
 /**
@@ -28,14 +15,14 @@ export interface Fix {
  * compare it with what they have, and one that already has a later one is not told of it. Withdrawn advisories and those
  * of modular packages are left out. In a fixed order, whatever the order of what is given.
  */
-export function fixesOf(known: readonly KnownAdvisory[], offered: readonly OfferedRpm[]): Fix[] {
-  const byName = new Map<string, OfferedRpm[]>()
+export function fixesOf(known: readonly KnownAdvisory[], offered: readonly OfferedFile[]): Fix[] {
+  const byName = new Map<string, OfferedFile[]>()
   for (const one of offered) byName.set(one.facts.name, [...(byName.get(one.facts.name) ?? []), one])
   for (const list of byName.values()) list.sort((a, b) => versions.compare(a.facts.version, b.facts.version))
 
   const fixes = known.flatMap(({ advisory, affected }): Fix[] => {
     if (advisory.withdrawn !== null) return []
-    const packages = new Map<string, OfferedRpm>()
+    const packages = new Map<string, OfferedFile>()
     for (const { package: name, ranges, stream } of affected) {
       if (stream !== null) continue
       for (const fixed of ranges.flatMap(({ events }) => events.flatMap((event) => event.fixed ?? []))) {
@@ -49,8 +36,8 @@ export function fixesOf(known: readonly KnownAdvisory[], offered: readonly Offer
 }
 
 /** Of each architecture the first that is no older; `offered` is in ascending order. */
-function lowestFrom(fixed: string, offered: readonly OfferedRpm[]): OfferedRpm[] {
-  const found = new Map<string, OfferedRpm>()
+function lowestFrom(fixed: string, offered: readonly OfferedFile[]): OfferedFile[] {
+  const found = new Map<string, OfferedFile>()
   for (const one of offered) {
     const { version, arch } = one.facts
     if (!found.has(arch) && versions.compare(version, fixed) >= 0) found.set(arch, one)
@@ -72,7 +59,7 @@ export function renderUpdateinfo(fixes: readonly Fix[], codename: string): strin
   return `<?xml version="1.0" encoding="UTF-8"?>\n<updates>\n${updates.join('')}</updates>\n`
 }
 
-function renderUpdate(advisory: Advisory, packages: readonly OfferedRpm[], codename: string): string {
+function renderUpdate(advisory: Advisory, packages: readonly OfferedFile[], codename: string): string {
   const { id, modified, severity, summary, cves, urls, security } = advisory
   const date = `${modified.slice(0, 10)} ${modified.slice(11, 19)}`
   const references = [
@@ -111,7 +98,7 @@ function reference(href: string, id: string, type: 'cve' | 'self'): string {
   return `      <reference href="${escapeAttribute(href)}" id="${value}" title="${value}" type="${type}"/>`
 }
 
-function renderPackage({ facts, filename }: OfferedRpm): string {
+function renderPackage({ facts, filename }: OfferedFile): string {
   const { epoch, version, release } = parseEvr(facts.version)
   const attributes = { name: facts.name, epoch: epoch || '0', version, release, arch: facts.arch }
   const written = Object.entries(attributes).map(([name, value]) => `${name}="${escapeAttribute(value)}"`)

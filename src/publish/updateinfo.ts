@@ -1,0 +1,113 @@
+// Lists of advisories that offered packages mend (rpm `updateinfo`), made behind the packages when a distribution is quiet.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
+import type { Distribution } from '../domain/package.ts'
+import type { KnownAdvisory, OfferedFile } from '../formats/format.ts'
+import { ensureDirectory, exists, replaceFile } from '../kernel/files.ts'
+import type { Db } from '../store/db.ts'
+import type { Paths } from '../store/paths.ts'
+import type { ExtraRow } from '../store/tables.ts'
+import { treeOf } from './generation.ts'
+import type { Offered, Publisher } from './publisher.ts'
+
+/** Packages whose advisories are asked for at once. */
+const BATCH = 1000
+
+export interface UpdateinfoParts {
+  db: Db
+  paths: Paths
+  publisher: Publisher
+  advisories: {
+    state(): Promise<{ generation: number; ecosystems: Readonly<Record<string, unknown>> }>
+    candidates(generation: number, ecosystems: readonly string[], names: readonly string[]): Promise<{ key: number; affected: AffectedPackage }[]>
+    advisories(keys: readonly number[]): Promise<Map<number, Advisory>>
+  }
+  /** whether advisories of that ecosystem tell of the distribution */
+  covers(distribution: Distribution, ecosystem: string): boolean
+}
+
+/**
+ * Makes a distribution's list anew when packages or advisories changed since the last one, and publishes it.
+ * @returns a function that says whether it did
+ */
+export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => Promise<boolean> {
+  const { db } = parts
+  /** revision and generation of the last look, for distributions of which nothing is known */
+  const looked = new Map<string, string>()
+  return async (offered) => {
+    const { format, distribution } = offered
+    if (!format.advisories) return false
+    const { codename } = distribution
+    const row = await db.selectFrom('distributions').select(['revision', 'extras']).where('codename', '=', codename).executeTakeFirst()
+    if (!row) return false
+    const { generation, ecosystems } = await parts.advisories.state()
+    const covering = Object.keys(ecosystems).filter((name) => parts.covers(distribution, name))
+    const tree = treeOf(parts.paths, format, distribution)
+    const known = row.extras.find((extra) => extra.path === format.advisories?.path(extra.sha256))
+    const place = `${row.revision}:${generation}`
+    if (!known && (covering.length === 0 || looked.get(codename) === place)) return false
+    if (known && known.revision >= row.revision && known.generation === generation && (await exists(join(tree.extras, known.sha256)))) return false
+
+    const found = await collect(parts, distribution, generation, covering)
+    const text = format.advisories.render(found.known, found.offered, distribution)
+    looked.set(codename, place)
+    if (text === null && !known) return false
+    const extras = row.extras.filter((extra) => extra !== known)
+    if (text !== null) extras.push(await store(text, tree.extras, format.advisories.path, { revision: row.revision + 1, generation }))
+    // The list itself raises the revision: it tells of everything before.
+    const { numUpdatedRows } = await db
+      .updateTable('distributions')
+      .set((eb) => ({ revision: eb('revision', '+', 1), extras: JSON.stringify(extras) }))
+      .where('codename', '=', codename)
+      .where('revision', '=', row.revision)
+      .executeTakeFirst()
+    // Something was published meanwhile: the next quiet moment tells of that too.
+    if (numUpdatedRows === 0n) return false
+    await parts.publisher.converge(codename)
+    return true
+  }
+}
+
+async function store(text: string, directory: string, path: (sha256: string) => string, at: { revision: number; generation: number }): Promise<ExtraRow> {
+  const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+  const plain = Buffer.from(text)
+  const packed = await promisify(gzip)(plain)
+  const sha256 = digest(packed)
+  await ensureDirectory(directory)
+  await replaceFile(join(directory, sha256), packed)
+  return { path: path(sha256), sizeBytes: packed.byteLength, sha256, plain: { sizeBytes: plain.byteLength, sha256: digest(plain) }, ...at }
+}
+
+/** What is offered, and the advisories about it; those that name a source package are told of each package made from it. */
+async function collect({ db, advisories }: UpdateinfoParts, distribution: Distribution, generation: number, ecosystems: readonly string[]): Promise<{ known: KnownAdvisory[]; offered: OfferedFile[] }> {
+  const offered: OfferedFile[] = []
+  const affected = new Map<number, AffectedPackage[]>()
+  for (let after = 0; ; ) {
+    const rows = await db
+      .selectFrom('packages')
+      .select(['id', 'name', 'version', 'arch', 'filename', 'source_package'])
+      .where('distribution', '=', distribution.codename)
+      .where('served', '=', true)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(BATCH)
+      .execute()
+    const madeFrom = new Map<string, Set<string>>()
+    for (const { name, version, arch, filename, source_package: source } of rows) {
+      offered.push({ facts: { name, version, arch }, filename })
+      for (const one of [name, source ?? name]) madeFrom.set(one, (madeFrom.get(one) ?? new Set()).add(name))
+    }
+    for (const { key, affected: about } of await advisories.candidates(generation, ecosystems, [...madeFrom.keys()])) {
+      const list = affected.get(key) ?? []
+      for (const name of madeFrom.get(about.package) ?? []) if (!list.some((other) => other.package === name)) list.push({ ...about, package: name })
+      affected.set(key, list)
+    }
+    if (rows.length < BATCH) break
+    after = rows.at(-1)?.id ?? after
+  }
+  const read = await advisories.advisories([...affected.keys()])
+  return { offered, known: [...affected].flatMap(([key, list]) => (read.has(key) ? [{ advisory: read.get(key)!, affected: list }] : [])) }
+}
