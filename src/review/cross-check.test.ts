@@ -45,7 +45,7 @@ function scanner(answer: (name: string) => CveResult['word'] | Promise<CveResult
 function crossCheck(scanners: CveScanner[], more: Partial<CrossCheckParts> = {}) {
   const parts = {
     db: database.db, clock: { now: () => new Date(now) }, scanners, distributions, engines: ['first', 'second'], onError: (error: unknown) => void errors.push(error),
-    settings: () => ({ validation: { grype_scan: true } }), mayWork: () => true, generation: async () => 1, ...more,
+    settings: () => ({ validation: { grype_scan: true } }), mayWork: () => true, generation: async () => 1, delayMs: 10, ...more,
   }
   return createCrossCheck(parts as unknown as CrossCheckParts)
 }
@@ -120,6 +120,15 @@ test('what is published while others are looked at is looked at too, and calls t
     }),
   ])
   expect(await Promise.all([check.catchUp(), check.catchUp()])).toMatchObject([{ looked: 2 }, { looked: 2 }])
+})
+
+test('what is published is looked at soon after, many in one go', async () => {
+  const check = crossCheck([scanner(() => 'no_data')])
+  for (const name of ['a', 'b', 'c']) {
+    await insertRecord(database.db, { name })
+    check.nudge()
+  }
+  await expect.poll(() => scans.length).toBe(3)
 })
 
 test('a service that stops finishes the look it is at and begins no other', async () => {

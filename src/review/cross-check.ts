@@ -24,6 +24,8 @@ export interface CrossCheckParts extends ReviewParts {
   mayWork(): boolean
   /** of the advisories that re-matches follow: what is applied last must be matched against the newest */
   generation(): Promise<number>
+  /** from something published to the look at it */
+  delayMs?: number
 }
 
 export interface CrossCheck {
@@ -47,6 +49,7 @@ interface Row {
 }
 
 const PAGE = 100
+const DELAY_MS = 2000
 const RETRY_MS = 60 * 60_000
 /** A scanner that fails so often in a row is down, and is left alone until the next time. */
 const FAILURES = 3
@@ -57,6 +60,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   let running: Promise<CrossCheckReport> | null = null
   let again = false
   let stopped = false
+  let timer: NodeJS.Timeout | null = null
 
   /** Rows of this scanner, in the order they came in. Those that failed a while ago are asked again. */
   async function unchecked(scanner: CveScanner, after: number): Promise<Row[]> {
@@ -134,10 +138,18 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   return {
     catchUp,
     nudge() {
-      if (parts.scanners.length > 0 && !stopped) catchUp().catch(parts.onError)
+      if (parts.scanners.length === 0 || stopped) return
+      if (running) again = true
+      // Looking for work reads all of 100,000 records: not at each of many arrivals.
+      else
+        timer ??= setTimeout(() => {
+          timer = null
+          catchUp().catch(parts.onError)
+        }, parts.delayMs ?? DELAY_MS).unref()
     },
     async stop() {
       stopped = true
+      if (timer) clearTimeout(timer)
       await running?.catch(() => {})
     },
   }

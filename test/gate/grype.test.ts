@@ -1,6 +1,10 @@
 // The gate with the real grype as first scanner and the embedded matcher as second: what one of them finds holds, what
 // only the second finds comes to people later and stays served, and an engine that cannot judge is never a pass.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -65,6 +69,9 @@ const FORMATS = Object.keys(KINDS) as FormatId[]
 let tools: GrypeTools
 let base: string
 let service: Service
+let mirror: Server
+/** what the mirror of databases has, by path; nothing at first */
+const mirrored = new Map<string, Buffer>()
 
 const hole = (format: FormatId, name: string, cve: string, severity: GrypeAdvisory['severity'], more: Partial<GrypeAdvisory> = {}): GrypeAdvisory => ({
   ...KINDS[format].os, id: cve, package: name, versions: `< ${KINDS[format].version(2)}`, fix: KINDS[format].version(2), fix_state: 'fixed', ...(severity ? { severity } : {}), urls: [`https://example.org/${cve}`], text: `a hole in ${name}`, ...more,
@@ -83,12 +90,17 @@ const advisories = (): GrypeAdvisory[] =>
   ])
 
 const cacheDirectory = () => join(base, 'repos', 'grype-db')
-const environment = () => ({ SVC_OSV_DIR: join(base, 'osv'), REPO_FORMAT: 'all', GRYPE_BIN: tools.grype, GRYPE_DB_UPDATE_URL: 'http://127.0.0.1:9/databases' })
+const environment = () => ({ SVC_OSV_DIR: join(base, 'osv'), REPO_FORMAT: 'all', GRYPE_BIN: tools.grype, GRYPE_DB_UPDATE_URL: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/databases` })
 const start = () => startService({ reposDir: join(base, 'repos'), databaseUrl: `pglite://${join(base, 'db')}`, env: environment() })
 
 beforeAll(async () => {
   base = await mkdtemp(join(tmpdir(), 'gate-grype-'))
   tools = await grypeTools()
+  mirror = createServer((request, response) => {
+    const found = mirrored.get(new URL(request.url!, 'http://mirror').pathname)
+    response.writeHead(found ? 200 : 404).end(request.method === 'HEAD' ? undefined : found)
+  })
+  await new Promise<void>((resolve) => mirror.listen(0, '127.0.0.1', resolve))
   await importDatabase(tools, await makeDatabase(tools, join(base, 'made'), advisories(), { exploited: ['CVE-2026-3006'] }), cacheDirectory())
   await writeAdvisories(
     join(base, 'osv'),
@@ -99,18 +111,22 @@ beforeAll(async () => {
     }),
   )
   service = await start()
-  await imported()
+  await update()
   await service.call('PATCH', '/settings', { validation: { on_unscanned: 'hold' } })
 }, 1_800_000)
 afterAll(async () => {
   await service?.stop()
+  mirror?.close()
   await removeTemporary()
   await rm(base, { recursive: true, force: true })
 })
 
-/** Waits until the embedded matcher has read its advisories. */
-async function imported(): Promise<void> {
-  while ((await service.call('POST', '/security/vulnscan/update')).status === 409);
+/** Asks for an update until the one of the start is over. */
+async function update() {
+  for (;;) {
+    const { status, body } = await service.call('POST', '/security/vulnscan/update')
+    if (status !== 409) return body
+  }
 }
 
 const upload = async (format: FormatId, name: string, number: number, source?: string, distribution = KINDS[format].codename) =>
@@ -205,9 +221,31 @@ it('the engine says what it knows, and how old that is', async () => {
 })
 
 it('an update that fails leaves the database in force', async () => {
-  const { body } = await service.call('POST', '/security/vulnscan/update')
-  expect(body).toMatchObject({ status: 'failed', message: expect.stringContaining('grype') })
+  expect(await update()).toMatchObject({ status: 'failed', message: expect.stringContaining('grype') })
   expect((await upload('deb', 'high', 0)).body).toMatchObject({ status: 'pending_review', pipeline: { cve_scan: 'review' } })
+})
+
+/** Offers a database as grype's own server does: an archive, and a document that names it with its digest. */
+async function offer(advisories: readonly GrypeAdvisory[], name: string, checksum?: string): Promise<void> {
+  const built = new Date(Math.floor(Date.now() / 1000) * 1000)
+  await makeDatabase(tools, join(base, name), advisories, { built })
+  execFileSync('tar', ['czf', join(base, `${name}.tar.gz`), '-C', join(base, name), 'vulnerability.db'])
+  const archive = await readFile(join(base, `${name}.tar.gz`))
+  const digest = checksum ?? createHash('sha256').update(archive).digest('hex')
+  mirrored.set(`/databases/v6/${name}.tar.gz`, archive)
+  mirrored.set('/databases/v6/latest.json', Buffer.from(JSON.stringify({ status: 'active', schemaVersion: 'v6.1.4', built: built.toISOString().replace('.000', ''), path: `${name}.tar.gz`, checksum: `sha256:${digest}` })))
+}
+
+it('what is not what was announced changes nothing', async () => {
+  await offer([], 'forged', '0'.repeat(64))
+  expect(await update()).toMatchObject({ status: 'failed' })
+  expect((await upload('apk', 'high', 0)).body).toMatchObject({ status: 'pending_review', pipeline: { cve_scan: 'review' } })
+})
+
+it('a newer database is loaded, and decides the next upload', async () => {
+  await offer([...advisories(), hole('deb', 'newly', 'CVE-2026-5001', 'critical')], 'newer')
+  expect(await update()).toMatchObject({ status: 'updated' })
+  expect((await upload('deb', 'newly', 1)).body).toMatchObject({ status: 'quarantined', pipeline: { cve_scan: 'blocked' } })
 })
 
 it('an old database is used, and its age is told', async () => {
@@ -230,4 +268,13 @@ it('a database that is cut lets nothing pass', async () => {
   await importDatabase(tools, database, cacheDirectory())
   await writeFile(join(cacheDirectory(), '6', 'vulnerability.db'), 'this is no database')
   expect((await upload('apk', 'cut-database', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'error' } })
+})
+
+it('a grype that finds nothing of what is known is blind, and what it calls clean is held', async () => {
+  const harmless = FORMATS.map((format) => hole(format, 'nobody-has-it', 'CVE-2026-9999', 'low'))
+  await importDatabase(tools, await makeDatabase(tools, join(base, 'made-blind'), harmless), cacheDirectory())
+  await service.stop()
+  service = await start()
+  await expect.poll(() => text(`${service.api}/metrics`), { timeout: 60_000 }).toMatch(/^svc_scanner_blind\{[^}]*grype[^}]*\} 1/m)
+  expect((await upload('deb', 'looks-clean', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'error' } })
 })
