@@ -164,6 +164,6 @@ function evidenceOf(before: PackageRow, { evidence = [], inside }: Look) {
 }
 
 /** The same was looked at, whatever day the advisories are of. */
-function saysSame(then: unknown, now: Coverage): boolean {
+export function saysSame(then: unknown, now: Coverage): boolean {
   return typeof then === 'object' && isDeepStrictEqual({ ...then, database_date: null }, { ...now, database_date: null })
 }

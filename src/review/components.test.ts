@@ -66,7 +66,7 @@ function scan({ scanning = true, mayWork = true } = {}) {
         return stored.get(sha256) ?? null
       },
     },
-    matcher: { generation: async () => generation, match: async () => ({ findings: answer(), coverage }) },
+    matcher: { generation: async () => generation, match: async (packages: unknown[]) => packages.map(() => ({ findings: answer(), coverage })) },
   }
   return createComponentScan(parts as unknown as ComponentScanParts)
 }
@@ -183,7 +183,7 @@ describe('what goes wrong with one', () => {
     const components = createComponents(database.db)
     const found = { components: [{ ecosystem: 'npm' as const, name: 'a', key: 'a', version: '1', path: 'p', license: null }], filesSeen: 1, bytes: 1, skipped: [] }
     await Promise.all([components.keep(sha256, found, new Date()), components.keep(sha256, found, new Date())])
-    expect(await components.of(sha256)).toEqual(found)
+    expect(await components.of(sha256)).toMatchObject(found)
   })
 })
 
@@ -199,6 +199,21 @@ test('news concern the records that have such a library, and no other', async ()
   expect(await told([{ ecosystem: 'npm', package: null }])).toEqual([one.id, two.id])
   expect(await told([], false)).toEqual([one.id, two.id])
   expect(await told([])).toEqual([])
+})
+
+test('records of which nothing new is said are told apart without touching them', async () => {
+  const rows = [await carrier('one'), await carrier('two')] as const
+  const plain = await insertRecord(database.db, { name: 'plain' })
+  const room = scan()
+  await room.catchUp()
+  const ids = [...rows.map(({ id }) => id), plain.id, 999_999]
+  expect(await room.unchanged(ids)).toEqual(new Set(rows.map(({ id }) => id)))
+  answer = () => [finding]
+  expect(await room.unchanged(ids)).toEqual(new Set())
+  await room.match(rows[0].id, 'rematch', systemActor('scheduler'))
+  expect(await room.unchanged(ids)).toEqual(new Set([rows[0].id]))
+  answer = () => [{ ...finding, severity: 'High' }]
+  expect(await room.unchanged(ids)).toEqual(new Set())
 })
 
 test('a process that is not the leader leaves the work to it', async () => {

@@ -1,11 +1,14 @@
 // The dependency scan: reads what libraries lie in stored files and holds records whose libraries have holes. Never blocks one.
+import type { Finding } from '../domain/finding.ts'
 import { isProblem } from '../domain/problem.ts'
+import { isoTime } from '../kernel/clock.ts'
 import { createShared } from '../kernel/serial.ts'
 import { COMPONENT_ECOSYSTEMS, COMPONENT_ENGINE, componentKey, type ComponentMatcher } from '../scanners/components/match.ts'
 import { mayHoldComponent, readComponents } from '../scanners/components/read.ts'
 import { unpackFiles } from '../store/blobs.ts'
 import type { Components, ComponentsOf, ComponentWork } from '../store/components.ts'
-import { applyFindings, type Applied } from './apply.ts'
+import { applyFindings, saysSame, type Applied } from './apply.ts'
+import { mergeFindings, sameFindings } from './merge.ts'
 import { systemActor, type Actor, type ReviewParts } from './parts.ts'
 
 export interface ComponentScanParts extends ReviewParts {
@@ -39,6 +42,8 @@ export interface ComponentScan {
   touched(news: LibraryNews): Promise<number[]>
   /** Records that have this vulnerability, and libraries. */
   about(cve: string): Promise<number[]>
+  /** Those of which the advisories say what their record says already: of most that news concern. At most some hundred at once. */
+  unchanged(ids: readonly number[]): Promise<Set<number>>
   /** Matches a record's libraries again. @returns null when it has none, was not read yet, or is gone */
   match(id: number, mechanism: 'rematch' | 'rescan', actor: Actor): Promise<Applied | null>
   /** Ends after the record at hand. */
@@ -46,6 +51,7 @@ export interface ComponentScan {
 }
 
 const PAGE = 100
+type MatchOf = Awaited<ReturnType<ComponentMatcher['match']>>[number]
 /** Advisories may be replaced while a record is matched; not more often than this. */
 const ATTEMPTS = 5
 
@@ -105,7 +111,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     try {
       for (let attempt = 1; ; attempt++) {
         const generation = await matcher.generation()
-        const { findings, coverage } = await matcher.match(inside)
+        const [{ findings, coverage }] = (await matcher.match([inside])) as [MatchOf]
         const applied = await applyFindings(parts, id, { engine: COMPONENT_ENGINE, findings }, { mechanism, inside: coverage }, actor)
         first ??= applied
         // A re-match that came between may have known more: what is applied last must be matched against the newest.
@@ -135,6 +141,21 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     },
 
     about: (cve) => components.recordsAbout(cve),
+
+    async unchanged(ids) {
+      const rows = await db.selectFrom('packages').select(['id', 'sha256', 'cve_results', 'coverage']).where('id', 'in', ids).execute()
+      const insides = await components.ofMany(rows.map((row) => row.sha256))
+      const read = rows.flatMap((row) => (insides.has(row.sha256) ? [{ row, inside: insides.get(row.sha256) as ComponentsOf }] : []))
+      const matches = await matcher.match(read.map(({ inside }) => inside))
+      const now = isoTime(parts.clock.now())
+      const same = read.filter(({ row }, i) => {
+        const { findings, coverage } = matches[i] as MatchOf
+        const known = (row.cve_results ?? []) as Finding[]
+        const merged = mergeFindings(known, { engine: COMPONENT_ENGINE, findings }, parts.engines, parts.settings().cve_policy, now)
+        return sameFindings(known, merged) && saysSame(row.coverage['dependency_scan'], coverage)
+      })
+      return new Set(same.map(({ row }) => row.id))
+    },
 
     async match(id, mechanism, actor) {
       if (!matching()) return null

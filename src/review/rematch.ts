@@ -41,12 +41,14 @@ export interface RematchParts extends ReviewParts {
   /** whether advisories of that ecosystem tell of the distribution */
   covers(distribution: Distribution, ecosystem: string): boolean
   /** the libraries inside packages, which have advisories of their own */
-  libraries: Pick<ComponentScan, 'touched' | 'about' | 'match'>
+  libraries: Pick<ComponentScan, 'touched' | 'about' | 'unchanged' | 'match'>
 }
 
 type Row = { id: number; name: string; version: string; arch: string; distribution: string; format: PackageFacts['format']; source_package: string | null; source_version: string | null; pipeline: Record<string, string> }
 
 const PAGE = 500
+/** Records whose libraries are matched together. */
+const LIBRARIES = 100
 /** Names in one question to the database. */
 const NAMES = 1000
 
@@ -79,7 +81,7 @@ export function createRematch(parts: RematchParts): Rematch {
         const having = sql`id in (select package_id from findings where cve = ${cve})`
         for await (const row of pages(parts.db, distribution.codename, having)) await matchOne(parts, distribution, row, report)
       }
-      for (const id of await parts.libraries.about(cve)) await matchLibraries(parts, id, report)
+      await matchLibraries(parts, await parts.libraries.about(cve), report)
       return report
     },
   }
@@ -94,7 +96,7 @@ async function rematch(parts: RematchParts): Promise<RematchReport> {
     for (const distribution of parts.distributions) {
       for await (const row of touched(parts, distribution, news)) await matchOne(parts, distribution, row, report)
     }
-    for (const id of await parts.libraries.touched(news)) await matchLibraries(parts, id, report)
+    await matchLibraries(parts, await parts.libraries.touched(news), report)
     if (report.failed === 0) await parts.news.note(news.generation)
   }
   report.milliseconds = Math.round(performance.now() - started)
@@ -158,7 +160,17 @@ async function matchOne(parts: RematchParts, distribution: Distribution, row: Ro
   }
 }
 
-async function matchLibraries(parts: RematchParts, id: number, report: RematchReport): Promise<void> {
+async function matchLibraries(parts: RematchParts, ids: readonly number[], report: RematchReport): Promise<void> {
+  for (let at = 0; at < ids.length; at += LIBRARIES) {
+    const page = ids.slice(at, at + LIBRARIES)
+    // A failure to look at many shows again, told apart, at each.
+    const same = await parts.libraries.unchanged(page).catch(() => new Set<number>())
+    report.matched += same.size
+    for (const id of page) if (!same.has(id)) await matchInside(parts, id, report)
+  }
+}
+
+async function matchInside(parts: RematchParts, id: number, report: RematchReport): Promise<void> {
   try {
     const applied = await parts.libraries.match(id, 'rematch', systemActor('scheduler'))
     if (!applied) return

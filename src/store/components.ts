@@ -39,6 +39,8 @@ export interface Components {
   nothingInside(work: readonly Pick<ComponentWork, 'id' | 'sha256'>[], at: Date): Promise<void>
   /** null while a stored file was not read */
   of(sha256: string): Promise<ComponentsOf | null>
+  /** The same of many; those that were not read are missing. */
+  ofMany(sha256s: readonly string[]): Promise<Map<string, ComponentsOf>>
   /** Twice is harmless; nothing is kept for a file that is gone. */
   keep(sha256: string, of: ComponentsOf, at: Date): Promise<void>
   /** components of these files, in a fixed order */
@@ -52,6 +54,25 @@ export interface Components {
 const BATCH = 1000
 
 export function createComponents(db: Db): Components {
+  async function ofFiles(sha256s: readonly string[]): Promise<Map<string, ComponentRow[]>> {
+    const of = new Map<string, ComponentRow[]>()
+    if (sha256s.length === 0) return of
+    const { rows } = await sql<ComponentRow>`select sha256, ecosystem, name, version, key, path, license from components
+      where sha256 = any(${[...new Set(sha256s)]}::text[]) order by sha256, ecosystem, name, version`.execute(db)
+    for (const row of rows) {
+      const known = of.get(row.sha256)
+      if (known) known.push(row)
+      else of.set(row.sha256, [row])
+    }
+    return of
+  }
+
+  async function ofMany(sha256s: readonly string[]): Promise<Map<string, ComponentsOf>> {
+    const reads = await db.selectFrom('component_reads').selectAll().where(sql<boolean>`sha256 = any(${[...sha256s]}::text[])`).execute()
+    const components = await ofFiles(reads.map((read) => read.sha256))
+    return new Map(reads.map(({ sha256, files_seen, bytes, skipped }) => [sha256, { components: components.get(sha256) ?? [], filesSeen: files_seen, bytes, skipped }]))
+  }
+
   return {
     async work(after, limit, unreadOnly) {
       const { rows } = await sql<ComponentWork>`select w.package_id as id, w.sha256, p.distribution, p.format, p.status, p.filename,
@@ -76,12 +97,8 @@ export function createComponents(db: Db): Components {
           on conflict do nothing`.execute(db)
     },
 
-    async of(sha256) {
-      const read = await db.selectFrom('component_reads').selectAll().where('sha256', '=', sha256).executeTakeFirst()
-      if (!read) return null
-      const components = await db.selectFrom('components').select(['ecosystem', 'name', 'version', 'key', 'path', 'license']).where('sha256', '=', sha256).orderBy('ecosystem').orderBy('name').orderBy('version').execute()
-      return { components, filesSeen: read.files_seen, bytes: read.bytes, skipped: read.skipped }
-    },
+    of: async (sha256) => (await ofMany([sha256])).get(sha256) ?? null,
+    ofMany,
 
     async keep(sha256, { components, filesSeen, bytes, skipped }, at) {
       await db.transaction().execute(async (tx) => {
@@ -101,18 +118,7 @@ export function createComponents(db: Db): Components {
       })
     },
 
-    async ofFiles(sha256s) {
-      const of = new Map<string, ComponentRow[]>()
-      if (sha256s.length === 0) return of
-      const { rows } = await sql<ComponentRow>`select sha256, ecosystem, name, version, key, path, license from components
-        where sha256 = any(${[...new Set(sha256s)]}::text[]) order by sha256, ecosystem, name, version`.execute(db)
-      for (const row of rows) {
-        const known = of.get(row.sha256)
-        if (known) known.push(row)
-        else of.set(row.sha256, [row])
-      }
-      return of
-    },
+    ofFiles,
 
     async recordsWith(names) {
       const ids = new Set<number>()

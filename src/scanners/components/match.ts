@@ -19,8 +19,8 @@ export interface LookedInto {
 }
 
 export interface ComponentMatcher {
-  /** One vulnerability is one finding, on the library it is worst in. */
-  match(inside: LookedInto): Promise<{ findings: OsvFinding[]; coverage: Coverage }>
+  /** For each package, in the order given: one vulnerability is one finding, on the library it is worst in. */
+  match(packages: readonly LookedInto[]): Promise<{ findings: OsvFinding[]; coverage: Coverage }[]>
   /** of the advisories in force: what was matched against an older one may have to be matched again */
   generation(): Promise<number>
 }
@@ -33,32 +33,43 @@ export function createComponentMatcher(parts: {
 }): ComponentMatcher {
   return {
     generation: async () => (await parts.state()).generation,
-    async match({ components, filesSeen, bytes, skipped }) {
+    async match(packages) {
       const { ecosystems } = await parts.state()
-      const matches = await parts.matcher.matchComponents(components)
-      const worst = new Map<string, OsvFinding>()
-      for (const finding of matches.flatMap((match) => match.findings)) {
-        const known = worst.get(finding.id)
-        if (!known || severityRank(finding.severity) > severityRank(known.severity)) worst.set(finding.id, { ...finding, sources: [COMPONENT_ENGINE] })
-      }
-      const present = COMPONENT_ECOSYSTEMS.filter((name) => components.some((component) => component.ecosystem === name))
-      const covered = present.filter((name) => ecosystems[name])
-      const without = present
-        .filter((name) => !ecosystems[name])
-        .map((name) => ({ name: `components of ${name}`, reason: 'no advisories for them have been imported' }))
-      return {
-        findings: await parts.enrich([...worst.values()]),
-        coverage: {
-          engine: COMPONENT_ENGINE,
-          engine_version: null,
-          database_date: covered.flatMap((name) => ecosystems[name]?.newest ?? []).sort().at(-1) ?? null,
-          distro_matched: covered.length > 0 ? covered.join(', ') : null,
-          files_seen: filesSeen,
-          files_skipped: [...skipped, ...without],
-          bytes,
-        },
-      }
+      // Many packages carry the same libraries: each is matched once.
+      const different = new Map(packages.flatMap(({ components }) => components.map((component) => [identityOf(component), component] as const)))
+      const matches = await parts.matcher.matchComponents([...different.values()])
+      const known = new Map(matches.map(({ component, findings }) => [identityOf(component), findings]))
+      const results = packages.map((inside) => ({ findings: worstOf(inside.components.flatMap((component) => known.get(identityOf(component)) ?? [])), coverage: coverageOf(inside, ecosystems) }))
+      const enriched = await parts.enrich(results.flatMap(({ findings }) => findings))
+      let at = 0
+      return results.map(({ findings, coverage }) => ({ findings: enriched.slice(at, (at += findings.length)), coverage }))
     },
+  }
+}
+
+const identityOf = ({ ecosystem, name, version }: Component) => `${ecosystem}\0${name}\0${version}`
+
+function worstOf(all: readonly OsvFinding[]): OsvFinding[] {
+  const worst = new Map<string, OsvFinding>()
+  for (const finding of all) {
+    const known = worst.get(finding.id)
+    if (!known || severityRank(finding.severity) > severityRank(known.severity)) worst.set(finding.id, { ...finding, sources: [COMPONENT_ENGINE] })
+  }
+  return [...worst.values()]
+}
+
+function coverageOf({ components, filesSeen, bytes, skipped }: LookedInto, ecosystems: AdvisoryState['ecosystems']): Coverage {
+  const present = COMPONENT_ECOSYSTEMS.filter((name) => components.some((component) => component.ecosystem === name))
+  const covered = present.filter((name) => ecosystems[name])
+  const without = present.filter((name) => !ecosystems[name]).map((name) => ({ name: `components of ${name}`, reason: 'no advisories for them have been imported' }))
+  return {
+    engine: COMPONENT_ENGINE,
+    engine_version: null,
+    database_date: covered.flatMap((name) => ecosystems[name]?.newest ?? []).sort().at(-1) ?? null,
+    distro_matched: covered.length > 0 ? covered.join(', ') : null,
+    files_seen: filesSeen,
+    files_skipped: [...skipped, ...without],
+    bytes,
   }
 }
 
