@@ -417,7 +417,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       await scheduler.start()
       state.notServing = null
       libraries.nudge()
-      crossCheck.nudge()
+      void crossCheck.catchUp().catch(onError)
       // They may be days old or missing; nobody waits for them.
       if (leader.isLeader() && settings.current().validation.grype_scan) {
         const { auto_enrich: enriching } = settings.current().cve_policy

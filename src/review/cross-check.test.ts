@@ -31,6 +31,8 @@ afterEach(async () => {
 })
 afterAll(() => database.close())
 
+const about = (name: string) => ({ package: name, version: '1.0-1', distribution: 'jammy' })
+
 function scanner(answer: (name: string) => CveResult['word'] | Promise<CveResult['word']>, name = 'second'): CveScanner {
   return {
     name,
@@ -114,7 +116,7 @@ test('what is published while others are looked at is looked at too, and calls t
     scanner(async (name): Promise<CveResult['word']> => {
       if (name === 'first') {
         await insertRecord(database.db, { name: 'meanwhile' })
-        check.nudge()
+        check.nudge(about('meanwhile'))
       }
       return 'no_data'
     }),
@@ -126,9 +128,12 @@ test('what is published is looked at soon after, many in one go', async () => {
   const check = crossCheck([scanner(() => 'no_data')])
   for (const name of ['a', 'b', 'c']) {
     await insertRecord(database.db, { name })
-    check.nudge()
+    check.nudge(about(name))
   }
+  await insertRecord(database.db, { name: 'not-told-of' })
   await expect.poll(() => scans.length).toBe(3)
+  expect(await check.catchUp()).toMatchObject({ looked: 1 })
+  expect(scans.at(-1)).toContain('not-told-of')
 })
 
 test('a service that stops finishes the look it is at and begins no other', async () => {
@@ -140,7 +145,7 @@ test('a service that stops finishes the look it is at and begins no other', asyn
     }),
   ])
   expect(await check.catchUp()).toMatchObject({ looked: 1 })
-  check.nudge()
+  check.nudge(about('b'))
   await check.stop()
   expect(scans).toHaveLength(1)
 })

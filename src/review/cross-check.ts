@@ -1,5 +1,5 @@
 // Has published packages looked at by the scanners behind the first one. Never on the way of an upload; never takes anything away.
-import { sql } from 'kysely'
+import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, FormatId, PackageFacts } from '../domain/package.ts'
 import type { CveResult, CveScanner } from '../scanners/scanner.ts'
@@ -20,7 +20,7 @@ export interface CrossCheckParts extends ReviewParts {
   scanners: readonly CveScanner[]
   /** the distributions that are offered */
   distributions: readonly Distribution[]
-  /** one process of several does it */
+  /** one process of several catches up; what it is told of each looks at itself */
   mayWork(): boolean
   /** of the advisories that re-matches follow: what is applied last must be matched against the newest */
   generation(): Promise<number>
@@ -29,12 +29,19 @@ export interface CrossCheckParts extends ReviewParts {
 }
 
 export interface CrossCheck {
-  /** Something was published: looks soon. Never throws, nobody waits for it. */
-  nudge(): void
+  /** Something may have been published: looks at it soon. Never throws, nobody waits for it. */
+  nudge(about: Published): void
   /** Looks at every published package that a scanner has not looked at yet; what a crash left too. */
   catchUp(): Promise<CrossCheckReport>
   /** Takes no further package, and waits for the one it is at. */
   stop(): Promise<void>
+}
+
+/** As much of a bus event as names what was published. */
+export interface Published {
+  package: string
+  version: string
+  distribution: string
 }
 
 interface Row {
@@ -50,6 +57,8 @@ interface Row {
 
 const PAGE = 100
 const DELAY_MS = 2000
+/** More are left for the next time everything is looked at. */
+const MOST_TOLD = 10_000
 const RETRY_MS = 60 * 60_000
 /** A scanner that fails so often in a row is down, and is left alone until the next time. */
 const FAILURES = 3
@@ -57,17 +66,19 @@ const ATTEMPTS = 3
 
 export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   const { db, clock } = parts
+  /** told of and not looked at yet */
+  const told = new Map<string, Published>()
+  let everything = false
   let running: Promise<CrossCheckReport> | null = null
-  let again = false
   let stopped = false
   let timer: NodeJS.Timeout | null = null
 
   /** Rows of this scanner, in the order they came in. Those that failed a while ago are asked again. */
-  async function unchecked(scanner: CveScanner, after: number): Promise<Row[]> {
+  async function unchecked(scanner: CveScanner, wanted: RawBuilder<unknown>): Promise<Row[]> {
     const codenames = parts.distributions.map(({ codename }) => codename)
     const retry = new Date(clock.now().getTime() - RETRY_MS)
     const { rows } = await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version from packages p
-      where status = 'published' and id > ${after} and distribution = any(${sql`${codenames}::text[]`})
+      where status = 'published' and distribution = any(${sql`${codenames}::text[]`}) and ${wanted}
         and not exists (select 1 from cross_checks c where c.package_id = p.id and c.engine = ${scanner.name} and (c.word <> 'error' or c.checked_at > ${retry}))
       order by id limit ${PAGE}`.execute(db)
     return rows
@@ -93,59 +104,83 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
     }
   }
 
-  async function lookAtAll(scanner: CveScanner, report: CrossCheckReport): Promise<void> {
-    let failures = 0
-    for (let after = 0; ; ) {
-      const rows = await unchecked(scanner, after)
-      for (const row of rows) {
-        if (stopped || failures >= FAILURES || !parts.settings().validation.grype_scan) return
-        try {
-          const { word, reopened } = await look(scanner, row)
-          // Noted after what it found: a crash in between costs a second look, which changes nothing.
-          await note(row.id, scanner, word)
-          report.looked++
-          if (reopened) report.reopened++
-          if (word === 'error') report.failed++
-          failures = word === 'error' ? failures + 1 : 0
-        } catch (error) {
-          if (error instanceof Problem && error.code === 'not_found') continue
-          failures++
-          report.failed++
-          parts.onError(error)
-        }
+  /** @returns whether the scanner may be asked for more */
+  async function lookAtEach(scanner: CveScanner, rows: readonly Row[], report: CrossCheckReport, failures: { inARow: number }): Promise<boolean> {
+    for (const row of rows) {
+      if (stopped || failures.inARow >= FAILURES || !parts.settings().validation.grype_scan) return false
+      try {
+        const { word, reopened } = await look(scanner, row)
+        // Noted after what it found: a crash in between costs a second look, which changes nothing.
+        await note(row.id, scanner, word)
+        report.looked++
+        if (reopened) report.reopened++
+        if (word === 'error') report.failed++
+        failures.inARow = word === 'error' ? failures.inARow + 1 : 0
+      } catch (error) {
+        if (error instanceof Problem && error.code === 'not_found') continue
+        failures.inARow++
+        report.failed++
+        parts.onError(error)
       }
-      if (rows.length < PAGE) return
+    }
+    return true
+  }
+
+  async function lookAtAll(scanner: CveScanner, report: CrossCheckReport): Promise<void> {
+    const failures = { inARow: 0 }
+    for (let after = 0; ; ) {
+      const rows = await unchecked(scanner, sql`id > ${after}`)
+      if (!(await lookAtEach(scanner, rows, report, failures)) || rows.length < PAGE) return
       after = rows.at(-1)!.id
+    }
+  }
+
+  /** What is not looked at here, for the scanner is down, is left for the next time everything is looked at. */
+  async function lookAtTold(scanner: CveScanner, about: readonly Published[], report: CrossCheckReport): Promise<void> {
+    const failures = { inARow: 0 }
+    for (const one of about) {
+      const rows = await unchecked(scanner, sql`distribution = ${one.distribution} and name = ${one.package} and version = ${one.version}`)
+      if (!(await lookAtEach(scanner, rows, report, failures))) return
     }
   }
 
   async function run(): Promise<CrossCheckReport> {
     const report: CrossCheckReport = { looked: 0, reopened: 0, failed: 0 }
-    if (!parts.mayWork()) return report
-    do {
-      again = false
-      for (const scanner of parts.scanners) await lookAtAll(scanner, report)
-    } while (again && !stopped)
+    while (!stopped && (everything || told.size > 0)) {
+      const all = everything && parts.mayWork()
+      const about = [...told.values()]
+      everything = false
+      told.clear()
+      for (const scanner of parts.scanners) await (all ? lookAtAll(scanner, report) : lookAtTold(scanner, about, report))
+    }
     return report
   }
 
+  const start = (): Promise<CrossCheckReport> =>
+    (running ??= run().finally(() => {
+      running = null
+      // Told of between the last look around and here.
+      if (!stopped && (everything || told.size > 0)) startSoon()
+    }))
+
+  function startSoon(): void {
+    timer ??= setTimeout(() => {
+      timer = null
+      start().catch(parts.onError)
+    }, parts.delayMs ?? DELAY_MS).unref()
+  }
+
   function catchUp(): Promise<CrossCheckReport> {
-    // What is published meanwhile may stand before where the running pass is.
-    again = true
-    return (running ??= run().finally(() => (running = null)))
+    everything = true
+    return start()
   }
 
   return {
     catchUp,
-    nudge() {
+    nudge(about) {
       if (parts.scanners.length === 0 || stopped) return
-      if (running) again = true
-      // Looking for work reads all of 100,000 records: not at each of many arrivals.
-      else
-        timer ??= setTimeout(() => {
-          timer = null
-          catchUp().catch(parts.onError)
-        }, parts.delayMs ?? DELAY_MS).unref()
+      if (told.size < MOST_TOLD) told.set(`${about.distribution} ${about.package} ${about.version}`, about)
+      if (!running) startSoon()
     },
     async stop() {
       stopped = true
