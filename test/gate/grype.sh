@@ -1,9 +1,10 @@
 #!/bin/sh
 # Prints the paths of a grype program and of the program that writes tiny databases for it, one a line; builds them with
-# Go when they are missing. GRYPE_BIN and GRYPE_DB_MAKER name ones that are there already. The build takes a quarter of
-# an hour on two cores, 3 GB of Go's caches, and is made once.
+# Go when they are missing, which took a quarter of an hour on two busy cores. GRYPE_BIN and GRYPE_DB_MAKER name ones
+# that are there already.
 #
-# 0.110 is the newest release all of whose modules the module proxies have; its databases are of schema 6.1.4.
+# 0.110 is built because not every module that 0.121.2 asks for could be had from the module proxy. It wants Go 1.25.8,
+# which an older Go fetches by itself; its databases are of schema 6.1.4.
 set -eu
 
 version=0.110.0
