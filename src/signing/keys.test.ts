@@ -38,6 +38,14 @@ test('a detached signature verifies, and fails over other bytes', async () => {
   await expect(check(Buffer.from('some bytes \r\n\x01'))).rejects.toThrow()
 })
 
+test('a signature is a minute older than what it signs, for clients whose clocks run behind, and never older than its key', async () => {
+  const createdOf = async (at: Date) => (await openpgp.readSignature({ armoredSignature: await keys.openpgp.detach(Buffer.from('a'), at) })).packets[0]?.created
+  expect(await createdOf(AT)).toEqual(new Date(AT.getTime() - 60_000))
+  const born = (await publicKey()).getCreationTime()
+  expect(born < new Date('2026-01-01T00:00:00Z')).toBe(true)
+  expect(await createdOf(born)).toEqual(born)
+})
+
 test('the same content and time give the same signature', async () => {
   expect(await keys.openpgp.detach(Buffer.from('a'), AT)).toBe(await keys.openpgp.detach(Buffer.from('a'), AT))
 })

@@ -72,7 +72,8 @@ async function generateOpenpgp(now: Date): Promise<string> {
     type: 'rsa',
     rsaBits: 4096,
     userIDs: [{ name: 'Gatehouse repository signing key' }],
-    date: now,
+    // Clients whose clocks run behind believe it from the first minute.
+    date: new Date(now.getTime() - 24 * 60 * 60 * 1000),
     format: 'armored',
     // The primary key itself signs: rpm and old gpgv need not look for a subkey.
     subkeys: [],
@@ -85,33 +86,42 @@ async function generateApk(): Promise<string> {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
 }
 
+/**
+ * apt 3 (sqv `--not-after`) and rpm on Sequoia refuse a signature made after their own time: the date of an index may lie
+ * some seconds ahead, and clocks of clients run behind.
+ */
+const BACKDATED_MS = 60_000
+
 function openpgpSigner(key: openpgp.PrivateKey): Signers['openpgp'] {
   const rsa = rsaKeyOf(key)
+  const created = key.getCreationTime().getTime()
+  /** No signature is older than its key. */
+  const dated = (at: Date) => new Date(Math.max(created, at.getTime() - BACKDATED_MS))
   const fingerprint = Buffer.from(key.getFingerprint(), 'hex')
   const common = { fingerprint: key.getFingerprint().toUpperCase(), publicKeyArmored: key.toPublic().armor() }
   if (!rsa) {
     return {
       ...common,
       clearsign: async (text, at) =>
-        openpgp.sign({ message: await openpgp.createCleartextMessage({ text }), signingKeys: key, date: at }),
+        openpgp.sign({ message: await openpgp.createCleartextMessage({ text }), signingKeys: key, date: dated(at) }),
       detach: async (content, at) =>
-        openpgp.sign({ message: await openpgp.createMessage({ binary: content }), signingKeys: key, detached: true, date: at }) as Promise<string>,
+        openpgp.sign({ message: await openpgp.createMessage({ binary: content }), signingKeys: key, detached: true, date: dated(at) }) as Promise<string>,
       detachBinary: async (content, at) =>
         (await openpgp.sign({
           message: await openpgp.createMessage({ binary: content }),
           signingKeys: key,
           detached: true,
-          date: at,
+          date: dated(at),
           format: 'binary',
         })) as Uint8Array,
     }
   }
-  const binary = (content: Uint8Array, at: Date) => signaturePacket(rsa, fingerprint, SIGNATURE_BINARY, content, at)
+  const binary = (content: Uint8Array, at: Date) => signaturePacket(rsa, fingerprint, SIGNATURE_BINARY, content, dated(at))
   return {
     ...common,
     async clearsign(text, at) {
       const { signed, shown } = cleartext(text)
-      const packet = await signaturePacket(rsa, fingerprint, SIGNATURE_TEXT, signed, at)
+      const packet = await signaturePacket(rsa, fingerprint, SIGNATURE_TEXT, signed, dated(at))
       return `-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA512\n\n${shown}\n${armor('SIGNATURE', packet)}`
     },
     detach: async (content, at) => armor('SIGNATURE', await binary(content, at)),

@@ -1,0 +1,91 @@
+// The next generation of apt (3, whose signatures sqv verifies) in a root of its own, made from Debian's packages.
+import { execFile, execFileSync } from 'node:child_process'
+import { cp, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { need } from '../need.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { removeTemporary, startService, type Service } from '../service.ts'
+import { startTamperingProxy } from './tampering-proxy.ts'
+
+const SUITE = 'trixie'
+let directory: string
+let root: string
+let service: Service
+
+/** A minimal system, kept between runs since it takes a minute and 60 MB of downloads. */
+async function bootstrapped(): Promise<string> {
+  const tools = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gatehouse')
+  const kept = join(tools, `root-${SUITE}`)
+  if (await stat(kept).catch(() => null)) return kept
+  await mkdir(tools, { recursive: true })
+  const making = await mkdtemp(join(tools, 'making-'))
+  const [mirror] = execFileSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Codename: bookworm']).toString().split('\n')
+  if (!mirror) throw new Error('this machine knows no mirror of Debian')
+  execFileSync('debootstrap', ['--variant=minbase', SUITE, making, mirror], { stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: 1 << 28 })
+  await rename(making, kept)
+  return kept
+}
+
+/** Not waited for in place: a proxy of this process answers it. */
+async function apt(...args: string[]): Promise<{ status: number; output: string }> {
+  const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
+  const run = promisify(execFile)('chroot', [root, 'apt-get', '-y', '-o', 'APT::Sandbox::User=root', '-o', 'APT::Update::Error-Mode=any', ...args], { env })
+  return run.then(
+    ({ stdout, stderr }) => ({ status: 0, output: stdout + stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ status: code, output: stdout + stderr }),
+  )
+}
+
+const source = (address: string) => writeFile(join(root, 'etc/apt/sources.list'), `deb [signed-by=/etc/gatehouse.asc] ${address}/repos bookworm main\n`)
+const upload = async (version: string) => {
+  const { status, body } = await service.upload(await buildDeb({ name: 'next-sample', version, arch: 'all' }), 'x.deb', { distribution: 'bookworm' })
+  expect([status, body.status]).toEqual([201, 'published'])
+}
+
+beforeAll(async () => {
+  need('debootstrap')
+  directory = await mkdtemp(join(tmpdir(), 'apt-next-'))
+  root = join(directory, 'root')
+  await cp(await bootstrapped(), root, { recursive: true, verbatimSymlinks: true, filter: (path) => !/\/(dev|proc|sys)\/./.test(path.slice(1)) })
+  await rm(join(root, 'etc/apt/sources.list.d'), { recursive: true, force: true })
+  await mkdir(join(root, 'dev'), { recursive: true })
+  await writeFile(join(root, 'dev/null'), '')
+  service = await startService({ env: { REPO_FORMAT: 'apt' } })
+  await writeFile(join(root, 'etc/gatehouse.asc'), await (await fetch(`${service.apt}/repos/gpg.key`)).text())
+  await source(service.apt)
+}, 600_000)
+afterAll(async () => {
+  await service?.stop()
+  await removeTemporary()
+  await rm(directory, { recursive: true, force: true })
+})
+
+it('is the generation it is taken for', async () => {
+  expect((await apt('--version')).output).toMatch(/^apt 3\./)
+})
+
+it('updates, installs, and upgrades after the next publish', async () => {
+  await upload('1.0-1')
+  expect(await apt('update')).toEqual({ status: 0, output: expect.any(String) })
+  expect(await apt('install', 'next-sample')).toMatchObject({ status: 0 })
+  await upload('2.0-1')
+  expect(await apt('update')).toEqual({ status: 0, output: expect.any(String) })
+  expect((await apt('upgrade')).output).toContain('next-sample (2.0-1)')
+})
+
+it('refuses an index that was changed on the way', async () => {
+  const proxy = await startTamperingProxy(service.apt)
+  proxy.tamper((path, body) => (path.endsWith('InRelease') ? Buffer.from(body.toString('latin1').replace('Codename: bookworm', 'Codename: bookwurm'), 'latin1') : body))
+  try {
+    await source(proxy.url)
+    const { status, output } = await apt('update')
+    expect(status).not.toBe(0)
+    expect(output).toMatch(/signature|verif|sqv/i)
+  } finally {
+    await proxy.close()
+    await source(service.apt)
+  }
+})
