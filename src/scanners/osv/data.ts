@@ -1,7 +1,7 @@
 // The advisories of the embedded matcher as an engine with a state and an update: which feeds there are, how old they are.
 import { Problem } from '../../domain/problem.ts'
 import type { Distribution } from '../../domain/package.ts'
-import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
+import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import type { EngineStatus, UpdateOutcome } from '../scanner.ts'
 import type { AdvisoryState, FeedState } from './advisories.ts'
 import { BUCKETS, ecosystemOf } from './ecosystems.ts'
@@ -72,7 +72,7 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
           engine: 'osv',
           version: parts.version,
           db_version: String(state.generation),
-          db_date: newest,
+          db_date: newest && isoTime(new Date(newest)),
           db_updated_at: isoTimeOrNull(read),
           db_files: feeds.map((feed) => feed.name),
           daemon_running: false,

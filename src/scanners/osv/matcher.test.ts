@@ -76,7 +76,7 @@ describe('a package', () => {
       expect.objectContaining({ id: 'CVE-2024-0001', severity: 'Medium', fix_versions: ['5', '7'], description: 'Moderate: kernel-rt security update' }),
     ])
     expect(result.coverage).toEqual({
-      engine: 'osv', engine_version: null, database_date: '2026-04-04T00:00:00.000Z', distro_matched: 'AlmaLinux:9', files_seen: 1, files_skipped: [], bytes: 0,
+      engine: 'osv', engine_version: null, database_date: '2026-04-04T00:00:00.000+00:00', distro_matched: 'AlmaLinux:9', files_seen: 1, files_skipped: [], bytes: 0,
     })
     expect(await scan('almalinux:9', 'rpm', 'kernel', '4')).toEqual(result)
   })
