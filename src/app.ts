@@ -50,8 +50,10 @@ import { createCheckpoint } from './kernel/checkpoint.ts'
 import type { Clock } from './kernel/clock.ts'
 import { createSecretBox } from './kernel/crypto.ts'
 import { ensureContent, exists } from './kernel/files.ts'
+import { createHttpClient } from './kernel/http-client.ts'
 import type { Log } from './kernel/log.ts'
 import { createMaintenance } from './maintenance.ts'
+import { createNotifier } from './notify/notifier.ts'
 import { createPreflight } from './preflight.ts'
 import { createCollector } from './publish/collect.ts'
 import { ensureDistributions } from './publish/initialize.ts'
@@ -388,7 +390,13 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     documentation: !production,
     addresses: (host) => ({ api: `http://${host}:${ports.api}`, apt: `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`, rpm: `http://${host}:${ports.rpm}` }),
   }))
-  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active, libraries, updateinfo: createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers }) })
+  const outbound = createHttpClient({ allowPrivate: false, allowedHosts: env.outboundAllowedHosts, proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy } })
+  const notifier = createNotifier({ db, clock, log, http: outbound, settings: settings.current, secret: env.webhookSecret, httpsOnly: production })
+  bus.on('sla', ({ kind, items }) => {
+    if (kind !== 'expiring') return
+    audit.record({ action: 'SLA_EXPIRING', result: 'WARNING', user: 'scheduler', outcome: 'expiring', detail: `${items.length} deadlines within a week`, extra: { items } }).catch(onError)
+  })
+  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active, libraries, notifier, updateinfo: createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers }) })
 
   return {
     server,
@@ -433,6 +441,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       await crossCheck.stop()
       await maintenance.stop()
       await engines.close()
+      await outbound.close()
       await database.close()
     },
   }

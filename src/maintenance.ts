@@ -4,6 +4,7 @@ import { createShared } from './kernel/serial.ts'
 import type { Log } from './kernel/log.ts'
 import { LEASE_MS, RENEW_MS, type Leader } from './jobs/leader.ts'
 import type { Collector } from './publish/collect.ts'
+import type { Notifier } from './notify/notifier.ts'
 import { refreshContents } from './publish/contents.ts'
 import type { Offered, Publisher } from './publish/publisher.ts'
 import type { AuditLog } from './store/audit-log.ts'
@@ -34,6 +35,7 @@ export function createMaintenance(parts: {
   collector: Collector
   audit: AuditLog
   active: readonly Offered[]
+  notifier: Notifier
   /** makes the list of advisories that offered packages mend, where the format has one and something changed */
   updateinfo(offered: Offered): Promise<boolean>
   /** reads what lies inside stored files */
@@ -100,6 +102,7 @@ export function createMaintenance(parts: {
       every('lease', RENEW_MS, renew, false)
       every('heartbeat', HEARTBEAT_MS, () => parts.staging.heartbeat(), false)
       every('audit', LEASE_MS, () => parts.audit.flush())
+      every('notifications', RENEW_MS, async () => void (await parts.notifier.deliver()))
       every('recovery', MINUTE, recover)
       every('libraries', MINUTE, async () => void (await parts.libraries.catchUp()))
       every('contents', QUIET_MS, contents)

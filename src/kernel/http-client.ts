@@ -18,6 +18,8 @@ export interface HttpClient {
   get(url: string, limits: HttpLimits): Promise<Buffer>
   /** Writes the body into a new file, which is gone again when it did not arrive whole. */
   download(url: string, toPath: string, limits: HttpLimits): Promise<void>
+  /** Sends a body. @throws HttpError as `get`, also for a redirect: what is meant for one host goes to no other */
+  post(url: string, body: string, headers: Record<string, string>, limits: HttpLimits): Promise<void>
   close(): Promise<void>
 }
 
@@ -135,6 +137,17 @@ export function createHttpClient(options: {
       } catch (error) {
         await rm(toPath, { force: true })
         throw told(error, url)
+      }
+    },
+    async post(address, body, headers, { timeoutMs }) {
+      try {
+        const url = parse(address)
+        check(url)
+        const answer = await request(url, { dispatcher, method: 'POST', body, headers, signal: AbortSignal.timeout(timeoutMs), headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
+        answer.body.on('error', () => {}).destroy()
+        if (answer.statusCode < 200 || answer.statusCode > 299) throw new HttpError('status', `${url.host} answered ${answer.statusCode}`)
+      } catch (error) {
+        throw told(error, address)
       }
     },
     close: () => dispatcher.close(),

@@ -331,6 +331,14 @@ export interface AuditChainTable {
   day: string
 }
 
+/** One row: up to which entry of the chain the outside was told. */
+export interface NotifyCursorTable {
+  id: number
+  seq: number
+  tries: Generated<number>
+  retry_at: Date | null
+}
+
 /** A right for some seconds. */
 export interface LeasesTable {
   name: string
@@ -504,6 +512,7 @@ export interface Tables {
   package_counts: PackageCountsTable
   audit: AuditTable
   audit_chain: AuditChainTable
+  notify_cursor: NotifyCursorTable
   leases: LeasesTable
   instances: InstancesTable
   advisory_state: AdvisoryStateTable

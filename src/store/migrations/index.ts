@@ -8,6 +8,7 @@ import * as scores from './0005-scores.ts'
 import * as components from './0006-components.ts'
 import * as crossChecks from './0007-cross-checks.ts'
 import * as listing from './0008-listing.ts'
+import * as notifications from './0009-notifications.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -18,4 +19,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0006-components': components,
   '0007-cross-checks': crossChecks,
   '0008-listing': listing,
+  '0009-notifications': notifications,
 }

@@ -1,0 +1,68 @@
+// Which audit entries are told to the outside, as which event and in which words (decisions, section 19). Pure.
+import type { Selectable } from 'kysely'
+import type { AuditTable } from '../store/tables.ts'
+
+export type NotifiedEvent = 'CVE_BLOCKED' | 'PENDING_REVIEW' | 'DECISION' | 'SLA_EXPIRING' | 'SLA_OVERDUE' | 'UPLOAD_FAILED' | 'ANTIVIRUS_HIT' | 'INTEGRITY_ALERT'
+
+type Entry = Selectable<AuditTable>
+
+/** Refusals that are the uploader's own business and that his client shows him. */
+const ORDINARY = new Set(['already_exists', 'duplicate_conflict', 'validation_error', 'unknown_distribution', 'distribution_inactive', 'format_mismatch', 'arch_mismatch'])
+
+/** @param pipeline what the record's checks said; null when there is no record */
+export function eventOf(entry: Entry, pipeline: Readonly<Record<string, string>> | null): NotifiedEvent | null {
+  switch (entry.action) {
+    case 'UPLOAD':
+    case 'IMPORT':
+      if (entry.outcome === 'pending_review') return 'PENDING_REVIEW'
+      if (entry.outcome === 'quarantined') return pipeline?.['antivirus'] === 'infected' ? 'ANTIVIRUS_HIT' : pipeline?.['cve_scan'] === 'blocked' ? 'CVE_BLOCKED' : 'UPLOAD_FAILED'
+      return entry.result === 'FAILURE' && !ORDINARY.has(entry.outcome ?? '') ? 'UPLOAD_FAILED' : null
+    case 'CVE_REMATCH':
+    case 'RESCAN':
+      return entry.result === 'WARNING' && entry.outcome === 'pending_review' ? 'PENDING_REVIEW' : null
+    case 'DECISION_RESOLVED':
+      return entry.outcome === 'pending_review' ? 'PENDING_REVIEW' : null
+    case 'SECURITY_DECISION':
+      return 'DECISION'
+    case 'SLA_EXPIRED':
+      return entry.outcome === 'overdue' ? 'SLA_OVERDUE' : 'PENDING_REVIEW'
+    case 'SLA_EXPIRING':
+      return 'SLA_EXPIRING'
+    case 'INTEGRITY_ALERT':
+      return 'INTEGRITY_ALERT'
+    default:
+      return null
+  }
+}
+
+const WORDS: Record<NotifiedEvent, string> = {
+  CVE_BLOCKED: 'was blocked for its vulnerabilities',
+  PENDING_REVIEW: 'waits for a decision',
+  DECISION: 'was decided upon',
+  SLA_EXPIRING: 'deadlines come near',
+  SLA_OVERDUE: 'is overdue for a decision',
+  UPLOAD_FAILED: 'was not taken in',
+  ANTIVIRUS_HIT: 'was quarantined: malware was found',
+  INTEGRITY_ALERT: 'is not what was stored',
+}
+
+export interface Message {
+  text: string
+  event: NotifiedEvent
+  id: string
+  timestamp: string
+  data: Record<string, unknown>
+}
+
+/** The same entry gives the same message, so that a receiver can tell a repetition by its id. */
+export function messageOf(entry: Entry, event: NotifiedEvent): Message {
+  const name = entry.package === null ? 'Gatehouse' : [entry.package, entry.version, entry.distribution && `in ${entry.distribution}`].filter(Boolean).join(' ')
+  const { package: pkg, version, distribution, arch, outcome, detail } = entry
+  return {
+    text: `${name}: ${WORDS[event]}${detail ? ` (${detail})` : ''}`,
+    event,
+    id: `audit-${entry.seq}`,
+    timestamp: entry.at.toISOString().replace('Z', '+00:00'),
+    data: { package: pkg, version, distribution, arch, user: entry.username, outcome, detail, ...entry.extra },
+  }
+}
