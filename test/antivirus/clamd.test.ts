@@ -1,5 +1,5 @@
 // The engine against a real clamd with signatures of its own, over both kinds of socket; run with
-// `vitest run --config test/antivirus/vitest.config.ts`.
+// `npx vitest run --config vitest.suites.config.ts test/antivirus`.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -145,3 +145,25 @@ test('no order of events serves what was held and not approved', { timeout: 300_
     { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 15), ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}) },
   )
 })
+
+test('of people who decide at the same moment exactly one is obeyed, and the others are told', { timeout: 120_000 }, async () => {
+  Object.assign(world, { severities: ['High'], infected: false, data: true })
+  for (let round = 0; round < 6; round++) {
+    const name = `disputed-${round}`
+    await happen({ do: 'upload' }, name)
+    const replies = await Promise.all((['approve', 'reject', 'quarantine', 'approve', 'reject'] as const).map((event) => happen({ do: event }, name)))
+    const won = replies.flatMap((reply, i) => (reply?.status === 200 ? [i] : []))
+    const after = await look(name)
+    // Taking it away may follow an approval, never a rejection; two decisions never stand.
+    const decisions = won.filter((i) => i !== 2)
+    expect(decisions.length, JSON.stringify(replies.map((reply) => reply?.status))).toBeLessThanOrEqual(1)
+    expect(won.length).toBeGreaterThan(0)
+    expect(replies.filter((reply) => reply?.status !== 200).every((reply) => reply?.status === 409)).toBe(true)
+    expect(await isOffered(name)).toBe(after?.status === 'published')
+    if (won.includes(2)) expect(after?.status).toBe('quarantined')
+    const { body } = await gate.call<{ decisions: { package: string; active: boolean; status: string }[] }>('GET', '/security/decisions')
+    const standing = body.decisions.filter((one) => one.package === name && one.active)
+    expect(standing.length).toBeLessThanOrEqual(1)
+    if (after?.status === 'published') expect(standing).toHaveLength(1)
+  }
+})
