@@ -31,7 +31,8 @@ if [ ! -x "$kept" ]; then
     # Modules carry no permissions to run.
     chmod -R u+w "$work/go"
     find "$work/go/bin" "$work/go/pkg/tool" -type f -exec chmod +x {} +
-    mv "$work/go" "$tools/go-$version"
+    # Another suite may have been faster.
+    mv -T "$work/go" "$tools/go-$version" || [ -x "$kept" ]
   } >&2
 fi
 echo "$kept"
