@@ -1,8 +1,10 @@
 // The one row a name that `/artifacts/` lists: its latest record and where it can be found.
+import type { Selectable } from 'kysely'
 import type { FormatId } from '../domain/package.ts'
 import type { VersionScheme } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/manifests.ts'
+import type { ArtifactsTable } from '../store/tables.ts'
 
 type Candidate = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>
 
@@ -18,23 +20,8 @@ const searchText = (row: Pick<PackageRow, 'name' | 'description'>) => `${row.nam
 
 /** Takes a new record into its row; the cost does not grow with the number of versions. */
 export async function noteArtifact(tx: Db, versions: VersionScheme, row: PackageRow): Promise<void> {
-  const inserted = await tx
-    .insertInto('artifacts')
-    .values({
-      format: row.format,
-      name: row.name,
-      latest_id: row.id,
-      search: searchText(row),
-      latest_imported_at: row.imported_at,
-      distributions: [row.distribution],
-      statuses: [row.status],
-      archs: [row.arch],
-    })
-    .onConflict((c) => c.columns(['name', 'format']).doNothing())
-    .returning('latest_id')
-    .executeTakeFirst()
-  if (inserted) return
-  const known = await tx.selectFrom('artifacts').selectAll().where('name', '=', row.name).where('format', '=', row.format).forUpdate().executeTakeFirstOrThrow()
+  const known = await insertOrLock(tx, row)
+  if (!known) return
   const latest = await tx.selectFrom('packages').select(['id', 'version', 'status', 'imported_at']).where('id', '=', known.latest_id).executeTakeFirst()
   const leads = !latest || isLater(versions, row, latest)
   await tx
@@ -50,8 +37,37 @@ export async function noteArtifact(tx: Db, versions: VersionScheme, row: Package
     .execute()
 }
 
-/** Makes the row anew from the records of the name; removes it with the last of them. */
+/** @returns the row there is already, locked; null when it is made now */
+async function insertOrLock(tx: Db, row: PackageRow): Promise<Selectable<ArtifactsTable> | null> {
+  for (;;) {
+    const inserted = await tx
+      .insertInto('artifacts')
+      .values({
+        format: row.format,
+        name: row.name,
+        latest_id: row.id,
+        search: searchText(row),
+        latest_imported_at: row.imported_at,
+        distributions: [row.distribution],
+        statuses: [row.status],
+        archs: [row.arch],
+      })
+      .onConflict((c) => c.columns(['name', 'format']).doNothing())
+      .returning('latest_id')
+      .executeTakeFirst()
+    if (inserted) return null
+    const known = await tx.selectFrom('artifacts').selectAll().where('name', '=', row.name).where('format', '=', row.format).forUpdate().executeTakeFirst()
+    // Gone meanwhile, with the last record of the name in another distribution: then it is made after all.
+    if (known) return known
+  }
+}
+
+/**
+ * Makes the row anew from the records of the name; removes it with the last of them. Its lock comes first: whoever adds a
+ * record of that name in another distribution has either committed, and is seen, or waits and makes the row again.
+ */
 export async function refreshArtifact(tx: Db, versions: VersionScheme, format: FormatId, name: string): Promise<void> {
+  await tx.selectFrom('artifacts').select('name').where('name', '=', name).where('format', '=', format).forUpdate().execute()
   const rows = await tx
     .selectFrom('packages')
     .select(['id', 'version', 'status', 'imported_at', 'distribution', 'arch', 'name', 'description'])

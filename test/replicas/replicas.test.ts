@@ -116,7 +116,7 @@ it('deletions that race with uploads of the same bytes never leave a record with
   let deleted = 0
   const uploading = Promise.all(
     ['jammy', 'noble', 'focal'].map(async (distribution, n) => {
-      for (let round = 0; round < 15; round++) {
+      for (let round = 0; round < 40; round++) {
         const { status } = await upload(at((n + round) % 2), file, distribution)
         expect([201, 409]).toContain(status)
         if (status === 201) uploaded++
