@@ -47,6 +47,6 @@ export async function fillRows(databaseUrl: string, count: number): Promise<Data
   await sql`update distributions d set revision = ${count}, published_count = (select count(*) from packages p where p.distribution = d.codename and p.served),
     pending_count = (select count(*) from packages p where p.distribution = d.codename and not p.served)`.execute(db)
   await recount(db)
-  await sql`analyze`.execute(db)
+  await sql`vacuum analyze`.execute(db)
   return database
 }

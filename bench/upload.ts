@@ -50,12 +50,12 @@ const rss = async (pid: number, what: 'VmRSS' | 'VmHWM') => Number(new RegExp(`$
 
 execFileSync(process.execPath, [join(import.meta.dirname, '../bin/build.mjs')], { stdio: 'inherit' })
 const base = await mkdtemp(join(tmpdir(), 'bench-upload-'))
-const { url, drop } = await createBenchDatabase(base)
 const sink = createServer((request, response) => request.resume().on('end', () => response.end())).listen(0, '127.0.0.1')
 await once(sink, 'listening')
 try {
   console.log(`${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, medians of ${values.rounds}, load ${loadavg()[0]?.toFixed(1)}`)
   for (const mib of values.sizes.split(',').map(Number)) {
+    const { url, drop } = await createBenchDatabase(join(base, String(mib)))
     const service = await startService({ reposDir: join(base, `repos-${mib}`), databaseUrl: url, env: { REPO_FORMAT: 'apt' } })
     try {
       await service.call('PATCH', '/settings/', { validation: { max_upload_size_mb: 2000 } })
@@ -74,11 +74,11 @@ try {
       console.log(`${mib} MiB: ours ${rate(ours)} MiB/s until served, curl to a sink ${rate(theirs)} MiB/s (${(median(theirs) / median(ours)).toFixed(2)}); memory ${idle.toFixed(0)} MiB idle, at most ${(await rss(pid, 'VmHWM')).toFixed(0)}`)
     } finally {
       await service.stop()
+      await drop()
     }
     await rm(join(base, `repos-${mib}`), { recursive: true, force: true })
   }
 } finally {
   sink.close()
-  await drop()
   await rm(base, { recursive: true, force: true })
 }
