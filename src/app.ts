@@ -164,35 +164,12 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   const engines = await createEngines({ env, db, clock, log, distributions, overrides, onError, enriching: () => settings.current().cve_policy.auto_enrich })
   const { cveScanner, antivirusStatus } = engines
   const steps = [antivirusStep(engines.antivirus, production), cveScanStep(cveScanner, clock), signatureStep({ signers: keys, clock, newPath: staging.newPath }), dependenciesStep(db)]
-  const intake = createIntake({
-    db,
-    clock,
-    bus,
-    audit,
-    pool,
-    staging,
-    manifests,
-    publisher,
-    catalogue,
-    checkpoint,
-    clean: collector.debris,
-    settings: settings.current,
-    steps,
-  })
+  const rooms = { db, clock, bus, audit, pool, staging, manifests, publisher, checkpoint, steps, settings: settings.current }
+  const intake = createIntake({ ...rooms, catalogue, clean: collector.debris })
   const reviewParts = {
-    db,
-    clock,
-    bus,
-    audit,
-    pool,
-    staging,
-    manifests,
-    publisher,
+    ...rooms,
     collector,
-    checkpoint,
-    steps,
     engines: [...new Set([cveScanner, ...engines.crossScanners, engines.rematchScanner].map(({ name }) => name)), COMPONENT_ENGINE],
-    settings: settings.current,
     offered,
     onError,
   }
@@ -211,8 +188,10 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   }
   const refreshAdvisories = async (progress?: (line: string) => void, force = false) => {
     const outcome = await engines.advisoryData.update(progress, { force })
-    if (outcome.status === 'updated') await checkCanaries()
-    if (outcome.status === 'updated') log.info(await rematch.changed(), 'packages matched against new advisories')
+    if (outcome.status === 'updated') {
+      await checkCanaries()
+      log.info(await rematch.changed(), 'packages matched against new advisories')
+    }
     return outcome
   }
   const knownOf = (cves: readonly string[] | null, actor: Parameters<typeof systemActor>[0]) => reviseKnown(reviewParts, engines.enrichment.enrich, cves, systemActor(actor))

@@ -19,14 +19,14 @@ import { ecosystemOf } from './scanners/osv/ecosystems.ts'
 import { createOsvImporter } from './scanners/osv/import.ts'
 import { createOsvMatcher } from './scanners/osv/matcher.ts'
 import type { Antivirus, AntivirusStatus, CveScanner } from './scanners/scanner.ts'
-import { createEnrichment, enriched, type Enrichment } from './scanners/enrich/enrichment.ts'
+import { createEnrichment, enriched, enrichingWhere, type Enrichment } from './scanners/enrich/enrichment.ts'
 import { createAdvisories, type Advisories } from './store/advisories.ts'
 import type { Db } from './store/db.ts'
 import { createScores } from './store/scores.ts'
 
-/** A bucket's largest archive (Debian, 2026) has 130 MB. */
 /** EPSS has 2 MB, KEV 1 MB. */
 const LIST_LIMITS = { maxBytes: 256 << 20, timeoutMs: 5 * 60_000 }
+/** A bucket's largest archive (Debian, 2026) has 130 MB. */
 const OSV_LIMITS = { maxBytes: 2 << 30, timeoutMs: 30 * 60_000 }
 
 /** Below every version that is ever released. */
@@ -104,7 +104,8 @@ export async function createEngines(parts: {
   })
   const osv = createOsvMatcher({ advisories, compare })
   const { scanners, external } = overrides.cveScanner ? { scanners: [overrides.cveScanner], external: [] } : await chooseScanners({ env, embedded: osv, clock, log })
-  const withScores = (scanner: CveScanner) => enriched(scanner, enrichment, parts.enriching, parts.onError)
+  const enrich = enrichingWhere(parts.enriching, enrichment, parts.onError)
+  const withScores = (scanner: CveScanner) => enriched(scanner, enrich)
   const canaries = createCanaries({
     antivirus: clamav,
     scanners,
@@ -127,17 +128,7 @@ export async function createEngines(parts: {
     cveScanner: guarded(scanners[0]!),
     crossScanners: scanners.slice(1).map(guarded),
     rematchScanner: guarded(overrides.cveScanner ?? osv),
-    componentMatcher: createComponentMatcher({
-      matcher: osv,
-      state: advisories.state,
-      async enrich(findings) {
-        if (!parts.enriching() || findings.length === 0) return findings
-        return enrichment.enrich(findings).catch((error: unknown) => {
-          parts.onError(error)
-          return findings
-        })
-      },
-    }),
+    componentMatcher: createComponentMatcher({ matcher: osv, state: advisories.state, enrich }),
     canaries,
     advisories,
     advisoryData: withExternal(createAdvisoryData({ advisories, importer, url: env.osvUrl, directory: env.osvDir, distributions, clock, version: env.appVersion }), external, scanners[0]!.name, clock),

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Freshclam } from '../scanners/clamav/freshclam.ts'
-import type { AntivirusStatus, EngineStatus, UpdateOutcome } from '../scanners/scanner.ts'
+import { silentStatus, type AntivirusStatus, type EngineStatus, type UpdateOutcome } from '../scanners/scanner.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { problemOf } from './problems.ts'
 import { route, type Route } from './route.ts'
@@ -29,8 +29,6 @@ export interface EngineParts {
   log: Log
 }
 
-const NOTHING: EngineStatus = { available: false, engine: null, version: null, db_version: null, db_date: null, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error: null }
-
 const Text = Nullable(Type.String())
 const Status = Type.Object({
   available: Type.Boolean(),
@@ -54,7 +52,7 @@ export function securityEngineRoutes(parts: EngineParts): Route[] {
     },
     update: freshclam ? (progress) => freshclam.update(progress) : null,
   }
-  const none = (error: string): Engine => ({ status: async () => ({ ...NOTHING, error }), update: null })
+  const none = (error: string): Engine => ({ status: async () => silentStatus(null, error), update: null })
   const places: [path: string, what: string, engine: Engine, action: string, verb: string, hidden: boolean][] = [
     ['/security/antivirus', 'malware scanner', antivirus, 'ANTIVIRUS_UPDATE', 'update', false],
     ['/security/clamav', 'malware scanner', antivirus, 'ANTIVIRUS_UPDATE', 'update', true],

@@ -1,10 +1,11 @@
 // /webhooks: what others tell us, signed with the shared secret (RFC 2104) over the raw body.
 import Type from 'typebox'
 import type { FastifyRequest } from 'fastify'
+import type { Exploited } from '../domain/advisory.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { equalSecret, hmacSha256Hex, sha256Hex } from '../kernel/crypto.ts'
-import { isCve, readExploited, type Exploited } from '../scanners/enrich/read.ts'
+import { isCve, readExploited } from '../scanners/enrich/read.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { route, type Route } from './route.ts'

@@ -31,6 +31,25 @@ export interface AffectedPackage {
   stream: string | null
 }
 
+/** How likely a vulnerability is exploited within 30 days, as EPSS says. */
+export interface Score {
+  cve: string
+  /** 0 to 1 */
+  score: number
+  /** 0 to 1 */
+  percentile: number
+}
+
+/** One vulnerability known to be exploited, as the KEV catalogue and `POST /webhooks/kev` give it. */
+export interface Exploited {
+  cve: string
+  vendor: string | null
+  product: string | null
+  dateAdded: string | null
+  dueDate: string | null
+  description: string | null
+}
+
 export interface Advisory {
   id: string
   /** ISO 8601, UTC */

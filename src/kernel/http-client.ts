@@ -19,7 +19,7 @@ export interface HttpClient {
   /** Writes the body into a new file, which is gone again when it did not arrive whole. */
   download(url: string, toPath: string, limits: HttpLimits): Promise<void>
   /** Sends a body. @throws HttpError as `get`, also for a redirect: what is meant for one host goes to no other */
-  post(url: string, body: string, headers: Record<string, string>, limits: HttpLimits): Promise<void>
+  post(url: string, body: string, headers: Record<string, string>, timeoutMs: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -139,7 +139,7 @@ export function createHttpClient(options: {
         throw told(error, url)
       }
     },
-    async post(address, body, headers, { timeoutMs }) {
+    async post(address, body, headers, timeoutMs) {
       try {
         const url = parse(address)
         check(url)

@@ -1,5 +1,6 @@
 // Which audit entries are told to the outside, as which event and in which words (decisions, section 19). Pure.
 import type { Selectable } from 'kysely'
+import { isoTime } from '../kernel/clock.ts'
 import type { AuditTable } from '../store/tables.ts'
 
 export type NotifiedEvent = 'CVE_BLOCKED' | 'PENDING_REVIEW' | 'DECISION' | 'SLA_EXPIRING' | 'SLA_OVERDUE' | 'UPLOAD_FAILED' | 'ANTIVIRUS_HIT' | 'INTEGRITY_ALERT'
@@ -62,7 +63,7 @@ export function messageOf(entry: Entry, event: NotifiedEvent): Message {
     text: `${name}: ${WORDS[event]}${detail ? ` (${detail})` : ''}`,
     event,
     id: `audit-${entry.seq}`,
-    timestamp: entry.at.toISOString().replace('Z', '+00:00'),
+    timestamp: isoTime(entry.at),
     data: { package: pkg, version, distribution, arch, user: entry.username, outcome, detail, ...entry.extra },
   }
 }

@@ -42,7 +42,7 @@ export function createNotifier(parts: { db: Db; clock: Clock; log: Log; http: Pi
     if (parts.httpsOnly && !url.startsWith('https:')) throw new Error('the webhook address is not https')
     const body = JSON.stringify(message)
     const signature: Record<string, string> = parts.secret ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(parts.secret, body)}` } : {}
-    await parts.http.post(url, body, { 'content-type': 'application/json', 'x-svc-event': message.event, 'x-svc-delivery': message.id, ...signature }, { maxBytes: 64 * 1024, timeoutMs: TIMEOUT_MS })
+    await parts.http.post(url, body, { 'content-type': 'application/json', 'x-svc-event': message.event, 'x-svc-delivery': message.id, ...signature }, TIMEOUT_MS)
   }
 
   async function tell(entry: Selectable<AuditTable>, url: string): Promise<boolean> {

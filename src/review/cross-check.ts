@@ -1,7 +1,7 @@
 // Has published packages looked at by the scanners behind the first one. Never on the way of an upload; never takes anything away.
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
-import type { Distribution, FormatId, PackageFacts } from '../domain/package.ts'
+import { factsToMatch, type Distribution, type FormatId } from '../domain/package.ts'
 import type { CveResult, CveScanner } from '../scanners/scanner.ts'
 import { applyFindings } from './apply.ts'
 import { systemActor, type ReviewParts } from './parts.ts'
@@ -95,7 +95,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
     let reopened = false
     for (let attempt = 1; ; attempt++) {
       const generation = await parts.generation()
-      const result = await scanner.scan({ facts: factsOf(row), distribution })
+      const result = await scanner.scan({ facts: factsToMatch({ ...row, sourcePackage: row.source_package, sourceVersion: row.source_version }), distribution })
       if (result.word !== 'scanned') return { word: result.word, reopened }
       const { before, row: now } = await applyFindings(parts, row.id, { engine: scanner.name, findings: result.findings }, { mechanism: 'second_scanner' }, systemActor('system'))
       reopened ||= before.status === 'published' && now.status === 'pending_review'
@@ -187,13 +187,5 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
       if (timer) clearTimeout(timer)
       await running?.catch(() => {})
     },
-  }
-}
-
-/** What matching reads of the facts; the rest stays in the database. */
-function factsOf(row: Row): PackageFacts {
-  return {
-    format: row.format, name: row.name, version: row.version, arch: row.arch, section: null, description: null, maintainer: null, license: null, url: null,
-    sourcePackage: row.source_package, sourceVersion: row.source_version, installedSizeKb: null, requirements: [], provides: [], files: [], signatures: [], record: null,
   }
 }

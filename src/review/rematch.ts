@@ -1,7 +1,7 @@
 // Matches stored packages against the advisories that changed; what did not change costs nothing.
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
-import type { Distribution, PackageFacts } from '../domain/package.ts'
+import { factsToMatch, type Distribution, type PackageFacts } from '../domain/package.ts'
 import { judged } from '../intake/cve-scan.ts'
 import type { CveScanner } from '../scanners/scanner.ts'
 import type { Db } from '../store/db.ts'
@@ -139,7 +139,7 @@ async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): As
 
 async function matchOne(parts: RematchParts, distribution: Distribution, row: Row, report: RematchReport): Promise<void> {
   try {
-    const result = await parts.scanner.scan({ facts: factsOf(row), distribution })
+    const result = await parts.scanner.scan({ facts: factsToMatch({ ...row, sourcePackage: row.source_package, sourceVersion: row.source_version }), distribution })
     if (result.word !== 'scanned') return
     report.matched++
     // What came in without advisories at hand is judged for the first time: the record tells so.
@@ -185,12 +185,4 @@ async function matchInside(parts: RematchParts, id: number, report: RematchRepor
 function count({ before, row, newIds, droppedIds }: Applied, report: RematchReport): void {
   if (newIds.length > 0 || droppedIds.length > 0) report.changed++
   if (before.status === 'published' && row.status === 'pending_review') report.reopened++
-}
-
-/** What matching reads of the facts; the rest stays in the database. */
-function factsOf(row: Row): PackageFacts {
-  return {
-    format: row.format, name: row.name, version: row.version, arch: row.arch, section: null, description: null, maintainer: null, license: null, url: null,
-    sourcePackage: row.source_package, sourceVersion: row.source_version, installedSizeKb: null, requirements: [], provides: [], files: [], signatures: [], record: null,
-  }
 }

@@ -1,5 +1,6 @@
 // Exploit-prediction scores and known-exploited vulnerabilities, by CVE.
 import { sql } from 'kysely'
+import type { Exploited, Score } from '../domain/advisory.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from './db.ts'
 
@@ -18,15 +19,6 @@ export interface Known {
   exploited: boolean
 }
 
-interface ExploitedRow {
-  cve: string
-  vendor: string | null
-  product: string | null
-  dateAdded: string | null
-  dueDate: string | null
-  description: string | null
-}
-
 export interface Scores {
   /** Those of the ids about which anything is known. */
   lookUp(cves: readonly string[]): Promise<Map<string, Known>>
@@ -34,9 +26,9 @@ export interface Scores {
   noteChecked(name: ScoreFeed['name'], error: string | null): Promise<void>
   noteImported(name: ScoreFeed['name'], digest: string, entries: number): Promise<void>
   /** Takes a part of the list over; each score is true by itself, so a list that breaks off leaves nothing wrong. */
-  putScores(batch: readonly { cve: string; score: number; percentile: number }[]): Promise<void>
+  putScores(batch: readonly Score[]): Promise<void>
   /** @param whole what is not in the list is forgotten @returns ids that were not known to be exploited before */
-  putExploited(entries: readonly ExploitedRow[], whole: boolean): Promise<string[]>
+  putExploited(entries: readonly Exploited[], whole: boolean): Promise<string[]>
 }
 
 export function createScores({ db, clock }: { db: Db; clock: Clock }): Scores {
@@ -70,7 +62,7 @@ export function createScores({ db, clock }: { db: Db; clock: Clock }): Scores {
     async putExploited(entries, whole) {
       const rows = [...new Map(entries.map((entry) => [entry.cve, entry])).values()]
       const ids = rows.map(({ cve }) => cve)
-      const column = (key: keyof ExploitedRow) => sql`${rows.map((row) => row[key])}::text[]`
+      const column = (key: keyof Exploited) => sql`${rows.map((row) => row[key])}::text[]`
       return db.transaction().execute(async (tx) => {
         const known = await tx.selectFrom('kev').select('cve').where(sql<boolean>`cve = any(${ids}::text[])`).execute()
         const before = new Set(known.map(({ cve }) => cve))

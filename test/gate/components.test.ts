@@ -11,6 +11,7 @@ import { writeAdvisories } from '../samples/osv.ts'
 import { buildRpm } from '../samples/rpm.ts'
 import { buildJar, buildZip } from '../samples/zip.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
+import { readAdvisories } from './read-advisories.ts'
 
 const MIB = 1024 * 1024
 
@@ -81,15 +82,7 @@ async function lookedAt(name: string): Promise<Record<string, any>> {
   }
 }
 
-async function imported(): Promise<void> {
-  for (;;) {
-    const { status, body } = await service.call('POST', '/security/vulnscan/update')
-    if (status === 409) continue
-    expect(status, JSON.stringify(body)).toBe(200)
-    expect(['updated', 'up_to_date'], body.message).toContain(body.status)
-    return
-  }
-}
+const imported = () => readAdvisories(service)
 
 const served = async (format: FormatId, name: string) =>
   (await service.call('GET', '/packages/')).body.packages.some((file: string) => file.startsWith(name) && file.endsWith(`.${format}`))

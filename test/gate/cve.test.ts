@@ -11,6 +11,7 @@ import { buildDeb } from '../samples/deb.ts'
 import { writeAdvisories } from '../samples/osv.ts'
 import { buildRpm } from '../samples/rpm.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
+import { readAdvisories } from './read-advisories.ts'
 
 interface Kind {
   codename: string
@@ -91,16 +92,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-/** Asks for an update until the one of the start is over, and what it brought is in force. */
-async function imported(): Promise<void> {
-  for (;;) {
-    const { status, body } = await service.call('POST', '/security/vulnscan/update')
-    if (status === 409) continue
-    expect(status, JSON.stringify(body)).toBe(200)
-    expect(['updated', 'up_to_date'], body.message).toContain(body.status)
-    return
-  }
-}
+const imported = () => readAdvisories(service)
 
 describe.each(FORMATS)('%s', (format) => {
   const { codename, version, index } = KINDS[format]

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Distribution, FormatId, PackageFacts } from '../../domain/package.ts'
+import { factsToMatch, type Distribution, type FormatId } from '../../domain/package.ts'
 import type { Coverage } from '../../domain/status.ts'
 import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import { ensureDirectory } from '../../kernel/files.ts'
@@ -73,7 +73,7 @@ export function createCanaries(parts: {
     try {
       const holes = await parts.knownHoles(distribution)
       for (const hole of holes) {
-        const { word, findings } = await scanner.scan({ facts: factsOf(distribution.format, hole), distribution })
+        const { word, findings } = await scanner.scan({ facts: factsToMatch({ ...hole, format: distribution.format, arch: '', sourcePackage: hole.name, sourceVersion: hole.version }), distribution })
         if (word !== 'scanned') return null
         // One that is found is enough: a single advisory may be about something special.
         if (findings.length > 0) return false
@@ -143,11 +143,4 @@ function noVerdict({ coverage }: AntivirusResult): Pick<AntivirusResult, 'word' 
 
 function noMatch(distribution: Distribution, coverage: Coverage): Pick<CveResult, 'word' | 'message' | 'coverage'> {
   return { word: 'error', message: `the vulnerability scanner does not find what is known about ${distribution.fullName}: no findings mean nothing`, coverage }
-}
-
-function factsOf(format: FormatId, { name, version }: KnownHole): PackageFacts {
-  return {
-    format, name, version, arch: '', section: null, description: null, maintainer: null, license: null, url: null, sourcePackage: name, sourceVersion: version,
-    installedSizeKb: null, requirements: [], provides: [], files: [], signatures: [], record: null,
-  }
 }

@@ -1,7 +1,7 @@
 // Libraries inside a package against the advisories of their own ecosystems. Knows no record.
 import { severityRank } from '../../domain/risk.ts'
 import type { Coverage } from '../../domain/status.ts'
-import type { AdvisoryState } from '../osv/advisories.ts'
+import { newestOf, type AdvisoryState } from '../osv/advisories.ts'
 import { packageKey } from '../osv/ecosystems.ts'
 import type { OsvFinding } from '../osv/findings.ts'
 import type { Component, OsvMatcher } from '../osv/matcher.ts'
@@ -65,7 +65,7 @@ function coverageOf({ components, filesSeen, bytes, skipped }: LookedInto, ecosy
   return {
     engine: COMPONENT_ENGINE,
     engine_version: null,
-    database_date: covered.flatMap((name) => ecosystems[name]?.newest ?? []).sort().at(-1) ?? null,
+    database_date: newestOf(ecosystems, covered),
     distro_matched: covered.length > 0 ? covered.join(', ') : null,
     files_seen: filesSeen,
     files_skipped: [...skipped, ...without],

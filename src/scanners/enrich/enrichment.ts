@@ -3,10 +3,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Exploited, Score } from '../../domain/advisory.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
-import type { CveResult, CveScanner, EngineStatus, UpdateOutcome } from '../scanner.ts'
-import { readExploited, readScores, type Exploited, type Score } from './read.ts'
+import { silentStatus, type CveResult, type CveScanner, type EngineStatus, type UpdateOutcome } from '../scanner.ts'
+import { readExploited, readScores } from './read.ts'
 
 type RawFinding = CveResult['findings'][number]
 
@@ -148,21 +149,26 @@ export function createEnrichment(parts: {
   }
 }
 
-const SILENT: EngineStatus = { available: false, engine: 'epss, kev', version: null, db_version: null, db_date: null, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error: null }
+const SILENT = silentStatus('epss, kev')
 
-/** A scanner whose findings are enriched where the settings say so. A failure to look up costs the extras, not the scan. */
-export function enriched(scanner: CveScanner, enrichment: Pick<Enrichment, 'enrich'>, wanted: () => boolean, onError: (error: unknown) => void): CveScanner {
+/** Enriches where the settings say so. A failure to look up costs the extras, not the scan. */
+export function enrichingWhere(wanted: () => boolean, { enrich }: Pick<Enrichment, 'enrich'>, onError: (error: unknown) => void): Enrichment['enrich'] {
+  return async (findings) => {
+    if (!wanted() || findings.length === 0) return [...findings]
+    return enrich(findings).catch((error: unknown) => {
+      onError(error)
+      return [...findings]
+    })
+  }
+}
+
+/** The same scanner, its findings enriched. */
+export function enriched(scanner: CveScanner, enrich: Enrichment['enrich']): CveScanner {
   return {
     name: scanner.name,
     async scan(input) {
       const result = await scanner.scan(input)
-      if (!wanted() || result.findings.length === 0) return result
-      try {
-        return { ...result, findings: await enrichment.enrich(result.findings) }
-      } catch (error) {
-        onError(error)
-        return result
-      }
+      return { ...result, findings: await enrich(result.findings) }
     },
   }
 }

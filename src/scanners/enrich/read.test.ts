@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readExploited, readScores, type Score } from './read.ts'
+import type { Score } from '../../domain/advisory.ts'
+import { readExploited, readScores } from './read.ts'
 
 let directory: string
 beforeAll(async () => {

@@ -2,25 +2,8 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
+import type { Exploited, Score } from '../../domain/advisory.ts'
 import { Problem } from '../../domain/problem.ts'
-
-export interface Score {
-  cve: string
-  /** probability of exploitation within 30 days, 0 to 1 */
-  score: number
-  /** 0 to 1 */
-  percentile: number
-}
-
-/** One vulnerability known to be exploited, as the catalogue and `POST /webhooks/kev` give it. */
-export interface Exploited {
-  cve: string
-  vendor: string | null
-  product: string | null
-  dateAdded: string | null
-  dueDate: string | null
-  description: string | null
-}
 
 const CVE = /^CVE-\d{4}-\d{4,}$/
 /** The list of 2026 has 300,000 lines of 30 bytes. */

@@ -8,7 +8,7 @@ import { stringAt } from '../osv/json.ts'
 import { withDocument } from '../external/package-document.ts'
 import { createProgram, ProgramFailed } from '../external/run.ts'
 import { ageNote, coverageOf, dateAt, failedScan, parseReport, type ExternalScanner } from '../external/scanner.ts'
-import type { EngineStatus } from '../scanner.ts'
+import { silentStatus } from '../scanner.ts'
 import { grypeDistro, grypeDocument } from './document.ts'
 import { readGrypeReport } from './report.ts'
 
@@ -121,7 +121,7 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
   }
 }
 
-const SILENT: EngineStatus = { available: false, engine: 'grype', version: null, db_version: null, db_date: null, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error: null }
+const SILENT = silentStatus('grype')
 
 async function dateOf(program: ReturnType<typeof createProgram>): Promise<string | null> {
   try {

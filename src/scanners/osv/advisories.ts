@@ -1,5 +1,6 @@
 // What matching and importing ask of the store of advisories: `store/` lies on this floor and comes in as a part.
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
+import { isoTime } from '../../kernel/clock.ts'
 
 export interface EcosystemState {
   /** how many entries about packages there are */
@@ -12,6 +13,12 @@ export interface AdvisoryState {
   /** raised whenever what readers see has changed */
   generation: number
   ecosystems: Readonly<Record<string, EcosystemState>>
+}
+
+/** When the newest advisory of these ecosystems was changed, as every answer writes time; null where there is none. */
+export function newestOf(ecosystems: AdvisoryState['ecosystems'], names: readonly string[]): string | null {
+  const newest = names.flatMap((name) => ecosystems[name]?.newest ?? []).sort().at(-1)
+  return newest === undefined ? null : isoTime(new Date(newest))
 }
 
 export interface Candidate {

@@ -1,9 +1,9 @@
 // The advisories of the embedded matcher as an engine with a state and an update: which feeds there are, how old they are.
 import { Problem } from '../../domain/problem.ts'
 import type { Distribution } from '../../domain/package.ts'
-import { isoTime, isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
-import type { EngineStatus, UpdateOutcome } from '../scanner.ts'
-import type { AdvisoryState, FeedState } from './advisories.ts'
+import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
+import { silentStatus, type EngineStatus, type UpdateOutcome } from '../scanner.ts'
+import { newestOf, type AdvisoryState, type FeedState } from './advisories.ts'
 import { BUCKETS, ecosystemOf } from './ecosystems.ts'
 import type { ImportResult, OsvImporter } from './import.ts'
 
@@ -65,14 +65,13 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
       try {
         const [state, feeds] = await Promise.all([advisories.state(), inForce()])
         const available = parts.distributions.some((distribution) => coversOf(state, distribution).length > 0)
-        const newest = Object.values(state.ecosystems).flatMap((ecosystem) => ecosystem.newest ?? []).sort().at(-1) ?? null
         const read = feeds.flatMap((feed) => feed.checkedAt ?? []).sort((a, b) => b.getTime() - a.getTime())[0] ?? null
         return {
           available,
           engine: 'osv',
           version: parts.version,
           db_version: String(state.generation),
-          db_date: newest && isoTime(new Date(newest)),
+          db_date: newestOf(state.ecosystems, Object.keys(state.ecosystems)),
           db_updated_at: isoTimeOrNull(read),
           db_files: feeds.map((feed) => feed.name),
           daemon_running: false,
@@ -80,7 +79,7 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
           error: available ? null : 'no advisories for the distributions offered have been imported',
         }
       } catch (error) {
-        return { available: false, engine: 'osv', version: parts.version, db_version: null, db_date: null, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error: (error as Error).message }
+        return { ...silentStatus('osv', (error as Error).message), version: parts.version }
       }
     },
 

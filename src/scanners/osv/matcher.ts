@@ -2,9 +2,8 @@
 import type { AffectedPackage } from '../../domain/advisory.ts'
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import type { Coverage } from '../../domain/status.ts'
-import { isoTime } from '../../kernel/clock.ts'
 import type { CveScanner } from '../scanner.ts'
-import type { AdvisoryReader, AdvisoryState } from './advisories.ts'
+import { newestOf, type AdvisoryReader, type AdvisoryState } from './advisories.ts'
 import { ecosystemOf, packageKey } from './ecosystems.ts'
 import { findingsOf, type Hit, type OsvFinding } from './findings.ts'
 import { ignoringEpoch, orderOf, type FormatOrder, type Order } from './orders.ts'
@@ -138,11 +137,10 @@ function exposureOf(affected: AffectedPackage, identity: Identity) {
 }
 
 function coverageOf(covered: readonly string[], state: AdvisoryState | null): Coverage {
-  const newest = covered.flatMap((name) => state?.ecosystems[name]?.newest ?? []).sort().at(-1)
   return {
     engine: 'osv',
     engine_version: null,
-    database_date: newest === undefined ? null : isoTime(new Date(newest)),
+    database_date: state && newestOf(state.ecosystems, covered),
     distro_matched: covered.length > 0 ? covered.join(', ') : null,
     files_seen: covered.length > 0 ? 1 : 0,
     files_skipped: [],

@@ -8,7 +8,7 @@ import { objectAt, stringAt, type Json } from '../osv/json.ts'
 import { withDocument } from '../external/package-document.ts'
 import { createProgram, ProgramFailed } from '../external/run.ts'
 import { ageNote, coverageOf, dateAt, failedScan, numberAt, parseReport, type ExternalScanner } from '../external/scanner.ts'
-import type { EngineStatus } from '../scanner.ts'
+import { silentStatus } from '../scanner.ts'
 import { trivyDistro, trivyDocument } from './document.ts'
 import { readTrivyReport } from './report.ts'
 
@@ -122,4 +122,4 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
   }
 }
 
-const SILENT: EngineStatus = { available: false, engine: 'trivy', version: null, db_version: null, db_date: null, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error: null }
+const SILENT = silentStatus('trivy')
