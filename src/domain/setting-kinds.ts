@@ -88,7 +88,8 @@ export const isHost: TextCheck = (value) => {
 const MAILBOX =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/
 
-const isMailbox = (value: string) => value.length <= 254 && MAILBOX.test(value)
+/** An address alone, without a name before it. */
+export const isMailbox = (value: string) => value.length <= 254 && MAILBOX.test(value)
 
 export const isMailAddress: TextCheck = (value) => {
   const named = /^[^<>,;"]*<([^<>]+)>$/.exec(value.trim())

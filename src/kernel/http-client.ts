@@ -18,8 +18,11 @@ export interface HttpClient {
   get(url: string, limits: HttpLimits): Promise<Buffer>
   /** Writes the body into a new file, which is gone again when it did not arrive whole. */
   download(url: string, toPath: string, limits: HttpLimits): Promise<void>
-  /** Sends a body. @throws HttpError as `get`, also for a redirect: what is meant for one host goes to no other */
-  post(url: string, body: string, headers: Record<string, string>, timeoutMs: number): Promise<void>
+  /**
+   * Sends a body. @returns the status, 200 to 299
+   * @throws HttpError as `get`, also for a redirect: what is meant for one host goes to no other
+   */
+  post(url: string, body: string, headers: Record<string, string>, timeoutMs: number): Promise<number>
   close(): Promise<void>
 }
 
@@ -28,10 +31,13 @@ export class HttpError extends Error {
   constructor(
     readonly reason: 'forbidden_target' | 'unreachable' | 'status' | 'too_large' | 'timeout',
     message: string,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { status?: number },
   ) {
     super(message, options)
+    this.status = options?.status
   }
+  /** what a `post` was answered */
+  readonly status: number | undefined
 }
 
 const REDIRECTS = 5
@@ -52,7 +58,7 @@ const PRIVATE = ranges([
 const LINK_LOCAL = ranges([['169.254.0.0', 16, 'ipv4'], ['fe80::', 10, 'ipv6'], ['fd00:ec2::', 32, 'ipv6'], ['100.100.100.200', 32, 'ipv4']])
 
 /** A v4 address written as v6 (`::ffff:a.b.c.d`, NAT64) is the v4 address. */
-function isForbidden(address: string, allowPrivate: boolean): boolean {
+export function isForbidden(address: string, allowPrivate: boolean): boolean {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
   if (LINK_LOCAL.check(address, family)) return true
   if (family === 'ipv6' && /^64:ff9b::/i.test(address)) return true
@@ -145,7 +151,8 @@ export function createHttpClient(options: {
         check(url)
         const answer = await request(url, { dispatcher, method: 'POST', body, headers, signal: AbortSignal.timeout(timeoutMs), headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
         answer.body.on('error', () => {}).destroy()
-        if (answer.statusCode < 200 || answer.statusCode > 299) throw new HttpError('status', `${url.host} answered ${answer.statusCode}`)
+        if (answer.statusCode < 200 || answer.statusCode > 299) throw new HttpError('status', `${url.host} answered ${answer.statusCode}`, { status: answer.statusCode })
+        return answer.statusCode
       } catch (error) {
         throw told(error, address)
       }
