@@ -2,27 +2,57 @@
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import { packageDocument, packageUrl, sourceOf, splitEpoch, systemOf } from '../external/package-document.ts'
 
-/** Our systems in trivy's words, where they differ. */
-const FAMILIES: Readonly<Record<string, string>> = {
-  almalinux: 'alma', rockylinux: 'rocky', oraclelinux: 'oracle', 'opensuse/leap': 'opensuse-leap', 'opensuse/tumbleweed': 'opensuse-tumbleweed',
+interface System {
+  /** trivy's word for it */
+  family: string
+  /** where its advisories are in trivy's database, by the names that trivy-db gives (pkg/vulnsrc/bucket) */
+  bucket(release: string): string
+}
+
+const named = (family: string): System => ({ family, bucket: (release) => `${family} ${release}` })
+
+/** Our systems as trivy knows them; of one that is not among them it has no advisories. */
+const SYSTEMS: Readonly<Record<string, System>> = {
+  ubuntu: named('ubuntu'),
+  debian: named('debian'),
+  alpine: named('alpine'),
+  almalinux: named('alma'),
+  rockylinux: named('rocky'),
+  // Judged by what Red Hat says of all its releases in one place.
+  centos: { family: 'centos', bucket: () => 'Red Hat' },
+  oraclelinux: { family: 'oracle', bucket: (release) => `Oracle Linux ${release}` },
+  'opensuse/leap': { family: 'opensuse-leap', bucket: (release) => `openSUSE Leap ${release}` },
+  'opensuse/tumbleweed': { family: 'opensuse-tumbleweed', bucket: () => 'openSUSE Tumbleweed' },
 }
 
 export interface TrivyDistro {
   family: string
   version: string
+  /** null where trivy has no advisories of it, whatever its database */
+  bucket: string | null
 }
 
-/** `alma` and `9`; with a slash between them the value of `--distro`. */
 export function trivyDistro(distribution: Distribution): TrivyDistro {
   const { system, release } = systemOf(distribution)
-  return { family: FAMILIES[system] ?? system, version: release }
+  const known = SYSTEMS[system]
+  return { family: known?.family ?? system, version: release, bucket: known?.bucket(release) ?? null }
 }
 
 export function trivyDocument(facts: PackageFacts, distribution: Distribution): string {
   const { family, version } = trivyDistro(distribution)
   const { epoch, rest } = facts.format === 'rpm' ? splitEpoch(facts.version) : { epoch: null, rest: facts.version }
-  const purl = packageUrl(facts.format, family, facts.name, rest, { arch: facts.arch, epoch, distro: `${family}-${version}` })
+  // Rocky's and Oracle's advisories are for architectures: a package without one would match none.
+  const arch = facts.arch || distribution.arch
+  const purl = packageUrl(facts.format, family, facts.name, rest, { arch, epoch, distro: `${family}-${version}` })
   return packageDocument({ purl, name: facts.name, version: facts.version, properties: sourceProperties(facts) }, { name: family, version, properties: { 'aquasecurity:trivy:Type': family, 'aquasecurity:trivy:Class': 'os-pkgs' } })
+}
+
+/** Families whose module packages trivy looks up under their stream, which a package file need not tell, or leaves out. */
+const STREAMS = ['alma', 'rocky', 'centos']
+
+/** Whether the package is of a module of RHEL 8 or 9, as its release tells: `1.module+el8.9.0+1234+abcd`. */
+export function isOfStream(facts: PackageFacts, { family }: TrivyDistro): boolean {
+  return STREAMS.includes(family) && /\.module[_+]el\d/.test(facts.version)
 }
 
 /** The source's version in the parts that trivy keeps it in: epoch, version, and the release behind the last hyphen. */

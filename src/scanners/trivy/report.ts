@@ -4,8 +4,10 @@ import { folded, NO_SCORES, numberAt, severityOf, UnreadableOutput, urlsOf, type
 
 export interface TrivyReport {
   version: string | null
-  /** it looked the package up among its advisories; it leaves out the result of a system it does not support */
+  /** it took the package for one of the system it was told; of a system it does not support it says nothing */
   looked: boolean
+  /** the distribution makes no more advisories */
+  endOfLife: boolean
   findings: RawFinding[]
 }
 
@@ -16,13 +18,16 @@ interface Subject {
 }
 
 /** @throws UnreadableOutput when it is no report of this kind */
-export function readTrivyReport(report: Json, subject: Subject): TrivyReport {
+export function readTrivyReport(report: Json, subject: Subject, distro: { family: string; version: string }): TrivyReport {
   if (report['SchemaVersion'] !== 2) throw new UnreadableOutput('trivy wrote something else than a report')
-  const results = objectsAt(report, 'Results').filter((result) => stringAt(result, 'Class') === 'os-pkgs')
+  const system = objectAt(objectAt(report, 'Metadata'), 'OS')
+  const results = objectsAt(report, 'Results').filter((result) => stringAt(result, 'Class') === 'os-pkgs' && stringAt(result, 'Type') === distro.family)
+  const isTold = stringAt(system, 'Family') === distro.family && stringAt(system, 'Name') === distro.version
   return {
     version: stringAt(objectAt(report, 'Trivy'), 'Version'),
-    looked: results.length > 0,
-    findings: folded(results.flatMap((result) => objectsAt(result, 'Vulnerabilities')).map((one) => finding(one, subject))),
+    looked: isTold && results.some((result) => objectsAt(result, 'Packages').some((one) => stringAt(one, 'Name') === subject.name)),
+    endOfLife: system['EOSL'] === true,
+    findings: folded(results.flatMap((result) => objectsAt(result, 'Vulnerabilities')).flatMap((one) => findingsOf(one, subject))),
   }
 }
 
@@ -30,12 +35,14 @@ const FIX_STATES: Readonly<Record<string, RawFinding['fix_state']>> = {
   fixed: 'fixed', affected: 'not-fixed', fix_deferred: 'not-fixed', will_not_fix: 'wont-fix', end_of_life: 'wont-fix',
 }
 
-function finding(vulnerability: Json, subject: Subject): RawFinding {
+/** One finding for each CVE that it is about. */
+function findingsOf(vulnerability: Json, subject: Subject): RawFinding[] {
   const id = stringAt(vulnerability, 'VulnerabilityID')
   if (id === null) throw new UnreadableOutput('trivy wrote a vulnerability without an id')
   const fixed = stringAt(vulnerability, 'FixedVersion')
-  return {
-    id,
+  const references = stringsAt(vulnerability, 'References')
+  return idsOf(id, references).map((cve) => ({
+    id: cve,
     severity: severityOf(stringAt(vulnerability, 'Severity')),
     cvss: scoreOf(vulnerability),
     description: stringAt(vulnerability, 'Title') ?? stringAt(vulnerability, 'Description'),
@@ -44,18 +51,28 @@ function finding(vulnerability: Json, subject: Subject): RawFinding {
     package_type: subject.format,
     fix_state: fixed === null ? (FIX_STATES[stringAt(vulnerability, 'Status') ?? ''] ?? 'unknown') : 'fixed',
     fix_versions: fixed === null ? [] : fixed.split(',').map((version) => version.trim()),
-    urls: urlsOf([stringAt(vulnerability, 'PrimaryURL'), ...stringsAt(vulnerability, 'References')]),
+    urls: urlsOf([stringAt(vulnerability, 'PrimaryURL'), ...references]),
     ...NO_SCORES,
     in_kev: false,
     sources: ['trivy'],
-  }
+  }))
 }
 
-/** Of whoever the severity is from, else of the first that gives one; the newest CVSS version. */
+/**
+ * SUSE's come by the name of the advisory (`openSUSE-SU-2026:0001-1`) and tell their CVEs by the addresses of SUSE's pages
+ * of them; one without any keeps its name.
+ */
+function idsOf(id: string, references: readonly string[]): string[] {
+  if (!/^(?:open)?SUSE-/i.test(id)) return [id]
+  const cves = references.flatMap((url) => /\/(CVE-\d{4}-\d{4,})\/?$/i.exec(url)?.[1]?.toUpperCase() ?? [])
+  return cves.length > 0 ? [...new Set(cves)] : [id]
+}
+
+/** Of whoever the severity is from, else NVD's, else of the first that gives one; the newest CVSS version. */
 function scoreOf(vulnerability: Json): number | null {
   const vendors = objectAt(vulnerability, 'CVSS')
   const first = stringAt(vulnerability, 'SeveritySource')
-  const names = [...(first === null ? [] : [first]), ...Object.keys(vendors).sort()]
+  const names = [...(first === null ? [] : [first]), 'nvd', ...Object.keys(vendors).sort()]
   for (const name of names) {
     const vendor = vendors[name]
     const score = isObject(vendor) ? (numberAt(vendor, 'V40Score') ?? numberAt(vendor, 'V3Score') ?? numberAt(vendor, 'V2Score')) : null

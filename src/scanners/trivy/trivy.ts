@@ -1,16 +1,18 @@
 // trivy (https://github.com/aquasecurity/trivy) as a vulnerability scanner: one run for each package, its own database.
-import { readFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ensureDirectory } from '../../kernel/files.ts'
-import { objectAt, stringAt, type Json } from '../osv/json.ts'
+import { stringAt, type Json } from '../osv/json.ts'
 import { withDocument } from '../external/package-document.ts'
 import { createProgram, ProgramFailed } from '../external/run.ts'
-import { ageNote, coverageOf, dateAt, failedScan, numberAt, parseReport, type ExternalScanner } from '../external/scanner.ts'
+import { ageNote, coverageOf, dateAt, failedScan, numberAt, parseReport, UnreadableOutput, type ExternalScanner } from '../external/scanner.ts'
 import { silentStatus } from '../scanner.ts'
-import { trivyDistro, trivyDocument } from './document.ts'
-import { readTrivyReport } from './report.ts'
+import { readBuckets } from './buckets.ts'
+import { isOfStream, trivyDistro, trivyDocument } from './document.ts'
+import { readTrivyReport, type TrivyReport } from './report.ts'
 
 export interface TrivyParts {
   /** path of the program, or its name */
@@ -27,24 +29,36 @@ export interface TrivyParts {
 
 const SCAN_MS = 60_000
 const UPDATE_MS = 15 * 60_000
-/** What it says on stderr when an empty answer means nothing. */
-const NOT_JUDGED = [/not on the EOL list/i, /Unsupported os/i, /Skipped detection of the packages/i]
+const HOUR_MS = 60 * 60_000
+/** What it says of a package that it leaves out, most of it only where it is asked to tell everything: no findings say nothing then. */
+const LEFT_OUT = [/Skipped detection of the packages/, /Skipping the package with/, /Failed to parse the .*version/, /Installed package version error/]
 
 export function createTrivy(parts: TrivyParts): ExternalScanner {
   const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = parts
   const cache = join(parts.cacheDirectory, 'trivy')
+  const loading = join(parts.cacheDirectory, 'trivy-loading')
   const work = join(parts.cacheDirectory, 'work', 'trivy')
-  const program = createProgram({
-    name: 'trivy',
-    path: parts.program,
-    env: { ...parts.environment, HOME: work, TMPDIR: work, TRIVY_CACHE_DIR: cache, TRIVY_NO_PROGRESS: 'true', TRIVY_SKIP_VERSION_CHECK: 'true', TRIVY_DISABLE_TELEMETRY: 'true' },
-    // Its own and empty: `trivy.yaml` or `.trivyignore` where it stands could tell it to leave findings out.
-    directory: async () => {
-      await ensureDirectory(work, 0o700)
-      return work
-    },
-  })
+  const programIn = (directory: string, cacheDirectory: string) =>
+    createProgram({
+      name: 'trivy',
+      path: parts.program,
+      env: {
+        ...parts.environment, HOME: directory, TMPDIR: directory, TRIVY_CACHE_DIR: cacheDirectory, TRIVY_NO_PROGRESS: 'true', TRIVY_SKIP_VERSION_CHECK: 'true', TRIVY_DISABLE_TELEMETRY: 'true',
+        // Of one that crashes the last line is why, not where.
+        GOTRACEBACK: 'none',
+      },
+      // Its own and empty: `trivy.yaml` or `.trivyignore` where it stands could tell it to leave findings out.
+      directory: async () => {
+        await ensureDirectory(directory, 0o700)
+        return directory
+      },
+    })
+  const program = programIn(work, cache)
   let updating = false
+  /** the last scan failed: the database may be why */
+  let suspect = false
+  let version: string | null = null
+  let known: { file: string; names: Promise<Set<string>> } | null = null
 
   /** Written by trivy beside its database. */
   async function metadata(): Promise<Json> {
@@ -56,51 +70,75 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
   }
   const databaseDate = async () => dateAt(await metadata(), 'UpdatedAt')
 
+  async function askVersion(): Promise<string | null> {
+    version = stringAt(parseReport('trivy', await program.run({ args: ['version', '--format', 'json'], timeoutMs: scanTimeoutMs })), 'Version')
+    return version
+  }
+
+  /** Read again when it is another file. @throws UnreadableOutput */
+  async function buckets(): Promise<Set<string>> {
+    const path = join(cache, 'db', 'trivy.db')
+    const file = await stat(path).then(({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`, () => '')
+    if (known?.file !== file) known = { file, names: readBuckets(path) }
+    try {
+      return await known.names
+    } catch (error) {
+      known = null
+      throw error
+    }
+  }
+
+  /** @returns its report, and whether no findings mean that there are none */
+  async function look(facts: PackageFacts, distribution: Distribution): Promise<{ report: TrivyReport; judged: boolean }> {
+    const distro = trivyDistro(distribution)
+    const said: string[] = []
+    const text = await withDocument(work, trivyDocument(facts, distribution), (path) =>
+      program.run({
+        args: ['sbom', '--debug', '--format', 'json', '--list-all-pkgs', '--scanners', 'vuln', '--skip-db-update', '--skip-java-db-update', '--offline-scan', path],
+        timeoutMs: scanTimeoutMs,
+        againAfterMs,
+        progress: (line) => void said.push(line),
+      }),
+    )
+    const report = readTrivyReport(parseReport('trivy', text), facts, distro)
+    if (report.findings.length > 0) return { report, judged: true }
+    const leftOut = isOfStream(facts, distro) || said.some((line) => LEFT_OUT.some((pattern) => pattern.test(line)))
+    // It says the same of a release that its database has nothing of and of a package without holes.
+    return { report, judged: report.looked && !leftOut && distro.bucket !== null && (await buckets()).has(distro.bucket) }
+  }
+
   return {
     name: 'trivy',
 
     async scan({ facts, distribution }) {
-      const { family, version } = trivyDistro(distribution)
-      const distro = `${family}/${version}`
-      const said: string[] = []
+      const { family, version: release } = trivyDistro(distribution)
+      const distro = `${family}/${release}`
       try {
-        const text = await withDocument(work, trivyDocument(facts, distribution), (path) =>
-          program.run({
-            args: ['sbom', '--format', 'json', '--list-all-pkgs', '--scanners', 'vuln', '--distro', distro, '--skip-db-update', '--skip-java-db-update', '--offline-scan', path],
-            timeoutMs: scanTimeoutMs,
-            againAfterMs,
-            progress: (line) => void said.push(line),
-          }),
-        )
+        const { report, judged } = await look(facts, distribution)
+        suspect = false
         const date = await databaseDate()
-        const report = readTrivyReport(parseReport('trivy', text), facts)
-        const judged = report.findings.length > 0 || (report.looked && !said.some((line) => NOT_JUDGED.some((pattern) => pattern.test(line))))
-        const coverage = coverageOf('trivy', report.version, date, judged ? distro : null)
+        // Releases before 0.69 do not name themselves in their reports.
+        const coverage = coverageOf('trivy', report.version ?? version ?? (await askVersion()), date, judged ? distro : null)
         if (!judged) return { word: 'no_data', findings: [], message: `trivy has no advisories for this package of ${distribution.fullName}`, coverage }
-        return { word: 'scanned', findings: report.findings, message: `${report.findings.length} known vulnerabilities for ${distro}${ageNote(date, clock.now())}`, coverage }
+        const ended = report.endOfLife ? ', of a release that gets no more advisories' : ''
+        return { word: 'scanned', findings: report.findings, message: `${report.findings.length} known vulnerabilities for ${distro}${ended}${ageNote(date, clock.now())}`, coverage }
       } catch (error) {
+        suspect = true
         return failedScan('trivy', error)
       }
     },
 
     async status() {
       try {
-        const answer = parseReport('trivy', await program.run({ args: ['version', '--format', 'json'], timeoutMs: scanTimeoutMs }))
-        const db = objectAt(answer, 'VulnerabilityDB')
-        const date = dateAt(db, 'UpdatedAt')
-        const schema = numberAt(db, 'Version')
-        return {
-          ...SILENT,
-          available: date !== null,
-          version: stringAt(answer, 'Version'),
-          db_version: schema === null ? null : String(schema),
-          db_date: date,
-          db_updated_at: dateAt(db, 'DownloadedAt'),
-          db_files: date === null ? [] : ['trivy.db'],
-          error: date === null ? 'trivy has no database yet' : null,
-        }
+        const told = { ...SILENT, version: await askVersion() }
+        const about = await metadata()
+        const date = dateAt(about, 'UpdatedAt')
+        if (date === null) return { ...told, error: 'trivy has no database yet' }
+        await buckets()
+        const schema = numberAt(about, 'Version')
+        return { ...told, available: true, db_version: schema === null ? null : String(schema), db_date: date, db_updated_at: dateAt(about, 'DownloadedAt') ?? date, db_files: ['trivy.db'] }
       } catch (error) {
-        return { ...SILENT, error: (error as Error).message }
+        return { ...SILENT, version, error: (error as Error).message }
       }
     },
 
@@ -109,16 +147,42 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
       updating = true
       try {
         const before = await databaseDate()
-        await program.run({ args: ['image', '--download-db-only'], timeoutMs: UPDATE_MS, progress })
+        if (!suspect && (await isFresh())) return { status: 'up_to_date', message: 'there is no newer database' }
+        await rm(loading, { recursive: true, force: true })
+        await programIn(loading, loading).run({ args: ['image', '--download-db-only'], timeoutMs: UPDATE_MS, progress })
+        await putInForce()
         const after = await databaseDate()
         return after === before ? { status: 'up_to_date', message: 'there is no newer database' } : { status: 'updated', message: `the database of trivy is of ${after}` }
       } catch (error) {
-        if (error instanceof ProgramFailed) return { status: 'failed', message: error.message }
+        if (error instanceof ProgramFailed || error instanceof UnreadableOutput) return { status: 'failed', message: error.message }
         throw error
       } finally {
+        await rm(loading, { recursive: true, force: true })
         updating = false
       }
     },
+  }
+
+  /** By trivy's own rule, which it could only follow where it loads over the database in force. */
+  async function isFresh(): Promise<boolean> {
+    const about = await metadata()
+    const now = clock.now().getTime()
+    const due = Date.parse(dateAt(about, 'NextUpdate') ?? '') || 0
+    const loaded = Date.parse(dateAt(about, 'DownloadedAt') ?? '') || 0
+    if (now >= due && now >= loaded + HOUR_MS) return false
+    return buckets().then(() => true, () => false)
+  }
+
+  /** In place of the one in force, which trivy itself would write over while scans read it. */
+  async function putInForce(): Promise<void> {
+    await readBuckets(join(loading, 'db', 'trivy.db'))
+    const old = join(loading, 'old')
+    await ensureDirectory(cache, 0o700)
+    await rename(join(cache, 'db'), old).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error
+    })
+    await rename(join(loading, 'db'), join(cache, 'db'))
+    suspect = false
   }
 }
 
