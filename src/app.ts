@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { createAuthenticate } from './accounts/authenticate.ts'
 import { createLogin } from './accounts/login.ts'
 import { createOwnAccount } from './accounts/own-account.ts'
-import { createPasswordReset } from './accounts/password-reset.ts'
+import { createPasswordReset, RESET_MINUTES } from './accounts/password-reset.ts'
 import { createPasswords } from './accounts/passwords.ts'
 import { createSessions } from './accounts/sessions.ts'
 import { createSetup } from './accounts/setup.ts'
@@ -206,7 +206,11 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     const blind = engines.canaries.state().scopes.filter((one) => one.blind && one.scanner === cveScanner.name)
     return { ok: available && blind.length === 0, version, db_age_seconds: await engines.advisoryData.ageSeconds(), ...(error ? { error } : blind.length > 0 ? { error: `blind for ${blind.map(({ scope }) => scope).join(', ')}` } : {}) }
   }
-  const scheduler = createScheduler({ db, clock, log, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, crossCheck, refreshAdvisories, refreshLists, checkCanaries }) })
+  const scheduler = createScheduler({ db, clock, log, audit, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, crossCheck, refreshAdvisories, refreshLists, checkCanaries }) })
+
+  // The outside
+  const outbound = createHttpClient({ allowPrivate: false, allowedHosts: env.outboundAllowedHosts, proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy } })
+  const notifier = createNotifier({ db, clock, log, http: outbound, settings: settings.current, secret: env.webhookSecret, httpsOnly: production })
 
   // Accounts
   const changing = { db, audit, onError, clock }
@@ -228,7 +232,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   const passwordReset = createPasswordReset({
     ...changing,
     passwords,
-    deliverReset: async (user) => log.warn({ user: user.username }, 'a password reset was asked for, but mail is not part of this release'),
+    deliverReset: (user, token) => notifier.sendReset(user, token, RESET_MINUTES),
   })
 
   // Insight
@@ -336,7 +340,7 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     }),
     ...policyRoutes({ settings, audit }),
     ...sbomRoutes({ sbom: createSbom({ db, find: findDistribution, version: env.appVersion, embedded: embeddedOf(components) }) }),
-    ...settingsRoutes({ settings, audit }),
+    ...settingsRoutes({ settings, audit, notifier }),
     ...healthRoutes({ health, metrics, production, requireAuth: env.healthRequireAuth, metricsToken: env.metricsToken }),
   ]
   routes.push(...docsRoutes(() => openapi(routes, { version: env.appVersion })))
@@ -369,13 +373,11 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     documentation: !production,
     addresses: (host) => ({ api: `http://${host}:${ports.api}`, apt: `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`, rpm: `http://${host}:${ports.rpm}` }),
   }))
-  const outbound = createHttpClient({ allowPrivate: false, allowedHosts: env.outboundAllowedHosts, proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy } })
-  const notifier = createNotifier({ db, clock, log, http: outbound, settings: settings.current, secret: env.webhookSecret, httpsOnly: production })
   bus.on('sla', ({ kind, items }) => {
     if (kind !== 'expiring') return
     audit.record({ action: 'SLA_EXPIRING', result: 'WARNING', user: 'scheduler', outcome: 'expiring', detail: `${items.length} deadlines within a week`, extra: { items } }).catch(onError)
   })
-  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active, libraries, notifier, updateinfo: createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers }) })
+  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active, libraries, outboxes: notifier.outboxes, updateinfo: createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers }) })
 
   return {
     server,

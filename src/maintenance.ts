@@ -4,7 +4,7 @@ import { createShared } from './kernel/serial.ts'
 import type { Log } from './kernel/log.ts'
 import { LEASE_MS, RENEW_MS, type Leader } from './jobs/leader.ts'
 import type { Collector } from './publish/collect.ts'
-import type { Notifier } from './notify/notifier.ts'
+import type { Outbox } from './notify/outbox.ts'
 import { refreshContents } from './publish/contents.ts'
 import type { Offered, Publisher } from './publish/publisher.ts'
 import type { AuditLog } from './store/audit-log.ts'
@@ -35,7 +35,7 @@ export function createMaintenance(parts: {
   collector: Collector
   audit: AuditLog
   active: readonly Offered[]
-  notifier: Notifier
+  outboxes: readonly Outbox[]
   /** makes the list of advisories that offered packages mend, where the format has one and something changed */
   updateinfo(offered: Offered): Promise<boolean>
   /** reads what lies inside stored files */
@@ -44,6 +44,7 @@ export function createMaintenance(parts: {
   const { db, leader, log } = parts
   const timers: NodeJS.Timeout[] = []
   const running = new Set<Promise<void>>()
+  let stopping = false
 
   /** Each step by itself: a full disk that stops one must not stop the others, nor the start. */
   const recover = createShared(async () => {
@@ -102,7 +103,7 @@ export function createMaintenance(parts: {
       every('lease', RENEW_MS, renew, false)
       every('heartbeat', HEARTBEAT_MS, () => parts.staging.heartbeat(), false)
       every('audit', LEASE_MS, () => parts.audit.flush())
-      every('notifications', RENEW_MS, async () => void (await parts.notifier.deliver()))
+      for (const { name, deliver } of parts.outboxes) every(`notifications by ${name}`, RENEW_MS, async () => void (await deliver(() => !stopping && leader.isLeader())))
       every('recovery', MINUTE, recover)
       every('libraries', MINUTE, async () => void (await parts.libraries.catchUp()))
       every('contents', QUIET_MS, contents)
@@ -111,6 +112,7 @@ export function createMaintenance(parts: {
       if (leader.isLeader()) await parts.collector.collect().catch((error: unknown) => log.error({ err: error }, 'collection failed'))
     },
     async stop() {
+      stopping = true
       for (const timer of timers) clearInterval(timer)
       await Promise.allSettled(running)
       await parts.publisher.saveBlocks().catch((error: unknown) => log.error({ err: error }, 'block cache'))

@@ -10,8 +10,9 @@ import { requireStrong, type Passwords } from './passwords.ts'
 import { replacePassword } from './replace-password.ts'
 import { usernameKey, type UserRow } from './user.ts'
 
-/** Decisions, section 3. */
-const TOKEN_LIFE_MS = 30 * 60_000
+/** How long a token works (decisions, section 3). */
+export const RESET_MINUTES = 30
+const TOKEN_LIFE_MS = RESET_MINUTES * 60_000
 /** Requests beyond this many waiting are dropped: they are unauthenticated and cost memory. */
 const LONGEST_QUEUE = 1000
 /** Accounts that may share one mail address and are all served. */

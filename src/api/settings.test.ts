@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Value from 'typebox/value'
 import type { AuditEvent } from '../domain/audit.ts'
+import { invalidField } from '../domain/problem.ts'
 import { createBus } from '../kernel/bus.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { createSecretBox } from '../kernel/crypto.ts'
+import type { TestResult } from '../notify/notifier.ts'
 import { createSettings } from '../settings/settings.ts'
 import type { Route } from './route.ts'
 import { policyRoutes } from './security-policy.ts'
@@ -15,6 +17,7 @@ import { settingsRoutes } from './settings.ts'
 let directory: string
 let events: AuditEvent[]
 let routes: Route[]
+let webhook: (by: string) => Promise<TestResult>
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gatehouse-api-settings-'))
@@ -33,7 +36,9 @@ beforeEach(async () => {
     onError: fail,
   })
   await settings.load()
-  const parts = { settings, audit: { record: async (event: AuditEvent) => void events.push(event) } }
+  webhook = async () => ({ status: 'ok', http_status: 204, message: 'the receiver answered 204' })
+  const notifier = { testWebhook: (by: string) => webhook(by), testMail: async () => ({ status: 'error' as const, message: 'mail.example.org:587 took too long' }) }
+  const parts = { settings, notifier, audit: { record: async (event: AuditEvent) => void events.push(event) } }
   routes = [...settingsRoutes(parts), ...policyRoutes(parts)]
 })
 afterEach(() => rm(directory, { recursive: true }))
@@ -57,6 +62,8 @@ test('only administrators reach settings and policy', () => {
   expect(routes.map(({ method, path, access }) => [method, path, access])).toEqual([
     ['GET', '/settings', 'admin'],
     ['PATCH', '/settings', 'admin'],
+    ['POST', '/settings/test-webhook', 'admin'],
+    ['POST', '/settings/test-email', 'admin'],
     ['GET', '/security/policy', 'admin'],
     ['PATCH', '/security/policy', 'admin'],
   ])
@@ -133,4 +140,21 @@ test('the policy is the section of the settings under its own address', async ()
     code: 'validation_error',
     extra: { errors: [{ field: 'critical' }] },
   })
+})
+
+test('a test says how it went, and is audited either way', async () => {
+  expect(await call('POST', '/settings/test-webhook')).toEqual({ status: 'ok', http_status: 204, message: 'the receiver answered 204' })
+  expect(await call('POST', '/settings/test-email')).toEqual({ status: 'error', message: 'mail.example.org:587 took too long' })
+  expect(events).toMatchObject([
+    { action: 'SETTINGS_TEST', result: 'SUCCESS', user: 'ann', detail: 'webhook: the receiver answered 204', ip: '192.0.2.7', requestId: 'r-1' },
+    { action: 'SETTINGS_TEST', result: 'FAILURE', detail: 'email: mail.example.org:587 took too long' },
+  ])
+})
+
+test('a test of what is not set up names the setting', async () => {
+  webhook = async () => {
+    throw invalidField('notifications.webhook_url', 'is not set')
+  }
+  await expect(call('POST', '/settings/test-webhook')).rejects.toMatchObject({ code: 'validation_error', extra: { errors: [{ field: 'notifications.webhook_url' }] } })
+  expect(events).toEqual([])
 })

@@ -1,6 +1,7 @@
-// GET and PATCH /settings: the runtime settings, secrets masked. The declaration in `domain/settings.ts` validates.
+// /settings: the runtime settings, secrets masked, and tests of what they lead to. The declaration in `domain/settings.ts` validates.
 import Type from 'typebox'
 import { SettingsSchema } from '../domain/settings.ts'
+import type { Notifier, TestResult } from '../notify/notifier.ts'
 import type { SettingsStore } from '../settings/settings.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { route, type Route, type SignedCall } from './route.ts'
@@ -22,10 +23,16 @@ const SettingsDocumentSchema = Type.Object({
   }),
 })
 
+const TestResultSchema = Type.Object({
+  status: Type.Enum(['ok', 'error']),
+  http_status: Type.Optional(Type.Integer()),
+  message: Type.String(),
+})
+
 /** A partial document; the store checks it key by key, because flat keys and `***` have no place in a schema. */
 export const PartialDocument = Type.Object({}, { additionalProperties: true })
 
-export function settingsRoutes(parts: SettingsParts): Route[] {
+export function settingsRoutes(parts: SettingsParts & { notifier: Pick<Notifier, 'testWebhook' | 'testMail'> }): Route[] {
   return [
     route({
       method: 'GET',
@@ -52,7 +59,27 @@ export function settingsRoutes(parts: SettingsParts): Route[] {
         return document
       },
     }),
+    testRoute(parts, 'webhook', 'Posts the event TEST to the webhook and says how it went', parts.notifier.testWebhook),
+    testRoute(parts, 'email', 'Mails a test to all receivers of alerts and says how it went', parts.notifier.testMail),
   ]
+}
+
+/** A receiver that fails is a result, not an error of the call (decisions, section 21). */
+function testRoute({ audit }: SettingsParts, what: 'webhook' | 'email', summary: string, test: (by: string) => Promise<TestResult>): Route {
+  return route({
+    method: 'POST',
+    path: `/settings/test-${what}`,
+    tag: 'settings',
+    summary,
+    access: 'admin',
+    answer: TestResultSchema,
+    problems: ['validation_error'],
+    async handle({ caller, origin }) {
+      const result = await test(caller.name)
+      await audit.record({ action: 'SETTINGS_TEST', result: result.status === 'ok' ? 'SUCCESS' : 'FAILURE', user: caller.name, detail: `${what}: ${result.message}`, outcome: result.status, ...origin })
+      return result
+    },
+  })
 }
 
 /** Tells who changed which settings, never to what: some are secrets. */

@@ -1,8 +1,11 @@
 // Runs jobs at their times, each due moment once among all replicas, also one that was missed. Knows no job.
 import { Cron } from 'croner'
 import type { Settings } from '../domain/settings.ts'
+import { isProblem, Problem } from '../domain/problem.ts'
 import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
+import { HttpError } from '../kernel/http-client.ts'
 import type { Log } from '../kernel/log.ts'
+import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 
 export interface Job {
@@ -10,7 +13,7 @@ export interface Job {
   name: string
   /** five fields of crontab(5) and a time zone; null: switched off */
   schedule(settings: Settings): { pattern: string; timezone: string } | null
-  /** @returns what is worth a line of the log */
+  /** @returns what is worth a line of the log; the status `failed`, with a message, is a failure like one thrown */
   run(): Promise<Record<string, unknown> | void>
 }
 
@@ -32,10 +35,12 @@ export interface Scheduler {
 const LOOK_MS = 20_000
 const KEPT_DAYS = 90
 
-export function createScheduler(parts: { db: Db; clock: Clock; log: Log; jobs: readonly Job[]; settings(): Settings; isLeader(): boolean }): Scheduler {
+/** @param audit notes a job that fails after it did not: a feed that is down for a day is one piece of news, not 24 */
+export function createScheduler(parts: { db: Db; clock: Clock; log: Log; audit: Pick<AuditLog, 'record'>; jobs: readonly Job[]; settings(): Settings; isLeader(): boolean }): Scheduler {
   const { db, clock, log, jobs } = parts
   const since = new Map<string, Date>()
   const running = new Map<string, Promise<void>>()
+  const failing = new Set<string>()
   let timer: NodeJS.Timeout | null = null
   let looking: Promise<void> = Promise.resolve()
 
@@ -78,10 +83,14 @@ export function createScheduler(parts: { db: Db; clock: Clock; log: Log; jobs: r
     let error: string | null = null
     try {
       const said = await job.run()
+      if (said?.['status'] === 'failed') throw new Problem('upstream_error', String(said['message']))
       log.info({ job: job.id, ...said }, 'job done')
+      failing.delete(job.id)
     } catch (cause) {
       error = (cause as Error).message
       log.error({ err: cause, job: job.id }, 'job failed')
+      if (!failing.has(job.id)) await parts.audit.record({ action: 'SCHEDULER_JOB_FAILED', result: 'FAILURE', user: 'scheduler', outcome: 'failed', detail: `${job.name}: ${reasonOf(cause)}`, extra: { job: job.id } })
+      failing.add(job.id)
     }
     await db.updateTable('job_ticks').set({ finished_at: clock.now(), error }).where('job', '=', job.id).where('due_at', '=', due).execute()
     await db.deleteFrom('job_ticks').where('due_at', '<', new Date(clock.now().getTime() - KEPT_DAYS * 86_400_000)).execute()
@@ -110,4 +119,10 @@ export function createScheduler(parts: { db: Db; clock: Clock; log: Log; jobs: r
       await Promise.all(running.values())
     },
   }
+}
+
+/** What may be told to people outside: of a failure nobody expected, only that there was one. */
+function reasonOf(cause: unknown): string {
+  if (isProblem(cause)) return cause.detail
+  return cause instanceof HttpError ? cause.message : 'an unexpected error; the log has it'
 }

@@ -3,9 +3,9 @@ import type { Selectable } from 'kysely'
 import { isoTime } from '../kernel/clock.ts'
 import type { AuditTable } from '../store/tables.ts'
 
-export type NotifiedEvent = 'CVE_BLOCKED' | 'PENDING_REVIEW' | 'DECISION' | 'SLA_EXPIRING' | 'SLA_OVERDUE' | 'UPLOAD_FAILED' | 'ANTIVIRUS_HIT' | 'INTEGRITY_ALERT'
+export type NotifiedEvent = 'CVE_BLOCKED' | 'PENDING_REVIEW' | 'DECISION' | 'SLA_EXPIRING' | 'SLA_OVERDUE' | 'UPLOAD_FAILED' | 'ANTIVIRUS_HIT' | 'INTEGRITY_ALERT' | 'SCHEDULER_JOB_FAILED'
 
-type Entry = Selectable<AuditTable>
+export type Entry = Selectable<AuditTable>
 
 /** Refusals that are the uploader's own business and that his client shows him. */
 const ORDINARY = new Set(['already_exists', 'duplicate_conflict', 'validation_error', 'unknown_distribution', 'distribution_inactive', 'format_mismatch', 'arch_mismatch'])
@@ -30,7 +30,8 @@ export function eventOf(entry: Entry, pipeline: Readonly<Record<string, string>>
     case 'SLA_EXPIRING':
       return 'SLA_EXPIRING'
     case 'INTEGRITY_ALERT':
-      return 'INTEGRITY_ALERT'
+    case 'SCHEDULER_JOB_FAILED':
+      return entry.action
     default:
       return null
   }
@@ -45,11 +46,12 @@ const WORDS: Record<NotifiedEvent, string> = {
   UPLOAD_FAILED: 'was not taken in',
   ANTIVIRUS_HIT: 'was quarantined: malware was found',
   INTEGRITY_ALERT: 'is not what was stored',
+  SCHEDULER_JOB_FAILED: 'a scheduled job failed',
 }
 
 export interface Message {
   text: string
-  event: NotifiedEvent
+  event: NotifiedEvent | 'TEST'
   id: string
   timestamp: string
   data: Record<string, unknown>

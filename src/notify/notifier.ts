@@ -1,93 +1,95 @@
-// Tells the outside of what the audit chain says, in its order and at least once: the chain is the outbox, so nothing that
-// was committed is forgotten, whatever process dies.
-import type { Selectable } from 'kysely'
+// All that the outside is told: the channels behind the audit chain, the tests an admin asks for, the mail of a forgotten password.
+import { randomUUID } from 'node:crypto'
+import type { ConnectionOptions } from 'node:tls'
+import { invalidField } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { hmacSha256Hex } from '../kernel/crypto.ts'
-import type { HttpClient } from '../kernel/http-client.ts'
+import { HttpError, type HttpClient } from '../kernel/http-client.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Db } from '../store/db.ts'
-import type { AuditTable } from '../store/tables.ts'
-import { eventOf, messageOf, type Message } from './events.ts'
+import { resetLetter, testLetter } from './letters.ts'
+import { createMailChannel } from './mail-channel.ts'
+import { createMailer, MailError, recipientsOf } from './mail.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
+import { createWebhook } from './webhook.ts'
 
-export interface Notifier {
-  /** Delivers what is due; one caller at a time. @returns how many messages arrived */
-  deliver(): Promise<number>
+export interface TestResult {
+  status: 'ok' | 'error'
+  /** what the receiver answered, where it answered */
+  http_status?: number
+  message: string
 }
 
-const TRIES = 3
-const TIMEOUT_MS = 5_000
-const RETRY_MS = [2_000, 10_000]
-const BATCH = 100
+export interface Notifier {
+  /** each goes its own way: one that waits for its receiver holds up no other */
+  outboxes: readonly Outbox[]
+  /** Both tests send at once and once, also while the channel is switched off. @throws Problem('validation_error') naming the setting that is missing */
+  testWebhook(by: string): Promise<TestResult>
+  testMail(by: string): Promise<TestResult>
+  /** Mails the link to set a new password. Never throws: what fails is logged, without the token. @param minutes the link works */
+  sendReset(user: { username: string; email: string }, token: string, minutes: number): Promise<void>
+}
 
 /**
  * @param http must refuse addresses of the own network but those the operator allows
- * @param secret signs each message; without one they go unsigned
+ * @param secret signs each message of the webhook; without one they go unsigned
  * @param httpsOnly in production
+ * @param tls what the mailer trusts besides the machine's authorities, for tests
  */
-export function createNotifier(parts: { db: Db; clock: Clock; log: Log; http: Pick<HttpClient, 'post'>; settings(): Settings; secret: string | null; httpsOnly: boolean }): Notifier {
-  const { db, clock, log } = parts
-
-  async function cursor() {
-    const known = await db.selectFrom('notify_cursor').selectAll().where('id', '=', 1).executeTakeFirst()
-    if (known) return known
-    // From now on: what happened before anybody listened is in the log.
-    const { seq } = await db.selectFrom('audit_chain').select('seq').executeTakeFirst() ?? { seq: 0 }
-    await db.insertInto('notify_cursor').values({ id: 1, seq, tries: 0, retry_at: null }).onConflict((c) => c.doNothing()).execute()
-    return { id: 1, seq, tries: 0, retry_at: null }
-  }
-  const move = (set: { seq?: number; tries: number; retry_at: Date | null }) => db.updateTable('notify_cursor').set(set).where('id', '=', 1).execute()
-
-  async function post(message: Message, url: string): Promise<void> {
-    if (parts.httpsOnly && !url.startsWith('https:')) throw new Error('the webhook address is not https')
-    const body = JSON.stringify(message)
-    const signature: Record<string, string> = parts.secret ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(parts.secret, body)}` } : {}
-    await parts.http.post(url, body, { 'content-type': 'application/json', 'x-svc-event': message.event, 'x-svc-delivery': message.id, ...signature }, TIMEOUT_MS)
-  }
-
-  async function tell(entry: Selectable<AuditTable>, url: string): Promise<boolean> {
-    const event = eventOf(entry, await pipelineOf(db, entry))
-    if (event === null) return false
-    await post(messageOf(entry, event), url)
-    return true
-  }
+export function createNotifier(parts: {
+  db: Db
+  clock: Clock
+  log: Log
+  http: Pick<HttpClient, 'post'>
+  settings(): Settings
+  secret: string | null
+  httpsOnly: boolean
+  tls?: ConnectionOptions
+}): Notifier {
+  const { clock, log } = parts
+  const mailer = createMailer(parts)
+  const webhook = createWebhook(parts)
+  const channels = [webhook.channel, createMailChannel({ ...parts, mailer })]
 
   return {
-    async deliver() {
-      const { webhook_enabled: enabled, webhook_url: url } = parts.settings().notifications
-      const at = await cursor()
-      if (!enabled || url === '') {
-        // Nobody listens, and nobody wants to hear of it all when he does.
-        const { seq } = (await db.selectFrom('audit_chain').select('seq').executeTakeFirst()) ?? at
-        if (seq > at.seq) await move({ seq, tries: 0, retry_at: null })
-        return 0
+    outboxes: channels.map((channel) => createOutbox({ ...parts, channel })),
+
+    async testWebhook(by) {
+      if (parts.settings().notifications.webhook_url === '') throw invalidField('notifications.webhook_url', 'is not set')
+      try {
+        const { http_status } = await webhook.test(by)
+        return { status: 'ok', http_status, message: `the receiver answered ${http_status}` }
+      } catch (error) {
+        if (!(error instanceof HttpError)) throw error
+        return { status: 'error', ...(error.status ? { http_status: error.status } : {}), message: error.message }
       }
-      if (at.retry_at && at.retry_at > clock.now()) return 0
-      const entries = await db.selectFrom('audit').selectAll().where('seq', '>', at.seq).orderBy('seq').limit(BATCH).execute()
-      let arrived = 0
-      let { tries } = at
-      for (const entry of entries) {
-        try {
-          if (await tell(entry, url)) arrived++
-        } catch (error) {
-          tries++
-          if (tries < TRIES) {
-            await move({ tries, retry_at: new Date(clock.now().getTime() + (RETRY_MS[tries - 1] ?? 0)) })
-            return arrived
-          }
-          // The entry itself stands in the log; the next one may arrive.
-          log.error({ err: error, audit_seq: entry.seq }, 'a notification could not be delivered')
-        }
-        tries = 0
-        await move({ seq: entry.seq as number, tries: 0, retry_at: null })
+    },
+
+    async testMail(by) {
+      const { smtp_host: host, smtp_port: port, to_addresses } = parts.settings().email
+      const to = recipientsOf(to_addresses)
+      const lacks = mailer.lacks() ?? (to.length === 0 ? 'email.to_addresses' : null)
+      if (lacks) throw invalidField(lacks, 'is not set')
+      try {
+        const { refused } = await mailer.send({ ...testLetter(by, clock.now(), parts.settings().app_url), id: `test-${randomUUID()}`, to, event: 'TEST' })
+        if (refused.length > 0) return { status: 'error', message: `${host}:${port} refused ${refused.join(', ')}; the others were taken` }
+        return { status: 'ok', message: `${host}:${port} took the mail for ${to.join(', ')}` }
+      } catch (error) {
+        if (!(error instanceof MailError)) throw error
+        return { status: 'error', message: error.message }
       }
-      return arrived
+    },
+
+    async sendReset({ username, email }, token, minutes) {
+      const { email: set, app_url } = parts.settings()
+      if (!set.enabled) return log.warn({ user: username }, 'a new password was asked for, but mail is switched off')
+      const link = `${app_url.replace(/\/+$/, '')}/reset-password?token=${encodeURIComponent(token)}`
+      try {
+        await mailer.send({ ...resetLetter(username, link, minutes), id: `reset-${randomUUID()}`, to: [email], event: 'PASSWORD_RESET' })
+        log.info({ user: username }, 'the link to set a new password was mailed')
+      } catch (error) {
+        log.error({ err: error, user: username }, 'the link to set a new password could not be mailed')
+      }
     },
   }
-}
-
-async function pipelineOf(db: Db, { distribution, package: name, version, arch }: Selectable<AuditTable>): Promise<Readonly<Record<string, string>> | null> {
-  if (distribution === null || name === null || version === null || arch === null) return null
-  const row = await db.selectFrom('packages').select('pipeline').where('distribution', '=', distribution).where('name', '=', name).where('version', '=', version).where('arch', '=', arch).executeTakeFirst()
-  return row?.pipeline ?? null
 }

@@ -1,0 +1,87 @@
+// One layout for every mail, as text and as HTML that says the same. Whatever it is given is escaped here. Pure.
+
+export interface Letter {
+  subject: string
+  /** before the list */
+  intro: readonly string[]
+  items?: readonly Item[]
+  link?: { label: string; url: string }
+  /** below everything, small */
+  closing?: string
+}
+
+export interface Item {
+  title: string
+  facts: readonly (readonly [label: string, value: string])[]
+}
+
+export interface Rendered {
+  subject: string
+  text: string
+  html: string
+}
+
+const SUBJECT_LENGTH = 160
+const VALUE_LENGTH = 500
+/** More make a mail nobody reads, and servers refuse. */
+const MOST_ITEMS = 100
+
+// Control characters, line separators, and marks that make text read in another order than it is written.
+// eslint-disable-next-line no-control-regex -- a line break in a value could pass for a line of ours
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/g
+
+export function render(letter: Letter): Rendered {
+  const { items = [], link } = letter
+  const subject = plain(`[Gatehouse] ${letter.subject}`, SUBJECT_LENGTH)
+  const shown = items.slice(0, MOST_ITEMS)
+  const more = items.length > shown.length ? `And ${items.length - shown.length} more.` : ''
+  const intro = letter.intro.map((line) => plain(line))
+  const closing = plain(letter.closing ?? 'Sent by Gatehouse. Who receives these mails is set under "email" in its settings.')
+  const url = link ? address(link.url) : null
+  return {
+    subject,
+    text: [
+      intro.join('\n'),
+      ...shown.map(itemText),
+      more,
+      link && url ? `${plain(link.label)}:\n${url}` : '',
+      `-- \n${closing}`,
+    ].filter(Boolean).join('\n\n') + '\n',
+    html: [
+      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escape(subject)}</title></head>`,
+      '<body style="font-family:sans-serif;font-size:15px;line-height:1.5;color:#1f2430">',
+      ...intro.map((line) => `<p>${escape(line)}</p>`),
+      ...shown.map(itemHtml),
+      more && `<p>${more}</p>`,
+      link && url ? `<p><a href="${escape(url)}">${escape(plain(link.label))}</a><br><small>${escape(url)}</small></p>` : '',
+      `<p style="color:#5a6072"><small>${escape(closing)}</small></p>`,
+      '</body></html>',
+    ].filter(Boolean).join('\n'),
+  }
+}
+
+function itemText({ title, facts }: Item): string {
+  return [plain(title), ...facts.map(([label, value]) => `  ${plain(label)}: ${plain(value)}`)].join('\n')
+}
+
+function itemHtml({ title, facts }: Item): string {
+  const rows = facts.map(([label, value]) => `<tr><td style="padding:0 12px 0 0;color:#5a6072;vertical-align:top">${escape(plain(label))}</td><td>${escape(plain(value))}</td></tr>`)
+  return `<h3 style="margin:16px 0 4px;font-size:15px">${escape(plain(title))}</h3>\n<table style="border-collapse:collapse">${rows.join('')}</table>`
+}
+
+function plain(text: string, most = VALUE_LENGTH): string {
+  const line = text.replace(UNPRINTABLE, ' ').trim()
+  // By code point: half a character is none.
+  return line.length <= most ? line : `${[...line].slice(0, most - 1).join('')}…`
+}
+
+/** Only a web address becomes a link; a browser would run others. */
+function address(url: string): string | null {
+  return /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url).href : null
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string)
+}

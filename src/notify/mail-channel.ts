@@ -1,0 +1,104 @@
+// Which events are mailed, and what the mails need to know; entries of one kind that follow each other share a mail. Knows no SMTP.
+import { countSeverities, type Severity } from '../domain/finding.ts'
+import { severityBits, worstOfBits } from '../domain/risk.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Log } from '../kernel/log.ts'
+import type { Db } from '../store/db.ts'
+import { eventOf, type Entry } from './events.ts'
+import type { Rendered } from './letter.ts'
+import { deadlineLetter, decisionLetter, heldLetter, type DeadlineItem, type HeldItem } from './letters.ts'
+import { MAIL_LIMIT_MS, recipientsOf, type Mailer } from './mail.ts'
+import type { Channel } from './outbox.ts'
+
+/** Decisions, section 19: the other events are the webhook's. */
+const MAILED = ['PENDING_REVIEW', 'DECISION', 'SLA_EXPIRING', 'SLA_OVERDUE'] as const
+type MailedEvent = (typeof MAILED)[number]
+
+export function createMailChannel(parts: { db: Db; log: Log; mailer: Mailer; settings(): Settings }): Channel {
+  const { db, log, mailer } = parts
+  let complained: string | null = null
+
+  async function letterOf(event: MailedEvent, entries: readonly Entry[]): Promise<Rendered> {
+    const { app_url: appUrl } = parts.settings()
+    switch (event) {
+      case 'PENDING_REVIEW':
+        return heldLetter(await Promise.all(entries.map((entry) => heldItem(db, entry))), appUrl)
+      case 'DECISION':
+        return decisionLetter(entries.map((entry) => ({ ...subjectOf(entry), action: entry.outcome ?? 'decided', by: entry.username, justification: entry.detail, cves: texts(entry.extra['cve_ids']), expires: text(entry.extra['expires_at']), target: text(entry.extra['target_version']) })), appUrl)
+      case 'SLA_OVERDUE':
+        return deadlineLetter('overdue', entries.map((entry) => ({ ...subjectOf(entry), due: text(entry.extra['due_at']) })), appUrl)
+      case 'SLA_EXPIRING':
+        return deadlineLetter('expiring', entries.flatMap(expiringItems), appUrl)
+    }
+  }
+
+  return {
+    name: 'mail',
+    id: 2,
+    limitMs: MAIL_LIMIT_MS,
+    // A mail server that starts anew takes minutes.
+    retryMs: [30_000, 300_000],
+    isOn() {
+      const { enabled, to_addresses: to } = parts.settings().email
+      if (!enabled) return false
+      const lacks = mailer.lacks() ?? (recipientsOf(to).length === 0 ? 'email.to_addresses' : null)
+      if (lacks !== null && lacks !== complained) log.warn(`mail is switched on, but ${lacks} is not set: no mail is sent`)
+      complained = lacks
+      return lacks === null
+    },
+    async next(entries) {
+      const events = entries.map(mailedEventOf)
+      const first = events.findIndex((event) => event !== null)
+      const event = events[first]
+      if (!event) return null
+      const end = event === 'SLA_EXPIRING' ? first + 1 : events.findIndex((other, at) => at > first && other !== null && other !== event)
+      const told = entries.slice(first, end === -1 ? undefined : end).filter((_, at) => events[first + at] === event)
+      const last = told.at(-1) as Entry
+      return {
+        upTo: last.seq as number,
+        async send() {
+          const to = recipientsOf(parts.settings().email.to_addresses)
+          // The hash tells the chains of two services apart.
+          const id = `audit-${last.seq}-${(last.hash ?? '').slice(0, 16)}`
+          const { refused } = await mailer.send({ ...(await letterOf(event, told)), id, to, event })
+          if (refused.length > 0) log.warn({ refused, audit_seq: last.seq }, 'some recipients of a mail were refused')
+        },
+      }
+    },
+  }
+}
+
+function mailedEventOf(entry: Entry): MailedEvent | null {
+  const event = eventOf(entry, null)
+  return MAILED.find((mailed) => mailed === event) ?? null
+}
+
+/** What the record's findings are by now. */
+async function heldItem(db: Db, entry: Entry): Promise<HeldItem> {
+  const { distribution, package: name, version, arch } = entry
+  const item: HeldItem = { ...subjectOf(entry), findings: null, due: null, reason: entry.detail }
+  if (distribution === null || name === null || version === null || arch === null) return item
+  const row = await db
+    .selectFrom('packages')
+    .select(['id', 'review_due_at', 'last_scan'])
+    .where('distribution', '=', distribution)
+    .where('name', '=', name)
+    .where('version', '=', version)
+    .where('arch', '=', arch)
+    .executeTakeFirst()
+  if (!row) return item
+  const findings: { cve: string; severity: Severity; in_kev: boolean }[] = await db.selectFrom('findings').select(['cve', 'severity', 'in_kev']).where('package_id', '=', row.id).orderBy('risk', 'desc').orderBy('cve').execute()
+  if (findings.length === 0 && row.last_scan === null) return { ...item, due: row.review_due_at }
+  const exploited = findings.filter((finding) => finding.in_kev).map(({ cve }) => cve)
+  return { ...item, due: row.review_due_at, findings: { worst: worstOfBits(severityBits(findings)), counts: countSeverities(findings), exploited } }
+}
+
+function expiringItems(entry: Entry): DeadlineItem[] {
+  const { items } = entry.extra
+  if (!Array.isArray(items)) return []
+  return items.map((item: Record<string, unknown>) => ({ package: text(item['package']), version: text(item['version']), arch: text(item['arch']), distribution: text(item['distribution']), due: text(item['due_at']) }))
+}
+
+const subjectOf = ({ package: name, version, arch, distribution }: Entry) => ({ package: name, version, arch, distribution })
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
+const texts = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [])

@@ -1,0 +1,264 @@
+// From the audit chain to real receivers on loopback: what arrives, once, again after a failure, and of which a channel that is
+// down keeps no other. What each mail says is shown in letters.test.ts.
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { headerOf, MAIL_USER, partOf, startMailSink, type MailSink } from '../../test/fakes/smtp.ts'
+import type { AuditEvent } from '../domain/audit.ts'
+import type { Settings } from '../domain/settings.ts'
+import { createHttpClient, type HttpClient } from '../kernel/http-client.ts'
+import { createLog } from '../kernel/log.ts'
+import { finding, insertRecord } from '../sbom/fixture.ts'
+import { createAuditLog, type AuditLog } from '../store/audit-log.ts'
+import type { Database } from '../store/db.ts'
+import { createNotifier, type Notifier } from './notifier.ts'
+import type { Outbox } from './outbox.ts'
+
+type Writable<T> = { -readonly [K in keyof T]?: T[K] }
+
+let database: Database
+let http: HttpClient
+let sink: MailSink
+let receiver: Server
+let posted: { event: string; id: string; data: { package: string | null } }[]
+let answer: number
+let time: number
+let set: { email: Writable<Settings['email']>; notifications: Writable<Settings['notifications']> }
+let audit: AuditLog
+let notifier: Notifier
+let lines: { msg: string; level: string; err?: { message: string } }[]
+const clock = { now: () => new Date(time) }
+const always = () => true
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  http = createHttpClient({ allowPrivate: true })
+})
+afterAll(async () => {
+  await http.close()
+  await database.close()
+})
+
+beforeEach(async () => {
+  time = Date.parse('2026-03-05T00:00:00Z')
+  posted = []
+  lines = []
+  answer = 200
+  sink = await startMailSink()
+  receiver = createServer((request, response) => {
+    let body = ''
+    request.on('data', (part) => (body += String(part))).on('end', () => {
+      if (answer === 200) posted.push(JSON.parse(body))
+      response.writeHead(answer).end()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  set = {
+    email: { enabled: true, smtp_host: 'localhost', smtp_port: sink.port, smtp_user: '', smtp_password: '', use_tls: true, from_address: 'gate@example.org', to_addresses: 'ann@example.org; bob@example.org' },
+    notifications: { webhook_enabled: true, webhook_url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook?token=of-the-hook` },
+  }
+  audit = createAuditLog({ db: database.db, clock, directory: '/nonexistent', checkpoint: () => {}, mayFile: () => false, onError: (error) => lines.push({ level: 'error', msg: String(error) }) })
+  await audit.flush()
+  notifier = another()
+  for (const outbox of notifier.outboxes) await outbox.deliver(always)
+})
+afterEach(async () => {
+  await sink.close()
+  receiver.close()
+  for (const table of ['notify_cursor', 'audit', 'findings', 'capabilities', 'packages', 'blobs'] as const) await database.db.deleteFrom(table).execute()
+})
+
+/** A service beside the same database, such as a second replica. */
+const another = () =>
+  createNotifier({ db: database.db, clock, http, log: createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }), secret: null, httpsOnly: false, tls: { ca: sink.cert }, settings: () => ({ app_url: 'https://gate.example.org/', ...set }) as Settings })
+const channel = (name: string, of = notifier): Outbox => of.outboxes.find((outbox) => outbox.name === name) as Outbox
+const deliver = (name: string) => channel(name).deliver(always)
+const errors = () => lines.filter(({ level }) => level === 'error')
+const subjects = () => sink.received.map(({ raw }) => headerOf(raw, 'Subject'))
+
+async function happen(...events: Partial<AuditEvent>[]): Promise<void> {
+  for (const event of events) await audit.record({ action: 'UPLOAD', result: 'SUCCESS', user: 'ann', version: '1.0-1', distribution: 'jammy', arch: 'amd64', ...event })
+  await audit.flush()
+}
+const held = (name: string): Partial<AuditEvent> => ({ package: name, outcome: 'pending_review', result: 'WARNING', detail: '1 high' })
+
+describe('mail', () => {
+  test('tells each receiver of a held package, with what was found in it', async () => {
+    await insertRecord(database.db, { name: 'openssl', status: 'pending_review', findings: [finding('CVE-2026-1', { in_kev: true }), finding('CVE-2026-2', { severity: 'Low' })] })
+    await happen(held('openssl'))
+    expect(await deliver('mail')).toBe(1)
+    expect(sink.received).toMatchObject([{ from: 'gate@example.org', to: ['ann@example.org', 'bob@example.org'], secure: true }])
+    const { raw } = sink.received[0] as MailSink['received'][0]
+    expect(headerOf(raw, 'Subject')).toBe('[Gatehouse] openssl 1.0-1 in jammy waits for a decision: known to be exploited')
+    expect(headerOf(raw, 'X-Svc-Event')).toBe('PENDING_REVIEW')
+    for (const part of ['text/plain', 'text/html'] as const) for (const word of ['openssl 1.0-1 (amd64) in jammy', 'High', '1 high, 1 low', 'CVE-2026-1', 'https://gate.example.org/']) expect(partOf(raw, part)).toContain(word)
+    expect(await deliver('mail')).toBe(0)
+    expect(sink.received).toHaveLength(1)
+  })
+
+  test('tells of decisions and deadlines, and of nothing else', async () => {
+    await happen(
+      { action: 'LOGIN' },
+      { package: 'fine', outcome: 'published' },
+      { package: 'sick', outcome: 'quarantined', result: 'FAILURE' },
+      { action: 'SECURITY_DECISION', package: 'held', outcome: 'accept_risk', detail: 'not reachable', extra: { cve_ids: ['CVE-2026-3'] } },
+      { action: 'SLA_EXPIRED', package: 'late', outcome: 'overdue', extra: { due_at: '2026-03-04T00:00:00Z' } },
+      { action: 'SLA_EXPIRING', extra: { items: [{ package: 'soon', version: '2', arch: 'amd64', distribution: 'jammy', due_at: '2026-03-09T00:00:00Z' }] } },
+      { action: 'SLA_EXPIRED', package: 'back', outcome: 'published', detail: 'the exception ran out' },
+    )
+    expect(await deliver('mail')).toBe(4)
+    expect(subjects()).toEqual(['held 1.0-1 in jammy: risk accepted', '1 deadline missed', '1 deadline within a week', 'back 1.0-1 in jammy waits for a decision'].map((subject) => `[Gatehouse] ${subject}`))
+    const bodies = sink.received.map(({ raw }) => partOf(raw, 'text/plain'))
+    expect(bodies[0]).toContain('CVE-2026-3')
+    expect(bodies[1]).toContain('Was due: 2026-03-04')
+    expect(bodies[2]).toContain('soon 2 (amd64) in jammy')
+  })
+
+  test('is one for all of a kind that follow each other, whatever else happened between', async () => {
+    await happen(held('one'), { action: 'LOGIN' }, held('two'), { action: 'SECURITY_DECISION', package: 'one', outcome: 'reject' }, held('three'))
+    expect(await deliver('mail')).toBe(3)
+    expect(subjects()).toEqual(['[Gatehouse] 2 packages wait for a decision', '[Gatehouse] one 1.0-1 in jammy: rejected', '[Gatehouse] three 1.0-1 in jammy waits for a decision'])
+  })
+
+  test('that a server which is down cannot take waits for it, across a restart', async () => {
+    await sink.close()
+    await happen(held('patient'))
+    expect(await deliver('mail')).toBe(0)
+    sink = await startMailSink({}, sink.port)
+    notifier = another()
+    expect(await deliver('mail')).toBe(0)
+    time += 31_000
+    expect(await deliver('mail')).toBe(1)
+    expect(subjects()).toEqual(['[Gatehouse] patient 1.0-1 in jammy waits for a decision'])
+    expect(errors()).toEqual([])
+  })
+
+  test('is given up after three tries, which the log says, and holds up none after it', async () => {
+    set.email = { ...set.email, smtp_user: MAIL_USER.user, smtp_password: 'not-the-password' }
+    await happen(held('lost'))
+    for (let i = 0; i < 3; i++, time += 301_000) expect(await deliver('mail')).toBe(0)
+    expect(errors()).toMatchObject([{ msg: 'a notification could not be delivered', channel: 'mail', err: { message: expect.stringContaining('does not let the user in: 535') } }])
+    expect(JSON.stringify(lines)).not.toContain('not-the-password')
+    set.email.smtp_password = MAIL_USER.pass
+    await happen(held('kept'))
+    expect(await deliver('mail')).toBe(1)
+    expect(subjects()).toEqual(['[Gatehouse] kept 1.0-1 in jammy waits for a decision'])
+  })
+
+  test('is sent once by two that both take themselves for the leader', async () => {
+    await happen(held('once'))
+    const sent = await Promise.all([notifier, another(), another()].map((one) => channel('mail', one).deliver(always)))
+    expect(sent.reduce((sum, n) => sum + n)).toBe(1)
+    expect(sink.received).toHaveLength(1)
+  })
+
+  test('that a process took with it is sent by the next', async () => {
+    await happen(held('taken'))
+    await database.db.updateTable('notify_cursor').set({ retry_at: new Date(time + 20_000) }).where('id', '=', 2).execute()
+    expect(await deliver('mail')).toBe(0)
+    time += 21_000
+    expect(await deliver('mail')).toBe(1)
+  })
+
+  test('is not sent on by a process that stops', async () => {
+    await happen(held('first'), { action: 'SECURITY_DECISION', package: 'first', outcome: 'reject' })
+    let asked = 0
+    expect(await channel('mail').deliver(() => asked++ === 0)).toBe(1)
+    expect(await deliver('mail')).toBe(1)
+    expect(new Set(subjects()).size).toBe(2)
+  })
+
+  test('does not tell what happened while it was switched off, or not set up; the latter is said once', async () => {
+    set.email.enabled = false
+    await happen(held('unheard'))
+    expect(await deliver('mail')).toBe(0)
+    set.email = { ...set.email, enabled: true, to_addresses: ' ; ' }
+    await happen(held('unheard'))
+    for (let i = 0; i < 2; i++) expect(await deliver('mail')).toBe(0)
+    expect(lines).toMatchObject([{ level: 'warn', msg: expect.stringContaining('email.to_addresses is not set') }])
+    set.email.to_addresses = 'ann@example.org'
+    expect(await deliver('mail')).toBe(0)
+    await happen(held('heard'))
+    expect(await deliver('mail')).toBe(1)
+  })
+})
+
+describe('the webhook', () => {
+  test('goes its own way while mail is down, and the other way round', async () => {
+    await sink.close()
+    await happen(held('both'), { action: 'SCHEDULER_JOB_FAILED', package: null, detail: 'Read advisories: osv.example.org answered 503' })
+    expect(await deliver('mail')).toBe(0)
+    expect(await deliver('webhook')).toBe(2)
+    expect(posted).toMatchObject([{ event: 'PENDING_REVIEW', data: { package: 'both' } }, { event: 'SCHEDULER_JOB_FAILED', text: 'Gatehouse: a scheduled job failed (Read advisories: osv.example.org answered 503)' }])
+    sink = await startMailSink({}, sink.port)
+    notifier = another()
+    answer = 500
+    time += 31_000
+    await happen(held('later'))
+    expect(await deliver('webhook')).toBe(0)
+    expect(await deliver('mail')).toBe(1)
+    expect(subjects()).toEqual(['[Gatehouse] 2 packages wait for a decision'])
+    answer = 200
+    time += 3_000
+    expect(await deliver('webhook')).toBe(1)
+    expect(posted.map(({ data }) => data.package)).toEqual(['both', null, 'later'])
+  })
+})
+
+describe('a test of the settings', () => {
+  test('arrives, also while the channel is switched off', async () => {
+    set.email.enabled = set.notifications.webhook_enabled = false
+    expect(await notifier.testWebhook('ann')).toEqual({ status: 'ok', http_status: 200, message: 'the receiver answered 200' })
+    expect(posted).toMatchObject([{ event: 'TEST', id: expect.stringMatching(/^test-/), data: { user: 'ann' } }])
+    expect(await notifier.testMail('ann')).toEqual({ status: 'ok', message: `localhost:${sink.port} took the mail for ann@example.org, bob@example.org` })
+    expect(subjects()).toEqual(['[Gatehouse] test mail'])
+    expect(sink.received).toMatchObject([{ to: ['ann@example.org', 'bob@example.org'] }])
+  })
+
+  test('says what went wrong, without what is secret', async () => {
+    answer = 418
+    expect(await notifier.testWebhook('ann')).toMatchObject({ status: 'error', http_status: 418, message: expect.stringMatching(/^127\.0\.0\.1:\d+ answered 418$/) })
+    set.notifications.webhook_url = 'http://127.0.0.1:1/hook?token=of-the-hook'
+    const unreachable = await notifier.testWebhook('ann')
+    expect(unreachable).toEqual({ status: 'error', message: '127.0.0.1:1 could not be read: ECONNREFUSED' })
+    set.email = { ...set.email, smtp_user: MAIL_USER.user, smtp_password: 'not-the-password' }
+    const login = await notifier.testMail('ann')
+    expect(login).toEqual({ status: 'error', message: expect.stringContaining('does not let the user in: 535') })
+    expect(JSON.stringify([unreachable, login])).not.toMatch(/of-the-hook|not-the-password/)
+  })
+
+  test.each([
+    ['notifications.webhook_url', 'testWebhook', ''],
+    ['email.smtp_host', 'testMail', ''],
+    ['email.from_address', 'testMail', ''],
+    ['email.to_addresses', 'testMail', ','],
+  ] as const)('names %s where it is not set', async (field, which, value) => {
+    const [section, key] = field.split('.') as ['email', string]
+    Object.assign(set[section], { [key]: value })
+    await expect(notifier[which]('ann')).rejects.toMatchObject({ code: 'validation_error', extra: { errors: [{ field, message: 'is not set' }] } })
+  })
+})
+
+describe('a forgotten password', () => {
+  const user = { username: 'ann', email: 'ann@example.org' }
+
+  test('is answered by the link, to its owner alone, and the token is logged nowhere', async () => {
+    await notifier.sendReset(user, 'the-token_of-ann', 30)
+    expect(sink.received).toMatchObject([{ to: ['ann@example.org'] }])
+    expect(partOf((sink.received[0] as MailSink['received'][0]).raw, 'text/plain')).toContain('https://gate.example.org/reset-password?token=the-token_of-ann')
+    await sink.close()
+    await notifier.sendReset(user, 'the-token_of-ann', 30)
+    expect(errors()).toMatchObject([{ msg: 'the link to set a new password could not be mailed', err: { message: expect.stringContaining('ECONNREFUSED') } }])
+    expect(JSON.stringify(lines)).not.toContain('the-token_of-ann')
+  })
+
+  test('is not mailed while mail is switched off, nor to two by an address that holds two', async () => {
+    await notifier.sendReset({ ...user, email: 'ann@example.org,eve@example.org' }, 'token', 30)
+    set.email.enabled = false
+    await notifier.sendReset(user, 'token', 30)
+    expect(sink.connections).toBe(0)
+    expect(lines.map(({ level }) => level)).toEqual(['error', 'warn'])
+  })
+})

@@ -1,0 +1,122 @@
+// Tells the outside of what the audit chain says, in its order and at least once: the chain is the outbox, so nothing that
+// was committed is forgotten, whatever process dies. Each channel has a place of its own in it. Knows no channel.
+import { sql } from 'kysely'
+import type { Clock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import type { Db } from '../store/db.ts'
+import type { Entry } from './events.ts'
+
+export interface Channel {
+  name: string
+  /** its row of `notify_cursor` */
+  id: number
+  /** how long one message may take */
+  limitMs: number
+  /** how long to wait after the first failure, and after the second */
+  retryMs: readonly [number, number]
+  isOn(): boolean
+  /**
+   * The next message to be told of these entries, which follow each other in the chain.
+   * @returns null when none of them is told
+   */
+  next(entries: readonly Entry[]): Promise<Due | null>
+}
+
+export interface Due {
+  /** the last entry the message speaks of */
+  upTo: number
+  /** @throws whatever went wrong */
+  send(): Promise<void>
+}
+
+export interface Outbox {
+  name: string
+  /**
+   * Delivers what is due; one caller at a time.
+   * @param goOn asked before each message: a leader that is none any more, or stops, tells nothing further
+   * @returns how many messages arrived
+   */
+  deliver(goOn: () => boolean): Promise<number>
+}
+
+const TRIES = 3
+const BATCH = 100
+
+interface Place {
+  seq: number
+  tries: number
+  retry_at: Date | null
+}
+
+export function createOutbox(parts: { db: Db; clock: Clock; log: Log; channel: Channel }): Outbox {
+  const { db, clock, log, channel } = parts
+  const after = (ms: number) => new Date(clock.now().getTime() + ms)
+
+  async function place(): Promise<Place> {
+    const known = await db.selectFrom('notify_cursor').selectAll().where('id', '=', channel.id).executeTakeFirst()
+    if (known) return known
+    // From now on: what happened before anybody listened is in the log.
+    const seq = (await head()) ?? 0
+    await db.insertInto('notify_cursor').values({ id: channel.id, seq, tries: 0, retry_at: null }).onConflict((c) => c.doNothing()).execute()
+    return { seq, tries: 0, retry_at: null }
+  }
+  const head = async () => (await db.selectFrom('audit_chain').select('seq').executeTakeFirst())?.seq ?? null
+
+  /** False when somebody else moved meanwhile: two leaders, for a moment, tell a thing once. */
+  async function move(from: Place, to: Place): Promise<boolean> {
+    const moved = await db
+      .updateTable('notify_cursor')
+      .set(to)
+      .where('id', '=', channel.id)
+      .where('seq', '=', from.seq)
+      .where('tries', '=', from.tries)
+      .where(sql<boolean>`retry_at is not distinct from ${from.retry_at}::timestamptz`)
+      .returning('id')
+      .executeTakeFirst()
+    return moved !== undefined
+  }
+
+  return {
+    name: channel.name,
+    async deliver(goOn) {
+      let at = await place()
+      if (!channel.isOn()) {
+        // Nobody listens, and nobody wants to hear of it all when he does.
+        const seq = (await head()) ?? at.seq
+        if (seq > at.seq) await move(at, { seq, tries: 0, retry_at: null })
+        return 0
+      }
+      if (at.retry_at && at.retry_at > clock.now()) return 0
+      let entries: Entry[] = await db.selectFrom('audit').selectAll().where('seq', '>', at.seq).orderBy('seq').limit(BATCH).execute()
+      let arrived = 0
+      while (entries.length > 0 && goOn()) {
+        const due = await channel.next(entries)
+        const upTo = due?.upTo ?? (entries.at(-1)?.seq as number)
+        if (due) {
+          // Taken before it is sent; if this process dies, it is free again some time later.
+          const taken: Place = { ...at, retry_at: after(2 * channel.limitMs) }
+          if (!(await move(at, taken))) return arrived
+          at = taken
+          try {
+            await due.send()
+            arrived++
+          } catch (error) {
+            const tries = at.tries + 1
+            const wait = channel.retryMs[tries - 1]
+            if (tries < TRIES && wait !== undefined) {
+              await move(at, { ...at, tries, retry_at: after(wait) })
+              return arrived
+            }
+            // The entry itself stands in the log; the next one may arrive.
+            log.error({ err: error, channel: channel.name, audit_seq: upTo }, 'a notification could not be delivered')
+          }
+        }
+        const next: Place = { seq: upTo, tries: 0, retry_at: null }
+        if (!(await move(at, next))) return arrived
+        at = next
+        entries = entries.filter((entry) => (entry.seq as number) > upTo)
+      }
+      return arrived
+    },
+  }
+}

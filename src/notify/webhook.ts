@@ -1,0 +1,63 @@
+// The webhook: one signed POST for each event (decisions, section 19). Knows no queue.
+import { randomUUID } from 'node:crypto'
+import type { Settings } from '../domain/settings.ts'
+import { isoTime, type Clock } from '../kernel/clock.ts'
+import { hmacSha256Hex } from '../kernel/crypto.ts'
+import { HttpError, type HttpClient } from '../kernel/http-client.ts'
+import type { Db } from '../store/db.ts'
+import { eventOf, messageOf, type Entry, type Message } from './events.ts'
+import type { Channel } from './outbox.ts'
+
+const TIMEOUT_MS = 5_000
+
+export interface Webhook {
+  channel: Channel
+  /** Posts the event `TEST` once, also when events are switched off. @throws HttpError when it does not arrive */
+  test(by: string): Promise<{ http_status: number }>
+}
+
+/**
+ * @param http must refuse addresses of the own network but those the operator allows
+ * @param secret signs each message; without one they go unsigned
+ * @param httpsOnly in production
+ */
+export function createWebhook(parts: { db: Db; clock: Clock; http: Pick<HttpClient, 'post'>; settings(): Settings; secret: string | null; httpsOnly: boolean }): Webhook {
+  async function post(message: Message): Promise<number> {
+    const { webhook_url: url } = parts.settings().notifications
+    if (parts.httpsOnly && !/^https:/i.test(url)) throw new HttpError('forbidden_target', 'the webhook address is not https')
+    const body = JSON.stringify(message)
+    const signature: Record<string, string> = parts.secret ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(parts.secret, body)}` } : {}
+    return parts.http.post(url, body, { 'content-type': 'application/json', 'x-svc-event': message.event, 'x-svc-delivery': message.id, ...signature }, TIMEOUT_MS)
+  }
+
+  return {
+    channel: {
+      name: 'webhook',
+      id: 1,
+      limitMs: TIMEOUT_MS,
+      retryMs: [2_000, 10_000],
+      isOn() {
+        const { webhook_enabled: enabled, webhook_url: url } = parts.settings().notifications
+        return enabled && url !== ''
+      },
+      async next(entries) {
+        for (const entry of entries) {
+          const event = eventOf(entry, await pipelineOf(parts.db, entry))
+          if (event !== null) return { upTo: entry.seq as number, send: async () => void (await post(messageOf(entry, event))) }
+        }
+        return null
+      },
+    },
+    async test(by) {
+      const timestamp = isoTime(parts.clock.now())
+      return { http_status: await post({ text: `Gatehouse: a test, asked for by ${by}`, event: 'TEST', id: `test-${randomUUID()}`, timestamp, data: { user: by } }) }
+    },
+  }
+}
+
+/** Only a record that was quarantined is told apart by what its checks said. */
+async function pipelineOf(db: Db, { distribution, package: name, version, arch, outcome }: Entry): Promise<Readonly<Record<string, string>> | null> {
+  if (outcome !== 'quarantined' || distribution === null || name === null || version === null || arch === null) return null
+  const row = await db.selectFrom('packages').select('pipeline').where('distribution', '=', distribution).where('name', '=', name).where('version', '=', version).where('arch', '=', arch).executeTakeFirst()
+  return row?.pipeline ?? null
+}
