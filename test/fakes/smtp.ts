@@ -26,10 +26,10 @@ export interface MailSink {
 
 export const MAIL_USER = { user: 'gate', pass: 'a-password-of-the-sink' }
 
-/** @param options of smtp-server; by default it takes mail from anybody, and logs in `MAIL_USER` alone */
+/** @param options of smtp-server; by default it takes mail from anybody, logs in `MAIL_USER` alone, and has a new certificate */
 export async function startMailSink(options: SMTPServerOptions = {}, port = 0): Promise<MailSink> {
   const received: Received[] = []
-  const { key, cert } = selfSigned('localhost')
+  const { key, cert } = options.key ? (options as { key: string; cert: string }) : selfSigned('localhost')
   let connections = 0
   const server = new SMTPServer({
     key,
