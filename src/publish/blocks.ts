@@ -66,7 +66,7 @@ function cut(entries: Iterable<Entry>, drafts: Draft[]): void {
 
 async function seal(draft: Draft, xz: boolean): Promise<Block> {
   const raw = Buffer.concat(draft.parts)
-  const [deflated, xzPart] = await Promise.all([deflateBlock(raw), xz ? xzBlock(raw) : null])
+  const [deflated, xzPart] = await Promise.all([deflateBlock(raw), xz ? xzBlock(raw, draft.closed ? 'small' : 'quick') : null])
   return { keys: draft.keys, sizes: draft.sizes, raw, crc: crc32(raw), deflated, xz: xzPart }
 }
 

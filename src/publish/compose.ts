@@ -71,7 +71,7 @@ export async function composeStream(
 }
 
 async function composeXz(blocks: readonly Block[], head: Uint8Array, tail: Uint8Array, digest: PrefixDigest): Promise<Rendering> {
-  const [first, last] = await Promise.all([head.byteLength ? xzBlock(head) : null, tail.byteLength ? xzBlock(tail) : null])
+  const [first, last] = await Promise.all([head.byteLength ? xzBlock(head, 'quick') : null, tail.byteLength ? xzBlock(tail, 'quick') : null])
   const middle = blocks.map((block) => {
     if (!block.xz) throw new Error('a block was made without its xz form')
     return block.xz

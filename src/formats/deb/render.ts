@@ -45,11 +45,12 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
     ...input.extras.flatMap(withPlain),
   ])
   const bytes = Buffer.from(release)
+  const [detached, clearsigned] = await Promise.all([signers.openpgp.detach(bytes, date), signers.openpgp.clearsign(release, date)])
   return [
     ...compressed.map(([path, { parts, sha256 }]): IndexFile => ({ path, content: parts, byHash: sha256 })),
     { path: 'Release', content: bytes },
-    { path: 'Release.gpg', content: Buffer.from(await signers.openpgp.detach(bytes, date)) },
-    { path: 'InRelease', content: Buffer.from(await signers.openpgp.clearsign(release, date)) },
+    { path: 'Release.gpg', content: Buffer.from(detached) },
+    { path: 'InRelease', content: Buffer.from(clearsigned) },
   ]
 }
 
