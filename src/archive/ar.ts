@@ -1,5 +1,5 @@
 // Lists the members of an ar archive as Debian writes it; knows no package format.
-import { open } from 'node:fs/promises'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { invalid } from './limits.ts'
 
 /** A member's name and its byte range in the file. */
@@ -17,29 +17,29 @@ const HEADER_BYTES = 60
  * packages never have.
  * @throws Problem('invalid_package') for what is no such archive, is damaged or truncated, or has over `mostMembers`
  */
-export async function listArMembers(path: string, mostMembers = 64): Promise<ArMember[]> {
-  const handle = await open(path, 'r')
+export function listArMembers(path: string, mostMembers = 64): ArMember[] {
+  // Some headers of 60 bytes, of a file that was written a moment ago: a thread's turns would take longer than the reads.
+  const file = openSync(path, 'r')
   try {
-    const { size } = await handle.stat()
+    const { size } = fstatSync(file)
     const header = Buffer.alloc(HEADER_BYTES)
-    const readAt = async (at: number, length: number): Promise<string> => {
-      const { bytesRead } = await handle.read(header, 0, length, at)
-      if (bytesRead < length) throw invalid('The ar archive is truncated.')
+    const readAt = (at: number, length: number): string => {
+      if (readSync(file, header, 0, length, at) < length) throw invalid('The ar archive is truncated.')
       return header.toString('latin1', 0, length)
     }
-    if (size < AR_MAGIC.length || (await readAt(0, AR_MAGIC.length)) !== AR_MAGIC)
+    if (size < AR_MAGIC.length || readAt(0, AR_MAGIC.length) !== AR_MAGIC)
       throw invalid('The file is no ar archive.')
     const members: ArMember[] = []
     for (let at = AR_MAGIC.length; at < size;) {
       if (members.length === mostMembers) throw invalid('The ar archive has too many members.')
-      const member = parseHeader(await readAt(at, HEADER_BYTES), at + HEADER_BYTES)
+      const member = parseHeader(readAt(at, HEADER_BYTES), at + HEADER_BYTES)
       if (member.end > size) throw invalid('The ar archive is truncated.')
       members.push(member)
       at = member.end + ((member.end - member.start) & 1)
     }
     return members
   } finally {
-    await handle.close()
+    closeSync(file)
   }
 }
 

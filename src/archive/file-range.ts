@@ -1,4 +1,5 @@
 // Reads a byte range of a file piece by piece; knows nothing of what is in it.
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { invalid } from './limits.ts'
 
@@ -10,6 +11,12 @@ const PIECE_BYTES = 128 * 1024
  * @throws Problem('invalid_package') when the file ends before `end`
  */
 export async function* fileRange(path: string, start = 0, end?: number): AsyncGenerator<Uint8Array, void, undefined> {
+  if (end !== undefined && end - start <= PIECE_BYTES) {
+    const piece = readPiece(path, start, end - start)
+    if (piece.length < end - start) throw invalid('The file is truncated.')
+    if (piece.length > 0) yield piece
+    return
+  }
   const handle = await open(path, 'r')
   try {
     const stop = end ?? (await handle.stat()).size
@@ -23,5 +30,22 @@ export async function* fileRange(path: string, start = 0, end?: number): AsyncGe
     }
   } finally {
     await handle.close()
+  }
+}
+
+/**
+ * Up to `length` bytes from `start`, fewer where the file ends. Not for large pieces: what was written a moment ago lies
+ * in memory, and reading it here takes 0.02 ms where a thread's turns of open, read and close take 0.3.
+ */
+export function readPiece(path: string, start: number, length: number): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    // A hostile length costs nothing.
+    const piece = Buffer.allocUnsafeSlow(Math.max(0, Math.min(length, fstatSync(file).size - start)))
+    let have = 0
+    for (let got = -1; have < piece.length && got !== 0; have += got) got = readSync(file, piece, have, piece.length - have, start + have)
+    return piece.subarray(0, have)
+  } finally {
+    closeSync(file)
   }
 }

@@ -1,5 +1,5 @@
 // Before the gate: is it a package at all, for this distribution, and not one we know already?
-import { open } from 'node:fs/promises'
+import { readPiece } from '../archive/file-range.ts'
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 import type { PackageFormat } from '../formats/format.ts'
@@ -26,7 +26,7 @@ export function openDistribution(catalogue: Catalogue, codename: string): { form
 /** Reads the file's facts. @throws Problem('invalid_package', 'format_mismatch' or 'arch_mismatch') */
 export async function identify(catalogue: Catalogue, staged: Staged, codename: string): Promise<Candidate> {
   const { format: wanted, distribution } = openDistribution(catalogue, codename)
-  const format = catalogue.recognize(await headOf(staged.path))
+  const format = catalogue.recognize(readPiece(staged.path, 0, HEAD_BYTES))
   if (!format) throw new Problem('invalid_package', 'the file is not a package of any known format')
   if (format.id !== wanted.id) throw new Problem('format_mismatch', `${codename} takes ${wanted.id} packages, this is a package of format ${format.id}`)
   const facts = await format.read(staged.path)
@@ -36,47 +36,37 @@ export async function identify(catalogue: Catalogue, staged: Staged, codename: s
   return { ...staged, format, distribution, facts, filename: format.filename(facts), receivedSha256: staged.digests.sha256 }
 }
 
-async function headOf(path: string): Promise<Uint8Array> {
-  const handle = await open(path)
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-    return buffer.subarray(0, bytesRead)
-  } finally {
-    await handle.close()
-  }
-}
-
 /**
  * The record that these bytes were rejected under, if any is still there; it wins over the two conflicts.
  * @throws Problem('already_exists' or 'duplicate_conflict') when name, version and architecture are taken there
  */
 export async function findDuplicate(db: Db, candidate: Candidate): Promise<PackageRow | null> {
-  const { facts, receivedSha256: sha256 } = candidate
-  const rejected = await db
+  const { facts, receivedSha256: sha256, distribution } = candidate
+  const alike = await db
     .selectFrom('packages')
     .selectAll()
-    .where((eb) => eb.or([eb('sha256', '=', sha256), eb('received_sha256', '=', sha256)]))
-    .where('status', '=', 'rejected')
-    .limit(1)
-    .executeTakeFirst()
+    .where((eb) =>
+      eb.or([
+        eb.and({ sha256, status: 'rejected' }),
+        eb.and({ received_sha256: sha256, status: 'rejected' }),
+        eb.and({ distribution: distribution.codename, name: facts.name, version: facts.version }),
+      ]),
+    )
+    .orderBy('id')
+    .execute()
+  const rejected = alike.find((row) => row.status === 'rejected' && (row.sha256 === sha256 || row.received_sha256 === sha256))
   if (rejected) return rejected
-  const existing = await db
-    .selectFrom('packages')
-    .select(['sha256', 'received_sha256', 'status'])
-    .where('distribution', '=', candidate.distribution.codename)
-    .where('name', '=', facts.name)
-    .where('version', '=', facts.version)
-    .where('arch', '=', facts.arch)
-    .executeTakeFirst()
+  const namesakes = alike.filter((row) => row.distribution === distribution.codename && row.name === facts.name && row.version === facts.version)
+  const existing = namesakes.find((row) => row.arch === facts.arch)
   if (!existing) {
-    await refuseTakenPath(db, candidate)
+    refuseTakenPath(candidate, namesakes)
     return null
   }
   const what = `${facts.name} ${facts.version} (${facts.arch})`
   if (existing.sha256 === sha256 || existing.received_sha256 === sha256) {
-    throw new Problem('already_exists', `${what} is already in ${candidate.distribution.codename}`, { status: existing.status, sha256: existing.sha256 })
+    throw new Problem('already_exists', `${what} is already in ${distribution.codename}`, { status: existing.status, sha256: existing.sha256 })
   }
-  throw new Problem('duplicate_conflict', `${what} is in ${candidate.distribution.codename} with other bytes`, {
+  throw new Problem('duplicate_conflict', `${what} is in ${distribution.codename} with other bytes`, {
     existing_sha256: existing.sha256,
     incoming_sha256: sha256,
     status: existing.status,
@@ -84,16 +74,9 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
 }
 
 /** apk clients fetch by name and version alone: a noarch and an x86_64 package of one version cannot both be offered. */
-async function refuseTakenPath(db: Db, { facts, format, distribution, filename, digests }: Candidate): Promise<void> {
+function refuseTakenPath({ format, distribution, filename, digests }: Candidate, namesakes: readonly PackageRow[]): void {
   const path = format.packagePath({ filename, sha256: digests.sha256 })
-  const others = await db
-    .selectFrom('packages')
-    .select(['filename', 'sha256', 'arch', 'status'])
-    .where('distribution', '=', distribution.codename)
-    .where('name', '=', facts.name)
-    .where('version', '=', facts.version)
-    .execute()
-  const taken = others.find((other) => other.sha256 !== digests.sha256 && format.packagePath(other) === path)
+  const taken = namesakes.find((other) => other.sha256 !== digests.sha256 && format.packagePath(other) === path)
   if (!taken) return
   throw new Problem('duplicate_conflict', `${filename} is in ${distribution.codename} for ${taken.arch} with other bytes`, {
     existing_sha256: taken.sha256,

@@ -38,7 +38,7 @@ const MOST_ENTRIES = 1_000_000
  * @throws Problem('invalid_package')
  */
 export async function readDebLayout(path: string): Promise<DebLayout> {
-  const [version, ...rest] = await listArMembers(path)
+  const [version, ...rest] = listArMembers(path)
   if (version?.name !== 'debian-binary') throw invalid('The file is no Debian package.')
   const text = (await readAll(fileRange(path, version.start, version.end), 64, 'member debian-binary')).toString(
     'latin1',
