@@ -9,8 +9,10 @@ import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isStorageFull } from '../kernel/files.ts'
-import type { Publisher } from '../publish/publisher.ts'
-import { deleteRecords, insertRecord, type NewRecord } from '../publish/records.ts'
+import { createBatches } from '../kernel/serial.ts'
+import type { Offered, Publisher } from '../publish/publisher.ts'
+import { insertRecords, type NewRecord } from '../publish/insert-records.ts'
+import { deleteRecords } from '../publish/records.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { packFacts } from '../store/blobs.ts'
 import type { Db } from '../store/db.ts'
@@ -22,6 +24,9 @@ import { runGate, type GateResult } from './gate.ts'
 import { findDuplicate, identify, type Catalogue } from './identify.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
 import { isUnscanned } from './unscanned.ts'
+
+/** Records of one transaction: others of the distribution wait while it lasts. */
+const MOST_TOGETHER = 50
 
 export interface Intake {
   /**
@@ -56,6 +61,7 @@ interface Known {
 
 export function createIntake(parts: IntakeParts): Intake {
   const { db, audit, pool, catalogue } = parts
+  const batches = new Map<string, (input: NewRecord) => Promise<PackageRow>>()
 
   return {
     async accept(arrival) {
@@ -89,10 +95,22 @@ export function createIntake(parts: IntakeParts): Intake {
       parts.bus.emit('intake', { status: 'rejected', findings: [] })
       return rejectedAnswer(candidate, rejected)
     }
+    const settled = parts.publisher.expect(candidate.distribution.codename)
+    try {
+      return await passGate(arrival, candidate, known, settled)
+    } finally {
+      settled()
+    }
+  }
+
+  async function passGate(arrival: Arrival, candidate: Candidate, known: Known, settled: () => void): Promise<IntakeResult> {
+    const settings = parts.settings()
+    const progress = arrival.progress ?? (() => {})
     const gate = await runGate(parts.steps, candidate, settings, progress)
     if (gate.candidate.path !== arrival.path) known.staged.push(gate.candidate)
     parts.checkpoint('verdicts')
     const row = await settle(arrival, gate, progress)
+    settled()
     await makeGood(row, progress)
     parts.bus.emit('intake', { status: row.status, findings: gate.findings ?? [] })
     announce(row)
@@ -118,7 +136,7 @@ export function createIntake(parts: IntakeParts): Intake {
       await keep()
       progress({ name: 'pool', label: 'Storage', status: 'done', message: gate.status === 'quarantined' ? 'in quarantine' : 'stored', detail: null })
       parts.checkpoint('pooled')
-      const row = await insertRecord(db, audit, {
+      const row = await insertTogether(candidate, {
         ...recordOf(arrival, gate, parts.settings(), parts.clock.now()),
         async ensureBytes() {
           // A deletion of the same bytes may have removed them since.
@@ -134,6 +152,14 @@ export function createIntake(parts: IntakeParts): Intake {
       if (isProblem(error, 'duplicate_conflict')) await findDuplicate(db, candidate)
       throw error
     }
+  }
+
+  /** Records of one distribution that wait for a transaction share the next. */
+  function insertTogether({ format, distribution }: Offered, input: NewRecord): Promise<PackageRow> {
+    const { codename } = distribution
+    let insert = batches.get(codename)
+    if (!insert) batches.set(codename, (insert = createBatches((inputs) => insertRecords(db, audit, { format, distribution }, inputs), MOST_TOGETHER)))
+    return insert(input)
   }
 
   /** Manifest and, where the gate lets it, index: an answer is given only when both are there. */
@@ -190,12 +216,10 @@ function eventOf(arrival: Arrival, candidate: Candidate | null, said: Pick<Audit
 
 function recordOf(arrival: Arrival, gate: GateResult, settings: Settings, now: Date): Omit<NewRecord, 'ensureBytes'> {
   const { candidate } = gate
-  const { facts, digests, format, distribution, filename, sizeBytes } = candidate
+  const { facts, digests, format, filename, sizeBytes, distribution } = candidate
   const packed = packFacts(facts)
   const worst = gate.steps.find((step) => !step.passed)
   return {
-    format,
-    distribution,
     blob: { ...digests, format: format.id, filename, size_bytes: sizeBytes, facts: packed.facts, files: packed.files, created_at: now },
     audit: eventOf(arrival, candidate, { result: RESULTS[gate.status], outcome: gate.status, detail: worst?.message ?? null }),
     record: {

@@ -1,45 +1,57 @@
 // Durable file operations: what a crash at any line may leave behind is decided here.
-import { constants } from 'node:fs'
-import { copyFile, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { closeSync, constants, fsync, openSync, write, writev, writevSync } from 'node:fs'
+import { copyFile, link, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
 import { dirname, join, basename } from 'node:path'
 
-/** Flushes a file's bytes, or a directory's names, to the disk. */
+const fsyncLater = promisify(fsync)
+const writeLater = promisify(write)
+const writevLater = promisify(writev)
+
+/**
+ * Flushes a file's bytes, or a directory's names, to the disk. Only the flush waits for the disk: opening and closing on
+ * a thread would cost three times the work (a service that takes in packages makes ten such flushes for each).
+ */
 export async function fsyncPath(path: string): Promise<void> {
-  const handle = await open(path, constants.O_RDONLY)
+  const file = openSync(path, constants.O_RDONLY)
   try {
-    await handle.sync()
+    await fsyncLater(file)
   } finally {
-    await handle.close()
+    closeSync(file)
   }
 }
 
 /** Writes bytes to a new file and flushes them; the name itself is durable only after `fsyncPath(dirname(path))`. */
 export async function writeDurably(path: string, content: Uint8Array | string | readonly Uint8Array[], mode = 0o644): Promise<void> {
-  const handle = await open(path, 'wx', mode)
+  const parts = typeof content === 'string' ? [Buffer.from(content)] : content instanceof Uint8Array ? [content] : content
+  const file = openSync(path, 'wx', mode)
   try {
-    if (Array.isArray(content)) await writeAll(handle, content as readonly Uint8Array[])
-    else await handle.writeFile(content as Uint8Array | string)
-    await handle.sync()
+    // IOV_MAX is 1024 on Linux.
+    for (let at = 0; at < parts.length; at += 512) await writeAll(file, parts.slice(at, at + 512))
+    await fsyncLater(file)
   } finally {
-    await handle.close()
+    closeSync(file)
   }
 }
 
-async function writeAll(handle: import('node:fs/promises').FileHandle, parts: readonly Uint8Array[]): Promise<void> {
-  // IOV_MAX is 1024 on Linux; writev may also write less than asked on a full disk.
-  for (let at = 0; at < parts.length; at += 512) {
-    const batch = parts.slice(at, at + 512)
-    const wanted = batch.reduce((sum, part) => sum + part.byteLength, 0)
-    let done = (await handle.writev(batch)).bytesWritten
-    if (done === wanted) continue
-    const rest = Buffer.concat(batch)
-    while (done < wanted) done += (await handle.write(rest, done)).bytesWritten
-  }
+/** What goes into memory at once; more would hold up everybody else. */
+const AT_ONCE_BYTES = 64 * 1024
+
+async function writeAll(file: number, parts: readonly Uint8Array[]): Promise<void> {
+  const wanted = parts.reduce((sum, part) => sum + part.byteLength, 0)
+  // Fewer bytes than asked are written on a full disk.
+  let done = wanted <= AT_ONCE_BYTES ? writevSync(file, parts) : (await writevLater(file, parts)).bytesWritten
+  if (done === wanted) return
+  const rest = Buffer.concat(parts)
+  while (done < wanted) done += (await writeLater(file, rest, done)).bytesWritten
 }
 
-/** Replaces a file so that a reader, or a crash, sees the old content or the new one, never a mixture. */
-export async function replaceFile(path: string, content: Uint8Array | string, mode = 0o644): Promise<void> {
+/**
+ * Replaces a file so that a reader, or a crash, sees the old content or the new one, never a mixture. Which of them is
+ * durable only after `fsyncPath(dirname(path))`.
+ */
+export async function exchangeFile(path: string, content: Uint8Array | string, mode = 0o644): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
   try {
     await writeDurably(temporary, content, mode)
@@ -48,6 +60,11 @@ export async function replaceFile(path: string, content: Uint8Array | string, mo
     await rm(temporary, { force: true })
     throw error
   }
+}
+
+/** The same, durable when it returns. */
+export async function replaceFile(path: string, content: Uint8Array | string, mode = 0o644): Promise<void> {
+  await exchangeFile(path, content, mode)
   await fsyncPath(dirname(path))
 }
 

@@ -18,9 +18,42 @@ export function isLater(versions: VersionScheme, a: Candidate, b: Candidate): bo
 
 const searchText = (row: Pick<PackageRow, 'name' | 'description'>) => `${row.name} ${row.description ?? ''}`.toLowerCase()
 
-/** Takes a new record into its row; the cost does not grow with the number of versions. */
-export async function noteArtifact(tx: Db, versions: VersionScheme, row: PackageRow): Promise<void> {
-  const known = await insertOrLock(tx, row)
+/** The order in which rows of several names are locked, so that two who need the same ones do not wait for each other. */
+export function inNameOrder<T extends { format: string; name: string }>(rows: readonly T[]): T[] {
+  const key = ({ format, name }: T) => `${name} ${format}`
+  return [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1))
+}
+
+/** Takes new records into the rows of their names; the cost does not grow with the number of versions. */
+export async function noteArtifacts(tx: Db, versions: VersionScheme, rows: readonly PackageRow[]): Promise<void> {
+  const ordered = inNameOrder(rows)
+  const firsts = new Map([...ordered].reverse().map((row) => [`${row.name} ${row.format}`, row]))
+  const made = await tx
+    .insertInto('artifacts')
+    .values(inNameOrder([...firsts.values()]).map(asArtifact))
+    .onConflict((c) => c.columns(['name', 'format']).doNothing())
+    .returning('latest_id')
+    .execute()
+  const done = new Set(made.map((row) => row.latest_id))
+  for (const row of ordered) {
+    if (!done.has(row.id)) await joinArtifact(tx, versions, row)
+  }
+}
+
+const asArtifact = (row: PackageRow) => ({
+  format: row.format,
+  name: row.name,
+  latest_id: row.id,
+  search: searchText(row),
+  latest_imported_at: row.imported_at,
+  distributions: [row.distribution],
+  statuses: [row.status],
+  archs: [row.arch],
+})
+
+/** Takes a record into the row of its name that is there already. */
+async function joinArtifact(tx: Db, versions: VersionScheme, row: PackageRow): Promise<void> {
+  const known = await lockOrInsert(tx, row)
   if (!known) return
   const latest = await tx.selectFrom('packages').select(['id', 'version', 'status', 'imported_at']).where('id', '=', known.latest_id).executeTakeFirst()
   const leads = !latest || isLater(versions, row, latest)
@@ -37,28 +70,18 @@ export async function noteArtifact(tx: Db, versions: VersionScheme, row: Package
     .execute()
 }
 
-/** @returns the row there is already, locked; null when it is made now */
-async function insertOrLock(tx: Db, row: PackageRow): Promise<Selectable<ArtifactsTable> | null> {
+/** @returns the row, locked; null when it went meanwhile, with the last record of its name in another distribution, and was made again */
+async function lockOrInsert(tx: Db, row: PackageRow): Promise<Selectable<ArtifactsTable> | null> {
   for (;;) {
+    const known = await tx.selectFrom('artifacts').selectAll().where('name', '=', row.name).where('format', '=', row.format).forUpdate().executeTakeFirst()
+    if (known) return known
     const inserted = await tx
       .insertInto('artifacts')
-      .values({
-        format: row.format,
-        name: row.name,
-        latest_id: row.id,
-        search: searchText(row),
-        latest_imported_at: row.imported_at,
-        distributions: [row.distribution],
-        statuses: [row.status],
-        archs: [row.arch],
-      })
+      .values(asArtifact(row))
       .onConflict((c) => c.columns(['name', 'format']).doNothing())
       .returning('latest_id')
       .executeTakeFirst()
     if (inserted) return null
-    const known = await tx.selectFrom('artifacts').selectAll().where('name', '=', row.name).where('format', '=', row.format).forUpdate().executeTakeFirst()
-    // Gone meanwhile, with the last record of the name in another distribution: then it is made after all.
-    if (known) return known
   }
 }
 

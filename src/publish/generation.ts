@@ -11,6 +11,8 @@ import type { TreeFile } from './index-state.ts'
 
 const BY_HASH = 'by-hash'
 const EXTRAS = 'extras'
+/** Twice the four threads that Node does file work on. */
+const LINKED_AT_ONCE = 8
 
 /** Directories of one distribution that outlive its generations. */
 export interface Tree {
@@ -58,7 +60,7 @@ export async function linkedGeneration(link: string): Promise<string | null> {
 /** Links package files from the pool into the tree and flushes their directories; doing it again is harmless. */
 export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool, files: Iterable<TreeFile>): Promise<void> {
   const directories = new Set<string>()
-  for (const file of files) {
+  const linkOne = async (file: TreeFile) => {
     const target = join(tree.packages, format.packagePath(file))
     const made = await ensureDirectory(dirname(target))
     const stored = pool.path({ format: format.id, sha256: file.sha256, filename: file.filename })
@@ -66,7 +68,9 @@ export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool
     if (isNew) directories.add(dirname(target))
     for (let at = dirname(target); made !== undefined && at.length >= made.length; at = dirname(at)) directories.add(dirname(at))
   }
-  await Promise.all([...directories].map(fsyncPath))
+  const all = [...files]
+  for (let at = 0; at < all.length; at += LINKED_AT_ONCE) await Promise.all(all.slice(at, at + LINKED_AT_ONCE).map(linkOne))
+  for (const some = [...directories]; some.length > 0; ) await Promise.all(some.splice(-LINKED_AT_ONCE).map(fsyncPath))
 }
 
 /**

@@ -10,7 +10,7 @@ import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureDirectory, exists, fsyncPath, isMissing, isStorageFull } from '../kernel/files.ts'
-import { createShared } from '../kernel/serial.ts'
+import { createExpected, createShared, type Expected } from '../kernel/serial.ts'
 import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/pool.ts'
@@ -21,6 +21,8 @@ import { generationName, linkedGeneration, linkPackages, releaseDateOf, treeOf, 
 import { emptyState, follow, holdsWhatIsOffered, type IndexState } from './index-state.ts'
 
 const AHEAD_SECONDS = 4
+/** One publish for eight uploads costs hardly more than for one; alone, nobody is waited for. */
+const PATIENCE_MS = 100
 const BLOCK_CACHE = 'blocks.cache'
 
 export interface Offered {
@@ -34,6 +36,8 @@ export interface Publisher {
    * @throws Problem('publication_failed' or 'storage_full')
    */
   converge(codename: string): Promise<void>
+  /** A package that will be published there is on its way: a publish waits a little for it. @returns to be called when it settled or failed */
+  expect(codename: string): () => void
   /** Publishes the distribution anew from the database; no process builds on what it keeps in memory. */
   rebuild(codename: string): Promise<void>
   /** Writes the blocks of every distribution that changed since the last time to disk, for a quick start. */
@@ -55,12 +59,13 @@ export interface PublisherParts {
 }
 
 export function createPublisher(parts: PublisherParts): Publisher {
-  const queues = new Map<string, { run: () => Promise<void>; forget: () => void; save: () => Promise<void> }>()
+  const queues = new Map<string, { run: () => Promise<void>; forget: () => void; save: () => Promise<void>; expected: Expected }>()
   const queueOf = (codename: string) => {
     let queue = queues.get(codename)
     if (!queue) {
       const { run, ...others } = createConverge(parts, codename)
-      queues.set(codename, (queue = { run: createShared(run), ...others }))
+      const expected = createExpected()
+      queues.set(codename, (queue = { run: createShared(run, () => expected.settled(PATIENCE_MS)), expected, ...others }))
     }
     return queue
   }
@@ -78,6 +83,7 @@ export function createPublisher(parts: PublisherParts): Publisher {
 
   return {
     converge,
+    expect: (codename) => queueOf(codename).expected.add(),
     async rebuild(codename) {
       queueOf(codename).forget()
       await parts.db

@@ -1,4 +1,4 @@
-// The transactions that make, change and remove a record, with everything that must change together with it.
+// The transactions that restore and remove a record, with everything that must change together with it, and the parts they share with the others.
 import { sql, type Insertable, type Selectable } from 'kysely'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
@@ -11,19 +11,8 @@ import { closeDecisionsOf, restoreDecision } from '../store/decisions.ts'
 import { storeFindings, tally } from '../store/findings.ts'
 import type { BlobsTable, PackagesTable } from '../store/tables.ts'
 import type { BlobRow, Manifest, PackageRow } from '../store/manifests.ts'
-import { noteArtifact, refreshArtifact } from './artifacts.ts'
+import { inNameOrder, noteArtifacts, refreshArtifact } from './artifacts.ts'
 import { entriesFor } from './entries.ts'
-
-export interface NewRecord {
-  /** without what this room decides: revision, position, counters */
-  record: Omit<Insertable<PackagesTable>, 'changed_revision' | 'position' | 'manifest_pending' | 'served'>
-  blob: Insertable<BlobsTable>
-  format: PackageFormat
-  distribution: Distribution
-  audit: AuditEvent
-  /** Puts the bytes into their place if they are not there; called under the lock under which others remove them. */
-  ensureBytes(): Promise<void>
-}
 
 const COUNTERS: Record<PackageStatus, 'published_count' | 'pending_count' | 'quarantined_count' | 'rejected_count'> = {
   published: 'published_count',
@@ -35,14 +24,16 @@ const COUNTERS: Record<PackageStatus, 'published_count' | 'pending_count' | 'qua
 /**
  * Raises the distribution's revision and its counters. Its row lock is held until the transaction ends, so revisions
  * are committed in their order.
+ * @param change `offers`: how many packages join or leave what is offered, each with a revision of its own
+ * @returns the last of these revisions
  */
 export async function touch(
   tx: Db,
   codename: string,
-  change: { offers: boolean; counts: Partial<Record<PackageStatus, number>>; bytes?: number },
+  change: { offers: number; counts: Partial<Record<PackageStatus, number>>; bytes?: number },
 ): Promise<number> {
   let update = tx.updateTable('distributions').set((eb) => ({
-    revision: eb('revision', '+', change.offers ? 1 : 0),
+    revision: eb('revision', '+', change.offers),
     size_bytes: eb('size_bytes', '+', change.bytes ?? 0),
   }))
   for (const [status, by] of Object.entries(change.counts) as [PackageStatus, number][]) {
@@ -51,42 +42,6 @@ export async function touch(
   const row = await update.where('codename', '=', codename).returning('revision').executeTakeFirst()
   if (!row) throw new Problem('unknown_distribution', `the distribution ${codename} is not initialized`)
   return row.revision
-}
-
-/** An existing row is locked: it orders this against `forgetUnused`, which removes the bytes of a blob nobody refers to. */
-async function insertBlob(tx: Db, blob: Insertable<BlobsTable>): Promise<void> {
-  await tx.insertInto('blobs').values(blob).onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` })).execute()
-}
-
-/**
- * Inserts a record; `served` follows from its status being `published`.
- * @throws Problem('duplicate_conflict') when name, version and architecture are taken in that distribution
- */
-export async function insertRecord(db: Db, audit: AuditLog, input: NewRecord): Promise<PackageRow> {
-  const { record, blob, format, distribution } = input
-  const offered = record.status === 'published'
-  return db.transaction().execute(async (tx) => {
-    const revision = await touch(tx, distribution.codename, {
-      offers: offered,
-      counts: { [record.status]: 1 },
-      bytes: record.size_bytes,
-    })
-    await insertBlob(tx, blob)
-    await input.ensureBytes()
-    const row = await tx
-      .insertInto('packages')
-      .values({ ...record, served: offered, changed_revision: revision, position: offered ? revision : null, manifest_pending: true })
-      .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
-      .returningAll()
-      .executeTakeFirst()
-    if (!row) throw new Problem('duplicate_conflict', `${record.name} ${record.version} (${record.arch}) is already in ${distribution.codename}`)
-    if (offered) await offer(tx, row, blobOf(blob), format, distribution)
-    await storeFindings(tx, row)
-    await tally(tx, row.id, 1)
-    await noteArtifact(tx, format.versions, row)
-    await audit.record(input.audit, tx)
-    return row
-  })
 }
 
 /**
@@ -110,7 +65,7 @@ export async function restoreRecord(
     // Locks in the order in which `insertRecord` takes them.
     await tx.selectFrom('distributions').select('codename').where('codename', '=', record.distribution).forUpdate().execute()
     if (!(await stands(tx))) return false
-    await insertBlob(tx, blob)
+    await insertBlobs(tx, [blob])
     const json = (value: unknown) => JSON.stringify(value)
     const row = await tx
       .insertInto('packages')
@@ -132,31 +87,47 @@ export async function restoreRecord(
       .returningAll()
       .executeTakeFirst()
     if (!row) return false
-    await touch(tx, record.distribution, { offers: false, counts: { [record.status]: 1 }, bytes: record.size_bytes })
+    await touch(tx, record.distribution, { offers: 0, counts: { [record.status]: 1 }, bytes: record.size_bytes })
     // Later packages must come after it. It joins in the middle, so nobody can go on from the blocks he has; and what
     // is offered is behind from here on, whatever happens to this process.
     const next = sql<number>`greatest(revision, ${record.position ?? 0}::bigint) + 1`
     if (row.served) await tx.updateTable('distributions').set({ revision: next, removals_floor: next }).where('codename', '=', record.distribution).execute()
-    if (row.served) await offer(tx, row, blobOf(blob), format, distribution)
+    if (row.served) await offer(tx, [{ row, blob: blobOf(blob) }], { format, distribution })
     await storeFindings(tx, row)
-    await tally(tx, row.id, 1)
+    await tally(tx, [row.id], 1)
     for (const decision of manifest.decisions ?? []) await restoreDecision(tx, row, decision)
-    await noteArtifact(tx, format.versions, row)
+    await noteArtifacts(tx, format.versions, [row])
     return true
   })
 }
 
-/** Stores what the publisher needs to offer the record: its index entries and what it provides. */
-export async function offer(tx: Db, row: PackageRow, blob: Omit<BlobRow, 'created_at'>, format: PackageFormat, distribution: Distribution): Promise<void> {
-  const entries = entriesFor(row, blob, format, distribution)
-  await tx.insertInto('entries').values(entries.map(([stream, bytes]) => ({ package_id: row.id, stream, bytes }))).execute()
-  const provided = capabilitiesOf(blob.facts)
+/** Stores what the publisher needs to offer records: their index entries and what they provide. */
+export async function offer(
+  tx: Db,
+  records: readonly { row: PackageRow; blob: Omit<BlobRow, 'created_at'> }[],
+  { format, distribution }: { format: PackageFormat; distribution: Distribution },
+): Promise<void> {
+  const entries = records.flatMap(({ row, blob }) =>
+    entriesFor(row, blob, format, distribution).map(([stream, bytes]) => ({ package_id: row.id, stream, bytes })),
+  )
+  await tx.insertInto('entries').values(entries).execute()
+  const provided = records.flatMap(({ row, blob }) => capabilitiesOf(blob.facts).map((capability) => ({ id: row.id, ...capability })))
   await sql`insert into capabilities (package_id, distribution, name, version)
-    select ${row.id}::bigint, ${row.distribution}, c.name, nullif(c.version, '')
-    from unnest(${provided.map((c) => c.name)}::text[], ${provided.map((c) => c.version ?? '')}::text[]) as c (name, version)`.execute(tx)
+    select c.id, ${distribution.codename}, c.name, nullif(c.version, '')
+    from unnest(${provided.map((c) => c.id)}::bigint[], ${provided.map((c) => c.name)}::text[], ${provided.map((c) => c.version ?? '')}::text[])
+      as c (id, name, version)`.execute(tx)
 }
 
-function blobOf(blob: Insertable<BlobsTable>): Omit<BlobRow, 'created_at'> {
+/**
+ * Rows that are there already are locked: this orders it against `forgetUnused`, which removes the bytes of a blob nobody
+ * refers to. In the order of their digests, so that two who insert the same ones do not wait for each other.
+ */
+export async function insertBlobs(tx: Db, blobs: readonly Insertable<BlobsTable>[]): Promise<void> {
+  const rows = [...new Map(blobs.map((blob) => [blob.sha256, blob])).values()].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1))
+  await tx.insertInto('blobs').values(rows).onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` })).execute()
+}
+
+export function blobOf(blob: Insertable<BlobsTable>): Omit<BlobRow, 'created_at'> {
   return { ...blob, facts: JSON.parse(blob.facts) as PackageFacts }
 }
 
@@ -199,9 +170,9 @@ export async function deleteRecords(
     const rows = await tx.selectFrom('packages').selectAll().where('id', 'in', ids).orderBy('distribution').orderBy('id').execute()
     const gone: PackageRow[] = []
     for (const row of rows) {
-      const revision = await touch(tx, row.distribution, { offers: row.served, counts: { [row.status]: -1 }, bytes: -row.size_bytes })
+      const revision = await touch(tx, row.distribution, { offers: Number(row.served), counts: { [row.status]: -1 }, bytes: -row.size_bytes })
       await closeDecisionsOf(tx, row.id, 'the package was deleted')
-      await tally(tx, row.id, -1)
+      await tally(tx, [row.id], -1)
       const deleted = await tx.deleteFrom('packages').where('id', '=', row.id).where('status', '=', row.status).returning('id').executeTakeFirst()
       if (!deleted) throw new Problem('already_running', `${row.name} ${row.version} is being changed by somebody else`)
       gone.push(row)
@@ -216,7 +187,7 @@ export async function deleteRecords(
       await audit.record(parts.auditOf(row), tx)
     }
     const names = new Map(gone.map((row) => [`${row.format} ${row.name}`, row]))
-    for (const row of names.values()) await refreshArtifact(tx, parts.formatOf(row).versions, row.format, row.name)
+    for (const row of inNameOrder([...names.values()])) await refreshArtifact(tx, parts.formatOf(row).versions, row.format, row.name)
     return gone
   })
 }

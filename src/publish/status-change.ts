@@ -59,9 +59,9 @@ export async function changeRecord(tx: Db, audit: AuditLog, before: PackageRow, 
   const status = transition.to
   const served = servedAfter(transition, before.served)
   const offering = served !== before.served
-  await tally(tx, before.id, -1)
+  await tally(tx, [before.id], -1)
   const revision = await touch(tx, before.distribution, {
-    offers: offering,
+    offers: Number(offering),
     counts: before.status === status ? {} : { [before.status]: -1, [status]: 1 },
     bytes: (change.set?.size_bytes ?? before.size_bytes) - before.size_bytes,
   })
@@ -81,12 +81,12 @@ export async function changeRecord(tx: Db, audit: AuditLog, before: PackageRow, 
   if (change.findings) await storeFindings(tx, row)
   if (offering && served) {
     const blob = await tx.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
-    await offer(tx, row, blob, format, distribution)
+    await offer(tx, [{ row, blob }], { format, distribution })
   }
   // What a person takes away must not be had any longer than the index takes to change.
   if (offering && !served) await withdraw(tx, before, revision, format)
   if (isRefused(before.status) !== isRefused(status)) await tx.insertInto('debris').values({ kind: 'place', key: row.sha256 }).execute()
-  await tally(tx, before.id, 1)
+  await tally(tx, [before.id], 1)
   if (before.status !== status) await refreshArtifact(tx, format.versions, row.format, row.name)
   if (change.audit) await audit.record(change.audit, tx)
   return { before, row }

@@ -11,8 +11,8 @@ import type { Db } from './db.ts'
 import { chainHash, entryOf, GENESIS } from './audit-chain.ts'
 
 export interface AuditLog {
-  /** Records an event; inside a transaction it is recorded exactly when the transaction commits. */
-  record(event: AuditEvent, within?: Db): Promise<void>
+  /** Records an event, or several; inside a transaction they are recorded exactly when the transaction commits. */
+  record(event: AuditEvent | readonly AuditEvent[], within?: Db): Promise<void>
   /** Chains what was recorded and writes it to the day's file; callers that arrive together share one run. */
   flush(): Promise<void>
 }
@@ -100,24 +100,27 @@ export function createAuditLog(parts: {
   })
 
   return {
-    async record(event, within) {
+    async record(events, within) {
+      const at = clock.now()
       await (within ?? db)
         .insertInto('audit')
-        .values({
-          at: clock.now(),
-          action: event.action,
-          result: event.result,
-          username: event.user,
-          package: event.package ?? null,
-          version: event.version ?? null,
-          distribution: event.distribution ?? null,
-          arch: event.arch ?? null,
-          detail: event.detail ?? null,
-          outcome: event.outcome ?? null,
-          ip: event.ip ?? null,
-          request_id: event.requestId ?? null,
-          extra: JSON.stringify(event.extra ?? {}),
-        })
+        .values(
+          [events].flat().map((event) => ({
+            at,
+            action: event.action,
+            result: event.result,
+            username: event.user,
+            package: event.package ?? null,
+            version: event.version ?? null,
+            distribution: event.distribution ?? null,
+            arch: event.arch ?? null,
+            detail: event.detail ?? null,
+            outcome: event.outcome ?? null,
+            ip: event.ip ?? null,
+            request_id: event.requestId ?? null,
+            extra: JSON.stringify(event.extra ?? {}),
+          })),
+        )
         .execute()
       if (!within) void flush().catch(parts.onError)
     },

@@ -76,8 +76,8 @@ export async function closeDecisionsOf(tx: Db, packageId: number, note: string):
 }
 
 /** Every decision ever made on a record, oldest first, as its manifest keeps them. */
-export async function decisionsOfRecord(db: Db, packageId: number): Promise<DecisionRow[]> {
-  return db.selectFrom('decisions').selectAll().where('package_id', '=', packageId).orderBy('id').execute()
+export async function decisionsOf(db: Db, packageIds: readonly number[]): Promise<DecisionRow[]> {
+  return db.selectFrom('decisions').selectAll().where('package_id', 'in', packageIds).orderBy('id').execute()
 }
 
 /** Brings one back from a manifest, closed or not. */
@@ -87,12 +87,4 @@ export async function restoreDecision(tx: Db, row: PackageRow, decision: Decisio
     .insertInto('decisions')
     .values({ ...kept, package_id: row.id, covers: JSON.stringify(covers), policy_snapshot: JSON.stringify(policy_snapshot) })
     .execute()
-}
-
-/** Puts the decisions in force on one record on another one too: promotion and migration keep them (decisions, section 7). */
-export async function copyDecisions(tx: Db, from: number, to: PackageRow): Promise<void> {
-  const known = (await activeDecisions(tx, [from])).get(from) ?? []
-  for (const { id: _id, package_id: _from, active: _active, covers, policy_snapshot, ...kept } of [...known].reverse()) {
-    await insertDecision(tx, to, { ...kept, covers: JSON.stringify(covers), policy_snapshot: JSON.stringify(policy_snapshot) })
-  }
 }

@@ -3,9 +3,10 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { sql, type Selectable } from 'kysely'
 import type { PackageFacts } from '../domain/package.ts'
-import { ensureDirectory, exists, isMissing, replaceFile } from '../kernel/files.ts'
+import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../kernel/files.ts'
+import { createBatches, type Outcome } from '../kernel/serial.ts'
 import type { Db } from './db.ts'
-import { decisionsOfRecord, type DecisionRow } from './decisions.ts'
+import { decisionsOf, type DecisionRow } from './decisions.ts'
 import type { Paths } from './paths.ts'
 import type { BlobsTable, PackagesTable } from './tables.ts'
 
@@ -22,6 +23,10 @@ export interface Manifest {
   decisions?: DecisionRow[]
   blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
 }
+
+const DONE: Outcome<void> = { value: undefined }
+/** A manifest may hold 400 kB of file names. */
+const MOST_TOGETHER = 50
 
 export interface Manifests {
   /** path below `manifests/`; the same for the same record */
@@ -44,30 +49,60 @@ export function createManifests(db: Db, paths: Paths): Manifests {
   const key: Manifests['key'] = (record) =>
     join(record.distribution, escaped(record.name.slice(0, 1)), escaped(`${record.name}_${record.version}_${record.arch}`) + '.json')
 
-  async function write(ids: readonly number[]): Promise<void> {
+  const writeOne = createBatches(writeTogether, MOST_TOGETHER)
+
+  async function writeTogether(ids: number[]): Promise<Outcome<void>[]> {
     const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
-    for (const row of rows) {
-      const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirst()
-      // Deleted since it was read, and its bytes with it.
-      if (!blob) continue
-      const { id, changed_revision: revision, manifest_pending: _pending, ...record } = row
-      const decisions = await decisionsOfRecord(db, id)
-      const manifest: Manifest = { schema: 1, record, decisions, blob: { ...blob, files: Buffer.from(blob.files).toString('base64') } }
-      const path = join(paths.manifests, key(row))
-      await ensureDirectory(dirname(path))
-      await replaceFile(path, JSON.stringify(manifest))
-      await db
-        .updateTable('packages')
-        .set({ manifest_pending: false })
-        .where('id', '=', id)
-        // A change that came meanwhile keeps its mark.
-        .where('changed_revision', '=', revision)
-        .where('status', '=', row.status)
-        .execute()
-      // Deleted meanwhile: its manifest may have been removed before it was written here.
-      const stands = await db.selectFrom('packages').select('id').where('id', '=', id).executeTakeFirst()
-      if (!stands) await db.insertInto('debris').values({ kind: 'manifest', key: key(row) }).execute()
-    }
+    if (rows.length === 0) return ids.map(() => DONE)
+    const blobs = await db.selectFrom('blobs').selectAll().where('sha256', 'in', rows.map((row) => row.sha256)).execute()
+    const decisions = await decisionsOf(db, ids)
+    const written: PackageRow[] = []
+    const failed = new Map<number, unknown>()
+    await Promise.all(
+      rows.map(async (row) => {
+        const blob = blobs.find(({ sha256 }) => sha256 === row.sha256)
+        // Deleted since it was read, and its bytes with it.
+        if (!blob) return
+        try {
+          await writeFileOf(row, blob, decisions.filter((decision) => decision.package_id === row.id))
+          written.push(row)
+        } catch (error) {
+          failed.set(row.id, error)
+        }
+      }),
+    )
+    await Promise.all([...new Set(written.map(directoryOf))].map(fsyncPath))
+    await noteWritten(written)
+    return ids.map((id) => (failed.has(id) ? { error: failed.get(id) } : DONE))
+  }
+
+  const directoryOf = (row: PackageRow) => dirname(join(paths.manifests, key(row)))
+
+  async function writeFileOf(row: PackageRow, blob: BlobRow, decisions: DecisionRow[]): Promise<void> {
+    const { id: _id, changed_revision: _revision, manifest_pending: _pending, ...record } = row
+    const manifest: Manifest = { schema: 1, record, decisions, blob: { ...blob, files: Buffer.from(blob.files).toString('base64') } }
+    await ensureDirectory(directoryOf(row))
+    await exchangeFile(join(paths.manifests, key(row)), JSON.stringify(manifest))
+  }
+
+  async function noteWritten(rows: readonly PackageRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const ids = rows.map((row) => row.id)
+    // A change that came meanwhile keeps its mark.
+    await sql`update packages set manifest_pending = false
+      from unnest(${ids}::bigint[], ${rows.map((row) => row.changed_revision)}::bigint[], ${rows.map((row) => row.status)}::text[]) as w (id, revision, status)
+      where packages.id = w.id and packages.changed_revision = w.revision and packages.status = w.status`.execute(db)
+    const standing = await db.selectFrom('packages').select('id').where('id', 'in', ids).execute()
+    const stands = new Set(standing.map(({ id }) => id))
+    // Deleted meanwhile: its manifest may have been removed before it was written here.
+    const gone = rows.filter((row) => !stands.has(row.id))
+    if (gone.length > 0) await db.insertInto('debris').values(gone.map((row) => ({ kind: 'manifest' as const, key: key(row) }))).execute()
+  }
+
+  async function write(ids: readonly number[]): Promise<void> {
+    const ends = await Promise.allSettled(ids.map(writeOne))
+    const failed = ends.find((end) => end.status === 'rejected')
+    if (failed) throw failed.reason
   }
 
   return {

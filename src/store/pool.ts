@@ -34,9 +34,10 @@ export function createPool(paths: Paths): Pool {
   async function place(from: string, to: string): Promise<void> {
     const made = await ensureDirectory(dirname(to))
     await linkFile(from, to)
-    await fsyncPath(dirname(to))
+    const changed = [dirname(to)]
     // Every directory made on the way must be durable in its parent.
-    for (let at = dirname(to); made !== undefined && at.length >= made.length; at = dirname(at)) await fsyncPath(dirname(at))
+    for (let at = dirname(to); made !== undefined && at.length >= made.length; at = dirname(at)) changed.push(dirname(at))
+    await Promise.all(changed.map(fsyncPath))
   }
 
   return {

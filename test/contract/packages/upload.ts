@@ -54,6 +54,25 @@ export function uploadContract(gate: Gate): void {
     expect(await published(gate, 'noble')).toContain('for-all 1.0-1')
   })
 
+  test('of many that come at once each is answered for itself', async () => {
+    const same = await buildDeb({ name: 'crowd-same' })
+    const files = [
+      ...(await Promise.all(Array.from({ length: 12 }, (_, i) => buildDeb({ name: `crowd-${i}` })))),
+      same,
+      same,
+      await buildDeb({ name: 'crowd-two', files: { 'usr/a': 'one' } }),
+      await buildDeb({ name: 'crowd-two', files: { 'usr/a': 'other' } }),
+    ]
+    const answers = await Promise.all(files.map((file) => gate.upload<{ code?: string }>(file, { distribution: 'noble' })))
+    const codes = answers.map(({ status, body }) => `${status} ${body.code ?? 'published'}`)
+    expect(codes.slice(0, 12)).toEqual(Array(12).fill('201 published'))
+    expect(codes.slice(12, 14).sort()).toEqual(['201 published', '409 already_exists'])
+    expect(codes.slice(14).sort()).toEqual(['201 published', '409 duplicate_conflict'])
+    const offered = (await published(gate, 'noble')).filter((line) => line.startsWith('crowd-'))
+    expect(offered.sort()).toEqual([...Array.from({ length: 12 }, (_, i) => `crowd-${i} 1.0-1`), 'crowd-same 1.0-1', 'crowd-two 1.0-1'].sort())
+    expect(await staged(gate)).toEqual([])
+  })
+
   const control = async (fields: Record<string, string | null>) => buildDeb({ name: 'broken', fields })
   const refusals: [string, number, string, () => Promise<Uint8Array>, Record<string, string>?, object?][] = [
     ['an unknown distribution', 400, 'unknown_distribution', () => buildDeb(), { distribution: 'warty' }],

@@ -1,0 +1,91 @@
+// The transaction that makes records: those that arrive together in one distribution, with everything that must change together with them.
+import type { Insertable } from 'kysely'
+import type { AuditEvent } from '../domain/audit.ts'
+import { Problem } from '../domain/problem.ts'
+import type { PackageStatus } from '../domain/status.ts'
+import type { Outcome } from '../kernel/serial.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import { storeFindings, tally } from '../store/findings.ts'
+import type { PackageRow } from '../store/manifests.ts'
+import type { BlobsTable, PackagesTable } from '../store/tables.ts'
+import { noteArtifacts } from './artifacts.ts'
+import type { Offered } from './publisher.ts'
+import { blobOf, insertBlobs, offer, touch } from './records.ts'
+
+export interface NewRecord {
+  /** without what this room decides: revision, position, counters */
+  record: Omit<Insertable<PackagesTable>, 'changed_revision' | 'position' | 'manifest_pending' | 'served'>
+  blob: Insertable<BlobsTable>
+  audit: AuditEvent
+  /** Puts the bytes into their place if they are not there; called under the lock under which others remove them. */
+  ensureBytes(): Promise<void>
+}
+
+/**
+ * Inserts records of one distribution; `served` follows from a status of `published`. Together, since a transaction takes
+ * 13 round trips for one as for many; one after the other when something, as bytes that find no room, stops them together.
+ * @returns for each its row or what kept it out: Problem('duplicate_conflict') when name, version and architecture are taken there
+ */
+export async function insertRecords(db: Db, audit: AuditLog, offered: Offered, inputs: readonly NewRecord[]): Promise<Outcome<PackageRow>[]> {
+  try {
+    return await insertAtOnce(db, audit, offered, inputs)
+  } catch (error) {
+    if (inputs.length === 1) return [{ error }]
+  }
+  const outcomes: Outcome<PackageRow>[] = []
+  for (const input of inputs) outcomes.push(...(await insertRecords(db, audit, offered, [input])))
+  return outcomes
+}
+
+async function insertAtOnce(db: Db, audit: AuditLog, offered: Offered, inputs: readonly NewRecord[]): Promise<Outcome<PackageRow>[]> {
+  const { format, distribution } = offered
+  return db.transaction().execute(async (tx) => {
+    const revision = await touch(tx, distribution.codename, sumOf(inputs, 1))
+    const blobs = new Map(inputs.map(({ blob }) => [blob.sha256, blob]))
+    await insertBlobs(tx, [...blobs.values()])
+    await Promise.all(inputs.map((input) => input.ensureBytes()))
+    let next = revision - sumOf(inputs, 1).offers
+    const rows = await tx
+      .insertInto('packages')
+      .values(
+        inputs.map(({ record }) => {
+          const served = record.status === 'published'
+          if (served) next++
+          return { ...record, served, changed_revision: served ? next : revision, position: served ? next : null, manifest_pending: true }
+        }),
+      )
+      .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
+      .returningAll()
+      .execute()
+    // Of two that bring the same name, version and architecture at once the first is taken.
+    const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
+    const placed = inputs.map((input) => {
+      const row = byIdentity.get(identityOf(input.record))
+      byIdentity.delete(identityOf(input.record))
+      return { input, row }
+    })
+    const refused = placed.filter(({ row }) => !row).map(({ input }) => input)
+    if (refused.length > 0) await touch(tx, distribution.codename, { ...sumOf(refused, -1), offers: 0 })
+    if (rows.length > 0) {
+      const served = rows.filter((row) => row.served)
+      if (served.length > 0) await offer(tx, served.map((row) => ({ row, blob: blobOf(blobs.get(row.sha256) as Insertable<BlobsTable>) })), offered)
+      for (const row of rows) await storeFindings(tx, row)
+      await tally(tx, rows.map((row) => row.id), 1)
+      await noteArtifacts(tx, format.versions, rows)
+      await audit.record(placed.filter(({ row }) => row).map(({ input }) => input.audit), tx)
+    }
+    return placed.map(({ input: { record }, row }) =>
+      row ? { value: row } : { error: new Problem('duplicate_conflict', `${record.name} ${record.version} (${record.arch}) is already in ${distribution.codename}`) },
+    )
+  })
+}
+
+const identityOf = (record: { name: string; version: string; arch: string }) => JSON.stringify([record.name, record.version, record.arch])
+
+/** What records change in their distribution's counters. @param by 1 when they come, -1 when they go */
+function sumOf(inputs: readonly NewRecord[], by: 1 | -1): { offers: number; counts: Partial<Record<PackageStatus, number>>; bytes: number } {
+  const counts: Partial<Record<PackageStatus, number>> = {}
+  for (const { record } of inputs) counts[record.status] = (counts[record.status] ?? 0) + by
+  return { offers: counts.published ?? 0, counts, bytes: by * inputs.reduce((sum, { record }) => sum + record.size_bytes, 0) }
+}
