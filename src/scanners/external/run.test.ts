@@ -46,6 +46,12 @@ describe('a program', () => {
     expect(error).toMatchObject({ name: 'ProgramFailed', reason: 'failed', message: 'scanner ended with code 1: the database is gone', said: 'first\nthe database is gone' })
   })
 
+  test('that tells why before it tells where is quoted with what it told', async () => {
+    const path = await script('talkative', `printf 'FATAL\\n  - the database is gone:\\n    somewhere.go:12\\n' >&2; exit 1`)
+    const program = createProgram({ name: 'scanner', path, env: { PATH: SYSTEM }, directory: async () => directory, why: (said) => /^ +- (.*):$/m.exec(said)?.[1] })
+    expect(await failure(program.run({ args: [], timeoutMs: 10_000 }))).toMatchObject({ message: 'scanner ended with code 1: the database is gone' })
+  })
+
   test('that crashes has not answered', async () => {
     expect(await failure(run('echo "{}"; kill -SEGV $$'))).toMatchObject({ reason: 'failed', message: expect.stringContaining('SIGSEGV') })
   })

@@ -40,13 +40,14 @@ const KEPT_STDERR = 8192
  * @param parts.env the whole environment the program gets: nothing is inherited
  * @param parts.directory it works there; a scanner reads its settings from where it stands
  * @param parts.atOnce more wait for their turn
+ * @param parts.why the line of what it wrote to stderr that tells why it failed, where that is not the last
  */
-export function createProgram(parts: { name: string; path: string; env: Record<string, string>; directory(): Promise<string>; atOnce?: number }): Program {
+export function createProgram(parts: { name: string; path: string; env: Record<string, string>; directory(): Promise<string>; atOnce?: number; why?(said: string): string | undefined }): Program {
   const turns = createTurns(parts.atOnce ?? 2)
   return {
     name: parts.name,
     async run(run) {
-      const once = () => turns(async () => start(parts.name, parts.path, parts.env, await parts.directory(), run))
+      const once = () => turns(async () => start(parts, await parts.directory(), run))
       try {
         return await once()
       } catch (error) {
@@ -58,7 +59,7 @@ export function createProgram(parts: { name: string; path: string; env: Record<s
   }
 }
 
-function start(name: string, path: string, env: Record<string, string>, directory: string, run: Run): Promise<string> {
+function start({ name, path, env, why = lastLine }: Omit<Parameters<typeof createProgram>[0], 'directory'>, directory: string, run: Run): Promise<string> {
   return new Promise((resolve, reject) => {
     // A group of its own, so that what it starts itself ends with it.
     const child = spawn(path, [...run.args], { cwd: directory, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -67,8 +68,8 @@ function start(name: string, path: string, env: Record<string, string>, director
     let said = ''
     let line = ''
     let failure: ProgramFailed | null = null
-    const stop = (why: ProgramFailed) => {
-      failure ??= why
+    const stop = (reason: ProgramFailed) => {
+      failure ??= reason
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       } catch {
@@ -97,7 +98,11 @@ function start(name: string, path: string, env: Record<string, string>, director
       clearTimeout(timer)
       if (failure) reject(failure)
       else if (code === 0) resolve(Buffer.concat(out).toString('utf8'))
-      else reject(new ProgramFailed('failed', `${name} ended with ${signal ?? `code ${code}`}${lastLine(said)}`, plain(said)))
+      else {
+        const text = plain(said)
+        const reason = (why(text) ?? lastLine(text))?.trim().slice(0, 500)
+        reject(new ProgramFailed('failed', `${name} ended with ${signal ?? `code ${code}`}${reason ? `: ${reason}` : ''}`, text))
+      }
     })
     // A program that ends without reading what it is given is judged by how it ended.
     child.stdin.on('error', () => {})
@@ -111,10 +116,7 @@ function plain(text: string): string {
   return text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '').trim()
 }
 
-function lastLine(said: string): string {
-  const line = plain(said).split('\n').filter((one) => one.trim() !== '').at(-1)
-  return line ? `: ${line.trim().slice(0, 500)}` : ''
-}
+const lastLine = (said: string) => said.split('\n').filter((line) => line.trim() !== '').at(-1)
 
 function createTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []

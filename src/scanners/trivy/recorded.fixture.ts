@@ -299,3 +299,21 @@ export const DATABASE = gunzipSync(
     'base64',
   ),
 )
+
+/** The end of what it wrote to stderr of a file that is no database, where it was asked to tell everything; shortened. */
+export const FATAL = `2026-11-21T18:29:02Z\tFATAL\tFatal error
+  - run error:
+    github.com/aquasecurity/trivy/pkg/commands/artifact.Run
+        github.com/aquasecurity/trivy@v0.68.2/pkg/commands/artifact/run.go:407
+  - error in vulnerability DB initialize:
+    github.com/aquasecurity/trivy/pkg/commands/artifact.(*runner).initDB
+        github.com/aquasecurity/trivy@v0.68.2/pkg/commands/artifact/run.go:342
+  - Oops: failed to open db: invalid database
+    Time: 2026-11-21 18:29:02.988326454 +0000 UTC
+    Context:
+      * database: bbolt
+    Stacktrace:
+      Oops: failed to open db
+        --- at github.com/aquasecurity/trivy/pkg/db/db.go:45 Init()
+        --- at github.com/spf13/cobra@v1.10.1/command.go:1071 Command.Execute()
+`

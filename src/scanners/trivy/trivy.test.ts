@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { PackageFacts } from '../../domain/package.ts'
 import { findDistribution } from '../../formats/index.ts'
 import { isOfStream, trivyDistro, trivyDocument } from './document.ts'
-import { DATABASE, RECORDED } from './recorded.fixture.ts'
+import { DATABASE, FATAL, RECORDED } from './recorded.fixture.ts'
 import { readTrivyReport } from './report.ts'
 import { createTrivy } from './trivy.ts'
 
@@ -136,6 +136,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 /** The real one's answers, unless a case of the script says otherwise. */
 async function fake(cases = '', scanTimeoutMs = 10_000) {
   for (const [name, report] of Object.entries(RECORDED)) await writeFile(join(cache, `${name}.json`), JSON.stringify(report))
+  await writeFile(join(cache, 'fatal'), FATAL)
   const program = join(cache, 'program')
   await writeFile(program, `#!/bin/sh\nhere='${cache}'\necho "$*" >> $here/calls\nenv > $here/env\ncase "$*" in\n${cases}\nversion*) echo '{"Version":"0.68.2"}';;\nsbom*) cat $here/rocky.json;;\nesac\n`)
   await chmod(program, 0o755)
@@ -189,7 +190,7 @@ describe('a scan', () => {
 
   test.each([
     ['crashes', 'kill -SEGV $$', 10_000, /SIGSEGV/],
-    ['fails, whatever it wrote', `cat $here/debianFixed.json; printf '2026-11-21T18:13:23Z\\tFATAL\\tFatal error\\trun error: init error: DB error: error in vulnerability DB initialize: failed to open db: invalid database\\n' >&2; exit 1`, 10_000, /code 1: .*invalid database$/],
+    ['fails, whatever it wrote', `cat $here/debianFixed.json; cat $here/fatal >&2; exit 1`, 10_000, /code 1: failed to open db: invalid database$/],
     ['panics', `echo 'panic: assertion failed: Page expected to be: 15, but self identifies as 0' >&2; exit 2`, 10_000, /code 2: panic: assertion failed/],
     ['writes something else', 'echo "<html>"', 10_000, /no JSON/],
     ['writes nothing', 'true', 10_000, /no JSON/],

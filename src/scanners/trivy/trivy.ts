@@ -52,6 +52,7 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
         await ensureDirectory(directory, 0o700)
         return directory
       },
+      why,
     })
   const program = programIn(work, cache)
   let updating = false
@@ -187,3 +188,9 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
 }
 
 const SILENT = silentStatus('trivy')
+
+/** Told to tell everything, it ends with the chain of what failed, the cause last, and below each where in its sources. */
+function why(said: string): string | undefined {
+  const cause = said.split('\n').filter((line) => line.startsWith('  - ')).at(-1)
+  return cause?.replace(/^ {2}- (?:Oops: )?/, '').replace(/:$/, '')
+}

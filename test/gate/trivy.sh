@@ -1,0 +1,35 @@
+#!/bin/sh
+# Prints the paths of a trivy program and of the program that writes tiny databases for it, one a line; builds them with
+# Go when they are missing. TRIVY_BIN and TRIVY_DB_MAKER name ones that are there already.
+set -eu
+
+version=0.68.2
+if [ -n "${TRIVY_BIN:-}" ] && [ -n "${TRIVY_DB_MAKER:-}" ]; then
+  printf '%s\n' "$TRIVY_BIN" "$TRIVY_DB_MAKER"
+  exit
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+tools="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse"
+program="$tools/trivy-$version"
+maker="$tools/trivy-db-$version-$(cksum < "$here/trivy-db/main.go" | cut -d' ' -f1)"
+if [ ! -x "$program" ] || [ ! -x "$maker" ]; then
+  go=$("$here/../go.sh")
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  cd "$work"
+  # In a module of its own, so that both are built of the same release.
+  {
+    # It reads its JSON with a package that Go has only when asked for.
+    export GOEXPERIMENT=jsonv2 GOFLAGS="-mod=mod ${GOFLAGS:-}"
+    "$go" mod init tools
+    "$go" mod edit "-require=github.com/aquasecurity/trivy@v$version"
+    mkdir maker
+    cp "$here/trivy-db/main.go" maker/
+    [ -x "$program" ] || nice "$go" build -trimpath -ldflags "-s -w -X github.com/aquasecurity/trivy/pkg/version/app.ver=$version" -o trivy github.com/aquasecurity/trivy/cmd/trivy
+    nice "$go" build -trimpath -ldflags '-s -w' -o trivy-db ./maker
+  } >&2
+  mkdir -p "$tools"
+  [ -x "$program" ] || mv trivy "$program"
+  mv trivy-db "$maker"
+fi
+printf '%s\n' "$program" "$maker"
