@@ -31,7 +31,7 @@ const SCAN_MS = 60_000
 const UPDATE_MS = 15 * 60_000
 const HOUR_MS = 60 * 60_000
 /** What it says of a package that it leaves out, most of it only where it is asked to tell everything: no findings say nothing then. */
-const LEFT_OUT = [/Skipped detection of the packages/, /Skipping the package with/, /Failed to parse the .*version/, /Installed package version error/]
+const LEFT_OUT = [/Skipped detection of the packages/, /Skipping (?:the package with|third-party packages)/, /Failed to parse (?:the .*version|constraints)/, /Installed package version error/]
 
 export function createTrivy(parts: TrivyParts): ExternalScanner {
   const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = parts
@@ -182,7 +182,12 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
     await rename(join(cache, 'db'), old).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
     })
-    await rename(join(loading, 'db'), join(cache, 'db'))
+    try {
+      await rename(join(loading, 'db'), join(cache, 'db'))
+    } catch (error) {
+      await rename(old, join(cache, 'db')).catch(() => {})
+      throw error
+    }
     suspect = false
   }
 }
