@@ -19,10 +19,11 @@ if [ ! -x "$program" ] || [ ! -x "$maker" ]; then
   cd "$work"
   # In a module of its own, so that both are built of the same release.
   {
-    # It reads its JSON with a package that Go has only when asked for.
-    export GOEXPERIMENT=jsonv2 GOFLAGS="-mod=mod ${GOFLAGS:-}"
+    export GOFLAGS="-mod=mod ${GOFLAGS:-}"
     "$go" mod init tools
-    "$go" mod edit "-require=github.com/aquasecurity/trivy@v$version"
+    # An older Go fetches this one, and does not know the experiment, which trivy reads its JSON with.
+    "$go" mod edit -go=1.25.0 "-require=github.com/aquasecurity/trivy@v$version"
+    export GOEXPERIMENT=jsonv2
     mkdir maker
     cp "$here/trivy-db/main.go" maker/
     [ -x "$program" ] || nice "$go" build -trimpath -ldflags "-s -w -X github.com/aquasecurity/trivy/pkg/version/app.ver=$version" -o trivy github.com/aquasecurity/trivy/cmd/trivy
