@@ -1,5 +1,6 @@
 // The dependency scan: reads what libraries lie in stored files and holds records whose libraries have holes. Never blocks one.
 import type { Finding } from '../domain/finding.ts'
+import { factsToMatch } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { createShared } from '../kernel/serial.ts'
@@ -40,6 +41,8 @@ export interface ComponentScan {
   nudge(): void
   /** Records whose libraries the news are about. */
   touched(news: LibraryNews): Promise<number[]>
+  /** Those of these records that have libraries. */
+  among(ids: readonly number[]): Promise<number[]>
   /** Records that have this vulnerability, and libraries. */
   about(cve: string): Promise<number[]>
   /** Those of which the advisories say what their record says already: of most that news concern. At most some hundred at once. */
@@ -111,7 +114,9 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     try {
       for (let attempt = 1; ; attempt++) {
         const generation = await matcher.generation()
-        const [{ findings, coverage }] = (await matcher.match([inside])) as [MatchOf]
+        const [carrier] = carriersOf(await identities([id]), () => inside)
+        if (!carrier) return null
+        const [{ findings, coverage }] = (await matcher.match([carrier])) as [MatchOf]
         const applied = await applyFindings(parts, id, { engine: COMPONENT_ENGINE, findings }, { mechanism, inside: coverage }, actor)
         first ??= applied
         // A re-match that came between may have known more: what is applied last must be matched against the newest.
@@ -122,6 +127,23 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
       throw error
     }
   }
+
+  /** What the records say of themselves, and of their findings. */
+  const identities = (ids: readonly number[]) =>
+    db
+      .selectFrom('packages')
+      .select(['id', 'sha256', 'format', 'name', 'version', 'arch', 'distribution', 'source_package', 'source_version', 'cve_results', 'coverage'])
+      .where('id', 'in', ids)
+      .execute()
+  type Identity = Awaited<ReturnType<typeof identities>>[number]
+
+  /** Those of them of which is known what lies inside. */
+  const carriersOf = (rows: readonly Identity[], insideOf: (row: Identity) => ComponentsOf | undefined) =>
+    rows.flatMap((row) => {
+      const inside = insideOf(row)
+      const { distribution } = parts.offered(row.distribution)
+      return inside ? [{ row, inside, distribution, facts: factsToMatch({ ...row, sourcePackage: row.source_package, sourceVersion: row.source_version }) }] : []
+    })
 
   return {
     catchUp,
@@ -141,12 +163,13 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     },
 
     about: (cve) => components.recordsAbout(cve),
+    among: (ids) => components.recordsAmong(ids),
 
     async unchanged(ids) {
-      const rows = await db.selectFrom('packages').select(['id', 'sha256', 'cve_results', 'coverage']).where('id', 'in', ids).execute()
+      const rows = await identities(ids)
       const insides = await components.ofMany(rows.map((row) => row.sha256))
-      const read = rows.flatMap((row) => (insides.has(row.sha256) ? [{ row, inside: insides.get(row.sha256) as ComponentsOf }] : []))
-      const matches = await matcher.match(read.map(({ inside }) => inside))
+      const read = carriersOf(rows, (row) => insides.get(row.sha256))
+      const matches = await matcher.match(read)
       const now = isoTime(parts.clock.now())
       const same = read.filter(({ row }, i) => {
         const { findings, coverage } = matches[i] as MatchOf

@@ -41,7 +41,7 @@ export interface RematchParts extends ReviewParts {
   /** whether advisories of that ecosystem tell of the distribution */
   covers(distribution: Distribution, ecosystem: string): boolean
   /** the libraries inside packages, which have advisories of their own */
-  libraries: Pick<ComponentScan, 'touched' | 'about' | 'unchanged' | 'match'>
+  libraries: Pick<ComponentScan, 'touched' | 'about' | 'among' | 'unchanged' | 'match'>
 }
 
 type Row = { id: number; name: string; version: string; arch: string; distribution: string; format: PackageFacts['format']; source_package: string | null; source_version: string | null; pipeline: Record<string, string> }
@@ -79,7 +79,9 @@ export function createRematch(parts: RematchParts): Rematch {
       const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
       for (const distribution of parts.distributions) {
         const having = sql`id in (select package_id from findings where cve = ${cve})`
-        for await (const row of pages(parts.db, distribution.codename, having)) await matchOne(parts, distribution, row, report)
+        for await (const rows of pages(parts.db, distribution.codename, having)) {
+          for (const row of rows) await matchOne(parts, distribution, row, report)
+        }
       }
       await matchLibraries(parts, await parts.libraries.about(cve), report)
       return report
@@ -93,18 +95,24 @@ async function rematch(parts: RematchParts): Promise<RematchReport> {
   const seen = await parts.news.seen()
   const news = await parts.news.since(seen)
   if (news.generation !== seen) {
+    const withLibraries = new Set<number>()
     for (const distribution of parts.distributions) {
-      for await (const row of touched(parts, distribution, news)) await matchOne(parts, distribution, row, report)
+      for await (const rows of touched(parts, distribution, news)) {
+        for (const row of rows) await matchOne(parts, distribution, row, report)
+        // A distribution may say that a library it packs is mended.
+        for (const id of await parts.libraries.among(rows.map((row) => row.id))) withLibraries.add(id)
+      }
     }
-    await matchLibraries(parts, await parts.libraries.touched(news), report)
+    for (const id of await parts.libraries.touched(news)) withLibraries.add(id)
+    await matchLibraries(parts, [...withLibraries], report)
     if (report.failed === 0) await parts.news.note(news.generation)
   }
   report.milliseconds = Math.round(performance.now() - started)
   return report
 }
 
-/** The records of a distribution that the news may be about, each once. */
-async function* touched(parts: RematchParts, distribution: Distribution, news: AdvisoryNews): AsyncGenerator<Row> {
+/** The records of a distribution that the news may be about, each once; some hundred at a time. */
+async function* touched(parts: RematchParts, distribution: Distribution, news: AdvisoryNews): AsyncGenerator<Row[]> {
   const about = news.packages.filter((change) => parts.covers(distribution, change.ecosystem))
   if (!news.complete || about.some((change) => change.package === null)) {
     yield* pages(parts.db, distribution.codename, sql`true`)
@@ -113,10 +121,10 @@ async function* touched(parts: RematchParts, distribution: Distribution, news: A
   const names = [...new Set(about.flatMap((change) => change.package ?? []))]
   const told = new Set<number>()
   for (let at = 0; at < names.length; at += NAMES) {
-    for await (const row of pages(parts.db, distribution.codename, named(names.slice(at, at + NAMES)))) {
-      if (told.has(row.id)) continue
-      told.add(row.id)
-      yield row
+    for await (const rows of pages(parts.db, distribution.codename, named(names.slice(at, at + NAMES)))) {
+      const fresh = rows.filter((row) => !told.has(row.id))
+      for (const row of fresh) told.add(row.id)
+      yield fresh
     }
   }
 }
@@ -127,11 +135,11 @@ function named(names: readonly string[]): RawBuilder<unknown> {
   return sql`(name = any(${list}) or source_package = any(${list})${names.includes('linux') ? sql` or source_package like 'linux-signed%'` : sql``})`
 }
 
-async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): AsyncGenerator<Row> {
+async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): AsyncGenerator<Row[]> {
   for (let after = 0; ; ) {
     const { rows } = await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version, pipeline from packages
       where distribution = ${codename} and id > ${after} and status <> 'rejected' and ${wanted} order by id limit ${PAGE}`.execute(db)
-    yield* rows
+    yield rows
     if (rows.length < PAGE) return
     after = rows.at(-1)?.id ?? after
   }

@@ -48,6 +48,8 @@ export interface Components {
   /** Ids of records that have one of these libraries, or that have this vulnerability in one of theirs; rejected ones left out. */
   recordsWith(names: ComponentNames): Promise<number[]>
   recordsAbout(cve: string): Promise<number[]>
+  /** Those of these records that have libraries. */
+  recordsAmong(ids: readonly number[]): Promise<number[]>
 }
 
 /** Rows in one statement. */
@@ -131,6 +133,12 @@ export function createComponents(db: Db): Components {
         }
       }
       return [...ids].sort((a, b) => a - b)
+    },
+
+    async recordsAmong(ids) {
+      const { rows } = await sql<{ id: number }>`select p.id from packages p
+        where p.id = any(${[...ids]}::bigint[]) and exists (select from components c where c.sha256 = p.sha256) order by 1`.execute(db)
+      return rows.map(({ id }) => id)
     },
 
     async recordsAbout(cve) {

@@ -183,6 +183,34 @@ describe('the package and what lies in it are two scanners\' work', () => {
     expect(await lookedAt('mildly')).toMatchObject({ status: 'published', held_reason: null, cve_results: [{ id: 'CVE-2026-3300', action: 'warn' }] })
   })
 
+  it('a library that the distribution packs and mends is not held for the version it tells', async () => {
+    const requests = (version: string) => ({ 'usr/lib/python3/dist-packages/requests.dist-info/METADATA': `Metadata-Version: 2.1\nName: requests\nVersion: ${version}\n\n` })
+    const build = (name: string, version: string) => buildDeb({ name, version, fields: { Source: 'requests' }, files: requests('2.25.1') })
+    const put = async (name: string, version: string) => {
+      await service.upload(await build(name, version), 'anything.deb', { distribution: 'jammy' })
+      return lookedAt(name)
+    }
+    await writeAdvisories(directory, [
+      { id: 'GHSA-requests', ecosystem: 'PyPI', package: 'requests', fixed: '2.31.0', cve: 'CVE-2026-3400', severity: 'critical' },
+      { id: 'USN-requests', ecosystem: 'Ubuntu:22.04:LTS', package: 'requests', fixed: '2.25.1+dfsg-2ubuntu0.1', cve: 'CVE-2026-3400', severity: 'medium' },
+    ])
+    await imported()
+    expect(await put('python3-requests-old', '2.25.1+dfsg-2')).toMatchObject({ status: 'pending_review', cve_results: [{ id: 'CVE-2026-3400', severity: 'Critical' }] })
+    const mended = await put('python3-requests', '2.25.1+dfsg-2ubuntu0.1')
+    expect(mended).toMatchObject({ status: 'published', held_reason: null, cve_results: [] })
+    expect(mended['coverage'].dependency_scan.files_skipped).toEqual([{ name: 'CVE-2026-3400 in requests 2.25.1', reason: expect.stringMatching(/^by the advisories for Ubuntu/) }])
+    // Somebody else's package with the same library inside has nobody who mended it.
+    expect(await (async () => (await upload('deb', 'vendor-tool', requests('2.25.1')), lookedAt('vendor-tool')))()).toMatchObject({ status: 'pending_review', cve_results: [{ id: 'CVE-2026-3400' }] })
+
+    // A hole that the distribution does not know in its package stands, until it says that this version does not have it.
+    await writeAdvisories(directory, [{ id: 'GHSA-requests-2', ecosystem: 'PyPI', package: 'requests', fixed: null, cve: 'CVE-2026-3401', severity: 'critical' }])
+    await imported()
+    expect(await record('python3-requests')).toMatchObject({ status: 'pending_review', cve_results: [{ id: 'CVE-2026-3401' }] })
+    await writeAdvisories(directory, [{ id: 'USN-requests-2', ecosystem: 'Ubuntu:22.04:LTS', package: 'requests', fixed: '2.25.1+dfsg-1', cve: 'CVE-2026-3401', severity: 'low' }])
+    await imported()
+    expect(await record('python3-requests')).toMatchObject({ cve_results: [] })
+  })
+
   it('a package without libraries is not looked into', async () => {
     await upload('deb', 'plain', { 'usr/bin/plain': 'x' })
     // What came later was looked at: so was this.

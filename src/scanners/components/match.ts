@@ -4,7 +4,7 @@ import type { Coverage } from '../../domain/status.ts'
 import { newestOf, type AdvisoryState } from '../osv/advisories.ts'
 import { packageKey } from '../osv/ecosystems.ts'
 import type { OsvFinding } from '../osv/findings.ts'
-import type { Component, OsvMatcher } from '../osv/matcher.ts'
+import type { Component, OsvMatcher, ScanInput } from '../osv/matcher.ts'
 
 export const COMPONENT_ECOSYSTEMS = ['npm', 'PyPI', 'Maven'] as const
 /** As `sources` of findings name it: what it found is its own to take back. */
@@ -18,16 +18,25 @@ export interface LookedInto {
   skipped: readonly { name: string; reason: string }[]
 }
 
+/** A package and what lies inside it. */
+export interface Carrier extends ScanInput {
+  inside: LookedInto
+}
+
 export interface ComponentMatcher {
-  /** For each package, in the order given: one vulnerability is one finding, on the library it is worst in. */
-  match(packages: readonly LookedInto[]): Promise<{ findings: OsvFinding[]; coverage: Coverage }[]>
+  /**
+   * For each package, in the order given: one vulnerability is one finding, on the library it is worst in. None of what
+   * the distribution says is mended in this version of the package: `python3-requests` is the library, and its
+   * distribution mends it without raising the version that the library tells.
+   */
+  match(packages: readonly Carrier[]): Promise<{ findings: OsvFinding[]; coverage: Coverage }[]>
   /** of the advisories in force: what was matched against an older one may have to be matched again */
   generation(): Promise<number>
 }
 
 /** @param enrich adds what is known of vulnerabilities beside advisories; its failure costs the extras only */
 export function createComponentMatcher(parts: {
-  matcher: Pick<OsvMatcher, 'matchComponents'>
+  matcher: Pick<OsvMatcher, 'matchComponents' | 'clearedOf'>
   state(): Promise<AdvisoryState>
   enrich(findings: OsvFinding[]): Promise<OsvFinding[]>
 }): ComponentMatcher {
@@ -36,10 +45,16 @@ export function createComponentMatcher(parts: {
     async match(packages) {
       const { ecosystems } = await parts.state()
       // Many packages carry the same libraries: each is matched once.
-      const different = new Map(packages.flatMap(({ components }) => components.map((component) => [identityOf(component), component] as const)))
+      const different = new Map(packages.flatMap(({ inside }) => inside.components.map((component) => [identityOf(component), component] as const)))
       const matches = await parts.matcher.matchComponents([...different.values()])
       const known = new Map(matches.map(({ component, findings }) => [identityOf(component), findings]))
-      const results = packages.map((inside) => ({ findings: worstOf(inside.components.flatMap((component) => known.get(identityOf(component)) ?? [])), coverage: coverageOf(inside, ecosystems) }))
+      const results: { findings: OsvFinding[]; coverage: Coverage }[] = []
+      for (const carrier of packages) {
+        const found = worstOf(carrier.inside.components.flatMap((component) => known.get(identityOf(component)) ?? []))
+        const cleared = found.length > 0 ? await parts.matcher.clearedOf(carrier) : null
+        const findings = found.filter(({ id }) => !cleared?.has(id))
+        results.push({ findings, coverage: coverageOf(carrier, ecosystems, found.filter((finding) => !findings.includes(finding))) })
+      }
       const enriched = await parts.enrich(results.flatMap(({ findings }) => findings))
       let at = 0
       return results.map(({ findings, coverage }) => ({ findings: enriched.slice(at, (at += findings.length)), coverage }))
@@ -58,17 +73,23 @@ function worstOf(all: readonly OsvFinding[]): OsvFinding[] {
   return [...worst.values()]
 }
 
-function coverageOf({ components, filesSeen, bytes, skipped }: LookedInto, ecosystems: AdvisoryState['ecosystems']): Coverage {
+/** @param mended findings that the distribution says do not hold */
+function coverageOf({ inside, facts, distribution }: Carrier, ecosystems: AdvisoryState['ecosystems'], mended: readonly OsvFinding[]): Coverage {
+  const { components, filesSeen, bytes, skipped } = inside
   const present = COMPONENT_ECOSYSTEMS.filter((name) => components.some((component) => component.ecosystem === name))
   const covered = present.filter((name) => ecosystems[name])
   const without = present.filter((name) => !ecosystems[name]).map((name) => ({ name: `components of ${name}`, reason: 'no advisories for them have been imported' }))
+  const left = mended.map(({ id, package_name, package_version }) => ({
+    name: `${id} in ${package_name} ${package_version}`,
+    reason: `by the advisories for ${distribution.fullName}, ${facts.name} ${facts.version} does not have it`,
+  }))
   return {
     engine: COMPONENT_ENGINE,
     engine_version: null,
     database_date: newestOf(ecosystems, covered),
     distro_matched: covered.length > 0 ? covered.join(', ') : null,
     files_seen: filesSeen,
-    files_skipped: [...skipped, ...without],
+    files_skipped: [...skipped, ...without, ...left],
     bytes,
   }
 }

@@ -128,6 +128,16 @@ describe('a package', () => {
     expect(findings).toMatchObject([{ id: 'CVE-2024-0008', fix_state: 'fixed', fix_versions: ['5.1'] }])
   })
 
+  test('is cleared of what its distribution knows in it, and not in this version', async () => {
+    const cleared = async (version: string, distro = 'debian:12') =>
+      [...(await matcher.clearedOf({ facts: facts('deb', 'libssl3', version, { sourcePackage: 'openssl' }), distribution: distribution(distro) }))].sort()
+    expect(await cleared('3.0.8')).toEqual([])
+    // CVE-2024-0006 has no fix in any version.
+    expect(await cleared('3.0.9')).toEqual(['CVE-2024-0003', 'CVE-2024-0004', 'DEBIAN-CVE-2024-0003', 'DSA-1-1'])
+    expect(await cleared('3.0.9', 'ubuntu:20.04')).toEqual([])
+    expect(await cleared('3.0.9', 'fedora:42')).toEqual([])
+  })
+
   test.each([
     ['fedora:42', /no advisories in OSV format are published/],
     ['oraclelinux:8', /no advisories in OSV format are published/],

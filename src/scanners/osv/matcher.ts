@@ -1,5 +1,5 @@
 // The embedded vulnerability engine: packages and components against the stored advisories.
-import type { AffectedPackage } from '../../domain/advisory.ts'
+import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import type { Coverage } from '../../domain/status.ts'
 import type { CveScanner } from '../scanner.ts'
@@ -25,7 +25,7 @@ export interface ComponentMatch {
   findings: OsvFinding[]
 }
 
-interface ScanInput {
+export interface ScanInput {
   facts: PackageFacts
   distribution: Distribution
 }
@@ -33,6 +33,8 @@ interface ScanInput {
 export interface OsvMatcher extends CveScanner {
   /** Ids of the advisories that hold for a package, bug-fix notices too; sorted. */
   matchedAdvisories(input: ScanInput): Promise<string[]>
+  /** Every name of the vulnerabilities that the distribution's advisories know in this package, and not in this version of it. */
+  clearedOf(input: ScanInput): Promise<ReadonlySet<string>>
   /** In the order given. */
   matchComponents(components: readonly Component[]): Promise<ComponentMatch[]>
 }
@@ -95,6 +97,21 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
     async matchedAdvisories(input) {
       const { hits = [] } = await match(input)
       return [...new Set(hits.map((hit) => hit.advisory.id))].sort()
+    },
+
+    async clearedOf({ facts, distribution }) {
+      const ecosystem = ecosystemOf(distribution.scannerDistro)
+      if (!ecosystem) return new Set()
+      const state = await advisories.state()
+      const covered = Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name))
+      const identities = identitiesOf(facts, (a, b) => compare(ecosystem.order, a, b))
+      const spoken = await advisories.candidates(state.generation, covered, identities.map((identity) => identity.name))
+      const read = await advisories.advisories([...new Set(spoken.map(({ key }) => key))])
+      const names = (of: readonly Advisory[]) => of.flatMap(({ id, aliases, cves }) => [id, ...aliases, ...cves])
+      const hits = await hitsOf(state, covered, identities)
+      const cleared = new Set(names([...read.values()]))
+      for (const name of names(hits.flat().map((hit) => hit.advisory))) cleared.delete(name)
+      return cleared
     },
 
     async matchComponents(components) {
