@@ -192,3 +192,14 @@ test('what changed since a generation is told by package: added, changed and rem
   expect((await advisories.changedSince(3)).complete).toBe(false)
   expect((await advisories.changedSince(100)).complete).toBe(true)
 })
+
+test('what a scanner must find are the packages that most is written about, and no hole that some versions never had', async () => {
+  const about = (id: string, name: string, more: Partial<AffectedPackage> = {}) => advisory(id, '2', {}, { package: name, ...more })
+  await take('f', [
+    about('DSA-1', 'rare'), about('DSA-2', 'openssl'), about('DSA-3', 'openssl'), about('DSA-4', 'curl'), about('DSA-5', 'curl'), about('DSA-6', 'curl'),
+    ...[7, 8, 9, 10].map((n) => about(`DSA-${n}`, 'young', { ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '1' }, { fixed: '2' }] }] })),
+    ...[11, 12, 13, 14].map((n) => about(`DSA-${n}`, 'left', { wontFix: true })),
+    ...[15, 16, 17, 18].map((n) => about(`DSA-${n}`, 'elsewhere', { ecosystem: 'Debian:11' })),
+  ])
+  expect(await advisories.holes(['Debian:12'])).toEqual(['curl', 'openssl', 'rare'])
+})

@@ -44,7 +44,10 @@ export interface Advisories {
   noteChecked(feed: string, error: string | null): Promise<void>
   /** Which packages may have other findings than at `generation`: all that a nightly run has to match again. */
   changedSince(generation: number): Promise<AdvisoryChanges>
-  /** Names of packages of which some advisory in force says that every version up to a fix has a hole; at most 20. */
+  /**
+   * Names of packages of which some advisory in force says that every version up to a fix has a hole. The ten that most is
+   * written about: they are in every scanner's data.
+   */
   holes(ecosystems: readonly string[]): Promise<string[]>
   /** @throws Problem('already_running') while another import is under way */
   begin(feed: string): Promise<AdvisoryImport>
@@ -134,8 +137,8 @@ export function createAdvisories(parts: { db: Db; clock: Clock }): Advisories {
         select p.package from advisory_packages p join advisories a on a.key = p.advisory
         where p.ecosystem = any(${[...ecosystems]}::text[]) and a.until is null and a.withdrawn is null and a.security and not p.wont_fix and p.stream is null
           and p.ranges @> '[{"events": [{"introduced": "0"}]}]'
-        limit 20`.execute(db)
-      return [...new Set(rows.map((row) => row.package))]
+        group by p.package order by count(distinct p.advisory) desc, p.package limit 10`.execute(db)
+      return rows.map((row) => row.package)
     },
 
     begin: (feed) => beginImport(db, clock, feed),
