@@ -416,7 +416,8 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     async close() {
       state.notServing = 'draining'
       await Promise.all([server.close(), apt.close(DRAIN_MS), rpm.close(DRAIN_MS), front.close()])
-      await passwordReset.settled()
+      // A mail server that hangs must not keep the service from stopping.
+      await Promise.race([passwordReset.settled(), new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref())])
       await scheduler.stop()
       await libraries.stop()
       await crossCheck.stop()

@@ -64,7 +64,7 @@ export const SettingsSchema = Type.Object(
       smtp_port: integer(587, 1, 65535, 'Its port: 465 speaks TLS from the start, 587 and 25 by STARTTLS.'),
       smtp_user: line('', 'User name there; empty sends without authentication.'),
       smtp_password: secret('Password there.'),
-      use_tls: flag(true, 'Refuse to send without TLS.'),
+      use_tls: flag(true, 'Refuse to send without TLS and a certificate that holds. Without it, TLS is taken where it is offered.'),
       from_address: line('', 'Sender.', { check: is.isMailAddress }),
       to_addresses: line('', 'Receivers of alerts, separated by commas or semicolons.', { check: is.isMailAddressList, maxLength: 4096 }),
     }),

@@ -36,6 +36,7 @@ describe('a mail', () => {
     expect(headerOf(got.raw, 'Message-ID')).toBe('<audit-1-abc@example.org>')
     expect(new Date(headerOf(got.raw, 'Date') ?? '')).toEqual(AT)
     expect(headerOf(got.raw, 'Auto-Submitted')).toBe('auto-generated')
+    expect(got.raw).not.toMatch(/nodemailer/i)
     expect(partOf(got.raw, 'text/plain').trim()).toBe('Grüße\r\n.\r\nend')
     expect(partOf(got.raw, 'text/html').trim()).toBe('<b>größer</b>')
   })
