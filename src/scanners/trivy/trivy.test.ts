@@ -134,13 +134,13 @@ beforeEach(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 /** The real one's answers, unless a case of the script says otherwise. */
-async function fake(cases = '', scanTimeoutMs = 10_000) {
+async function fake(cases = '', scanTimeoutMs = 10_000, againAfterMs = 10) {
   for (const [name, report] of Object.entries(RECORDED)) await writeFile(join(cache, `${name}.json`), JSON.stringify(report))
   await writeFile(join(cache, 'fatal'), FATAL)
   const program = join(cache, 'program')
   await writeFile(program, `#!/bin/sh\nhere='${cache}'\necho "$*" >> $here/calls\nenv > $here/env\ncase "$*" in\n${cases}\nversion*) echo '{"Version":"0.68.2"}';;\nsbom*) cat $here/rocky.json;;\nesac\n`)
   await chmod(program, 0o755)
-  return createTrivy({ program, cacheDirectory: cache, environment: { PATH: '/usr/bin:/bin' }, clock, scanTimeoutMs, againAfterMs: 10 })
+  return createTrivy({ program, cacheDirectory: cache, environment: { PATH: '/usr/bin:/bin' }, clock, scanTimeoutMs, againAfterMs })
 }
 const scan = (trivy: ReturnType<typeof createTrivy>, codename = 'rocky9', over: Partial<PackageFacts> = {}) => trivy.scan({ facts: facts(over), distribution: distribution(codename) })
 const calls = async () => (await readFile(join(cache, 'calls'), 'utf8')).trim().split('\n')
@@ -181,6 +181,11 @@ describe('a scan', () => {
     expect(await scan(trivy, 'bookworm')).toMatchObject({ word: 'error', message: 'the database of trivy cannot be read' })
     await writeFile(join(cache, 'trivy', 'db', 'trivy.db'), DATABASE)
     expect(await scan(trivy, 'bookworm')).toMatchObject({ word: 'scanned' })
+  })
+
+  test('that met a database being replaced looks again', async () => {
+    const replaced = 'sbom*) mv $here/trivy/db $here/aside; (sleep 0.3; mv $here/aside $here/trivy/db) > /dev/null 2>&1 & cat $here/debianFixed.json;;'
+    expect(await scan(await fake(replaced, 10_000, 2000), 'bookworm')).toMatchObject({ word: 'scanned', findings: [] })
   })
 
   test('of a release that has ended and in a database of last week says so', async () => {

@@ -1,6 +1,7 @@
 // trivy (https://github.com/aquasecurity/trivy) as a vulnerability scanner: one run for each package, its own database.
 import { readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -92,20 +93,25 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
   /** @returns its report, and whether no findings mean that there are none */
   async function look(facts: PackageFacts, distribution: Distribution): Promise<{ report: TrivyReport; judged: boolean }> {
     const distro = trivyDistro(distribution)
-    const said: string[] = []
+    let leftOut = isOfStream(facts, distro)
     const text = await withDocument(work, trivyDocument(facts, distribution), (path) =>
       program.run({
         args: ['sbom', '--debug', '--format', 'json', '--list-all-pkgs', '--scanners', 'vuln', '--skip-db-update', '--skip-java-db-update', '--offline-scan', path],
         timeoutMs: scanTimeoutMs,
         againAfterMs,
-        progress: (line) => void said.push(line),
+        progress: (line) => void (leftOut ||= LEFT_OUT.some((pattern) => pattern.test(line))),
       }),
     )
     const report = readTrivyReport(parseReport('trivy', text), facts, distro)
     if (report.findings.length > 0) return { report, judged: true }
-    const leftOut = isOfStream(facts, distro) || said.some((line) => LEFT_OUT.some((pattern) => pattern.test(line)))
+    if (!report.looked || leftOut || distro.bucket === null) return { report, judged: false }
     // It says the same of a release that its database has nothing of and of a package without holes.
-    return { report, judged: report.looked && !leftOut && distro.bucket !== null && (await buckets()).has(distro.bucket) }
+    const names = await buckets().catch(async () => {
+      // It may just be replaced.
+      await setTimeout(againAfterMs)
+      return buckets()
+    })
+    return { report, judged: names.has(distro.bucket) }
   }
 
   return {
