@@ -1,6 +1,7 @@
 #!/bin/sh
 # Prints the paths of a trivy program and of the program that writes tiny databases for it, one a line; builds them with
-# Go when they are missing. TRIVY_BIN and TRIVY_DB_MAKER name ones that are there already.
+# Go when they are missing, which took 17 minutes of processor time and 3 GB of memory, 37 minutes on two busy cores with
+# the modules at hand. TRIVY_BIN and TRIVY_DB_MAKER name ones that are there already.
 set -eu
 
 version=0.68.2
