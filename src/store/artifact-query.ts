@@ -1,7 +1,8 @@
 // The reads behind /artifacts: pages from the one row a name, records of a name.
-import { sql } from 'kysely'
+import { sql, type SelectQueryBuilder } from 'kysely'
 import type { FormatId } from '../domain/package.ts'
 import type { Db } from './db.ts'
+import type { Tables } from './tables.ts'
 import type { Totals } from './totals.ts'
 
 export interface ArtifactFilter {
@@ -27,24 +28,19 @@ export async function artifactPage(db: Db, totals: Totals, filter: ArtifactFilte
     const { n } = await query.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow()
     return Number(n)
   })
-  const column = sort.endsWith('name') ? 'artifacts.name' : 'artifacts.latest_imported_at'
-  const direction = sort.startsWith('-') ? 'desc' : 'asc'
-  // What is skipped is skipped in the index alone; rows and records are read of one page.
-  const places = query
-    .select(['artifacts.name', 'artifacts.format', 'artifacts.latest_imported_at'])
-    .orderBy(column, direction)
-    .orderBy('artifacts.name', direction)
-    .orderBy('artifacts.format', direction)
-    .limit(at.perPage)
-    .offset((at.page - 1) * at.perPage)
-  const names = await db
+  const skipped = (at.page - 1) * at.perPage
+  const limit = Math.min(at.perPage, total - skipped)
+  if (limit <= 0) return { items: [], total }
+  // What is skipped is skipped in the index alone, from the nearer end; rows and records are read of one page.
+  const fromEnd = skipped > total / 2
+  const places = inOrder(query.select(['artifacts.name', 'artifacts.format', 'artifacts.latest_imported_at']), sort, fromEnd)
+    .limit(limit)
+    .offset(fromEnd ? total - skipped - limit : skipped)
+  const joined = db
     .selectFrom(places.as('place'))
     .innerJoin('artifacts', (join) => join.onRef('artifacts.name', '=', 'place.name').onRef('artifacts.format', '=', 'place.format'))
     .select(['artifacts.name', 'artifacts.format', 'artifacts.latest_id', 'artifacts.distributions'])
-    .orderBy(column, direction)
-    .orderBy('artifacts.name', direction)
-    .orderBy('artifacts.format', direction)
-    .execute()
+  const names = await inOrder(joined, sort).execute()
   if (names.length === 0) return { items: [], total }
   const latest = await db.selectFrom('packages').selectAll().where('id', 'in', names.map((row) => row.latest_id)).execute()
   const versions = await db
@@ -62,6 +58,13 @@ export async function artifactPage(db: Db, totals: Totals, filter: ArtifactFilte
       return record ? [{ record, versions: known, distributions: row.distributions }] : []
     }),
   }
+}
+
+/** @param reversed from the end */
+function inOrder<T extends 'artifacts', O>(query: SelectQueryBuilder<Tables, T, O>, sort: ArtifactSort, reversed = false): SelectQueryBuilder<Tables, T, O> {
+  const direction = sort.startsWith('-') === reversed ? 'asc' : 'desc'
+  const columns = [sort.endsWith('name') ? 'name' : 'latest_imported_at', 'name', 'format']
+  return columns.reduce((ordered, column) => ordered.orderBy(sql.ref(`artifacts.${column}`), direction), query)
 }
 
 /** Which records a call that names `{name}/{version}` means. */

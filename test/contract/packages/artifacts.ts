@@ -80,6 +80,15 @@ export function artifactContract(gate: Gate): void {
     expect(await names(query)).toEqual(found)
   })
 
+  test.each(['name', '-name', 'imported_at', '-imported_at'])('pages by %s follow each other without gap or repetition, from either end', async (sort) => {
+    const whole = await names(`per_page=200&sort=${sort}`)
+    expect(whole.length).toBeGreaterThan(2)
+    const paged: string[] = []
+    for (let page = 1; paged.length < whole.length; page++) paged.push(...(await names(`per_page=1&page=${page}&sort=${sort}`)))
+    expect(paged).toEqual(whole)
+    expect(await names(`per_page=200&sort=${sort.startsWith('-') ? sort.slice(1) : `-${sort}`}`)).toEqual([...whole].reverse())
+  })
+
   test('past the end a page is empty and still tells how much there is', async () => {
     expect(await list('search=shelf-&per_page=2&page=9')).toEqual({ items: [], total: 3, page: 9, per_page: 2, pages: 2 })
     expect(await list('search=there-is-no-such-thing')).toEqual({ items: [], total: 0, page: 1, per_page: 50, pages: 0 })
