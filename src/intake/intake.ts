@@ -8,7 +8,7 @@ import type { PackageStatus } from '../domain/status.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { isStorageFull } from '../kernel/files.ts'
+import { isMissing, isStorageFull } from '../kernel/files.ts'
 import { createBatches } from '../kernel/serial.ts'
 import type { Offered, Publisher } from '../publish/publisher.ts'
 import { insertRecords, type NewRecord } from '../publish/insert-records.ts'
@@ -133,14 +133,20 @@ export function createIntake(parts: IntakeParts): Intake {
         ? [() => pool.quarantine(path, file), () => pool.hasQuarantined(file)]
         : [() => pool.keep(path, file), () => pool.has(file)]
     try {
-      await keep()
+      // A deletion of the same bytes takes the place away again: then it is made under the lock that orders the two.
+      const kept = await keep().then(
+        () => true,
+        (error: unknown) => {
+          if (!isMissing(error)) throw error
+          return false
+        },
+      )
       progress({ name: 'pool', label: 'Storage', status: 'done', message: gate.status === 'quarantined' ? 'in quarantine' : 'stored', detail: null })
       parts.checkpoint('pooled')
       const row = await insertTogether(candidate, {
         ...recordOf(arrival, gate, parts.settings(), parts.clock.now()),
         async ensureBytes() {
-          // A deletion of the same bytes may have removed them since.
-          if (!(await isKept())) await keep()
+          if (!kept || !(await isKept())) await keep()
         },
       })
       parts.checkpoint('settled')

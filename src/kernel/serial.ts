@@ -16,17 +16,23 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
 /**
  * Runs `work` for everybody who asked before it began, once: callers that arrive while a run is under way share the
  * next one, which starts after it.
- * @param gather how long a run still waits for company
+ * @param gather how long a run still waits for company; told whether it had to wait for another run
  */
-export function createShared<T>(work: () => Promise<T>, gather: () => Promise<void> = nextTurn): () => Promise<T> {
+export function createShared<T>(work: () => Promise<T>, gather: (queued: boolean) => Promise<void> = nextTurn): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
+  let running = 0
   let next: Promise<T> | null = null
   return () => {
     if (!next) {
-      next = last.then(gather).then(() => {
-        next = null
-        return work()
-      })
+      const queued = running > 0
+      running++
+      next = last
+        .then(() => gather(queued))
+        .then(() => {
+          next = null
+          return work()
+        })
+        .finally(() => running--)
       last = next.catch(() => {})
     }
     return next

@@ -23,6 +23,8 @@ import { emptyState, follow, holdsWhatIsOffered, type IndexState } from './index
 const AHEAD_SECONDS = 4
 /** One publish for eight uploads costs hardly more than for one; alone, nobody is waited for. */
 const PATIENCE_MS = 100
+/** Uploaders whose packages were published a moment ago are about to bring their next ones. */
+const RETURN_MS = 20
 const BLOCK_CACHE = 'blocks.cache'
 
 export interface Offered {
@@ -65,7 +67,7 @@ export function createPublisher(parts: PublisherParts): Publisher {
     if (!queue) {
       const { run, ...others } = createConverge(parts, codename)
       const expected = createExpected()
-      queues.set(codename, (queue = { run: createShared(run, () => expected.settled(PATIENCE_MS)), expected, ...others }))
+      queues.set(codename, (queue = { run: createShared(run, (queued) => company(expected, queued)), expected, ...others }))
     }
     return queue
   }
@@ -110,6 +112,11 @@ export function createPublisher(parts: PublisherParts): Publisher {
       return failed
     },
   }
+}
+
+async function company(expected: Expected, queued: boolean): Promise<void> {
+  if (queued) await new Promise((resolve) => setTimeout(resolve, RETURN_MS))
+  await expected.settled(PATIENCE_MS)
 }
 
 function createConverge(parts: PublisherParts, codename: string): { run: () => Promise<void>; forget: () => void; save: () => Promise<void> } {

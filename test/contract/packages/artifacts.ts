@@ -81,9 +81,9 @@ export function artifactContract(gate: Gate): void {
   })
 
   test.each(['name', '-name', 'imported_at', '-imported_at'])('pages by %s follow each other without gap or repetition, from either end', async (sort) => {
-    const whole = await names(`per_page=200&sort=${sort}`)
+    const whole: unknown[] = await names(`per_page=200&sort=${sort}`)
     expect(whole.length).toBeGreaterThan(2)
-    const paged: string[] = []
+    const paged: unknown[] = []
     for (let page = 1; paged.length < whole.length; page++) paged.push(...(await names(`per_page=1&page=${page}&sort=${sort}`)))
     expect(paged).toEqual(whole)
     expect(await names(`per_page=200&sort=${sort.startsWith('-') ? sort.slice(1) : `-${sort}`}`)).toEqual([...whole].reverse())
