@@ -123,6 +123,7 @@ export const VARIABLES = {
   grypeBin: scanning('GRYPE_BIN', kinds.path, null, 'The grype program, release 0.88 or later; without it `grype` is looked for in `PATH`.'),
   trivyBin: scanning('TRIVY_BIN', kinds.path, null, 'The trivy program; without it `trivy` is looked for in `PATH`. Used where `SVC_CVE_SCANNERS` names it.'),
   grypeDbUrl: scanning('GRYPE_DB_UPDATE_URL', kinds.url('http', 'https'), null, "Where grype loads its database from: a mirror of your own. Grype's own address without it."),
+  trivyDbRepository: scanning('TRIVY_DB_REPOSITORY', kinds.text, null, "Where trivy loads its database from, as an image reference: a mirror of your own. Trivy's own without it."),
   searchPath: scanning('PATH', kinds.text, '/usr/local/bin:/usr/bin:/bin', 'Where scanner programs are looked for by name.'),
   grypeDbCacheDir: scanning('GRYPE_DB_CACHE_DIR', kinds.path, '', 'Vulnerability data of all scanners; made when absent.', { from: ['`<REPOS_DIR>/grype-db`', (known) => join(known.reposDir, 'grype-db')] }),
   osvUrl: scanning('SVC_OSV_URL', kinds.orNone(kinds.url('http', 'https')), 'https://osv-vulnerabilities.storage.googleapis.com', 'Advisories in OSV format, `<address>/<ecosystem>/all.zip`; a mirror of your own where the internet is out of reach.'),

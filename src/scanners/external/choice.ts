@@ -8,7 +8,7 @@ import { createTrivy } from '../trivy/trivy.ts'
 import { findProgram } from './find.ts'
 import type { ExternalScanner } from './scanner.ts'
 
-export type ScannerEnv = Pick<Env, 'cveScanners' | 'grypeBin' | 'trivyBin' | 'grypeDbUrl' | 'grypeDbCacheDir' | 'searchPath' | 'httpProxy' | 'httpsProxy' | 'noProxy'>
+export type ScannerEnv = Pick<Env, 'cveScanners' | 'grypeBin' | 'trivyBin' | 'grypeDbUrl' | 'trivyDbRepository' | 'grypeDbCacheDir' | 'searchPath' | 'httpProxy' | 'httpsProxy' | 'noProxy'>
 
 export interface Choice {
   /** never empty */
@@ -40,7 +40,7 @@ export async function chooseScanners(parts: { env: ScannerEnv; embedded: CveScan
     }
     if (path === given && !(await findProgram(path, env.searchPath))) log.error(`there is no program ${path}: what ${name} should judge counts as unscanned`)
     const common = { program: path, cacheDirectory: env.grypeDbCacheDir, environment, clock }
-    const scanner = name === 'grype' ? createGrype({ ...common, updateUrl: env.grypeDbUrl }) : createTrivy(common)
+    const scanner = name === 'grype' ? createGrype({ ...common, updateUrl: env.grypeDbUrl }) : createTrivy({ ...common, environment: { ...environment, ...present({ TRIVY_DB_REPOSITORY: env.trivyDbRepository }) } })
     external.push(scanner)
     scanners.push(scanner)
   }
