@@ -163,6 +163,12 @@ export interface PackageFormat<Rec = unknown> {
   }
 }
 
+/** A distribution with the format of its packages. */
+export interface Offered {
+  format: PackageFormat
+  distribution: Distribution
+}
+
 /** What an advisory says of the packages of one distribution. */
 export interface KnownAdvisory {
   advisory: Advisory

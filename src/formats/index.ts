@@ -2,7 +2,7 @@
 import type { Distribution } from '../domain/package.ts'
 import { apkFormat } from './apk/index.ts'
 import { debFormat } from './deb/index.ts'
-import type { PackageFormat } from './format.ts'
+import type { Offered, PackageFormat } from './format.ts'
 import { rpmFormat } from './rpm/index.ts'
 
 export const formats: readonly PackageFormat[] = [debFormat as PackageFormat, rpmFormat as PackageFormat, apkFormat as PackageFormat]
@@ -25,7 +25,7 @@ export function allDistributions(): Distribution[] {
 }
 
 /** The distribution of a codename with its format; null where there is none. */
-export function findDistribution(codename: string): { distribution: Distribution; format: PackageFormat } | null {
+export function findDistribution(codename: string): Offered | null {
   for (const format of formats) {
     const distribution = format.distributions.find((candidate) => candidate.codename === codename)
     if (distribution) return { distribution, format }

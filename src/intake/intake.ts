@@ -1,20 +1,17 @@
 // The one way in: a staged file becomes a settled record, and where the gate lets it, is published.
 import { rm } from 'node:fs/promises'
-import type { AuditEvent } from '../domain/audit.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
-import { openFindings, reviewDueAt } from '../domain/review-due.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { PackageStatus } from '../domain/status.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isMissing, isStorageFull } from '../kernel/files.ts'
 import { createBatches } from '../kernel/serial.ts'
-import type { Offered, Publisher } from '../publish/publisher.ts'
+import type { Offered } from '../formats/format.ts'
+import type { Publisher } from '../publish/publisher.ts'
 import { insertRecords, type NewRecord } from '../publish/insert-records.ts'
 import { deleteRecords } from '../publish/records.ts'
 import type { AuditLog } from '../store/audit-log.ts'
-import { packFacts } from '../store/blobs.ts'
 import type { Db } from '../store/db.ts'
 import type { Manifests, PackageRow } from '../store/manifests.ts'
 import type { Pool } from '../store/pool.ts'
@@ -22,8 +19,8 @@ import type { Staging } from '../store/staging.ts'
 import type { Arrival, Candidate, IntakeResult, Step, StepEvent } from './arrival.ts'
 import { runGate, type GateResult } from './gate.ts'
 import { findDuplicate, identify, type Catalogue } from './identify.ts'
+import { eventOf, namesOf, recordOf } from './new-record.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
-import { isUnscanned } from './unscanned.ts'
 
 /** Records of one transaction: others of the distribution wait while it lasts. */
 const MOST_TOGETHER = 50
@@ -186,7 +183,7 @@ export function createIntake(parts: IntakeParts): Intake {
     await deleteRecords(db, audit, [row.id], {
       formatOf: (record) => (catalogue.find(record.distribution) as { format: Candidate['format'] }).format,
       manifestKey: parts.manifests.key,
-      auditOf: () => ({ ...base(row), action: 'PUBLISH_FAILURE', result: 'FAILURE', user: row.imported_by, outcome: 'publication_failed' }),
+      auditOf: () => ({ ...namesOf(row), action: 'PUBLISH_FAILURE', result: 'FAILURE', user: row.imported_by, outcome: 'publication_failed' }),
     })
     // What fails here too is done by the next recovery.
     if (row.served) await parts.publisher.converge(row.distribution).catch(() => {})
@@ -199,98 +196,4 @@ export function createIntake(parts: IntakeParts): Intake {
     const action = ({ published: 'published', pending_review: 'held', quarantined: 'quarantined', rejected: 'rejected' } as const)[row.status]
     parts.bus.emit('package', { action, package: row.name, version: row.version, distribution: row.distribution, status: row.status })
   }
-}
-
-const RESULTS: Record<PackageStatus, AuditEvent['result']> = { published: 'SUCCESS', pending_review: 'WARNING', quarantined: 'FAILURE', rejected: 'FAILURE' }
-
-const base = (row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'arch'>) => ({ package: row.name, version: row.version, distribution: row.distribution, arch: row.arch })
-
-function eventOf(arrival: Arrival, candidate: Candidate | null, said: Pick<AuditEvent, 'result' | 'outcome' | 'detail'>): AuditEvent {
-  return {
-    action: arrival.method === 'upload' ? 'UPLOAD' : 'IMPORT',
-    user: arrival.importedBy,
-    package: candidate?.facts.name ?? null,
-    version: candidate?.facts.version ?? null,
-    arch: candidate?.facts.arch ?? null,
-    distribution: arrival.distribution || null,
-    ip: arrival.origin.ip,
-    requestId: arrival.origin.requestId,
-    extra: { sha256: arrival.digests.sha256, size_bytes: arrival.sizeBytes },
-    ...said,
-  }
-}
-
-function recordOf(arrival: Arrival, gate: GateResult, settings: Settings, now: Date): Omit<NewRecord, 'ensureBytes'> {
-  const { candidate } = gate
-  const { facts, digests, format, filename, sizeBytes, distribution } = candidate
-  const packed = packFacts(facts)
-  const worst = gate.steps.find((step) => !step.passed)
-  return {
-    blob: { ...digests, format: format.id, filename, size_bytes: sizeBytes, facts: packed.facts, files: packed.files, created_at: now },
-    audit: eventOf(arrival, candidate, { result: RESULTS[gate.status], outcome: gate.status, detail: worst?.message ?? null }),
-    record: {
-      distribution: distribution.codename,
-      format: format.id,
-      name: facts.name,
-      version: facts.version,
-      arch: facts.arch,
-      status: gate.status,
-      cve_status: gate.cveStatus,
-      held_reason: gate.heldReason,
-      sha256: digests.sha256,
-      received_sha256: candidate.receivedSha256,
-      filename,
-      size_bytes: sizeBytes,
-      installed_size_kb: facts.installedSizeKb,
-      section: facts.section,
-      description: facts.description,
-      maintainer: facts.maintainer,
-      license: facts.license,
-      url: facts.url,
-      source_package: facts.sourcePackage,
-      source_version: facts.sourceVersion,
-      imported_at: now,
-      imported_by: arrival.importedBy,
-      import_method: arrival.method,
-      pipeline: JSON.stringify(gate.pipeline),
-      validation_steps: JSON.stringify(allSteps(arrival, gate)),
-      coverage: JSON.stringify(gate.coverage),
-      dependencies: JSON.stringify(dependenciesOf(candidate)),
-      deps_missing: JSON.stringify(gate.missing),
-      tags: '[]',
-      cve_summary: gate.cveSummary ? JSON.stringify(gate.cveSummary) : null,
-      cve_results: gate.findings ? JSON.stringify(gate.findings) : null,
-      last_scan: gate.cveSummary?.['scanned'] ? now : null,
-      quarantined_at: gate.status === 'quarantined' ? now : null,
-      quarantined_by: gate.status === 'quarantined' ? 'system' : null,
-      ...(gate.status === 'pending_review' ? reviewItem(arrival, gate, settings, now) : {}),
-    },
-  }
-}
-
-function reviewItem(arrival: Arrival, gate: GateResult, settings: Settings, now: Date): { review_origin: string; review_since: Date; review_due_at: Date | null } {
-  const due = reviewDueAt(now, openFindings(gate.findings ?? []), isUnscanned(gate.pipeline), settings.cve_policy)
-  return { review_origin: arrival.method, review_since: now, review_due_at: due }
-}
-
-/** The steps of the gate between those before it and the publication after it, as the record keeps them. */
-function allSteps(arrival: Arrival, gate: GateResult) {
-  const { facts, format } = gate.candidate
-  const plain = (name: string, message: string) => ({ name, passed: true, message, detail: null })
-  return [
-    plain('format', `${format.label} ${facts.name} ${facts.version} (${facts.arch}), SHA-256 ${arrival.digests.sha256}`),
-    plain('provenance', `${arrival.method} by ${arrival.importedBy}`),
-    ...gate.steps,
-    ...(gate.status === 'published' ? [plain('publication', 'offered to clients')] : []),
-  ]
-}
-
-function dependenciesOf({ facts }: Candidate): { name: string; version_constraint: string }[] {
-  return facts.requirements
-    .filter((requirement) => requirement.strong)
-    .map((requirement) => {
-      const [only, ...others] = requirement.anyOf
-      if (!only || others.length > 0) return { name: requirement.text, version_constraint: '' }
-      return { name: only.name, version_constraint: only.op ? `${only.op} ${only.version ?? ''}` : '' }
-    })
 }

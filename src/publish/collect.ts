@@ -11,7 +11,7 @@ import type { Manifests } from '../store/manifests.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/pool.ts'
 import { linkedGeneration, treeOf, type Tree } from './generation.ts'
-import type { Offered } from './publisher.ts'
+import type { Offered } from '../formats/format.ts'
 
 /** A client may hold an index for so long before it fetches what the index names. */
 export const GRACE_MS = 15 * 60_000

@@ -12,7 +12,8 @@ import type { Db } from '../store/db.ts'
 import { unpackFacts } from '../store/blobs.ts'
 import type { Paths } from '../store/paths.ts'
 import { treeOf } from './generation.ts'
-import type { Offered, Publisher } from './publisher.ts'
+import type { Offered } from '../formats/format.ts'
+import type { Publisher } from './publisher.ts'
 
 /** Lines sorted at once: 20,000 take 20 ms of the event loop. */
 const RUN = 20_000

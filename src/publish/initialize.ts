@@ -2,7 +2,8 @@
 import { isProblem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
-import type { Offered, Publisher } from './publisher.ts'
+import type { Offered } from '../formats/format.ts'
+import type { Publisher } from './publisher.ts'
 
 export interface InitResult {
   codename: string

@@ -10,7 +10,7 @@ import { storeFindings, tally } from '../store/findings.ts'
 import type { PackageRow } from '../store/manifests.ts'
 import type { BlobsTable, PackagesTable } from '../store/tables.ts'
 import { noteArtifacts } from './artifacts.ts'
-import type { Offered } from './publisher.ts'
+import type { Offered } from '../formats/format.ts'
 import { blobOf, insertBlobs, offer, touch } from './records.ts'
 
 export interface NewRecord {

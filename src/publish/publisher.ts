@@ -1,36 +1,13 @@
-// Makes what clients see agree with the database: one queue a distribution, one rename a publish, forward only.
-import { randomBytes } from 'node:crypto'
-import { rename, rm, symlink } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
-import { sql } from 'kysely'
+// Who asks for a publish, when it runs, and what its failure is called: one queue a distribution.
 import { Problem } from '../domain/problem.ts'
-import type { Distribution } from '../domain/package.ts'
-import type { PackageFormat, Signers } from '../formats/format.ts'
-import type { Bus } from '../kernel/bus.ts'
-import type { Checkpoint } from '../kernel/checkpoint.ts'
-import type { Clock } from '../kernel/clock.ts'
-import { ensureDirectory, exists, fsyncPath, isMissing, isStorageFull } from '../kernel/files.ts'
+import { isStorageFull } from '../kernel/files.ts'
 import { createExpected, createShared, type Expected } from '../kernel/serial.ts'
-import type { Db } from '../store/db.ts'
-import type { Paths } from '../store/paths.ts'
-import type { Pool } from '../store/pool.ts'
-import type { ExtraRow } from '../store/tables.ts'
-import { loadBlocks, saveBlocks } from './block-cache.ts'
-import { composeStream } from './compose.ts'
-import { generationName, linkedGeneration, linkPackages, releaseDateOf, treeOf, writeGeneration, type Tree } from './generation.ts'
-import { emptyState, follow, holdsWhatIsOffered, type IndexState } from './index-state.ts'
+import { createConverge, type Converge, type ConvergeParts } from './converge.ts'
 
-const AHEAD_SECONDS = 4
 /** One publish for eight uploads costs hardly more than for one; alone, nobody is waited for. */
 const PATIENCE_MS = 100
 /** Uploaders whose packages were published a moment ago are about to bring their next ones. */
 const RETURN_MS = 20
-const BLOCK_CACHE = 'blocks.cache'
-
-export interface Offered {
-  format: PackageFormat
-  distribution: Distribution
-}
 
 export interface Publisher {
   /**
@@ -48,20 +25,8 @@ export interface Publisher {
   recover(): Promise<string[]>
 }
 
-export interface PublisherParts {
-  db: Db
-  clock: Clock
-  paths: Paths
-  pool: Pool
-  signers: Signers
-  bus: Bus
-  checkpoint: Checkpoint
-  offered(codename: string): Offered
-  onError(error: unknown): void
-}
-
-export function createPublisher(parts: PublisherParts): Publisher {
-  const queues = new Map<string, { run: () => Promise<void>; forget: () => void; save: () => Promise<void>; expected: Expected }>()
+export function createPublisher(parts: ConvergeParts): Publisher {
+  const queues = new Map<string, Converge & { expected: Expected }>()
   const queueOf = (codename: string) => {
     let queue = queues.get(codename)
     if (!queue) {
@@ -117,176 +82,4 @@ export function createPublisher(parts: PublisherParts): Publisher {
 async function company(expected: Expected, queued: boolean): Promise<void> {
   if (queued) await new Promise((resolve) => setTimeout(resolve, RETURN_MS))
   await expected.settled(PATIENCE_MS)
-}
-
-function createConverge(parts: PublisherParts, codename: string): { run: () => Promise<void>; forget: () => void; save: () => Promise<void> } {
-  const { db, clock, paths } = parts
-  let state: IndexState | null = null
-  /** what is in memory must not be trusted by the next run */
-  let stale = false
-  let savedRevision = -1
-  let running = false
-
-  async function run(): Promise<void> {
-    running = true
-    try {
-      await publish()
-    } finally {
-      running = false
-    }
-  }
-
-  async function publish(): Promise<void> {
-    const started = performance.now()
-    const { format, distribution } = parts.offered(codename)
-    const tree = treeOf(paths, format, distribution)
-    for (;;) {
-      const row = await db.selectFrom('distributions').selectAll().where('codename', '=', codename).executeTakeFirstOrThrow()
-      const live = row.generation !== null && (await exists(join(tree.base, row.generation)))
-      if (live && row.published_revision >= row.revision) return
-
-      const current = await followed(format, tree)
-      const { revision, streams, unlinked } = current
-      try {
-        await linkPackages(tree, format, parts.pool, unlinked.values())
-      } catch (error) {
-        // Deleted since it was read, and its bytes with it: the next look knows.
-        if (isMissing(error) && (await isBehind(revision))) continue
-        throw error
-      }
-      parts.checkpoint('tree-linked')
-
-      const seconds = await reserveDate(tree)
-      const name = generationName(revision, seconds)
-      const extras = await present(tree, row.extras)
-      const files = await format.index({
-        distribution,
-        revision,
-        date: new Date(seconds * 1000),
-        count: current.count,
-        signers: parts.signers,
-        extras,
-        compose: async (key, head, tail) => {
-          const stream = streams.get(key)
-          if (!stream) throw new Error(`the format ${format.id} has no stream ${key}`)
-          return composeStream(stream.blocks, head, tail, stream.spec.xz, stream.digests)
-        },
-      })
-      const generation = await writeGeneration(tree, format, distribution, name, files, extras).catch(async (error: unknown) => {
-        await rm(join(tree.base, name), { recursive: true, force: true }).catch(parts.onError)
-        throw error
-      })
-      parts.checkpoint('generation-written')
-      const outcome = await flip(tree, format, distribution, generation, revision)
-      if (outcome === 'published') {
-        unlinked.clear()
-        parts.checkpoint('published')
-        parts.bus.emit('published', { distribution: codename, revision, milliseconds: performance.now() - started })
-        return
-      }
-      await rm(generation, { recursive: true, force: true })
-    }
-  }
-
-  return { run, forget: () => (stale = true), save }
-
-  async function isBehind(revision: number): Promise<boolean> {
-    const row = await db.selectFrom('distributions').select('revision').where('codename', '=', codename).executeTakeFirstOrThrow()
-    return row.revision > revision
-  }
-
-  async function save(): Promise<void> {
-    // Half of a change, or packages not yet in the tree, must not be found again as if they were done.
-    if (!state || running || state.unlinked.size > 0 || state.revision === savedRevision) return
-    const { format, distribution } = parts.offered(codename)
-    const { revision } = state
-    await saveBlocks(join(treeOf(paths, format, distribution).base, BLOCK_CACHE), state)
-    savedRevision = revision
-  }
-
-  /**
-   * The Release date, kept before it is used: a crash right after the rename must not lead to an older one. apt ignores
-   * an index older than the one it holds, without a word, so it only grows; and apt refuses one that lies more than
-   * 10 s in the future (Acquire::Max-FutureTime), so in a burst of more than one publish a second it stands still
-   * `AHEAD_SECONDS` before the clock. apt takes an index of equal date.
-   */
-  async function reserveDate(tree: Tree): Promise<number> {
-    const now = Math.floor(clock.now().getTime() / 1000)
-    // A database that was lost or restored may know less than clients have seen.
-    const seen = releaseDateOf(await linkedGeneration(tree.link))
-    const row = await db
-      .updateTable('distributions')
-      .set({
-        release_date: sql`greatest(${seen}::bigint, case when release_date < ${now + AHEAD_SECONDS}::bigint then greatest(${now}::bigint, release_date + 1) else release_date end)`,
-      })
-      .where('codename', '=', codename)
-      .returning('release_date')
-      .executeTakeFirstOrThrow()
-    return row.release_date
-  }
-
-  /** The blocks at the distribution's revision of this moment: kept ones, from disk, or from the database. */
-  async function followed(format: PackageFormat, tree: Tree): Promise<IndexState> {
-    const kept = stale ? null : state
-    const stored = stale || kept ? null : await loadBlocks(join(tree.base, BLOCK_CACHE), format)
-    let current = kept ?? stored ?? emptyState(format)
-    stale = false
-    // A change that fails half-way must not be published later.
-    state = null
-    await follow(db, current, codename)
-    if (stored && !(await holdsWhatIsOffered(db, current, codename))) {
-      current = emptyState(format)
-      await follow(db, current, codename)
-    }
-    state = current
-    return current
-  }
-
-  /**
-   * The one moment clients see: a rename under the distribution's row lock, so that publication only moves forward
-   * whoever else publishes.
-   */
-  async function flip(
-    tree: Tree,
-    format: PackageFormat,
-    distribution: Distribution,
-    generation: string,
-    revision: number,
-  ): Promise<'published' | 'overtaken'> {
-    await ensureDirectory(dirname(tree.link))
-    const temporary = join(dirname(tree.link), `.${basename(tree.link)}.${randomBytes(6).toString('hex')}`)
-    const target = join(generation, format.layout(distribution).linkTarget)
-    await symlink(relative(dirname(tree.link), target), temporary)
-    parts.checkpoint('before-flip')
-    try {
-      return await db.transaction().execute(async (tx) => {
-        const row = await tx.selectFrom('distributions').selectAll().where('codename', '=', codename).forUpdate().executeTakeFirstOrThrow()
-        const stands = row.generation !== null && (await exists(join(tree.base, row.generation)))
-        if (stands && row.published_revision >= revision) return 'overtaken'
-        // Another replica reserved its date later and flipped before: apt ignores an index older than the one it holds.
-        if (releaseDateOf(await linkedGeneration(tree.link)) > releaseDateOf(basename(generation))) return 'overtaken'
-        await rename(temporary, tree.link)
-        await tx
-          .updateTable('distributions')
-          .set({
-            published_revision: revision,
-            generation: basename(generation),
-            published_at: clock.now(),
-          })
-          .where('codename', '=', codename)
-          .execute()
-        parts.checkpoint('after-flip')
-        return 'published'
-      })
-    } finally {
-      await rm(temporary, { force: true })
-      await fsyncPath(dirname(tree.link))
-    }
-  }
-}
-
-/** Files made behind the packages are lost with the tree they lie in, as after a restore: they come again by themselves. */
-async function present(tree: Tree, extras: readonly ExtraRow[]): Promise<ExtraRow[]> {
-  const there = await Promise.all(extras.map((extra) => exists(join(tree.extras, extra.sha256))))
-  return extras.filter((_, i) => there[i])
 }

@@ -5,7 +5,8 @@ import type { Db } from '../store/db.ts'
 import type { Manifest, Manifests } from '../store/manifests.ts'
 import type { Pool } from '../store/pool.ts'
 import { restoreRecord } from './records.ts'
-import type { Offered, Publisher } from './publisher.ts'
+import type { Offered } from '../formats/format.ts'
+import type { Publisher } from './publisher.ts'
 
 export interface ReindexResult {
   packages_indexed: number

@@ -10,7 +10,7 @@ import { storeFindings, tally } from '../store/findings.ts'
 import type { PackageRow } from '../store/manifests.ts'
 import type { PackagesTable } from '../store/tables.ts'
 import { refreshArtifact } from './artifacts.ts'
-import type { Offered } from './publisher.ts'
+import type { Offered } from '../formats/format.ts'
 import { offer, touch, withdraw } from './records.ts'
 
 type Settable = Omit<Insertable<PackagesTable>, 'status' | 'served' | 'position' | 'changed_revision' | 'manifest_pending' | 'cve_results' | 'severities' | 'risk'>

@@ -5,13 +5,13 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
 import type { Distribution } from '../domain/package.ts'
-import type { KnownAdvisory, OfferedFile } from '../formats/format.ts'
+import type { KnownAdvisory, Offered, OfferedFile } from '../formats/format.ts'
 import { ensureDirectory, exists, replaceFile } from '../kernel/files.ts'
 import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
 import type { ExtraRow } from '../store/tables.ts'
 import { treeOf } from './generation.ts'
-import type { Offered, Publisher } from './publisher.ts'
+import type { Publisher } from './publisher.ts'
 
 /** Packages whose advisories are asked for at once. */
 const BATCH = 1000
