@@ -164,6 +164,7 @@ test('many who ask for the preflight at once do not each start the checks', asyn
   await new Promise((resolve) => setImmediate(resolve))
   open()
   await Promise.all(calls)
-  expect(runs).toBe(2)
+  // All share one, or those that came while it was under way share the next.
+  expect(runs).toBeLessThanOrEqual(2)
   await fresh.close()
 })
