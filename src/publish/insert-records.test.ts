@@ -104,7 +104,9 @@ test('records that come together have each a place of their own, and everything 
 test('of two that bring one name, version and architecture at once the first is taken, and nothing is counted of the other', async () => {
   expect(await insert(newRecord('twice'), newRecord('other'), newRecord('twice', { bytes: 'others' }))).toEqual(['twice 1.0', 'other 1.0', 'duplicate_conflict'])
   expect(await insert(newRecord('twice', { bytes: 'more' }), newRecord('late'))).toEqual(['duplicate_conflict', 'late 1.0'])
-  const { counters, bytes, counted, entries, audited, places } = await state()
+  const { counters, bytes, counted, entries, audited, places, revision } = await state()
+  // What was refused leaves nothing to be published.
+  expect(revision).toBe(3)
   expect({ counters, bytes, counted, entries }).toEqual({ counters: [3, 0, 0], bytes: 300, counted: ['published 3'], entries: 3 })
   expect(audited).toEqual(['twice 1.0', 'other 1.0', 'late 1.0'])
   expect(new Set(places.map(([, position]) => position)).size).toBe(3)

@@ -24,12 +24,13 @@ export interface NewRecord {
 
 /**
  * Inserts records of one distribution; `served` follows from a status of `published`. Together, since a transaction takes
- * 13 round trips for one as for many; one after the other when something, as bytes that find no room, stops them together.
+ * 13 round trips for one as for many; one after the other when something stops them together, as a
+ * name that is taken or bytes that find no room.
  * @returns for each its row or what kept it out: Problem('duplicate_conflict') when name, version and architecture are taken there
  */
 export async function insertRecords(db: Db, audit: AuditLog, offered: Offered, inputs: readonly NewRecord[]): Promise<Outcome<PackageRow>[]> {
   try {
-    return await insertAtOnce(db, audit, offered, inputs)
+    return (await insertAtOnce(db, audit, offered, inputs)).map((value) => ({ value }))
   } catch (error) {
     if (inputs.length === 1) return [{ error }]
   }
@@ -38,14 +39,18 @@ export async function insertRecords(db: Db, audit: AuditLog, offered: Offered, i
   return outcomes
 }
 
-async function insertAtOnce(db: Db, audit: AuditLog, offered: Offered, inputs: readonly NewRecord[]): Promise<Outcome<PackageRow>[]> {
+/** @throws Problem('duplicate_conflict') when one of them is taken, in which case nothing was inserted */
+async function insertAtOnce(db: Db, audit: AuditLog, offered: Offered, inputs: readonly NewRecord[]): Promise<PackageRow[]> {
   const { format, distribution } = offered
   return db.transaction().execute(async (tx) => {
-    const revision = await touch(tx, distribution.codename, sumOf(inputs, 1))
+    const counts: Partial<Record<PackageStatus, number>> = {}
+    for (const { record } of inputs) counts[record.status] = (counts[record.status] ?? 0) + 1
+    const offers = counts.published ?? 0
+    const revision = await touch(tx, distribution.codename, { offers, counts, bytes: inputs.reduce((sum, { record }) => sum + record.size_bytes, 0) })
     const blobs = new Map(inputs.map(({ blob }) => [blob.sha256, blob]))
     await insertBlobs(tx, [...blobs.values()])
     await Promise.all(inputs.map((input) => input.ensureBytes()))
-    let next = revision - sumOf(inputs, 1).offers
+    let next = revision - offers
     const rows = await tx
       .insertInto('packages')
       .values(
@@ -58,34 +63,19 @@ async function insertAtOnce(db: Db, audit: AuditLog, offered: Offered, inputs: r
       .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
       .returningAll()
       .execute()
-    // Of two that bring the same name, version and architecture at once the first is taken.
-    const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
-    const placed = inputs.map((input) => {
-      const row = byIdentity.get(identityOf(input.record))
-      byIdentity.delete(identityOf(input.record))
-      return { input, row }
-    })
-    const refused = placed.filter(({ row }) => !row).map(({ input }) => input)
-    if (refused.length > 0) await touch(tx, distribution.codename, { ...sumOf(refused, -1), offers: 0 })
-    if (rows.length > 0) {
-      const served = rows.filter((row) => row.served)
-      if (served.length > 0) await offer(tx, served.map((row) => ({ row, blob: blobOf(blobs.get(row.sha256) as Insertable<BlobsTable>) })), offered)
-      for (const row of rows) await storeFindings(tx, row)
-      await tally(tx, rows.map((row) => row.id), 1)
-      await noteArtifacts(tx, format.versions, rows)
-      await audit.record(placed.filter(({ row }) => row).map(({ input }) => input.audit), tx)
+    if (rows.length < inputs.length) {
+      const { name, version, arch } = (inputs[0] as NewRecord).record
+      throw new Problem('duplicate_conflict', `${name} ${version} (${arch}) is already in ${distribution.codename}`)
     }
-    return placed.map(({ input: { record }, row }) =>
-      row ? { value: row } : { error: new Problem('duplicate_conflict', `${record.name} ${record.version} (${record.arch}) is already in ${distribution.codename}`) },
-    )
+    const served = rows.filter((row) => row.served)
+    if (served.length > 0) await offer(tx, served.map((row) => ({ row, blob: blobOf(blobs.get(row.sha256) as Insertable<BlobsTable>) })), offered)
+    for (const row of rows) await storeFindings(tx, row)
+    await tally(tx, rows.map((row) => row.id), 1)
+    await noteArtifacts(tx, format.versions, rows)
+    await audit.record(inputs.map((input) => input.audit), tx)
+    const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
+    return inputs.map(({ record }) => byIdentity.get(identityOf(record)) as PackageRow)
   })
 }
 
 const identityOf = (record: { name: string; version: string; arch: string }) => JSON.stringify([record.name, record.version, record.arch])
-
-/** What records change in their distribution's counters. @param by 1 when they come, -1 when they go */
-function sumOf(inputs: readonly NewRecord[], by: 1 | -1): { offers: number; counts: Partial<Record<PackageStatus, number>>; bytes: number } {
-  const counts: Partial<Record<PackageStatus, number>> = {}
-  for (const { record } of inputs) counts[record.status] = (counts[record.status] ?? 0) + by
-  return { offers: counts.published ?? 0, counts, bytes: by * inputs.reduce((sum, { record }) => sum + record.size_bytes, 0) }
-}
