@@ -3,6 +3,7 @@ import { countSeverities, type Severity } from '../domain/finding.ts'
 import { severityBits, worstOfBits } from '../domain/risk.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Log } from '../kernel/log.ts'
+import { selectRecords } from '../store/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import { eventOf, type Entry } from './events.ts'
 import type { Rendered } from './letter.ts'
@@ -78,14 +79,7 @@ async function heldItem(db: Db, entry: Entry): Promise<HeldItem> {
   const { distribution, package: name, version, arch } = entry
   const item: HeldItem = { ...subjectOf(entry), findings: null, due: null, reason: entry.detail }
   if (distribution === null || name === null || version === null || arch === null) return item
-  const row = await db
-    .selectFrom('packages')
-    .select(['id', 'review_due_at', 'last_scan'])
-    .where('distribution', '=', distribution)
-    .where('name', '=', name)
-    .where('version', '=', version)
-    .where('arch', '=', arch)
-    .executeTakeFirst()
+  const [row] = await selectRecords(db, { distribution, name, version, arch })
   if (!row) return item
   const findings: { cve: string; severity: Severity; in_kev: boolean }[] = await db.selectFrom('findings').select(['cve', 'severity', 'in_kev']).where('package_id', '=', row.id).orderBy('risk', 'desc').orderBy('cve').execute()
   if (findings.length === 0 && row.last_scan === null) return { ...item, due: row.review_due_at }

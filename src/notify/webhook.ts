@@ -4,6 +4,7 @@ import type { Settings } from '../domain/settings.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import { hmacSha256Hex } from '../kernel/crypto.ts'
 import { HttpError, type HttpClient } from '../kernel/http-client.ts'
+import { selectRecords } from '../store/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import { eventOf, messageOf, type Entry, type Message } from './events.ts'
 import type { Channel } from './outbox.ts'
@@ -58,6 +59,6 @@ export function createWebhook(parts: { db: Db; clock: Clock; http: Pick<HttpClie
 /** Only a record that was quarantined is told apart by what its checks said. */
 async function pipelineOf(db: Db, { distribution, package: name, version, arch, outcome }: Entry): Promise<Readonly<Record<string, string>> | null> {
   if (outcome !== 'quarantined' || distribution === null || name === null || version === null || arch === null) return null
-  const row = await db.selectFrom('packages').select('pipeline').where('distribution', '=', distribution).where('name', '=', name).where('version', '=', version).where('arch', '=', arch).executeTakeFirst()
+  const [row] = await selectRecords(db, { distribution, name, version, arch })
   return row?.pipeline ?? null
 }
