@@ -113,6 +113,13 @@ export async function ensureDirectory(path: string, mode = 0o755): Promise<strin
   }
 }
 
+/** The directories that new ones were entered into, from the lowest up: none of them is durable before these are flushed. @param made as `ensureDirectory` said */
+export function enteredInto(directory: string, made: string | undefined): string[] {
+  const changed: string[] = []
+  for (let at = directory; made !== undefined && at.length >= made.length; at = dirname(at)) changed.push(dirname(at))
+  return changed
+}
+
 async function makeOneByOne(path: string, mode: number): Promise<string | undefined> {
   if (await exists(path)) return undefined
   const made = await makeOneByOne(dirname(path), mode)

@@ -104,6 +104,13 @@ export function createBatches<I, O>(work: (items: I[]) => Promise<Outcome<O>[]>,
     })
 }
 
+/** Does the work on each item, `size` of them at once; nothing more is begun after a failure. */
+export async function inGroups<I, O>(items: readonly I[], size: number, work: (item: I) => O | Promise<O>): Promise<O[]> {
+  const done: O[] = []
+  for (let at = 0; at < items.length; at += size) done.push(...(await Promise.all(items.slice(at, at + size).map(work))))
+  return done
+}
+
 /** Lets at most `limit` pieces of work run at once. */
 export function createLimiter(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = limit

@@ -27,29 +27,34 @@ export function inNameOrder<T extends { format: string; name: string }>(rows: re
 /** Takes new records into the rows of their names; the cost does not grow with the number of versions. */
 export async function noteArtifacts(tx: Db, versions: VersionScheme, rows: readonly PackageRow[]): Promise<void> {
   const ordered = inNameOrder(rows)
-  const firsts = new Map([...ordered].reverse().map((row) => [`${row.name} ${row.format}`, row]))
-  const made = await tx
-    .insertInto('artifacts')
-    .values(inNameOrder([...firsts.values()]).map(asArtifact))
-    .onConflict((c) => c.columns(['name', 'format']).doNothing())
-    .returning('latest_id')
-    .execute()
-  const done = new Set(made.map((row) => row.latest_id))
+  const firsts = ordered.filter((row, i) => row.name !== ordered[i - 1]?.name || row.format !== ordered[i - 1]?.format)
+  const made = await insertMissing(tx, firsts)
   for (const row of ordered) {
-    if (!done.has(row.id)) await joinArtifact(tx, versions, row)
+    if (!made.has(row.id)) await joinArtifact(tx, versions, row)
   }
 }
 
-const asArtifact = (row: PackageRow) => ({
-  format: row.format,
-  name: row.name,
-  latest_id: row.id,
-  search: searchText(row),
-  latest_imported_at: row.imported_at,
-  distributions: [row.distribution],
-  statuses: [row.status],
-  archs: [row.arch],
-})
+/** @returns the ids of those whose names had no row */
+async function insertMissing(tx: Db, rows: readonly PackageRow[]): Promise<Set<number>> {
+  const made = await tx
+    .insertInto('artifacts')
+    .values(
+      rows.map((row) => ({
+        format: row.format,
+        name: row.name,
+        latest_id: row.id,
+        search: searchText(row),
+        latest_imported_at: row.imported_at,
+        distributions: [row.distribution],
+        statuses: [row.status],
+        archs: [row.arch],
+      })),
+    )
+    .onConflict((c) => c.columns(['name', 'format']).doNothing())
+    .returning('latest_id')
+    .execute()
+  return new Set(made.map((row) => row.latest_id))
+}
 
 /** Takes a record into the row of its name that is there already. */
 async function joinArtifact(tx: Db, versions: VersionScheme, row: PackageRow): Promise<void> {
@@ -75,13 +80,7 @@ async function lockOrInsert(tx: Db, row: PackageRow): Promise<Selectable<Artifac
   for (;;) {
     const known = await tx.selectFrom('artifacts').selectAll().where('name', '=', row.name).where('format', '=', row.format).forUpdate().executeTakeFirst()
     if (known) return known
-    const inserted = await tx
-      .insertInto('artifacts')
-      .values(asArtifact(row))
-      .onConflict((c) => c.columns(['name', 'format']).doNothing())
-      .returning('latest_id')
-      .executeTakeFirst()
-    if (inserted) return null
+    if ((await insertMissing(tx, [row])).size > 0) return null
   }
 }
 

@@ -1,5 +1,6 @@
 // A stream's entries cut into blocks whose compressed bytes are kept: a publish re-makes only the blocks that changed.
 import { crc32 } from 'node:zlib'
+import { inGroups } from '../kernel/serial.ts'
 import { deflateBlock } from './gzip-member.ts'
 import { xzBlock, type XzBlock } from './xz-stream.ts'
 
@@ -114,10 +115,7 @@ export async function changeBlocks(
   }
   cut([...added].sort(compareKeys), drafts)
   pending.push(...drafts)
-  const made: Block[] = []
-  for (let at = 0; at < pending.length; at += 64) {
-    made.push(...(await Promise.all(pending.slice(at, at + 64).map((item) => ('parts' in item ? seal(item, xz) : item)))))
-  }
+  const made = await inGroups(pending, 64, (item) => ('parts' in item ? seal(item, xz) : item))
   let firstChanged = 0
   while (firstChanged < made.length && made[firstChanged] === blocks[firstChanged]) firstChanged++
   return { blocks: made, firstChanged }

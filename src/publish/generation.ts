@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { dirname, join, relative } from 'node:path'
 import type { Distribution } from '../domain/package.ts'
 import type { IndexFile, PackageFormat } from '../formats/format.ts'
-import { ensureDirectory, fsyncPath, isMissing, linkFile, writeDurably } from '../kernel/files.ts'
+import { ensureDirectory, enteredInto, fsyncPath, isMissing, linkFile, writeDurably } from '../kernel/files.ts'
+import { inGroups } from '../kernel/serial.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/pool.ts'
 import type { TreeFile } from './index-state.ts'
@@ -60,17 +61,15 @@ export async function linkedGeneration(link: string): Promise<string | null> {
 /** Links package files from the pool into the tree and flushes their directories; doing it again is harmless. */
 export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool, files: Iterable<TreeFile>): Promise<void> {
   const directories = new Set<string>()
-  const linkOne = async (file: TreeFile) => {
+  await inGroups([...files], LINKED_AT_ONCE, async (file) => {
     const target = join(tree.packages, format.packagePath(file))
     const made = await ensureDirectory(dirname(target))
     const stored = pool.path({ format: format.id, sha256: file.sha256, filename: file.filename })
     const isNew = (await linkFile(stored, target)) || (await replaceOther(stored, target))
     if (isNew) directories.add(dirname(target))
-    for (let at = dirname(target); made !== undefined && at.length >= made.length; at = dirname(at)) directories.add(dirname(at))
-  }
-  const all = [...files]
-  for (let at = 0; at < all.length; at += LINKED_AT_ONCE) await Promise.all(all.slice(at, at + LINKED_AT_ONCE).map(linkOne))
-  for (const some = [...directories]; some.length > 0; ) await Promise.all(some.splice(-LINKED_AT_ONCE).map(fsyncPath))
+    for (const directory of enteredInto(dirname(target), made)) directories.add(directory)
+  })
+  await inGroups([...directories], LINKED_AT_ONCE, fsyncPath)
 }
 
 /**

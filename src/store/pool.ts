@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FormatId } from '../domain/package.ts'
-import { ensureDirectory, exists, fsyncPath, linkFile } from '../kernel/files.ts'
+import { ensureDirectory, enteredInto, exists, fsyncPath, linkFile } from '../kernel/files.ts'
 import type { Paths } from './paths.ts'
 
 export interface FileId {
@@ -34,10 +34,7 @@ export function createPool(paths: Paths): Pool {
   async function place(from: string, to: string): Promise<void> {
     const made = await ensureDirectory(dirname(to))
     await linkFile(from, to)
-    const changed = [dirname(to)]
-    // Every directory made on the way must be durable in its parent.
-    for (let at = dirname(to); made !== undefined && at.length >= made.length; at = dirname(at)) changed.push(dirname(at))
-    await Promise.all(changed.map(fsyncPath))
+    await Promise.all([dirname(to), ...enteredInto(dirname(to), made)].map(fsyncPath))
   }
 
   return {
