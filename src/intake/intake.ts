@@ -54,6 +54,8 @@ export interface IntakeParts {
 interface Known {
   staged: { path: string }[]
   candidate: Candidate | null
+  /** tells the publisher that it need not wait for this one any more; twice is harmless */
+  settled(): void
 }
 
 export function createIntake(parts: IntakeParts): Intake {
@@ -62,10 +64,11 @@ export function createIntake(parts: IntakeParts): Intake {
 
   return {
     async accept(arrival) {
-      const known: Known = { staged: [arrival], candidate: null }
+      const known: Known = { staged: [arrival], candidate: null, settled: () => {} }
       try {
         return await take(arrival, known)
       } catch (error) {
+        known.settled()
         parts.bus.emit('intake', { status: 'error', findings: [] })
         const outcome = isProblem(error) ? error.code : 'internal_error'
         await audit.record(eventOf(arrival, known.candidate, { result: 'FAILURE', outcome, detail: isProblem(error) ? error.detail : null }))
@@ -92,22 +95,12 @@ export function createIntake(parts: IntakeParts): Intake {
       parts.bus.emit('intake', { status: 'rejected', findings: [] })
       return rejectedAnswer(candidate, rejected)
     }
-    const settled = parts.publisher.expect(candidate.distribution.codename)
-    try {
-      return await passGate(arrival, candidate, known, settled)
-    } finally {
-      settled()
-    }
-  }
-
-  async function passGate(arrival: Arrival, candidate: Candidate, known: Known, settled: () => void): Promise<IntakeResult> {
-    const settings = parts.settings()
-    const progress = arrival.progress ?? (() => {})
+    known.settled = parts.publisher.expect(candidate.distribution.codename)
     const gate = await runGate(parts.steps, candidate, settings, progress)
     if (gate.candidate.path !== arrival.path) known.staged.push(gate.candidate)
     parts.checkpoint('verdicts')
     const row = await settle(arrival, gate, progress)
-    settled()
+    known.settled()
     await makeGood(row, progress)
     parts.bus.emit('intake', { status: row.status, findings: gate.findings ?? [] })
     announce(row)
