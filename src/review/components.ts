@@ -1,6 +1,5 @@
 // The dependency scan: reads what libraries lie in stored files and holds records whose libraries have holes. Never blocks one.
 import type { Finding } from '../domain/finding.ts'
-import { factsToMatch } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { createShared } from '../kernel/serial.ts'
@@ -10,7 +9,7 @@ import { unpackFiles } from '../store/blobs.ts'
 import type { Components, ComponentsOf, ComponentWork } from '../store/components.ts'
 import { applyFindings, saysSame, type Applied } from './apply.ts'
 import { mergeFindings, sameFindings } from './merge.ts'
-import { systemActor, type Actor, type ReviewParts } from './parts.ts'
+import { factsOf, systemActor, type Actor, type ReviewParts } from './parts.ts'
 
 export interface ComponentScanParts extends ReviewParts {
   components: Components
@@ -142,7 +141,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     rows.flatMap((row) => {
       const inside = insideOf(row)
       const { distribution } = parts.offered(row.distribution)
-      return inside ? [{ row, inside, distribution, facts: factsToMatch({ ...row, sourcePackage: row.source_package, sourceVersion: row.source_version }) }] : []
+      return inside ? [{ row, inside, distribution, facts: factsOf(row) }] : []
     })
 
   return {

@@ -1,10 +1,10 @@
 // Has published packages looked at by the scanners behind the first one. Never on the way of an upload; never takes anything away.
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
-import { factsToMatch, type Distribution, type FormatId } from '../domain/package.ts'
+import type { Distribution, FormatId } from '../domain/package.ts'
 import type { CveResult, CveScanner } from '../scanners/scanner.ts'
 import { applyFindings } from './apply.ts'
-import { systemActor, type ReviewParts } from './parts.ts'
+import { factsOf, systemActor, type ReviewParts } from './parts.ts'
 
 export interface CrossCheckReport {
   /** looks taken, one for each package and scanner */
@@ -95,7 +95,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
     let reopened = false
     for (let attempt = 1; ; attempt++) {
       const generation = await parts.generation()
-      const result = await scanner.scan({ facts: factsToMatch({ ...row, sourcePackage: row.source_package, sourceVersion: row.source_version }), distribution })
+      const result = await scanner.scan({ facts: factsOf(row), distribution })
       if (result.word !== 'scanned') return { word: result.word, reopened }
       const { before, row: now } = await applyFindings(parts, row.id, { engine: scanner.name, findings: result.findings }, { mechanism: 'second_scanner' }, systemActor('system'))
       reopened ||= before.status === 'published' && now.status === 'pending_review'

@@ -2,6 +2,7 @@
 import type { Origin } from '../domain/audit.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Step } from '../intake/arrival.ts'
+import { factsToMatch, type PackageFacts } from '../domain/package.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -74,4 +75,9 @@ export const NO_REVIEW = {
 /** Records in the order in which their distributions are locked. */
 export function inLockOrder<T extends { distribution: string; id: number }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) => (a.distribution < b.distribution ? -1 : a.distribution > b.distribution ? 1 : a.id - b.id))
+}
+
+/** What advisories are matched by, from a record's row. */
+export function factsOf(row: Pick<PackageRow, 'format' | 'name' | 'version' | 'arch' | 'source_package' | 'source_version'>): PackageFacts {
+  return factsToMatch({ ...row, sourcePackage: row.source_package, sourceVersion: row.source_version })
 }

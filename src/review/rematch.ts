@@ -1,13 +1,13 @@
 // Matches stored packages against the advisories that changed; what did not change costs nothing.
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
-import { factsToMatch, type Distribution, type PackageFacts } from '../domain/package.ts'
+import type { Distribution, PackageFacts } from '../domain/package.ts'
 import { judged } from '../intake/cve-scan.ts'
 import type { CveScanner } from '../scanners/scanner.ts'
 import type { Db } from '../store/db.ts'
 import { applyFindings, type Applied } from './apply.ts'
 import type { ComponentScan } from './components.ts'
-import { systemActor, type ReviewParts } from './parts.ts'
+import { factsOf, systemActor, type ReviewParts } from './parts.ts'
 
 export interface RematchReport {
   /** packages whose advisories changed */
@@ -147,7 +147,7 @@ async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): As
 
 async function matchOne(parts: RematchParts, distribution: Distribution, row: Row, report: RematchReport): Promise<void> {
   try {
-    const result = await parts.scanner.scan({ facts: factsToMatch({ ...row, sourcePackage: row.source_package, sourceVersion: row.source_version }), distribution })
+    const result = await parts.scanner.scan({ facts: factsOf(row), distribution })
     if (result.word !== 'scanned') return
     report.matched++
     // What came in without advisories at hand is judged for the first time: the record tells so.

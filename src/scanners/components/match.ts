@@ -52,8 +52,8 @@ export function createComponentMatcher(parts: {
       for (const carrier of packages) {
         const found = worstOf(carrier.inside.components.flatMap((component) => known.get(identityOf(component)) ?? []))
         const cleared = found.length > 0 ? await parts.matcher.clearedOf(carrier) : null
-        const findings = found.filter(({ id }) => !cleared?.has(id))
-        results.push({ findings, coverage: coverageOf(carrier, ecosystems, found.filter((finding) => !findings.includes(finding))) })
+        const isMended = ({ id }: OsvFinding) => cleared?.has(id) ?? false
+        results.push({ findings: found.filter((finding) => !isMended(finding)), coverage: coverageOf(carrier, ecosystems, found.filter(isMended)) })
       }
       const enriched = await parts.enrich(results.flatMap(({ findings }) => findings))
       let at = 0

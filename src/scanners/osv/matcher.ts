@@ -1,5 +1,5 @@
 // The embedded vulnerability engine: packages and components against the stored advisories.
-import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
+import type { AffectedPackage } from '../../domain/advisory.ts'
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import type { Coverage } from '../../domain/status.ts'
 import type { CveScanner } from '../scanner.ts'
@@ -62,16 +62,21 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
     return { none: null, covered, state, hits, order }
   }
 
-  /** The advisories are read only of what matched: of a kernel's hundreds mostly a few. */
-  async function hitsOf(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
-    const names = [...new Set(identities.map((identity) => identity.name))]
-    const candidates = await advisories.candidates(state.generation, ecosystems, names)
+  /** What is said of packages of these names, and which of it holds for which identity. */
+  async function spokenOf(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
+    const candidates = await advisories.candidates(state.generation, ecosystems, [...new Set(identities.map((identity) => identity.name))])
     const found = identities.map((identity) =>
       candidates.flatMap(({ key, affected }) => {
         const how = affected.package === identity.name ? exposureOf(affected, identity) : null
         return how ? [{ key, affected, exposure: how }] : []
       }),
     )
+    return { candidates, found }
+  }
+
+  /** The advisories are read only of what matched: of a kernel's hundreds mostly a few. */
+  async function hitsOf(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
+    const { found } = await spokenOf(state, ecosystems, identities)
     const read = await advisories.advisories([...new Set(found.flat().map((one) => one.key))])
     return found.map((hits) =>
       hits.flatMap(({ key, ...hit }): Hit[] => {
@@ -104,13 +109,14 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
       if (!ecosystem) return new Set()
       const state = await advisories.state()
       const covered = Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name))
-      const identities = identitiesOf(facts, (a, b) => compare(ecosystem.order, a, b))
-      const spoken = await advisories.candidates(state.generation, covered, identities.map((identity) => identity.name))
-      const read = await advisories.advisories([...new Set(spoken.map(({ key }) => key))])
-      const names = (of: readonly Advisory[]) => of.flatMap(({ id, aliases, cves }) => [id, ...aliases, ...cves])
-      const hits = await hitsOf(state, covered, identities)
-      const cleared = new Set(names([...read.values()]))
-      for (const name of names(hits.flat().map((hit) => hit.advisory))) cleared.delete(name)
+      const { candidates, found } = await spokenOf(state, covered, identitiesOf(facts, (a, b) => compare(ecosystem.order, a, b)))
+      const read = await advisories.advisories([...new Set(candidates.map(({ key }) => key))])
+      const namesOf = (keys: Iterable<number>) => [...keys].flatMap((key) => {
+        const advisory = read.get(key)
+        return advisory ? [advisory.id, ...advisory.aliases, ...advisory.cves] : []
+      })
+      const cleared = new Set(namesOf(read.keys()))
+      for (const name of namesOf(found.flat().map(({ key }) => key))) cleared.delete(name)
       return cleared
     },
 
