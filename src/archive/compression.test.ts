@@ -103,6 +103,26 @@ describe('decompress', () => {
     },
   )
 
+  it('holds gzip to the same when there is too much of it to be unpacked at once', async () => {
+    // Bytes that do not shrink: more than 64 KiB go in. And few that become many.
+    const noise = Buffer.concat(Array.from({ length: 4000 }, (_, i) => createHash('sha256').update(`${i}`).digest()))
+    for (const content of [noise, Buffer.alloc(400_000)]) {
+      const data = gzipSync(content)
+      expect((await unpack(data, 'gzip')).equals(content)).toBe(true)
+      expect((await unpack(Buffer.concat([data, data]), 'gzip', 1000)).equals(Buffer.concat([content, content]))).toBe(true)
+      await refusal(Buffer.concat([data, Buffer.from('garbage')]), 'gzip')
+      for (let i = 0; i < 40; i++) {
+        const at = 10 + Math.floor(((data.length - 10) * i) / 40)
+        expect(await refusal(data.subarray(0, at), 'gzip')).toMatch(/truncated|damaged/)
+        const damaged = Buffer.from(data)
+        damaged[at]! ^= 0x20
+        // Bits that fill up to a byte mean nothing.
+        const outcome = await unpack(damaged, 'gzip').catch((error: unknown) => error)
+        expect(isProblem(outcome, 'invalid_package') || (outcome instanceof Buffer && outcome.equals(content)), `${at}`).toBe(true)
+      }
+    }
+  })
+
   it('takes stream padding of xz, which is part of the format', async () => {
     const data = await compressSample(LINES, 'xz')
     const padded = Buffer.concat([data, Buffer.alloc(4), data])
