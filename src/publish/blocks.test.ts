@@ -59,6 +59,17 @@ test('one more package re-makes one block, wherever it goes', async () => {
   expect(removed.blocks.filter((block) => !blocks.includes(block)).length).toBeLessThanOrEqual(4)
 })
 
+test('what one more package costs does not grow with what the last block holds', async () => {
+  let { blocks } = await changeBlocks([], [], Array.from({ length: 2000 }, (_, i) => entry(i + 1, 800)), false)
+  let remade = 0
+  for (let id = 5000; id < 5400; id++) {
+    const changed = await changeBlocks(blocks, [], [entry(id, 800)], false)
+    for (const block of changed.blocks) if (!blocks.includes(block)) remade += block.raw.byteLength
+    blocks = changed.blocks
+  }
+  expect(remade / 400).toBeLessThan(16 * 1024)
+})
+
 test('the xz form of several blocks is one stream that an independent decoder reads whole', async () => {
   const entries = Array.from({ length: 400 }, (_, i) => entry(i + 1, 1500))
   const { blocks } = await changeBlocks([], [], entries, true)
