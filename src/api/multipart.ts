@@ -1,9 +1,9 @@
 // Reads an upload form: one file streamed to staging, text fields before or after it. Knows nothing of packages.
-import { rm } from 'node:fs/promises'
 import type { FastifyRequest } from 'fastify'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Staged } from '../intake/arrival.ts'
 import { receive, tooLarge } from '../intake/receive.ts'
+import { removeFile } from '../kernel/files.ts'
 import { requireStorable } from './storable.ts'
 
 const FIELD_BYTES = 4096
@@ -42,7 +42,7 @@ export async function readUploadForm(
       } else throw invalidField(part.fieldname, 'is not a file field of this form')
     }
   } catch (error) {
-    if (file) await rm(file.staged.path, { force: true })
+    if (file) removeFile(file.staged.path)
     discardRest(request)
     throw error instanceof Problem ? error : formProblem(error)
   }

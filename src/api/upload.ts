@@ -1,11 +1,11 @@
 // /upload: the one way a person or a build brings a package in.
-import { rm } from 'node:fs/promises'
 import Type from 'typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { invalidField, isProblem, type ProblemCode } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
+import { removeFile } from '../kernel/files.ts'
 import type { Log } from '../kernel/log.ts'
 import { openDistribution, type Catalogue } from '../intake/identify.ts'
 import type { Arrival, IntakeResult } from '../intake/arrival.ts'
@@ -133,7 +133,7 @@ async function arrivalOf(parts: UploadParts, raw: FastifyRequest, caller: Caller
       caller,
     }
     if (!distribution) {
-      await rm(form.staged.path, { force: true })
+      removeFile(form.staged.path)
       throw invalidField('distribution', 'is required')
     }
     return { ...arrival, distribution }

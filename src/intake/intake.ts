@@ -1,12 +1,11 @@
 // The one way in: a staged file becomes a settled record, and where the gate lets it, is published.
-import { rm } from 'node:fs/promises'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { isMissing, isStorageFull } from '../kernel/files.ts'
-import { createBatches } from '../kernel/serial.ts'
+import { isMissing, isStorageFull, removeFile } from '../kernel/files.ts'
+import { allEnded, createBatches } from '../kernel/serial.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { insertRecords, type NewRecord } from '../publish/insert-records.ts'
@@ -74,7 +73,7 @@ export function createIntake(parts: IntakeParts): Intake {
         await audit.record(eventOf(arrival, known.candidate, { result: 'FAILURE', outcome, detail: isProblem(error) ? error.detail : null }))
         throw error
       } finally {
-        for (const { path } of known.staged) await rm(path, { force: true })
+        for (const { path } of known.staged) removeFile(path)
       }
     },
   }
@@ -140,7 +139,7 @@ export function createIntake(parts: IntakeParts): Intake {
         },
       })
       parts.checkpoint('settled')
-      await rm(path, { force: true })
+      removeFile(path)
       return row
     } catch (error) {
       await parts.staging.discard(path)
@@ -164,9 +163,8 @@ export function createIntake(parts: IntakeParts): Intake {
     if (published) progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
     const manifest = parts.manifests.write([row.id]).then(() => parts.checkpoint('manifest-written'))
     // Both come to their end before anything is taken back.
-    const ends = await Promise.allSettled([manifest, published ? parts.publisher.converge(row.distribution) : null])
-    const failed = ends.find((end) => end.status === 'rejected')
-    if (failed) await takeBack(row, failed.reason)
+    const index = published ? parts.publisher.converge(row.distribution) : Promise.resolve()
+    await allEnded([manifest, index]).catch((cause: unknown) => takeBack(row, cause))
     progress({ name: 'manifest', label: 'Manifest', status: 'done', message: 'written', detail: null })
     if (published) progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
   }

@@ -1,9 +1,9 @@
 // Streams an arrival to staging, counting and hashing on the way; what fails leaves nothing behind.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
 import { Problem } from '../domain/problem.ts'
 import type { Digests } from '../domain/package.ts'
+import { createFile, removeFile } from '../kernel/files.ts'
 import type { Staged } from './arrival.ts'
 
 /**
@@ -13,23 +13,23 @@ import type { Staged } from './arrival.ts'
 export async function receive(source: AsyncIterable<Uint8Array>, path: string, maxBytes: number): Promise<Staged> {
   const digests = createDigests()
   let sizeBytes = 0
-  const handle = await open(path, 'wx', 0o600)
+  const file = createFile(path, 0o600)
   try {
     for await (const chunk of source) {
       sizeBytes += chunk.byteLength
       if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
       // The disk works while the digests are computed.
-      const written = handle.write(chunk)
+      const written = file.write(chunk)
       digests.update(chunk)
-      await writeRest(handle, chunk, (await written).bytesWritten)
+      await written
     }
-    await handle.sync()
+    await file.flush()
   } catch (error) {
-    await handle.close()
-    await rm(path, { force: true })
+    file.close()
+    removeFile(path)
     throw error
   }
-  await handle.close()
+  file.close()
   return { path, sizeBytes, digests: digests.hex() }
 }
 
@@ -52,11 +52,6 @@ function createDigests(): { update(chunk: Uint8Array): void; hex(): Digests } {
     },
     hex: () => ({ sha256: hashes.sha256.digest('hex'), sha512: hashes.sha512.digest('hex'), sha1: hashes.sha1.digest('hex'), md5: hashes.md5.digest('hex') }),
   }
-}
-
-/** A nearly full disk may take part of a write before it refuses the rest. */
-async function writeRest(handle: import('node:fs/promises').FileHandle, chunk: Uint8Array, done: number): Promise<void> {
-  while (done < chunk.byteLength) done += (await handle.write(chunk, done)).bytesWritten
 }
 
 export function tooLarge(limitBytes: number): Problem {

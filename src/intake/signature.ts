@@ -1,7 +1,6 @@
 // The signature step: who vouches for the file when a client installs it.
-import { rm } from 'node:fs/promises'
 import type { Clock } from '../kernel/clock.ts'
-import { fsyncPath } from '../kernel/files.ts'
+import { fsyncPath, removeFile } from '../kernel/files.ts'
 import type { Signers, SignatureVerdict } from '../formats/format.ts'
 import type { PipelineWord, Verdict } from '../domain/status.ts'
 import type { Candidate, Step, StepResult } from './arrival.ts'
@@ -30,7 +29,7 @@ export function signatureStep(parts: { signers: Signers; clock: Clock; newPath()
       // Its header has other offsets now, which the index tells clients.
       return { ...candidate, ...staged, facts: await candidate.format.read(path) }
     } catch (error) {
-      await rm(path, { force: true })
+      removeFile(path)
       throw error
     }
   }

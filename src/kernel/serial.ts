@@ -104,6 +104,14 @@ export function createBatches<I, O>(work: (items: I[]) => Promise<Outcome<O>[]>,
     })
 }
 
+/** As `Promise.all`, but nothing of it is still under way when it returns or throws. */
+export async function allEnded<T extends readonly unknown[]>(work: { [K in keyof T]: Promise<T[K]> }): Promise<T> {
+  const ends = await Promise.allSettled(work)
+  const failed = ends.find((end) => end.status === 'rejected')
+  if (failed) throw failed.reason
+  return ends.map((end) => (end as PromiseFulfilledResult<unknown>).value) as unknown as T
+}
+
 /** Does the work on each item, `size` of them at once; nothing more is begun after a failure. */
 export async function inGroups<I, O>(items: readonly I[], size: number, work: (item: I) => O | Promise<O>): Promise<O[]> {
   const done: O[] = []

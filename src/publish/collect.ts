@@ -107,7 +107,7 @@ export function createCollector(parts: {
 
   async function generations(codename: string, tree: Tree): Promise<void> {
     const row = await db.selectFrom('distributions').select('generation').where('codename', '=', codename).executeTakeFirst()
-    const live = new Set([row?.generation, await linkedGeneration(tree.link)])
+    const live = new Set([row?.generation, linkedGeneration(tree.link)])
     const found: { name: string; at: Date }[] = []
     for (const name of await listed(tree.base)) {
       if (!/^r\d+-/.test(name) || live.has(name)) continue

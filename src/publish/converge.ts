@@ -1,6 +1,7 @@
 // Makes what clients see of one distribution agree with the database: one rename a publish, forward only.
 import { randomBytes } from 'node:crypto'
-import { rename, rm, symlink } from 'node:fs/promises'
+import { renameSync, symlinkSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
@@ -8,7 +9,8 @@ import type { Offered, PackageFormat, Signers } from '../formats/format.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { ensureDirectory, exists, fsyncPath, isMissing } from '../kernel/files.ts'
+import { ensureDirectory, exists, fsyncPath, isMissing, removeFile } from '../kernel/files.ts'
+import { allEnded } from '../kernel/serial.ts'
 import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/pool.ts'
@@ -68,21 +70,12 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
       const live = row.generation !== null && (await exists(join(tree.base, row.generation)))
       if (live && row.published_revision >= row.revision) return
 
-      const current = await followed(format, tree)
+      // The date is flushed to the database before it is used: 3-6 ms that need not follow the others.
+      const [current, seconds] = await allEnded([followed(format, tree), reserveDate(tree)])
       const { revision, streams, unlinked } = current
-      try {
-        await linkPackages(tree, format, parts.pool, unlinked.values())
-      } catch (error) {
-        // Deleted since it was read, and its bytes with it: the next look knows.
-        if (isMissing(error) && (await isBehind(revision))) continue
-        throw error
-      }
-      parts.checkpoint('tree-linked')
-
-      const seconds = await reserveDate(tree)
       const name = generationName(revision, seconds)
       const extras = await present(tree, row.extras)
-      const files = await format.index({
+      const rendered = format.index({
         distribution,
         revision,
         date: new Date(seconds * 1000),
@@ -95,6 +88,17 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
           return composeStream(stream.blocks, head, tail, stream.spec.xz, stream.digests)
         },
       })
+      const linked = linkPackages(tree, format, parts.pool, unlinked.values()).then(
+        () => true,
+        async (error: unknown) => {
+          // Deleted since it was read, and its bytes with it: the next look knows.
+          if (isMissing(error) && (await isBehind(revision))) return false
+          throw error
+        },
+      )
+      const [files, isLinked] = await allEnded([rendered, linked])
+      if (!isLinked) continue
+      parts.checkpoint('tree-linked')
       const generation = await writeGeneration(tree, format, distribution, name, files, extras).catch(async (error: unknown) => {
         await rm(join(tree.base, name), { recursive: true, force: true }).catch(parts.onError)
         throw error
@@ -136,7 +140,7 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
   async function reserveDate(tree: Tree): Promise<number> {
     const now = Math.floor(clock.now().getTime() / 1000)
     // A database that was lost or restored may know less than clients have seen.
-    const seen = releaseDateOf(await linkedGeneration(tree.link))
+    const seen = releaseDateOf(linkedGeneration(tree.link))
     const row = await db
       .updateTable('distributions')
       .set({
@@ -179,34 +183,35 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
     await ensureDirectory(dirname(tree.link))
     const temporary = join(dirname(tree.link), `.${basename(tree.link)}.${randomBytes(6).toString('hex')}`)
     const target = join(generation, format.layout(distribution).linkTarget)
-    await symlink(relative(dirname(tree.link), target), temporary)
+    symlinkSync(relative(dirname(tree.link), target), temporary)
     parts.checkpoint('before-flip')
     try {
       return await db.transaction().execute(async (tx) => {
-        const row = await tx.selectFrom('distributions').selectAll().where('codename', '=', codename).forUpdate().executeTakeFirstOrThrow()
-        const stands = row.generation !== null && (await exists(join(tree.base, row.generation)))
-        if (stands && row.published_revision >= revision) return 'overtaken'
+        const { rows } = await sql<{ generation: string | null; published_revision: number }>`
+          with live as (select codename, generation, published_revision from distributions where codename = ${codename} for update)
+          update distributions d set published_revision = ${revision}, generation = ${basename(generation)}, published_at = ${clock.now()}
+          from live where d.codename = live.codename returning live.generation, live.published_revision`.execute(tx)
+        const [live] = rows
+        const stands = live?.generation != null && (await exists(join(tree.base, live.generation)))
+        if (stands && live.published_revision >= revision) throw new Overtaken()
         // Another replica reserved its date later and flipped before: apt ignores an index older than the one it holds.
-        if (releaseDateOf(await linkedGeneration(tree.link)) > releaseDateOf(basename(generation))) return 'overtaken'
-        await rename(temporary, tree.link)
-        await tx
-          .updateTable('distributions')
-          .set({
-            published_revision: revision,
-            generation: basename(generation),
-            published_at: clock.now(),
-          })
-          .where('codename', '=', codename)
-          .execute()
+        if (releaseDateOf(linkedGeneration(tree.link)) > releaseDateOf(basename(generation))) throw new Overtaken()
+        renameSync(temporary, tree.link)
         parts.checkpoint('after-flip')
-        return 'published'
+        return 'published' as const
       })
+    } catch (error) {
+      if (error instanceof Overtaken) return 'overtaken'
+      throw error
     } finally {
-      await rm(temporary, { force: true })
+      removeFile(temporary)
       await fsyncPath(dirname(tree.link))
     }
   }
 }
+
+/** Takes back the update that found out: somebody else has published what we wanted to, or later. */
+class Overtaken extends Error {}
 
 /** Files made behind the packages are lost with the tree they lie in, as after a restore: they come again by themselves. */
 async function present(tree: Tree, extras: readonly ExtraRow[]): Promise<ExtraRow[]> {

@@ -1,5 +1,5 @@
 // Writes one generation of a distribution beside the live one, and puts package files into the tree. Nothing here is seen by clients.
-import { readlink, rename, stat, symlink } from 'node:fs/promises'
+import { readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { dirname, join, relative } from 'node:path'
 import type { Distribution } from '../domain/package.ts'
@@ -49,9 +49,9 @@ export function releaseDateOf(generation: string | null): number {
 }
 
 /** The generation that clients see at this moment; null when there is none. */
-export async function linkedGeneration(link: string): Promise<string | null> {
+export function linkedGeneration(link: string): string | null {
   try {
-    return (await readlink(link)).split('/').find((part) => /^r\d+-/.test(part)) ?? null
+    return readlinkSync(link).split('/').find((part) => /^r\d+-/.test(part)) ?? null
   } catch (error) {
     if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
     throw error
@@ -87,10 +87,10 @@ export async function writeGeneration(tree: Tree, format: PackageFormat, distrib
     return target
   }
   await ensureDirectory(root)
-  if (layout.packages === null) await symlink(relative(root, tree.packages), join(root, layout.packagesName))
+  if (layout.packages === null) symlinkSync(relative(root, tree.packages), join(root, layout.packagesName))
   for (const directory of layout.byHashIn) {
     const link = await place(join(directory, BY_HASH))
-    await symlink(relative(dirname(link), tree.byHash), link)
+    symlinkSync(relative(dirname(link), tree.byHash), link)
   }
   const written = await Promise.all(
     files.map(async (file) => {
@@ -124,11 +124,11 @@ export async function writeGeneration(tree: Tree, format: PackageFormat, distrib
  * unavoidable. Paths of the other formats carry the digest.
  */
 async function replaceOther(stored: string, target: string): Promise<boolean> {
-  const [wanted, present] = await Promise.all([stat(stored), stat(target)])
+  const [wanted, present] = [statSync(stored), statSync(target)]
   if (wanted.ino === present.ino && wanted.dev === present.dev) return false
   const other = `${target}.${randomBytes(6).toString('hex')}.tmp`
   await linkFile(stored, other)
-  await rename(other, target)
+  renameSync(other, target)
   return true
 }
 
@@ -147,5 +147,5 @@ async function share(path: string, underDigest: string): Promise<void> {
     await linkFile(path, underDigest)
     return
   }
-  await rename(other, path)
+  renameSync(other, path)
 }

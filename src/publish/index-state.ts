@@ -34,41 +34,50 @@ export function emptyState(format: PackageFormat): IndexState {
 
 /** Brings the state to the distribution's revision of this moment. */
 export async function follow(db: Db, state: IndexState, codename: string): Promise<void> {
-  const snapshot = await db
-    .transaction()
-    .setIsolationLevel('repeatable read')
-    .execute(async (tx) => {
-      const row = await tx.selectFrom('distributions').select(['revision', 'removals_floor']).where('codename', '=', codename).executeTakeFirstOrThrow()
-      // Removals this state has not seen may have been forgotten, or the database was restored: begin anew.
-      const from = state.revision < row.removals_floor || state.revision > row.revision ? -1 : state.revision
-      const removals = from < 0 ? [] : await tx.selectFrom('removals').select(['package_id as id', 'position']).where('distribution', '=', codename).where('revision', '>', from).execute()
-      const added = await tx
-        .selectFrom('packages')
-        .select(['id', 'position', 'sha256', 'filename'])
-        .where('distribution', '=', codename)
-        .where('changed_revision', '>', from)
-        .where('served', '=', true)
-        .orderBy('position')
-        .orderBy('id')
-        .execute()
-      return { revision: row.revision, from, removals, added }
-    })
-  if (snapshot.from < 0) {
+  let changes = await changesSince(db, codename, state.revision)
+  // Removals this state has not seen may have been forgotten, or the database was restored: begin anew.
+  if (state.revision < changes.removalsFloor || state.revision > changes.revision) {
     state.count = 0
     state.unlinked.clear()
     for (const stream of state.streams.values()) Object.assign(stream, { blocks: [], digests: createStreamDigests() })
+    if (state.revision >= 0) changes = await changesSince(db, codename, -1)
+    changes.removed = []
   }
-  const removed: EntryKey[] = snapshot.removals.map((row) => ({ ...row, weight: 0 }))
-  await apply(state, removed, new Map())
+  const { revision, removed, added } = changes
+  await apply(state, removed.map((row) => ({ ...row, weight: 0 })), new Map())
   // Before what was added: a package may have been withdrawn and offered again.
-  for (const row of snapshot.removals) state.unlinked.delete(row.id)
-  for (let at = 0; at < snapshot.added.length; at += BATCH) {
-    const rows = snapshot.added.slice(at, at + BATCH)
-    const entries = await entriesOf(db, state, rows as { id: number; position: number; sha256: string }[])
-    await apply(state, [], entries)
+  for (const row of removed) state.unlinked.delete(row.id)
+  for (let at = 0; at < added.length; at += BATCH) {
+    const rows = added.slice(at, at + BATCH)
+    await apply(state, [], await entriesOf(db, state, rows))
     for (const row of rows) state.unlinked.set(row.id, row)
   }
-  state.revision = snapshot.revision
+  state.revision = revision
+}
+
+interface Changes {
+  revision: number
+  removalsFloor: number
+  removed: { id: number; position: number }[]
+  added: (TreeFile & { id: number; position: number })[]
+}
+
+/** In one statement, which sees the database as it is at one moment. */
+async function changesSince(db: Db, codename: string, revision: number): Promise<Changes> {
+  const { rows } = await sql<{ kind: 'now' | 'removed' | 'added'; id: number; position: number; sha256: string; filename: string }>`
+    select 'now' as kind, revision as id, removals_floor as position, null as sha256, null as filename
+      from distributions where codename = ${codename}
+    union all
+    select 'removed', package_id, position, null, null from removals
+      where distribution = ${codename} and revision > ${revision}::bigint
+    union all
+    select 'added', id, position, sha256, filename from packages
+      where distribution = ${codename} and changed_revision > ${revision}::bigint and served
+    order by position, id`.execute(db)
+  const now = rows.find((row) => row.kind === 'now')
+  if (!now) throw new Error(`the distribution ${codename} is not initialized`)
+  const of = (kind: 'removed' | 'added') => rows.filter((row) => row.kind === kind)
+  return { revision: now.id, removalsFloor: now.position, removed: of('removed').map(({ id, position }) => ({ id, position })), added: of('added') }
 }
 
 async function apply(state: IndexState, removed: EntryKey[], added: Map<string, Entry[]>): Promise<void> {

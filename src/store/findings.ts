@@ -10,11 +10,13 @@ import type { PackageRow } from './manifests.ts'
  * scan or findings lies between a -1 and a 1; both under the distribution's row lock, so that sums are never lost.
  */
 export async function tally(tx: Db, ids: readonly number[], by: 1 | -1): Promise<void> {
-  await sql`insert into package_counts (distribution, status, cve_status, scanned, severities, n)
-    select distribution, status, coalesce(cve_status, ''), last_scan is not null, severities, ${by}::bigint * count(*)
-    from packages where id = any(${ids}::bigint[]) group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
-    on conflict (distribution, status, cve_status, scanned, severities) do update set n = package_counts.n + excluded.n`.execute(tx)
-  await sql`insert into finding_counts (distribution, status, severity, fix_state, n)
+  await sql`with counted as (
+      insert into package_counts (distribution, status, cve_status, scanned, severities, n)
+      select distribution, status, coalesce(cve_status, ''), last_scan is not null, severities, ${by}::bigint * count(*)
+      from packages where id = any(${ids}::bigint[]) group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+      on conflict (distribution, status, cve_status, scanned, severities) do update set n = package_counts.n + excluded.n
+    )
+    insert into finding_counts (distribution, status, severity, fix_state, n)
     select p.distribution, p.status, f.severity, f.fix_state, ${by}::bigint * count(*)
     from findings f join packages p on p.id = f.package_id where p.id = any(${ids}::bigint[])
     group by 1, 2, 3, 4 order by 1, 2, 3, 4

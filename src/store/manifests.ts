@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { sql, type Selectable } from 'kysely'
 import type { PackageFacts } from '../domain/package.ts'
 import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../kernel/files.ts'
-import { createBatches, type Outcome } from '../kernel/serial.ts'
+import { allEnded, createBatches, type Outcome } from '../kernel/serial.ts'
 import type { Db } from './db.ts'
 import { decisionsOf, type DecisionRow } from './decisions.ts'
 import type { Paths } from './paths.ts'
@@ -89,20 +89,19 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     if (rows.length === 0) return
     const ids = rows.map((row) => row.id)
     // A change that came meanwhile keeps its mark.
-    await sql`update packages set manifest_pending = false
-      from unnest(${ids}::bigint[], ${rows.map((row) => row.changed_revision)}::bigint[], ${rows.map((row) => row.status)}::text[]) as w (id, revision, status)
-      where packages.id = w.id and packages.changed_revision = w.revision and packages.status = w.status`.execute(db)
-    const standing = await db.selectFrom('packages').select('id').where('id', 'in', ids).execute()
-    const stands = new Set(standing.map(({ id }) => id))
+    const standing = await sql<{ id: number }>`with noted as (
+        update packages set manifest_pending = false
+        from unnest(${ids}::bigint[], ${rows.map((row) => row.changed_revision)}::bigint[], ${rows.map((row) => row.status)}::text[]) as w (id, revision, status)
+        where packages.id = w.id and packages.changed_revision = w.revision and packages.status = w.status
+      ) select id from packages where id = any(${ids}::bigint[])`.execute(db)
+    const stands = new Set(standing.rows.map(({ id }) => id))
     // Deleted meanwhile: its manifest may have been removed before it was written here.
     const gone = rows.filter((row) => !stands.has(row.id))
     if (gone.length > 0) await db.insertInto('debris').values(gone.map((row) => ({ kind: 'manifest' as const, key: key(row) }))).execute()
   }
 
   async function write(ids: readonly number[]): Promise<void> {
-    const ends = await Promise.allSettled(ids.map(writeOne))
-    const failed = ends.find((end) => end.status === 'rejected')
-    if (failed) throw failed.reason
+    await allEnded(ids.map(writeOne))
   }
 
   return {

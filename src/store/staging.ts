@@ -1,10 +1,10 @@
 // Arrivals on disk, and whose they are: what a dead process left behind is found by its instance row.
 import { randomUUID } from 'node:crypto'
-import { readlinkSync } from 'node:fs'
+import { readlinkSync, renameSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { ensureDirectory } from '../kernel/files.ts'
+import { ensureDirectory, removeFile } from '../kernel/files.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { forgetUnused } from './blobs.ts'
 import type { Db } from './db.ts'
@@ -60,7 +60,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
   async function drop(path: string): Promise<void> {
     const [, format, sha256] = basename(path).split('.')
     if (format && sha256) await forgetUnused(db, pool, format as FormatId, sha256)
-    await rm(path, { force: true })
+    removeFile(path)
   }
 
   async function discard(path: string): Promise<void> {
@@ -77,7 +77,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
     newPath: () => join(own, randomUUID()),
     async identify(path, file) {
       const named = join(own, `${randomUUID()}.${file.format}.${file.sha256}`)
-      await rename(path, named)
+      renameSync(path, named)
       return named
     },
     discard,
