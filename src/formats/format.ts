@@ -26,6 +26,8 @@ export interface StreamSpec {
   key: string
   /** the denser second form beside gzip */
   xz: boolean
+  /** whether the index lists the digest of the uncompressed text: each publish computes it, so the text stays in memory */
+  plainDigest: boolean
 }
 
 /** A compressed or plain rendering of a stream: the bytes in pieces, to be written one after another. */
@@ -36,8 +38,8 @@ export interface Rendering {
 }
 
 export interface ComposedStream {
-  /** the uncompressed text; always described, written only where the format puts it into a file */
-  plain: Rendering
+  /** the uncompressed text, which nothing writes; its digest is computed when it is asked for */
+  plain: Pick<Rendering, 'sizeBytes' | 'sha256'>
   gz: Rendering
   xz: Rendering | null
 }

@@ -1,10 +1,11 @@
 // Keeps a distribution's blocks on disk, so that a start does not compress everything anew. Losing it only costs time.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { constants, crc32, inflateRawSync } from 'node:zlib'
+import { crc32 } from 'node:zlib'
 import type { PackageFormat } from '../formats/format.ts'
 import { isMissing, replaceFile } from '../kernel/files.ts'
 import type { Block } from './blocks.ts'
+import { inflateBlock } from './gzip-member.ts'
 import { createStreamDigests } from './compose.ts'
 import type { IndexState } from './index-state.ts'
 
@@ -79,12 +80,13 @@ export async function loadBlocks(path: string, format: PackageFormat): Promise<I
     const blocks: Block[] = []
     for (const item of stored) {
       const deflated = take(item.deflated)
-      const raw = inflateRawSync(deflated, { finishFlush: constants.Z_SYNC_FLUSH })
+      const raw = inflateBlock(deflated)
       if (crc32(raw) !== item.crc || spec.xz !== (item.xz !== null)) return null
       blocks.push({
         keys: item.ids.map((id, i) => ({ id, position: item.positions[i] ?? 0, weight: item.weights[i] ?? 0 })),
         sizes: item.sizes,
-        raw,
+        size: raw.byteLength,
+        raw: spec.plainDigest ? raw : null,
         crc: item.crc,
         deflated,
         xz: item.xz && { bytes: take(item.xz[0]), unpadded: item.xz[1], uncompressed: item.xz[2] },

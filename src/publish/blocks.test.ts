@@ -7,6 +7,8 @@ import { changeBlocks, entriesOf, type Block, type Entry } from './blocks.ts'
 import { composeStream, createStreamDigests } from './compose.ts'
 import { combineCrc } from './gzip-member.ts'
 
+const PLAIN = { xz: false, plainDigest: true }
+
 function entry(id: number, size: number): Entry {
   const digest = createHash('sha256').update(`${id}`).digest()
   return { id, position: id, weight: digest.readUInt32BE(0), bytes: Buffer.from(`${id}: ${digest.toString('hex').repeat(Math.ceil(size / 64))}`.slice(0, size)) }
@@ -19,8 +21,10 @@ const unxz = (data: Buffer) => new Promise<Buffer>((resolve) => void lzma.decomp
 test('any sequence of changes gives the bytes that a cold start from the same packages gives', async () => {
   await fc.assert(
     fc.asyncProperty(
+      fc.boolean(),
       fc.array(fc.record({ add: fc.array(fc.integer({ min: 20, max: 40_000 }), { maxLength: 12 }), remove: fc.array(fc.nat(60), { maxLength: 6 }) }), { maxLength: 6 }),
-      async (steps) => {
+      async (plainDigest, steps) => {
+        const spec = { xz: false, plainDigest }
         let blocks: Block[] = []
         let present: Entry[] = []
         let next = 1
@@ -29,13 +33,13 @@ test('any sequence of changes gives the bytes that a cold start from the same pa
           const gone = step.remove.map((at) => present[at % Math.max(1, present.length)]).filter((e) => e !== undefined)
           const added = step.add.map((size) => entry(next++, size))
           present = [...present.filter((e) => !gone.includes(e)), ...added]
-          const changed = await changeBlocks(blocks, gone, added, false)
+          const changed = await changeBlocks(blocks, gone, added, spec)
           for (const kept of changed.blocks.slice(0, changed.firstChanged)) expect(blocks).toContain(kept)
           digests.plain.truncate(changed.firstChanged)
           digests.gz.truncate(changed.firstChanged)
           blocks = changed.blocks
           const warm = await composeStream(blocks, Buffer.from('head'), Buffer.from('tail'), false, digests)
-          const cold = (await changeBlocks([], [], present, false)).blocks
+          const cold = (await changeBlocks([], [], present, spec)).blocks
           const fresh = await composeStream(cold, Buffer.from('head'), Buffer.from('tail'), false, createStreamDigests())
           expect(warm.gz.sha256).toBe(fresh.gz.sha256)
           expect(warm.plain.sha256).toBe(fresh.plain.sha256)
@@ -52,19 +56,19 @@ test('any sequence of changes gives the bytes that a cold start from the same pa
 
 test('one more package re-makes one block, wherever it goes', async () => {
   const entries = Array.from({ length: 3000 }, (_, i) => entry(i + 1, 800))
-  const { blocks } = await changeBlocks([], [], entries, false)
-  const appended = await changeBlocks(blocks, [], [entry(9000, 800)], false)
+  const { blocks } = await changeBlocks([], [], entries, PLAIN)
+  const appended = await changeBlocks(blocks, [], [entry(9000, 800)], PLAIN)
   expect(appended.blocks.filter((block) => !blocks.includes(block)).length).toBeLessThanOrEqual(2)
-  const removed = await changeBlocks(blocks, [entries[randomInt(3000)] as Entry], [], false)
+  const removed = await changeBlocks(blocks, [entries[randomInt(3000)] as Entry], [], PLAIN)
   expect(removed.blocks.filter((block) => !blocks.includes(block)).length).toBeLessThanOrEqual(4)
 })
 
 test('what one more package costs does not grow with what the last block holds', async () => {
-  let { blocks } = await changeBlocks([], [], Array.from({ length: 2000 }, (_, i) => entry(i + 1, 800)), false)
+  let { blocks } = await changeBlocks([], [], Array.from({ length: 2000 }, (_, i) => entry(i + 1, 800)), PLAIN)
   let remade = 0
   for (let id = 5000; id < 5400; id++) {
-    const changed = await changeBlocks(blocks, [], [entry(id, 800)], false)
-    for (const block of changed.blocks) if (!blocks.includes(block)) remade += block.raw.byteLength
+    const changed = await changeBlocks(blocks, [], [entry(id, 800)], PLAIN)
+    for (const block of changed.blocks) if (!blocks.includes(block)) remade += block.size
     blocks = changed.blocks
   }
   expect(remade / 400).toBeLessThan(16 * 1024)
@@ -72,7 +76,7 @@ test('what one more package costs does not grow with what the last block holds',
 
 test('the xz form of several blocks is one stream that an independent decoder reads whole', async () => {
   const entries = Array.from({ length: 400 }, (_, i) => entry(i + 1, 1500))
-  const { blocks } = await changeBlocks([], [], entries, true)
+  const { blocks } = await changeBlocks([], [], entries, { xz: true, plainDigest: true })
   expect(blocks.length).toBeGreaterThan(3)
   const composed = await composeStream(blocks, Buffer.alloc(0), Buffer.from('end'), true, createStreamDigests())
   const file = Buffer.concat(composed.xz?.parts ?? [])

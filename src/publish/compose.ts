@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { ComposedStream, Rendering } from '../formats/format.ts'
-import type { Block } from './blocks.ts'
+import { rawOf, type Block } from './blocks.ts'
 import { combineCrc, deflateBlock, GZIP_HEAD, gzipTail } from './gzip-member.ts'
 import { xzBlock, XZ_HEAD, xzTail } from './xz-stream.ts'
 
@@ -55,16 +55,21 @@ export async function composeStream(
   xz: boolean,
   digests: StreamDigests,
 ): Promise<ComposedStream> {
-  const raws = blocks.map((block) => block.raw)
-  const plainSize = total([head, ...raws, tail])
+  const plainSize = blocks.reduce((sum, block) => sum + block.size, head.byteLength + tail.byteLength)
   const [headGz, tailGz] = await Promise.all([head.byteLength ? deflateBlock(head) : EMPTY, tail.byteLength ? deflateBlock(tail) : EMPTY])
   let crc = crc32(head)
-  for (const block of blocks) crc = combineCrc(crc, block.crc, block.raw.byteLength)
+  for (const block of blocks) crc = combineCrc(crc, block.crc, block.size)
   crc = combineCrc(crc, crc32(tail), tail.byteLength)
+  let plain: string | null = null
   const gz = render(Buffer.concat([GZIP_HEAD, headGz]), blocks.map((b) => b.deflated), Buffer.concat([tailGz, gzipTail(crc, plainSize)]), digests.gz)
   return {
     // A format that does not list the plain digest (rpm) does not pay for it.
-    plain: lazily(plainSize, [head, ...raws, tail], () => digests.plain.digest(head, raws, tail)),
+    plain: {
+      sizeBytes: plainSize,
+      get sha256() {
+        return (plain ??= digests.plain.digest(head, blocks.map(rawOf), tail))
+      },
+    },
     gz,
     xz: xz ? await composeXz(blocks, head, tail, digests.xz) : null,
   }
@@ -88,17 +93,6 @@ async function composeXz(blocks: readonly Block[], head: Uint8Array, tail: Uint8
 function render(head: Uint8Array, pieces: readonly Uint8Array[], tail: Uint8Array, digest: PrefixDigest): Rendering {
   const parts = [head, ...pieces, tail]
   return { sizeBytes: total(parts), sha256: digest.digest(head, pieces, tail), parts }
-}
-
-function lazily(sizeBytes: number, parts: readonly Uint8Array[], compute: () => string): Rendering {
-  let sha256: string | null = null
-  return {
-    sizeBytes,
-    parts,
-    get sha256() {
-      return (sha256 ??= compute())
-    },
-  }
 }
 
 function total(parts: readonly Uint8Array[]): number {

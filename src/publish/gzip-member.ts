@@ -1,5 +1,5 @@
 // One gzip member (RFC 1952) made of deflate blocks that were compressed apart. Every apt, dnf, zypper and apk reads it whole.
-import { constants, deflateRaw } from 'node:zlib'
+import { constants, deflateRaw, inflateRawSync } from 'node:zlib'
 import { promisify } from 'node:util'
 
 const deflate = promisify<Uint8Array, import('node:zlib').ZlibOptions, Buffer>(deflateRaw)
@@ -13,6 +13,10 @@ const FINAL_BLOCK = Buffer.of(0x03, 0x00)
 /** Level 6 costs 1.5-2.7 ms for 64 KiB; the file is 6 % larger than one compressed in a piece (components.md, section 8). */
 export function deflateBlock(raw: Uint8Array): Promise<Buffer> {
   return deflate(raw, { level: 6, finishFlush: constants.Z_FULL_FLUSH })
+}
+
+export function inflateBlock(deflated: Uint8Array): Buffer {
+  return inflateRawSync(deflated, { finishFlush: constants.Z_SYNC_FLUSH })
 }
 
 /** @param crc CRC-32 of the whole uncompressed text @param size its length in bytes */

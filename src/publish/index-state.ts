@@ -86,7 +86,7 @@ async function apply(state: IndexState, removed: EntryKey[], added: Map<string, 
     const entries = added.get(key) ?? []
     if (removed.length === 0 && entries.length === 0) continue
     const before = countKeys(stream.blocks)
-    const changed = await changeBlocks(stream.blocks, removed, entries, stream.spec.xz)
+    const changed = await changeBlocks(stream.blocks, removed, entries, stream.spec)
     stream.blocks = changed.blocks
     for (const digest of Object.values(stream.digests)) digest.truncate(changed.firstChanged)
     if (first) state.count += countKeys(stream.blocks) - before

@@ -15,7 +15,7 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   neutralArchs: ['noarch'],
   distributions,
   versions,
-  streams: [{ key: STREAM, xz: false }],
+  streams: [{ key: STREAM, xz: false, plainDigest: false }],
 
   recognizes,
   read: readApk,

@@ -17,7 +17,7 @@ export const debFormat: PackageFormat<DebRecord> = {
   neutralArchs: ['all'],
   distributions,
   versions,
-  streams: [{ key: 'packages', xz: true }],
+  streams: [{ key: 'packages', xz: true, plainDigest: true }],
 
   recognizes: (head) => HEAD.test(Buffer.from(head.subarray(0, 24)).toString('latin1')),
   read: readDeb,

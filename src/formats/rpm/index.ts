@@ -19,9 +19,9 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   distributions,
   versions,
   streams: [
-    { key: 'primary', xz: false },
-    { key: 'filelists', xz: false },
-    { key: 'other', xz: false },
+    { key: 'primary', xz: false, plainDigest: false },
+    { key: 'filelists', xz: false, plainDigest: false },
+    { key: 'other', xz: false, plainDigest: false },
   ],
 
   recognizes: (head) => LEAD_MAGIC.equals(head.subarray(0, LEAD_MAGIC.length)),
