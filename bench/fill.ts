@@ -1,9 +1,10 @@
 // A service's database and pool filled with packages as uploads would leave them, without the gate and without publishing.
-import { createHash } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { sql } from 'kysely'
 import { findDistribution } from '../src/formats/index.ts'
+import { factColumns } from '../src/intake/new-record.ts'
+import { measure } from '../src/intake/receive.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { linkFile } from '../src/kernel/files.ts'
 import { insertRecords, type NewRecord } from '../src/publish/insert-records.ts'
@@ -61,10 +62,8 @@ function withoutWaiting(databaseUrl: string): string {
 }
 
 async function recordOf({ format, distribution }: Offered, path: string, pool: Pool, also: Partial<NewRecord['record']>): Promise<NewRecord> {
-  const bytes = await readFile(path)
+  const { digests, sizeBytes } = await measure(path)
   const facts = await format.read(path)
-  const digest = (algorithm: string) => createHash(algorithm).update(bytes).digest('hex')
-  const digests = { sha256: digest('sha256'), sha512: digest('sha512'), sha1: digest('sha1'), md5: digest('md5') }
   const packed = packFacts(facts)
   const filename = format.filename(facts)
   const now = new Date()
@@ -75,29 +74,19 @@ async function recordOf({ format, distribution }: Offered, path: string, pool: P
       await mkdir(dirname(target), { recursive: true })
       await linkFile(path, target)
     },
-    blob: { ...digests, format: format.id, filename, size_bytes: bytes.byteLength, facts: packed.facts, files: packed.files, created_at: now },
+    blob: { ...digests, format: format.id, filename, size_bytes: sizeBytes, facts: packed.facts, files: packed.files, created_at: now },
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'bench', detail: basename(path) } as NewRecord['audit'],
     record: {
       distribution: distribution.codename,
       format: format.id,
-      name: facts.name,
-      version: facts.version,
-      arch: facts.arch,
+      ...factColumns(facts),
       status: 'published',
       cve_status: 'approved',
       held_reason: null,
       sha256: digests.sha256,
       received_sha256: digests.sha256,
       filename,
-      size_bytes: bytes.byteLength,
-      installed_size_kb: facts.installedSizeKb,
-      section: facts.section,
-      description: facts.description,
-      maintainer: facts.maintainer,
-      license: facts.license,
-      url: facts.url,
-      source_package: facts.sourcePackage,
-      source_version: facts.sourceVersion,
+      size_bytes: sizeBytes,
       imported_at: now,
       imported_by: 'bench',
       import_method: 'upload',

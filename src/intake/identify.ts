@@ -1,8 +1,7 @@
 // Before the gate: is it a package at all, for this distribution, and not one we know already?
 import { readPiece } from '../archive/file-range.ts'
-import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
-import type { PackageFormat } from '../formats/format.ts'
+import type { Offered, PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/manifests.ts'
 import type { Candidate, Staged } from './arrival.ts'
@@ -11,12 +10,12 @@ const HEAD_BYTES = 4096
 
 export interface Catalogue {
   recognize(head: Uint8Array): PackageFormat | null
-  find(codename: string): { format: PackageFormat; distribution: Distribution } | null
+  find(codename: string): Offered | null
   isActive(codename: string): boolean
 }
 
 /** @throws Problem('unknown_distribution' or 'distribution_inactive') */
-export function openDistribution(catalogue: Catalogue, codename: string): { format: PackageFormat; distribution: Distribution } {
+export function openDistribution(catalogue: Catalogue, codename: string): Offered {
   const found = catalogue.find(codename)
   if (!found) throw new Problem('unknown_distribution', `there is no distribution ${JSON.stringify(codename)}`)
   if (!catalogue.isActive(codename)) throw new Problem('distribution_inactive', `${codename} takes ${found.format.id} packages, which this deployment leaves out`)

@@ -172,7 +172,7 @@ export function createIntake(parts: IntakeParts): Intake {
   /** Not acknowledged, so no record remains. */
   async function takeBack(row: PackageRow, cause: unknown): Promise<never> {
     await deleteRecords(db, audit, [row.id], {
-      formatOf: (record) => (catalogue.find(record.distribution) as { format: Candidate['format'] }).format,
+      formatOf: (record) => (catalogue.find(record.distribution) as Offered).format,
       manifestKey: parts.manifests.key,
       auditOf: () => ({ ...namesOf(row), action: 'PUBLISH_FAILURE', result: 'FAILURE', user: row.imported_by, outcome: 'publication_failed' }),
     })

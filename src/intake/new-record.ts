@@ -1,6 +1,7 @@
 // What an arrival and the gate's word on it become: the new record and its audit entry. Pure.
 import type { AuditEvent } from '../domain/audit.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
+import type { PackageFacts } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { NewRecord } from '../publish/insert-records.ts'
@@ -42,9 +43,7 @@ export function recordOf(arrival: Arrival, gate: GateResult, settings: Settings,
     record: {
       distribution: distribution.codename,
       format: format.id,
-      name: facts.name,
-      version: facts.version,
-      arch: facts.arch,
+      ...factColumns(facts),
       status: gate.status,
       cve_status: gate.cveStatus,
       held_reason: gate.heldReason,
@@ -52,14 +51,6 @@ export function recordOf(arrival: Arrival, gate: GateResult, settings: Settings,
       received_sha256: candidate.receivedSha256,
       filename,
       size_bytes: sizeBytes,
-      installed_size_kb: facts.installedSizeKb,
-      section: facts.section,
-      description: facts.description,
-      maintainer: facts.maintainer,
-      license: facts.license,
-      url: facts.url,
-      source_package: facts.sourcePackage,
-      source_version: facts.sourceVersion,
       imported_at: now,
       imported_by: arrival.importedBy,
       import_method: arrival.method,
@@ -76,6 +67,23 @@ export function recordOf(arrival: Arrival, gate: GateResult, settings: Settings,
       quarantined_by: gate.status === 'quarantined' ? 'system' : null,
       ...(gate.status === 'pending_review' ? reviewItem(arrival, gate, settings, now) : {}),
     },
+  }
+}
+
+/** What a record repeats of the package's own words, for lists and searches. */
+export function factColumns(facts: PackageFacts) {
+  return {
+    name: facts.name,
+    version: facts.version,
+    arch: facts.arch,
+    installed_size_kb: facts.installedSizeKb,
+    section: facts.section,
+    description: facts.description,
+    maintainer: facts.maintainer,
+    license: facts.license,
+    url: facts.url,
+    source_package: facts.sourcePackage,
+    source_version: facts.sourceVersion,
   }
 }
 
