@@ -23,9 +23,8 @@ export interface NewRecord {
 }
 
 /**
- * Inserts records of one distribution; `served` follows from a status of `published`. Together, since a transaction takes
- * 13 round trips for one as for many; one after the other when something stops them together, as a
- * name that is taken or bytes that find no room.
+ * Inserts records of one distribution; `served` follows from a status of `published`. Together, since a transaction takes ten
+ * round trips for one as for many; one after the other when something stops them together, as a name that is taken or bytes that find no room.
  * @returns for each its row or what kept it out: Problem('duplicate_conflict') when name, version and architecture are taken there
  */
 export async function insertRecords(db: Db, audit: AuditLog, offered: Offered, inputs: readonly NewRecord[]): Promise<Outcome<PackageRow>[]> {
