@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createBatches, createExpected, createShared, type Outcome } from './serial.ts'
+import { allEnded, createBatches, createExpected, createShared, type Outcome } from './serial.ts'
 
 /** Work that goes on only when it is told to. */
 function gated<I>() {
@@ -100,4 +100,17 @@ test('a wait for somebody who does not come ends by itself', async () => {
   const expected = createExpected()
   expected.add()
   await expected.settled(5)
+})
+
+test('what fails among several is told when the others have ended', async () => {
+  const steps: string[] = []
+  let release!: () => void
+  const slow = new Promise<void>((resolve) => (release = resolve)).then(() => steps.push('ended'))
+  const both = allEnded([Promise.reject(new Error('early')), slow]).catch((error: Error) => steps.push(error.message))
+  await new Promise(setImmediate)
+  expect(steps).toEqual([])
+  release()
+  await both
+  expect(steps).toEqual(['ended', 'early'])
+  expect(await allEnded([Promise.resolve(1), Promise.resolve('two')])).toEqual([1, 'two'])
 })
