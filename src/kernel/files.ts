@@ -2,7 +2,8 @@
 //
 // Names (make, link, rename, remove, look up) are changed at once, in memory that the kernel holds anyway: 7-50 us of
 // processor time, where a thread's turn takes 40-360 and an upload needs some forty of them. Only what waits for the
-// disk, a flush or a large write, goes to a thread.
+// disk, a flush or a large write, goes to a thread. The price: on a network file system each name holds up everybody for a
+// round trip.
 import { closeSync, constants, fsync, linkSync, mkdirSync, openSync, renameSync, statSync, unlinkSync, write, writev, writevSync } from 'node:fs'
 import { copyFile, readFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
