@@ -2,6 +2,7 @@
 import { createGunzip, gunzipSync } from 'node:zlib'
 import { pipeline, Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { unbzip2 } from './bzip2.ts'
 import { zlibProblem } from './gzip-members.ts'
 import { DEFAULT_LIMITS, invalid, type Limits } from './limits.ts'
@@ -94,37 +95,30 @@ function decode(source: AsyncIterable<Uint8Array>, kind: Compression): AsyncIter
 /** Unpacked at once: control files and small packages, of which a stream on threads would take 0.5 ms more. */
 const SMALL_INPUT = 64 * 1024
 const SMALL_OUTPUT = 256 * 1024
+const PIECE_BYTES = 128 * 1024
 
 async function* gunzip(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const iterator = source[Symbol.asyncIterator]()
-  const head: Uint8Array[] = []
-  let size = 0
+  const reader = createByteReader(source, 'gzip data')
   try {
-    while (size <= SMALL_INPUT) {
-      const next = await iterator.next()
-      if (next.done) {
-        const whole = gunzipSmall(head, size)
-        if (whole) return yield whole
-        break
-      }
-      head.push(next.value)
-      size += next.value.length
-    }
-    yield* gunzipStream(rejoined(head, iterator))
+    const head = await reader.readUpTo(SMALL_INPUT + 1)
+    // zlib takes an empty file for a good one.
+    if (head.length === 0) throw invalid('The gzip data is truncated.')
+    const whole = head.length <= SMALL_INPUT ? gunzipSmall(head) : null
+    if (whole) yield whole
+    else yield* gunzipStream(head, reader)
   } finally {
-    await iterator.return?.()
+    await reader.close()
   }
 }
 
 /** @returns null when more comes out than is unpacked at once */
-function gunzipSmall(pieces: readonly Uint8Array[], size: number): Buffer | null {
-  if (size === 0) throw invalid('The gzip data is truncated.')
+function gunzipSmall(input: Uint8Array): Buffer | null {
   try {
-    const { buffer, engine } = gunzipSync(pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces), {
-      maxOutputLength: SMALL_OUTPUT,
-      info: true,
-    }) as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
-    if (engine.bytesWritten !== size) throw invalid('The gzip data is followed by other bytes.')
+    const { buffer, engine } = gunzipSync(input, { maxOutputLength: SMALL_OUTPUT, info: true }) as unknown as {
+      buffer: Buffer
+      engine: { bytesWritten: number }
+    }
+    requireAllRead(engine, input.length)
     return buffer
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return null
@@ -132,22 +126,15 @@ function gunzipSmall(pieces: readonly Uint8Array[], size: number): Buffer | null
   }
 }
 
-async function* rejoined(head: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* head
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
-}
-
-async function* gunzipStream(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let input = 0
-  const counted = (async function* () {
-    for await (const piece of source) {
-      input += piece.length
-      yield piece
-    }
+/** @param head what was taken from the reader already */
+async function* gunzipStream(head: Uint8Array, reader: ByteReader): AsyncGenerator<Uint8Array> {
+  const all = (async function* () {
+    yield head
+    for (let piece = await reader.piece(PIECE_BYTES); piece; piece = await reader.piece(PIECE_BYTES)) yield piece
   })()
   const inflater = createGunzip({ chunkSize: 64 * 1024 })
   // Errors of either side reach the loop below.
-  pipeline(Readable.from(counted, { objectMode: false, highWaterMark: 128 * 1024 }), inflater, () => {})
+  pipeline(Readable.from(all, { objectMode: false, highWaterMark: PIECE_BYTES }), inflater, () => {})
   try {
     for await (const piece of inflater as AsyncIterable<Buffer>) yield piece
   } catch (error) {
@@ -155,7 +142,10 @@ async function* gunzipStream(source: AsyncIterable<Uint8Array>): AsyncGenerator<
   } finally {
     inflater.destroy()
   }
-  // zlib takes an empty file for a good one, and stops in silence where other bytes follow the last member.
-  if (input === 0) throw invalid('The gzip data is truncated.')
-  if (inflater.bytesWritten !== input) throw invalid('The gzip data is followed by other bytes.')
+  requireAllRead(inflater, reader.position)
+}
+
+/** zlib stops in silence where other bytes follow the last member. */
+function requireAllRead({ bytesWritten }: { bytesWritten: number }, inputBytes: number): void {
+  if (bytesWritten !== inputBytes) throw invalid('The gzip data is followed by other bytes.')
 }

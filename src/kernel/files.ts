@@ -24,24 +24,11 @@ export async function fsyncPath(path: string): Promise<void> {
   }
 }
 
-/** Writes bytes to a new file and flushes them; the name itself is durable only after `fsyncPath(dirname(path))`. */
-export async function writeDurably(path: string, content: Uint8Array | string | readonly Uint8Array[], mode = 0o644): Promise<void> {
-  const parts = typeof content === 'string' ? [Buffer.from(content)] : content instanceof Uint8Array ? [content] : content
-  const file = openSync(path, 'wx', mode)
-  try {
-    // IOV_MAX is 1024 on Linux.
-    for (let at = 0; at < parts.length; at += 512) await writeAll(file, parts.slice(at, at + 512))
-    await fsyncLater(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
 /** What goes into memory at once; more would hold up everybody else. */
 const AT_ONCE_BYTES = 64 * 1024
 
 export interface NewFile {
-  write(piece: Uint8Array): Promise<void>
+  write(...pieces: Uint8Array[]): Promise<void>
   flush(): Promise<void>
   close(): void
 }
@@ -51,24 +38,31 @@ export function createFile(path: string, mode: number): NewFile {
   const file = openSync(path, 'wx', mode)
   let size = 0
   return {
-    write: (piece) => writeAll(file, [piece], (size += piece.byteLength)),
+    async write(...pieces) {
+      const wanted = pieces.reduce((sum, piece) => sum + piece.byteLength, 0)
+      size += wanted
+      // Fewer bytes than asked are written on a full disk.
+      let done = size <= AT_ONCE_BYTES ? writevSync(file, pieces) : (await writevLater(file, pieces)).bytesWritten
+      if (done === wanted) return
+      const rest = Buffer.concat(pieces)
+      while (done < wanted) done += (await writeLater(file, rest, done)).bytesWritten
+    },
     flush: () => fsyncLater(file),
     close: () => closeSync(file),
   }
 }
 
-/** @param size of the file when they are written */
-async function writeAll(file: number, parts: readonly Uint8Array[], size = totalOf(parts)): Promise<void> {
-  const wanted = totalOf(parts)
-  // Fewer bytes than asked are written on a full disk.
-  let done = size <= AT_ONCE_BYTES ? writevSync(file, parts) : (await writevLater(file, parts)).bytesWritten
-  if (done === wanted) return
-  const rest = Buffer.concat(parts)
-  while (done < wanted) done += (await writeLater(file, rest, done)).bytesWritten
-}
-
-function totalOf(parts: readonly Uint8Array[]): number {
-  return parts.reduce((sum, part) => sum + part.byteLength, 0)
+/** Writes bytes to a new file and flushes them; the name itself is durable only after `fsyncPath(dirname(path))`. */
+export async function writeDurably(path: string, content: Uint8Array | string | readonly Uint8Array[], mode = 0o644): Promise<void> {
+  const parts = typeof content === 'string' ? [Buffer.from(content)] : content instanceof Uint8Array ? [content] : content
+  const file = createFile(path, mode)
+  try {
+    // IOV_MAX is 1024 on Linux.
+    for (let at = 0; at < parts.length; at += 512) await file.write(...parts.slice(at, at + 512))
+    await file.flush()
+  } finally {
+    file.close()
+  }
 }
 
 /**

@@ -60,14 +60,13 @@ export async function composeStream(
   let crc = crc32(head)
   for (const block of blocks) crc = combineCrc(crc, block.crc, block.size)
   crc = combineCrc(crc, crc32(tail), tail.byteLength)
-  let plain: string | null = null
   const gz = render(Buffer.concat([GZIP_HEAD, headGz]), blocks.map((b) => b.deflated), Buffer.concat([tailGz, gzipTail(crc, plainSize)]), digests.gz)
   return {
     // A format that does not list the plain digest (rpm) does not pay for it.
     plain: {
       sizeBytes: plainSize,
       get sha256() {
-        return (plain ??= digests.plain.digest(head, blocks.map(rawOf), tail))
+        return digests.plain.digest(head, blocks.map(rawOf), tail)
       },
     },
     gz,

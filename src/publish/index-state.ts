@@ -44,7 +44,7 @@ export async function follow(db: Db, state: IndexState, codename: string): Promi
     changes.removed = []
   }
   const { revision, removed, added } = changes
-  await apply(state, removed.map((row) => ({ ...row, weight: 0 })), new Map())
+  await apply(state, removed, new Map())
   // Before what was added: a package may have been withdrawn and offered again.
   for (const row of removed) state.unlinked.delete(row.id)
   for (let at = 0; at < added.length; at += BATCH) {
@@ -58,7 +58,7 @@ export async function follow(db: Db, state: IndexState, codename: string): Promi
 interface Changes {
   revision: number
   removalsFloor: number
-  removed: { id: number; position: number }[]
+  removed: EntryKey[]
   added: (TreeFile & { id: number; position: number })[]
 }
 
@@ -77,7 +77,7 @@ async function changesSince(db: Db, codename: string, revision: number): Promise
   const now = rows.find((row) => row.kind === 'now')
   if (!now) throw new Error(`the distribution ${codename} is not initialized`)
   const of = (kind: 'removed' | 'added') => rows.filter((row) => row.kind === kind)
-  return { revision: now.id, removalsFloor: now.position, removed: of('removed').map(({ id, position }) => ({ id, position })), added: of('added') }
+  return { revision: now.id, removalsFloor: now.position, removed: of('removed').map(({ id, position }) => ({ id, position, weight: 0 })), added: of('added') }
 }
 
 async function apply(state: IndexState, removed: EntryKey[], added: Map<string, Entry[]>): Promise<void> {

@@ -1,13 +1,15 @@
 // What follows a committed change of records: the index, the files, the manifests, the news. All of it repeatable.
+import { allEnded } from '../kernel/serial.ts'
 import type { Changed } from '../publish/status-change.ts'
 import type { ReviewParts } from './parts.ts'
 
 /** Publishes every distribution whose offer a change touched. @returns the first failure; null when clients see it all */
 export async function publishChanges(parts: ReviewParts, changes: readonly Changed[]): Promise<unknown> {
   const codenames = new Set(changes.filter(({ before, row }) => before.served !== row.served).map(({ row }) => row.distribution))
-  const ends = await Promise.allSettled([...codenames].map((codename) => parts.publisher.converge(codename)))
-  const failed = ends.find((end) => end.status === 'rejected')
-  return failed ? ((failed.reason as unknown) ?? new Error('no reason given')) : null
+  return allEnded([...codenames].map((codename) => parts.publisher.converge(codename))).then(
+    () => null,
+    (reason: unknown) => reason ?? new Error('no reason given'),
+  )
 }
 
 /** Never fails: what it leaves undone, recovery does. */
