@@ -4,7 +4,9 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['clients', 'gate', 'antivirus', 'oracles', 'crash', 'replicas', 'soak', 'fuzz'].map((suite) => `test/${suite}/**/*.test.ts`),
+    include: ['clients', 'gate', 'antivirus', 'oracles', 'crash', 'replicas', 'soak', 'fuzz'].map(
+      (suite) => `test/${suite}/**/*.test.ts`,
+    ),
     globalSetup: 'test/build.ts',
     pool: 'forks',
     // Each file starts services of its own and some measure them: side by side they would measure each other.

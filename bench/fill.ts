@@ -42,7 +42,9 @@ export async function fill({ databaseUrl, reposDir, codename, files, also }: Fil
     await ensurePaths(paths)
     const pool = createPool(paths)
     for (let at = 0; at < files.length; at += BATCH) {
-      const some = await Promise.all(files.slice(at, at + BATCH).map((path, i) => recordOf(found, path, pool, also?.(at + i) ?? {})))
+      const some = await Promise.all(
+        files.slice(at, at + BATCH).map((path, i) => recordOf(found, path, pool, also?.(at + i) ?? {})),
+      )
       for (const outcome of await insertRecords(database.db, noAudit, found, some)) {
         if ('error' in outcome) throw outcome.error
       }
@@ -61,7 +63,12 @@ function withoutWaiting(databaseUrl: string): string {
   return url.href
 }
 
-async function recordOf({ format, distribution }: Offered, path: string, pool: Pool, also: Partial<NewRecord['record']>): Promise<NewRecord> {
+async function recordOf(
+  { format, distribution }: Offered,
+  path: string,
+  pool: Pool,
+  also: Partial<NewRecord['record']>,
+): Promise<NewRecord> {
   const { digests, sizeBytes } = await measure(path)
   const facts = await format.read(path)
   const packed = packFacts(facts)
@@ -74,7 +81,15 @@ async function recordOf({ format, distribution }: Offered, path: string, pool: P
       await mkdir(dirname(target), { recursive: true })
       await linkFile(path, target)
     },
-    blob: { ...digests, format: format.id, filename, size_bytes: sizeBytes, facts: packed.facts, files: packed.files, created_at: now },
+    blob: {
+      ...digests,
+      format: format.id,
+      filename,
+      size_bytes: sizeBytes,
+      facts: packed.facts,
+      files: packed.files,
+      created_at: now,
+    },
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'bench', detail: basename(path) } as NewRecord['audit'],
     record: {
       distribution: distribution.codename,

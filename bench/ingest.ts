@@ -29,7 +29,9 @@ const base = await mkdtemp(join(tmpdir(), 'bench-ingest-'))
 const { url, drop } = await createBenchDatabase(base)
 try {
   const files = await writeSamples(format, join(base, 'files'), 0, count)
-  console.log(`${count} ${format} packages, ${values.clients} clients, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`)
+  console.log(
+    `${count} ${format} packages, ${values.clients} clients, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`,
+  )
   const service = await startService({ reposDir: join(base, 'repos'), databaseUrl: url, env: { REPO_FORMAT: 'all' } })
   let ours: number
   try {
@@ -39,8 +41,11 @@ try {
     await Promise.all(
       Array.from({ length: Number(values.clients) }, async () => {
         for (let path = queue.shift(); path; path = queue.shift()) {
-          const { status, body } = await service.upload(await readFile(path), basename(path), { distribution: CODENAMES[format] })
-          if (status !== 201 || body.status !== 'published') throw new Error(`${path}: ${status} ${JSON.stringify(body)}`)
+          const { status, body } = await service.upload(await readFile(path), basename(path), {
+            distribution: CODENAMES[format],
+          })
+          if (status !== 201 || body.status !== 'published')
+            throw new Error(`${path}: ${status} ${JSON.stringify(body)}`)
         }
       }),
     )
@@ -51,7 +56,9 @@ try {
     if (row.package_count !== count) throw new Error(`${row.package_count} of ${count} are there`)
     const publishes = service.log.filter((entry) => typeof entry === 'object' && entry['msg'] === 'published').length
     const peak = /VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${service.process.pid}/status`, 'utf8'))?.[1]
-    console.log(`ours: ${(ours / 1000).toFixed(1)} s, ${(count / (ours / 1000)).toFixed(0)} packages/s, each answered when served; ${publishes} publishes; ${((busy * 1000) / count).toFixed(1)} ms of the processor in Node for each; peak memory ${Math.round(Number(peak) / 1024)} MiB`)
+    console.log(
+      `ours: ${(ours / 1000).toFixed(1)} s, ${(count / (ours / 1000)).toFixed(0)} packages/s, each answered when served; ${publishes} publishes; ${((busy * 1000) / count).toFixed(1)} ms of the processor in Node for each; peak memory ${Math.round(Number(peak) / 1024)} MiB`,
+    )
   } finally {
     await service.stop()
   }
@@ -60,7 +67,9 @@ try {
       const started = performance.now()
       peer.fill(files)
       const theirs = performance.now() - started
-      console.log(`${peer.name} (${peer.version}), in bulk: ${(theirs / 1000).toFixed(1)} s; ours takes ${(ours / theirs).toFixed(1)} times as long`)
+      console.log(
+        `${peer.name} (${peer.version}), in bulk: ${(theirs / 1000).toFixed(1)} s; ours takes ${(ours / theirs).toFixed(1)} times as long`,
+      )
     }
   }
 } finally {

@@ -9,7 +9,9 @@ import { startService } from '../test/service.ts'
 import { createBenchDatabase, quantile } from './database.ts'
 import { fillRows } from './rows.ts'
 
-const { values } = parseArgs({ options: { packages: { type: 'string', default: '100000' }, rounds: { type: 'string', default: '50' } } })
+const { values } = parseArgs({
+  options: { packages: { type: 'string', default: '100000' }, rounds: { type: 'string', default: '50' } },
+})
 const count = Number(values.packages)
 const rounds = Number(values.rounds)
 
@@ -43,7 +45,9 @@ try {
   // What is measured reads tables; there is nothing to publish.
   const service = await startService({ reposDir: join(base, 'repos'), databaseUrl: url, env: { REPO_FORMAT: 'all' } })
   try {
-    console.log(`${count} packages, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, ${rounds} rounds, load ${loadavg()[0]?.toFixed(1)}`)
+    console.log(
+      `${count} packages, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, ${rounds} rounds, load ${loadavg()[0]?.toFixed(1)}`,
+    )
     const times = new Map<string, number[]>(PAGES.map((page) => [page, []]))
     for (let round = -2; round < rounds; round++) {
       for (const [page, list] of times) {
@@ -54,7 +58,12 @@ try {
       }
     }
     console.log('page'.padEnd(70), 'median', '   p99')
-    for (const [page, list] of times) console.log(page.padEnd(70), quantile(list, 0.5).toFixed(1).padStart(6), quantile(list, 0.99).toFixed(1).padStart(6))
+    for (const [page, list] of times)
+      console.log(
+        page.padEnd(70),
+        quantile(list, 0.5).toFixed(1).padStart(6),
+        quantile(list, 0.99).toFixed(1).padStart(6),
+      )
   } finally {
     await service.stop()
   }

@@ -20,7 +20,16 @@ export function peersFor(format: FormatId, base: string): Peer[] {
   const env = { ...process.env, GNUPGHOME: gnupg, HOME: base }
   const run = (command: string, args: string[], cwd = base): string =>
     execFileSync(command, args, { cwd, env, encoding: 'utf8', maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'pipe'] })
-  run('gpg', ['--batch', '--passphrase', '', '--quick-generate-key', 'bench <bench@example.org>', 'rsa4096', 'sign', 'never'])
+  run('gpg', [
+    '--batch',
+    '--passphrase',
+    '',
+    '--quick-generate-key',
+    'bench <bench@example.org>',
+    'rsa4096',
+    'sign',
+    'never',
+  ])
   const firstLine = (text: string) => text.trim().split('\n')[0] ?? ''
   switch (format) {
     case 'deb':
@@ -36,15 +45,31 @@ export function peersFor(format: FormatId, base: string): Peer[] {
     mkdirSync(join(directory, 'conf'), { recursive: true })
     writeFileSync(
       join(directory, 'conf', 'distributions'),
-      ['Codename: jammy', 'Architectures: amd64', 'Components: main', 'SignWith: yes', 'DebIndices: Packages Release . .gz .xz', ''].join('\n'),
+      [
+        'Codename: jammy',
+        'Architectures: amd64',
+        'Components: main',
+        'SignWith: yes',
+        'DebIndices: Packages Release . .gz .xz',
+        '',
+      ].join('\n'),
     )
-    const include = (files: readonly string[]) => run('reprepro', ['-b', directory, '--silent', 'includedeb', 'jammy', ...files])
-    return { name: 'reprepro', version: firstLine(execFileSync('sh', ['-c', 'reprepro --version 2>&1'], { encoding: 'utf8' })), fill: (files) => inRuns(files, include), add: (file) => void include([file]) }
+    const include = (files: readonly string[]) =>
+      run('reprepro', ['-b', directory, '--silent', 'includedeb', 'jammy', ...files])
+    return {
+      name: 'reprepro',
+      version: firstLine(execFileSync('sh', ['-c', 'reprepro --version 2>&1'], { encoding: 'utf8' })),
+      fill: (files) => inRuns(files, include),
+      add: (file) => void include([file]),
+    }
   }
 
   function aptly(): Peer {
     const config = join(base, 'aptly.json')
-    writeFileSync(config, JSON.stringify({ rootDir: join(base, 'aptly'), architectures: ['amd64'], gpgProvider: 'gpg' }))
+    writeFileSync(
+      config,
+      JSON.stringify({ rootDir: join(base, 'aptly'), architectures: ['amd64'], gpgProvider: 'gpg' }),
+    )
     const call = (...args: string[]) => run('aptly', [`-config=${config}`, ...args])
     call('repo', 'create', '-distribution=jammy', '-component=main', 'bench')
     return {
@@ -88,7 +113,10 @@ export function peersFor(format: FormatId, base: string): Peer[] {
     const key = join(base, 'bench.rsa')
     run('openssl', ['genrsa', '-out', key, '4096'])
     const index = (...args: string[]) => {
-      execFileSync('sh', ['-c', `cd '${directory}' && '${apk}' index --allow-untrusted ${args.join(' ')} -o new.tar.gz *.apk && mv new.tar.gz APKINDEX.tar.gz && openssl dgst -sha256 -sign '${key}' -out signature APKINDEX.tar.gz`])
+      execFileSync('sh', [
+        '-c',
+        `cd '${directory}' && '${apk}' index --allow-untrusted ${args.join(' ')} -o new.tar.gz *.apk && mv new.tar.gz APKINDEX.tar.gz && openssl dgst -sha256 -sign '${key}' -out signature APKINDEX.tar.gz`,
+      ])
     }
     return {
       name: 'apk index',

@@ -33,7 +33,9 @@ const format = values.format as FormatId
 const rounds = Number(values.rounds)
 
 execFileSync(process.execPath, [join(import.meta.dirname, '../bin/build.mjs')], { stdio: 'inherit' })
-console.log(`format ${format}, Node ${process.version}, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, medians of ${rounds}, load ${loadavg()[0]?.toFixed(1)}`)
+console.log(
+  `format ${format}, Node ${process.version}, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, medians of ${rounds}, load ${loadavg()[0]?.toFixed(1)}`,
+)
 for (const size of values.sizes.split(',').map(Number)) {
   const base = await mkdtemp(join(tmpdir(), 'bench-publish-'))
   try {
@@ -48,13 +50,17 @@ async function compare(base: string, size: number): Promise<void> {
   const fresh = await writeSamples(format, join(base, 'fresh'), size, rounds + 1)
   const ours = await measureOurs(base, stock, fresh)
   console.log(`\nN = ${size}`)
-  console.log(`  ours: publish stage ${show(ours.stage)}, upload to served ${show(ours.upload)}, first publish after a restart ${show(ours.cold)}, peak memory ${ours.peakMb} MiB`)
+  console.log(
+    `  ours: publish stage ${show(ours.stage)}, upload to served ${show(ours.upload)}, first publish after a restart ${show(ours.cold)}, peak memory ${ours.peakMb} MiB`,
+  )
   if (values.peers !== 'yes') return
   for (const peer of peersFor(format, join(base, 'peers'))) {
     const filled = timed(() => peer.fill(stock))
     const times = fresh.map((file) => timed(() => peer.add(file))).slice(1)
     const theirs = median(times)
-    console.log(`  ${peer.name} (${peer.version}): add to published ${show(theirs)}, filled in ${(filled / 1000).toFixed(0)} s; upload to served ${(theirs / ours.upload).toFixed(1)} times, publish stage ${(theirs / ours.stage).toFixed(1)} times faster`)
+    console.log(
+      `  ${peer.name} (${peer.version}): add to published ${show(theirs)}, filled in ${(filled / 1000).toFixed(0)} s; upload to served ${(theirs / ours.upload).toFixed(1)} times, publish stage ${(theirs / ours.stage).toFixed(1)} times faster`,
+    )
   }
 }
 
@@ -73,14 +79,19 @@ async function measureOurs(base: string, stock: string[], fresh: string[]) {
         const bytes = await readFile(path)
         const before = await fetch(INDEX[format](service)).then((response) => response.text())
         const started = performance.now()
-        const { status, body } = await service.upload(bytes, path.split('/').at(-1) as string, { distribution: codename })
+        const { status, body } = await service.upload(bytes, path.split('/').at(-1) as string, {
+          distribution: codename,
+        })
         const took = performance.now() - started
-        if (status !== 201 || body.status !== 'published') throw new Error(`upload ${i}: ${status} ${JSON.stringify(body)}`)
+        if (status !== 201 || body.status !== 'published')
+          throw new Error(`upload ${i}: ${status} ${JSON.stringify(body)}`)
         const after = await fetch(INDEX[format](service)).then((response) => response.text())
         if (after === before) throw new Error('the index did not change')
         uploads.push(took)
       }
-      const stages = service.log.flatMap((entry) => (typeof entry === 'object' && entry['msg'] === 'published' ? [entry['milliseconds'] as number] : []))
+      const stages = service.log.flatMap((entry) =>
+        typeof entry === 'object' && entry['msg'] === 'published' ? [entry['milliseconds'] as number] : [],
+      )
       const status = await readFile(`/proc/${service.process.pid}/status`, 'utf8')
       return {
         cold: stages[0] as number,

@@ -13,7 +13,9 @@ import { startService } from '../test/service.ts'
 import { createBenchDatabase } from './database.ts'
 import { fillRows } from './rows.ts'
 
-const { values } = parseArgs({ options: { packages: { type: 'string', default: '100000' }, advisories: { type: 'string', default: '500' } } })
+const { values } = parseArgs({
+  options: { packages: { type: 'string', default: '100000' }, advisories: { type: 'string', default: '500' } },
+})
 const count = Number(values.packages)
 const ECOSYSTEMS = ['Ubuntu:22.04:LTS', 'Debian:12', 'AlmaLinux:9', 'Alpine:v3.21']
 
@@ -22,7 +24,14 @@ function advisories(from: number, to: number): SampleAdvisory[] {
   return Array.from({ length: to - from }, (_, n) => {
     const i = from + n
     const name = i % 2 === 0 ? `sample-${String((i * 97) % count).padStart(6, '0')}` : `source-${(i * 89) % 20000}`
-    return { id: `SA-${i}`, ecosystem: ECOSYSTEMS[i % 4] as string, package: name, fixed: null, cve: `CVE-2026-${10_000 + i}`, severity: i % 5 === 0 ? 'high' : 'low' }
+    return {
+      id: `SA-${i}`,
+      ecosystem: ECOSYSTEMS[i % 4] as string,
+      package: name,
+      fixed: null,
+      cve: `CVE-2026-${10_000 + i}`,
+      severity: i % 5 === 0 ? 'high' : 'low',
+    }
   })
 }
 
@@ -32,14 +41,21 @@ const { url, drop } = await createBenchDatabase(base)
 const directory = join(base, 'osv')
 try {
   await writeAdvisories(directory, advisories(0, 2000))
-  const service = await startService({ reposDir: join(base, 'repos'), databaseUrl: url, env: { REPO_FORMAT: 'all', SVC_OSV_DIR: directory } })
+  const service = await startService({
+    reposDir: join(base, 'repos'),
+    databaseUrl: url,
+    env: { REPO_FORMAT: 'all', SVC_OSV_DIR: directory },
+  })
   const update = async () => {
     for (;;) {
       const { status, body } = await service.call('POST', '/security/vulnscan/update')
       if (status === 200) return body
     }
   }
-  const reports = () => service.log.flatMap((entry) => (typeof entry === 'object' && entry['msg'] === 'packages matched against new advisories' ? [entry] : []))
+  const reports = () =>
+    service.log.flatMap((entry) =>
+      typeof entry === 'object' && entry['msg'] === 'packages matched against new advisories' ? [entry] : [],
+    )
   try {
     await update()
     // After the first import, which is matched against everything there is.
@@ -53,11 +69,17 @@ try {
     while (reports().length === before) await setTimeout(20)
     const report = reports()[before] as unknown as Record<string, number>
     const database = await openDatabase(url)
-    const { rows } = await sql<{ n: number }>`select count(*)::int as n from findings where cve like 'CVE-2026-%'`.execute(database.db)
+    const { rows } = await sql<{
+      n: number
+    }>`select count(*)::int as n from findings where cve like 'CVE-2026-%'`.execute(database.db)
     await database.close()
     const peak = /VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${service.process.pid}/status`, 'utf8'))?.[1]
-    console.log(`${count} packages, ${values.advisories} new advisories, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`)
-    console.log(`matched ${report['matched']} packages, ${report['changed']} changed, ${report['reopened']} back in review: ${report['milliseconds']} ms; with the import ${took.toFixed(0)} ms`)
+    console.log(
+      `${count} packages, ${values.advisories} new advisories, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`,
+    )
+    console.log(
+      `matched ${report['matched']} packages, ${report['changed']} changed, ${report['reopened']} back in review: ${report['milliseconds']} ms; with the import ${took.toFixed(0)} ms`,
+    )
     console.log(`${rows[0]?.n} findings stored, peak memory ${Math.round(Number(peak) / 1024)} MiB`)
   } finally {
     await service.stop()

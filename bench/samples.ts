@@ -10,10 +10,14 @@ const SENTENCE = 'reads what the others write and keeps it in order for whoever 
 const pad = (i: number) => String(i).padStart(6, '0')
 const nameOf = (i: number) => `bench-${pad(i)}`
 const others = (i: number) => [1, 7, 31, 101].map((step) => nameOf((i * step + step) % 1000))
-const filesOf = (i: number) => Array.from({ length: 12 }, (_, n) => `usr/share/${nameOf(i)}/part-${n}/data-${(i * 7919 + n) % 1000}.txt`)
+const filesOf = (i: number) =>
+  Array.from({ length: 12 }, (_, n) => `usr/share/${nameOf(i)}/part-${n}/data-${(i * 7919 + n) % 1000}.txt`)
 
 /** @param i the same number gives the same bytes */
-export async function buildSample(format: FormatId, i: number): Promise<{ name: string; filename: string; bytes: Buffer }> {
+export async function buildSample(
+  format: FormatId,
+  i: number,
+): Promise<{ name: string; filename: string; bytes: Buffer }> {
   const name = nameOf(i)
   switch (format) {
     case 'deb':
@@ -45,7 +49,11 @@ export async function buildSample(format: FormatId, i: number): Promise<{ name: 
           provides: [`${name} = 1.${i}-1`, `${name}(x86-64) = 1.${i}-1`],
           recommends: [`${name}-doc`],
           files: filesOf(i).map((path) => ({ path: `/${path}`, content: `${path}\n` })),
-          changelogs: [1, 2].map((n) => ({ time: 1_700_000_000 + n * 86_400, author: 'Bench <bench@example.org> - 1.0-1', text: `- ${SENTENCE} (${n})` })),
+          changelogs: [1, 2].map((n) => ({
+            time: 1_700_000_000 + n * 86_400,
+            author: 'Bench <bench@example.org> - 1.0-1',
+            text: `- ${SENTENCE} (${n})`,
+          })),
         }),
       }
     case 'apk':
@@ -55,7 +63,12 @@ export async function buildSample(format: FormatId, i: number): Promise<{ name: 
         bytes: buildApk({
           name,
           version: `1.${i}-r0`,
-          info: { pkgdesc: `${SENTENCE}, number ${i}`, url: `https://example.org/${name}`, depend: ['so:libc.musl-x86_64.so.1', ...others(i)], provides: [`cmd:${name}=1.${i}-r0`] },
+          info: {
+            pkgdesc: `${SENTENCE}, number ${i}`,
+            url: `https://example.org/${name}`,
+            depend: ['so:libc.musl-x86_64.so.1', ...others(i)],
+            provides: [`cmd:${name}=1.${i}-r0`],
+          },
           files: Object.fromEntries(filesOf(i).map((path) => [path, `${path}\n`])),
         }),
       }
@@ -63,7 +76,12 @@ export async function buildSample(format: FormatId, i: number): Promise<{ name: 
 }
 
 /** Writes samples `from` to `from + count - 1`. @returns their paths */
-export async function writeSamples(format: FormatId, directory: string, from: number, count: number): Promise<string[]> {
+export async function writeSamples(
+  format: FormatId,
+  directory: string,
+  from: number,
+  count: number,
+): Promise<string[]> {
   await mkdir(directory, { recursive: true })
   const paths: string[] = []
   for (let i = from; i < from + count; i++) {

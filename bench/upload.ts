@@ -16,7 +16,9 @@ import { buildTar, tarEntry } from '../test/samples/tar.ts'
 import { startService } from '../test/service.ts'
 import { createBenchDatabase, median } from './database.ts'
 
-const { values } = parseArgs({ options: { sizes: { type: 'string', default: '5,500' }, rounds: { type: 'string', default: '3' } } })
+const { values } = parseArgs({
+  options: { sizes: { type: 'string', default: '5,500' }, rounds: { type: 'string', default: '3' } },
+})
 const run = promisify(execFile)
 const MIB = 1 << 20
 
@@ -24,14 +26,36 @@ const MIB = 1 << 20
 async function writeDeb(path: string, name: string, mib: number): Promise<void> {
   const out = createWriteStream(path)
   const write = async (bytes: Uint8Array) => void (out.write(bytes) || (await once(out, 'drain')))
-  const member = (file: string, size: number) => Buffer.from(`${file.padEnd(16)}${'0'.padEnd(12)}${'0'.padEnd(6)}${'0'.padEnd(6)}${'100644'.padEnd(8)}${String(size).padEnd(10)}\`\n`)
-  const control = gzipSync(buildTar([{ name: './' }, { name: './control', content: controlText({ name, version: '1.0-1' }) }]))
+  const member = (file: string, size: number) =>
+    Buffer.from(
+      `${file.padEnd(16)}${'0'.padEnd(12)}${'0'.padEnd(6)}${'0'.padEnd(6)}${'100644'.padEnd(8)}${String(size).padEnd(10)}\`\n`,
+    )
+  const control = gzipSync(
+    buildTar([{ name: './' }, { name: './control', content: controlText({ name, version: '1.0-1' }) }]),
+  )
   const content = mib * MIB
   const head = tarEntry({ name: './payload', content: new Uint8Array(0) })
   head.write(content.toString(8).padStart(11, '0'), 124, 'latin1')
   head.fill(' ', 148, 156)
-  head.write(`${head.subarray(0, 512).reduce((sum, byte) => sum + byte, 0).toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
-  await write(Buffer.concat([Buffer.from('!<arch>\n'), member('debian-binary', 4), Buffer.from('2.0\n'), member('control.tar.gz', control.length), control, Buffer.alloc(control.length % 2, '\n')]))
+  head.write(
+    `${head
+      .subarray(0, 512)
+      .reduce((sum, byte) => sum + byte, 0)
+      .toString(8)
+      .padStart(6, '0')}\0 `,
+    148,
+    'latin1',
+  )
+  await write(
+    Buffer.concat([
+      Buffer.from('!<arch>\n'),
+      member('debian-binary', 4),
+      Buffer.from('2.0\n'),
+      member('control.tar.gz', control.length),
+      control,
+      Buffer.alloc(control.length % 2, '\n'),
+    ]),
+  )
   await write(member('data.tar', 512 + content + 1024))
   await write(head.subarray(0, 512))
   for (let i = 0; i < mib; i++) await write(randomBytes(MIB))
@@ -42,21 +66,42 @@ async function writeDeb(path: string, name: string, mib: number): Promise<void> 
 
 async function curl(url: string, path: string, ...more: string[]): Promise<number> {
   const started = performance.now()
-  await run('curl', ['-sS', '--fail-with-body', '-o', '/dev/null', ...more, '-F', `file=@${path}`, '-F', 'distribution=jammy', url])
+  await run('curl', [
+    '-sS',
+    '--fail-with-body',
+    '-o',
+    '/dev/null',
+    ...more,
+    '-F',
+    `file=@${path}`,
+    '-F',
+    'distribution=jammy',
+    url,
+  ])
   return performance.now() - started
 }
 
-const rss = async (pid: number, what: 'VmRSS' | 'VmHWM') => Number(new RegExp(`${what}:\\s+(\\d+)`).exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+const rss = async (pid: number, what: 'VmRSS' | 'VmHWM') =>
+  Number(new RegExp(`${what}:\\s+(\\d+)`).exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 execFileSync(process.execPath, [join(import.meta.dirname, '../bin/build.mjs')], { stdio: 'inherit' })
 const base = await mkdtemp(join(tmpdir(), 'bench-upload-'))
-const sink = createServer((request, response) => request.resume().on('end', () => response.end())).listen(0, '127.0.0.1')
+const sink = createServer((request, response) => request.resume().on('end', () => response.end())).listen(
+  0,
+  '127.0.0.1',
+)
 await once(sink, 'listening')
 try {
-  console.log(`${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, medians of ${values.rounds}, load ${loadavg()[0]?.toFixed(1)}`)
+  console.log(
+    `${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, medians of ${values.rounds}, load ${loadavg()[0]?.toFixed(1)}`,
+  )
   for (const mib of values.sizes.split(',').map(Number)) {
     const { url, drop } = await createBenchDatabase(join(base, String(mib)))
-    const service = await startService({ reposDir: join(base, `repos-${mib}`), databaseUrl: url, env: { REPO_FORMAT: 'apt' } })
+    const service = await startService({
+      reposDir: join(base, `repos-${mib}`),
+      databaseUrl: url,
+      env: { REPO_FORMAT: 'apt' },
+    })
     try {
       await service.call('PATCH', '/settings/', { validation: { max_upload_size_mb: 2000 } })
       const pid = service.process.pid as number
@@ -71,7 +116,9 @@ try {
         await rm(path)
       }
       const rate = (times: number[]) => (mib / (median(times) / 1000)).toFixed(0)
-      console.log(`${mib} MiB: ours ${rate(ours)} MiB/s until served, curl to a sink ${rate(theirs)} MiB/s (${(median(theirs) / median(ours)).toFixed(2)}); memory ${idle.toFixed(0)} MiB idle, at most ${(await rss(pid, 'VmHWM')).toFixed(0)}`)
+      console.log(
+        `${mib} MiB: ours ${rate(ours)} MiB/s until served, curl to a sink ${rate(theirs)} MiB/s (${(median(theirs) / median(ours)).toFixed(2)}); memory ${idle.toFixed(0)} MiB idle, at most ${(await rss(pid, 'VmHWM')).toFixed(0)}`,
+      )
     } finally {
       await service.stop()
       await drop()

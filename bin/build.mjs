@@ -32,7 +32,9 @@ export function install() {
 }
 
 export async function build({ force = false } = {}) {
-  const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) => newest(join(root, name)))
+  const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) =>
+    newest(join(root, name)),
+  )
   if (force || !existsSync(stamp) || Math.max(...sources) > statSync(stamp).mtimeMs) {
     const started = new Date()
     for (const name of existsSync(join(root, 'dist')) ? readdirSync(join(root, 'dist')) : []) {

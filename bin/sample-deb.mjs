@@ -17,7 +17,11 @@ function tar(files) {
     header.fill(' ', 148, 156)
     field(type, 156, 1)
     field('ustar\x0000', 257, 8)
-    octal(header.reduce((sum, byte) => sum + byte, 0), 148, 7)
+    octal(
+      header.reduce((sum, byte) => sum + byte, 0),
+      148,
+      7,
+    )
     blocks.push(header, body, Buffer.alloc((512 - (body.length % 512)) % 512))
   }
   return Buffer.concat([...blocks, Buffer.alloc(1024)])
@@ -26,22 +30,51 @@ function tar(files) {
 function ar(members) {
   const parts = [Buffer.from('!<arch>\n')]
   for (const [name, body] of members) {
-    const fields = [name.padEnd(16), '0'.padEnd(12), '0'.padEnd(6), '0'.padEnd(6), '100644'.padEnd(8), String(body.length).padEnd(10), '`\n']
+    const fields = [
+      name.padEnd(16),
+      '0'.padEnd(12),
+      '0'.padEnd(6),
+      '0'.padEnd(6),
+      '100644'.padEnd(8),
+      String(body.length).padEnd(10),
+      '`\n',
+    ]
     parts.push(Buffer.from(fields.join('')), body, Buffer.alloc(body.length % 2, '\n'))
   }
   return Buffer.concat(parts)
 }
 
 export function sampleDeb({ name, version, description }) {
-  const control = [`Package: ${name}`, `Version: ${version}`, 'Architecture: all', 'Maintainer: Gatehouse <root@localhost>', 'Section: misc', 'Priority: optional', `Description: ${description}`, '']
+  const control = [
+    `Package: ${name}`,
+    `Version: ${version}`,
+    'Architecture: all',
+    'Maintainer: Gatehouse <root@localhost>',
+    'Section: misc',
+    'Priority: optional',
+    `Description: ${description}`,
+    '',
+  ]
   return ar([
     ['debian-binary', Buffer.from('2.0\n')],
-    ['control.tar.gz', gzipSync(tar([{ name: './', type: '5', mode: 0o755 }, { name: './control', content: control.join('\n') }]))],
+    [
+      'control.tar.gz',
+      gzipSync(
+        tar([
+          { name: './', type: '5', mode: 0o755 },
+          { name: './control', content: control.join('\n') },
+        ]),
+      ),
+    ],
     [
       'data.tar.gz',
       gzipSync(
         tar([
-          ...['./', './usr/', './usr/share/', './usr/share/doc/', `./usr/share/doc/${name}/`].map((path) => ({ name: path, type: '5', mode: 0o755 })),
+          ...['./', './usr/', './usr/share/', './usr/share/doc/', `./usr/share/doc/${name}/`].map((path) => ({
+            name: path,
+            type: '5',
+            mode: 0o755,
+          })),
           { name: `./usr/share/doc/${name}/README`, content: `${description}\n` },
         ]),
       ),

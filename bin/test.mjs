@@ -4,5 +4,7 @@ import { build, install } from './build.mjs'
 
 install()
 await build()
-const { status } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)], { stdio: 'inherit' })
+const { status } = spawnSync(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)], {
+  stdio: 'inherit',
+})
 process.exit(status ?? 1)

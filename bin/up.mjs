@@ -17,7 +17,12 @@ function secrets() {
   mkdirSync(data, { recursive: true, mode: 0o700 })
   if (!existsSync(secretsFile)) {
     const random = () => randomBytes(32).toString('base64url')
-    const made = { JWT_SECRET_KEY: random(), WEBHOOK_SECRET: random(), SETTINGS_ENCRYPTION_KEY: random(), admin: { username: 'admin', password: `Gate-${randomBytes(12).toString('base64url')}` } }
+    const made = {
+      JWT_SECRET_KEY: random(),
+      WEBHOOK_SECRET: random(),
+      SETTINGS_ENCRYPTION_KEY: random(),
+      admin: { username: 'admin', password: `Gate-${randomBytes(12).toString('base64url')}` },
+    }
     writeFileSync(secretsFile, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 })
   }
   return JSON.parse(readFileSync(secretsFile, 'utf8'))
@@ -60,7 +65,11 @@ async function request(url, options = {}) {
   return { status: response.status, body: await response.json() }
 }
 
-const json = (body, headers = {}) => ({ method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) })
+const json = (body, headers = {}) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+})
 
 async function admin(api, { username, password }) {
   const { body } = await request(`${api}/setup/status`)
@@ -78,8 +87,16 @@ async function admin(api, { username, password }) {
 async function publishSample(api, token) {
   const form = new FormData()
   form.set('distribution', CODENAME)
-  form.set('file', new Blob([sampleDeb({ name: 'gatehouse-sample', version: '1.0', description: 'shows that the repository works' })]), 'gatehouse-sample_1.0_all.deb')
-  const { status, body } = await request(`${api}/upload/`, { method: 'POST', body: form, headers: { authorization: `Bearer ${token}` } })
+  form.set(
+    'file',
+    new Blob([sampleDeb({ name: 'gatehouse-sample', version: '1.0', description: 'shows that the repository works' })]),
+    'gatehouse-sample_1.0_all.deb',
+  )
+  const { status, body } = await request(`${api}/upload/`, {
+    method: 'POST',
+    body: form,
+    headers: { authorization: `Bearer ${token}` },
+  })
   if (status === 201) return body.status
   if (status === 409 && body.code === 'already_exists') return body.status
   return `not uploaded: ${body.detail}`

@@ -8,17 +8,24 @@ import { join } from 'node:path'
 const LIB = '/usr/lib/postgresql'
 
 function run(command, args, options = {}) {
-  const { status, stdout, error } = spawnSync(command, args, { stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8', ...options })
+  const { status, stdout, error } = spawnSync(command, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+    ...options,
+  })
   if (error) throw error
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
   return stdout
 }
 
 function binaries() {
-  const versions = () => (existsSync(LIB) ? readdirSync(LIB).filter((version) => existsSync(join(LIB, version, 'bin', 'initdb'))) : [])
+  const versions = () =>
+    existsSync(LIB) ? readdirSync(LIB).filter((version) => existsSync(join(LIB, version, 'bin', 'initdb'))) : []
   if (versions().length === 0) {
     run('apt-get', ['update', '-qq'])
-    run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'postgresql'], { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
+    run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'postgresql'], {
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    })
   }
   return join(LIB, versions().sort((a, b) => Number(b) - Number(a))[0], 'bin')
 }
@@ -36,18 +43,32 @@ const base = mkdtempSync(join(tmpdir(), 'gatehouse-pg-'))
 const data = join(base, 'data')
 // PostgreSQL refuses to run as root.
 const isRoot = process.getuid() === 0
-const as = (command, args) => (isRoot ? run('runuser', ['-u', 'postgres', '--', command, ...args], { cwd: base }) : run(command, args))
+const as = (command, args) =>
+  isRoot ? run('runuser', ['-u', 'postgres', '--', command, ...args], { cwd: base }) : run(command, args)
 if (isRoot) {
   const uid = (flag) => Number(run('id', [flag, 'postgres']))
   chownSync(base, uid('-u'), uid('-g'))
 } else chmodSync(base, 0o700)
 const port = await freePort()
 as(join(bin, 'initdb'), ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync'])
-as(join(bin, 'pg_ctl'), ['-D', data, '-w', '-l', join(base, 'log'), '-o', `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${base} -c max_connections=300`, 'start'])
+as(join(bin, 'pg_ctl'), [
+  '-D',
+  data,
+  '-w',
+  '-l',
+  join(base, 'log'),
+  '-o',
+  `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${base} -c max_connections=300`,
+  'start',
+])
 const [command, ...args] = process.argv.slice(2)
 let status = 1
 try {
-  status = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, TEST_DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres` } }).status ?? 1
+  status =
+    spawnSync(command, args, {
+      stdio: 'inherit',
+      env: { ...process.env, TEST_DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres` },
+    }).status ?? 1
 } finally {
   as(join(bin, 'pg_ctl'), ['-D', data, '-m', 'immediate', 'stop'])
   rmSync(base, { recursive: true, force: true })

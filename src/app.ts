@@ -108,7 +108,17 @@ export interface App {
   close(): Promise<void>
 }
 
-export async function createApp({ env, clock, log, overrides = {} }: { env: Env; clock: Clock; log: Log; overrides?: Overrides }): Promise<App> {
+export async function createApp({
+  env,
+  clock,
+  log,
+  overrides = {},
+}: {
+  env: Env
+  clock: Clock
+  log: Log
+  overrides?: Overrides
+}): Promise<App> {
   const production = env.mode === 'production'
   const onError = (error: unknown) => log.error({ err: error }, 'unexpected')
   const state: { notServing: 'starting' | 'draining' | null } = { notServing: 'starting' }
@@ -119,7 +129,9 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   const license = createLicense(env.edition)
   const paths = createPaths(env.reposDir)
   await ensurePaths(paths)
-  const database = await openDatabase(env.databaseUrl, { onError: (error) => log.warn({ err: error }, 'database connection lost') })
+  const database = await openDatabase(env.databaseUrl, {
+    onError: (error) => log.warn({ err: error }, 'database connection lost'),
+  })
   const { db } = database
   await migrate(db)
   const pool = createPool(paths)
@@ -146,9 +158,12 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   const keys = await openKeys(paths.gnupg, clock.now())
   await ensureContent(join(paths.keys, 'gpg.key'), keys.openpgp.publicKeyArmored)
   await ensureContent(join(paths.keys, keys.apk.keyName), keys.apk.publicKeyPem)
-  const all: Offered[] = formats.flatMap((format) => format.distributions.map((distribution) => ({ format, distribution })))
+  const all: Offered[] = formats.flatMap((format) =>
+    format.distributions.map((distribution) => ({ format, distribution })),
+  )
   const activeIds = activeFormats(env.repoFormat)
-  const isActive = (codename: string) => all.some((o) => o.distribution.codename === codename && activeIds.includes(o.format.id))
+  const isActive = (codename: string) =>
+    all.some((o) => o.distribution.codename === codename && activeIds.includes(o.format.id))
   const active = all.filter((offered) => activeIds.includes(offered.format.id))
   const offered = (codename: string): Offered => {
     const found = findDistribution(codename)
@@ -157,30 +172,86 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   }
   const catalogue: Catalogue = { recognize, find: findDistribution, isActive }
   const publisher = createPublisher({ db, clock, paths, pool, signers: keys, bus, checkpoint, offered, onError })
-  const collector = createCollector({ db, clock, paths, pool, manifests, checkpoint, offered, known: (codename) => findDistribution(codename) !== null })
+  const collector = createCollector({
+    db,
+    clock,
+    paths,
+    pool,
+    manifests,
+    checkpoint,
+    offered,
+    known: (codename) => findDistribution(codename) !== null,
+  })
   await ensureDistributions(db, clock, active)
 
   // The gate
   const distributions = active.map(({ distribution }) => distribution)
-  const engines = await createEngines({ env, db, clock, log, distributions, overrides, onError, enriching: () => settings.current().cve_policy.auto_enrich })
+  const engines = await createEngines({
+    env,
+    db,
+    clock,
+    log,
+    distributions,
+    overrides,
+    onError,
+    enriching: () => settings.current().cve_policy.auto_enrich,
+  })
   const { cveScanner, antivirusStatus } = engines
-  const steps = [antivirusStep(engines.antivirus, production), cveScanStep(cveScanner, clock), signatureStep({ signers: keys, clock, newPath: staging.newPath }), dependenciesStep(db)]
-  const rooms = { db, clock, bus, audit, pool, staging, manifests, publisher, checkpoint, steps, settings: settings.current }
+  const steps = [
+    antivirusStep(engines.antivirus, production),
+    cveScanStep(cveScanner, clock),
+    signatureStep({ signers: keys, clock, newPath: staging.newPath }),
+    dependenciesStep(db),
+  ]
+  const rooms = {
+    db,
+    clock,
+    bus,
+    audit,
+    pool,
+    staging,
+    manifests,
+    publisher,
+    checkpoint,
+    steps,
+    settings: settings.current,
+  }
   const intake = createIntake({ ...rooms, catalogue, clean: collector.debris })
   const reviewParts = {
     ...rooms,
     collector,
-    engines: [...new Set([cveScanner, ...engines.crossScanners, engines.rematchScanner].map(({ name }) => name)), COMPONENT_ENGINE],
+    engines: [
+      ...new Set([cveScanner, ...engines.crossScanners, engines.rematchScanner].map(({ name }) => name)),
+      COMPONENT_ENGINE,
+    ],
     offered,
     onError,
   }
   const components = createComponents(db)
-  const libraries = createComponentScan({ ...reviewParts, components, matcher: engines.componentMatcher, mayWork: leader.isLeader })
+  const libraries = createComponentScan({
+    ...reviewParts,
+    components,
+    matcher: engines.componentMatcher,
+    mayWork: leader.isLeader,
+  })
   bus.on('package', libraries.nudge)
   const review = createReview(reviewParts, { libraries })
-  const crossCheck = createCrossCheck({ ...reviewParts, scanners: engines.crossScanners, distributions, mayWork: leader.isLeader, generation: async () => (await engines.advisories.state()).generation })
+  const crossCheck = createCrossCheck({
+    ...reviewParts,
+    scanners: engines.crossScanners,
+    distributions,
+    mayWork: leader.isLeader,
+    generation: async () => (await engines.advisories.state()).generation,
+  })
   bus.on('package', crossCheck.nudge)
-  const rematch = createRematch({ ...reviewParts, scanner: engines.rematchScanner, distributions, covers: engines.covers, libraries, news: rematchNews(db, engines.advisories) })
+  const rematch = createRematch({
+    ...reviewParts,
+    scanner: engines.rematchScanner,
+    distributions,
+    covers: engines.covers,
+    libraries,
+    news: rematchNews(db, engines.advisories),
+  })
   const checkCanaries = async () => {
     const scopes = await engines.canaries.check()
     const blind = scopes.filter((one) => one.blind).map(({ scanner, scope }) => `${scanner} (${scope})`)
@@ -195,29 +266,67 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     }
     return outcome
   }
-  const knownOf = (cves: readonly string[] | null, actor: Parameters<typeof systemActor>[0]) => reviseKnown(reviewParts, engines.enrichment.enrich, cves, systemActor(actor))
+  const knownOf = (cves: readonly string[] | null, actor: Parameters<typeof systemActor>[0]) =>
+    reviseKnown(reviewParts, engines.enrichment.enrich, cves, systemActor(actor))
   const refreshLists = async (progress?: (line: string) => void, force = false) => {
     const { exploited, ...outcome } = await engines.enrichment.refresh({ force, ...(progress ? { progress } : {}) })
     if (outcome.status !== 'updated') return outcome
     const changed = await knownOf(null, 'scheduler')
-    return { ...outcome, message: `${outcome.message}; ${exploited.length} newly known to be exploited, ${changed} packages changed` }
+    return {
+      ...outcome,
+      message: `${outcome.message}; ${exploited.length} newly known to be exploited, ${changed} packages changed`,
+    }
   }
   const vulnscan = async () => {
     const { available, version, error } = await engines.advisoryData.status()
     const blind = engines.canaries.state().scopes.filter((one) => one.blind && one.scanner === cveScanner.name)
-    return { ok: available && blind.length === 0, version, db_age_seconds: await engines.advisoryData.ageSeconds(), ...(error ? { error } : blind.length > 0 ? { error: `blind for ${blind.map(({ scope }) => scope).join(', ')}` } : {}) }
+    return {
+      ok: available && blind.length === 0,
+      version,
+      db_age_seconds: await engines.advisoryData.ageSeconds(),
+      ...(error
+        ? { error }
+        : blind.length > 0
+          ? { error: `blind for ${blind.map(({ scope }) => scope).join(', ')}` }
+          : {}),
+    }
   }
-  const scheduler = createScheduler({ db, clock, log, audit, settings: settings.current, isLeader: leader.isLeader, jobs: createJobs({ review, rematch, crossCheck, refreshAdvisories, refreshLists, checkCanaries }) })
+  const scheduler = createScheduler({
+    db,
+    clock,
+    log,
+    audit,
+    settings: settings.current,
+    isLeader: leader.isLeader,
+    jobs: createJobs({ review, rematch, crossCheck, refreshAdvisories, refreshLists, checkCanaries }),
+  })
 
   // The outside
-  const outbound = createHttpClient({ allowPrivate: false, allowedHosts: env.outboundAllowedHosts, proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy } })
-  const notifier = createNotifier({ db, clock, log, http: outbound, settings: settings.current, secret: env.webhookSecret, httpsOnly: production })
+  const outbound = createHttpClient({
+    allowPrivate: false,
+    allowedHosts: env.outboundAllowedHosts,
+    proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
+  })
+  const notifier = createNotifier({
+    db,
+    clock,
+    log,
+    http: outbound,
+    settings: settings.current,
+    secret: env.webhookSecret,
+    httpsOnly: production,
+  })
 
   // Accounts
   const changing = { db, audit, onError, clock }
   const passwords = createPasswords()
   const slowing = createSlowing({ clock, wait })
-  const sessions = createSessions({ ...changing, secret: env.jwtSecretKey, algorithm: env.jwtAlgorithm, expireMinutes: env.jwtExpireMinutes })
+  const sessions = createSessions({
+    ...changing,
+    secret: env.jwtSecretKey,
+    algorithm: env.jwtAlgorithm,
+    expireMinutes: env.jwtExpireMinutes,
+  })
   const setup = createSetup({
     ...changing,
     passwords,
@@ -257,9 +366,16 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
   })
   const metrics = createMetrics({
     async totals() {
-      const rows = await db.selectFrom('distributions').select(['published_count', 'pending_count', 'quarantined_count']).execute()
+      const rows = await db
+        .selectFrom('distributions')
+        .select(['published_count', 'pending_count', 'quarantined_count'])
+        .execute()
       const sum = (pick: (row: (typeof rows)[number]) => number) => rows.reduce((total, row) => total + pick(row), 0)
-      return { packages: sum((r) => r.published_count + r.pending_count), pendingReview: sum((r) => r.pending_count), quarantined: sum((r) => r.quarantined_count) }
+      return {
+        packages: sum((r) => r.published_count + r.pending_count),
+        pendingReview: sum((r) => r.pending_count),
+        quarantined: sum((r) => r.quarantined_count),
+      }
     },
     async antivirusUpdatedAt() {
       const { db_date: date } = await antivirusStatus()
@@ -279,7 +395,14 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
 
   // The API
   const routes: Route[] = [
-    ...authRoutes({ login: createLogin({ ...changing, passwords, sessions, slowing }), sessions, ownAccount: createOwnAccount({ ...changing, passwords, slowing }), passwordReset, users: createUsers({ ...changing, passwords }), tokens: createTokens(changing) }),
+    ...authRoutes({
+      login: createLogin({ ...changing, passwords, sessions, slowing }),
+      sessions,
+      ownAccount: createOwnAccount({ ...changing, passwords, slowing }),
+      passwordReset,
+      users: createUsers({ ...changing, passwords }),
+      tokens: createTokens(changing),
+    }),
     ...setupRoutes({ setup }),
     ...packageRoutes({ db }),
     ...auditRoutes({ db, audit }),
@@ -295,7 +418,8 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       checkpoint,
       totals,
       onError,
-      reindex: () => reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }).finally(totals.forget),
+      reindex: () =>
+        reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }).finally(totals.forget),
     }),
     ...uploadRoutes({ intake, catalogue, staging, audit, settings: settings.current, log }),
     ...distributionRoutes({
@@ -335,14 +459,25 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       secret: env.webhookSecret,
       async exploited(entries) {
         await engines.enrichment.addExploited(entries)
-        return knownOf(entries.map(({ cve }) => cve), 'webhook')
+        return knownOf(
+          entries.map(({ cve }) => cve),
+          'webhook',
+        )
       },
       advisory: async (cve) => (await rematch.about(cve)).changed,
     }),
     ...policyRoutes({ settings, audit }),
-    ...sbomRoutes({ sbom: createSbom({ db, find: findDistribution, version: env.appVersion, embedded: embeddedOf(components) }) }),
+    ...sbomRoutes({
+      sbom: createSbom({ db, find: findDistribution, version: env.appVersion, embedded: embeddedOf(components) }),
+    }),
     ...settingsRoutes({ settings, audit, notifier }),
-    ...healthRoutes({ health, metrics, production, requireAuth: env.healthRequireAuth, metricsToken: env.metricsToken }),
+    ...healthRoutes({
+      health,
+      metrics,
+      production,
+      requireAuth: env.healthRequireAuth,
+      metricsToken: env.metricsToken,
+    }),
   ]
   routes.push(...docsRoutes(() => openapi(routes, { version: env.appVersion })))
   const server = await createServer({
@@ -358,12 +493,26 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     accepting: () => state.notServing !== 'draining',
     observe: metrics.observeRequest,
     denied: (request, caller, route) =>
-      audit.record({ action: 'ACCESS_DENIED', result: 'FAILURE', user: caller.name, detail: `${route.method} ${route.path}`, outcome: 'forbidden', ip: request.ip, requestId: request.id }),
+      audit.record({
+        action: 'ACCESS_DENIED',
+        result: 'FAILURE',
+        user: caller.name,
+        detail: `${route.method} ${route.path}`,
+        outcome: 'forbidden',
+        ip: request.ip,
+        requestId: request.id,
+      }),
   })
 
   // Repository listeners
   const listener = (name: string, mounts: typeof APT_MOUNTS) =>
-    createRepositoryListener({ reposDir: paths.root, mounts: activeMounts(mounts, activeIds), clock, log, accessLog: createAccessLog({ path: join(paths.logs, `access-${name}.log`), clock, log }) })
+    createRepositoryListener({
+      reposDir: paths.root,
+      mounts: activeMounts(mounts, activeIds),
+      clock,
+      log,
+      accessLog: createAccessLog({ path: join(paths.logs, `access-${name}.log`), clock, log }),
+    })
   const apt = listener('apt', APT_MOUNTS)
   const rpm = listener('rpm', RPM_MOUNTS)
   const ports: Ports = { api: 0, apt: 0, rpm: 0, front: 0 }
@@ -372,13 +521,41 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
     fingerprint: keys.openpgp.fingerprint,
     distributions: active.map((o) => o.distribution),
     documentation: !production,
-    addresses: (host) => ({ api: `http://${host}:${ports.api}`, apt: `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`, rpm: `http://${host}:${ports.rpm}` }),
+    addresses: (host) => ({
+      api: `http://${host}:${ports.api}`,
+      apt: `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`,
+      rpm: `http://${host}:${ports.rpm}`,
+    }),
   }))
   bus.on('sla', ({ kind, items }) => {
     if (kind !== 'expiring') return
-    audit.record({ action: 'SLA_EXPIRING', result: 'WARNING', user: 'scheduler', outcome: 'expiring', detail: `${items.length} deadlines within a week`, extra: { items } }).catch(onError)
+    audit
+      .record({
+        action: 'SLA_EXPIRING',
+        result: 'WARNING',
+        user: 'scheduler',
+        outcome: 'expiring',
+        detail: `${items.length} deadlines within a week`,
+        extra: { items },
+      })
+      .catch(onError)
   })
-  const maintenance = createMaintenance({ db, clock, paths, log, leader, staging, manifests, publisher, collector, audit, active, libraries, outboxes: notifier.outboxes, updateinfo: createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers }) })
+  const maintenance = createMaintenance({
+    db,
+    clock,
+    paths,
+    log,
+    leader,
+    staging,
+    manifests,
+    publisher,
+    collector,
+    audit,
+    active,
+    libraries,
+    outboxes: notifier.outboxes,
+    updateinfo: createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers }),
+  })
 
   return {
     server,
@@ -396,7 +573,9 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
           return free
         }
       }
-      ports.api = await open('the API', env.backendPort, async (port) => Number(new URL(await server.listen({ port, host: env.bindHost })).port))
+      ports.api = await open('the API', env.backendPort, async (port) =>
+        Number(new URL(await server.listen({ port, host: env.bindHost })).port),
+      )
       ports.apt = await open('apt and apk', env.aptPort, (port) => apt.listen(port, env.bindHost))
       ports.rpm = await open('dnf and zypper', env.rpmRepoPort, (port) => rpm.listen(port, env.bindHost))
       ports.front = await open('the front page', env.frontendPort, (port) => front.listen(port, env.bindHost))
@@ -411,7 +590,10 @@ export async function createApp({ env, clock, log, overrides = {} }: { env: Env;
       // They may be days old or missing; nobody waits for them.
       if (leader.isLeader() && settings.current().validation.grype_scan) {
         const { auto_enrich: enriching } = settings.current().cve_policy
-        void checkCanaries().then(() => (enriching ? refreshLists() : undefined)).then(() => refreshAdvisories()).then((outcome) => log.info(outcome, 'advisories'), onError)
+        void checkCanaries()
+          .then(() => (enriching ? refreshLists() : undefined))
+          .then(() => refreshAdvisories())
+          .then((outcome) => log.info(outcome, 'advisories'), onError)
       }
     },
     async close() {

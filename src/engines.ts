@@ -72,15 +72,29 @@ export async function createEngines(parts: {
   onError(error: unknown): void
 }): Promise<Engines> {
   const { env, clock, log, distributions, overrides } = parts
-  const address = env.clamavSocket ? { path: env.clamavSocket } : env.clamavHost ? { host: env.clamavHost, port: env.clamavPort } : null
+  const address = env.clamavSocket
+    ? { path: env.clamavSocket }
+    : env.clamavHost
+      ? { host: env.clamavHost, port: env.clamavPort }
+      : null
   const clamav = address
-    ? createClamav({ address, maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024, databaseDirectory: env.clamavDbDir, clock, log })
+    ? createClamav({
+        address,
+        maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024,
+        databaseDirectory: env.clamavDbDir,
+        clock,
+        log,
+      })
     : null
 
   const advisories = createAdvisories(parts)
-  const compare = (format: FormatId, a: string, b: string) => formats.find(({ id }) => id === format)!.versions.compare(a, b)
+  const compare = (format: FormatId, a: string, b: string) =>
+    formats.find(({ id }) => id === format)!.versions.compare(a, b)
   // The address comes from the operator: a mirror in the own network is what most will have.
-  const http = createHttpClient({ allowPrivate: true, proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy } })
+  const http = createHttpClient({
+    allowPrivate: true,
+    proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
+  })
   const workDirectory = join(env.grypeDbCacheDir, 'work')
   const download = async (url: string, toPath: string, limits: HttpLimits) => {
     await ensureDirectory(workDirectory, 0o700)
@@ -103,7 +117,9 @@ export async function createEngines(parts: {
     download: (url, toPath) => download(url, toPath, LIST_LIMITS),
   })
   const osv = createOsvMatcher({ advisories, compare })
-  const { scanners, external } = overrides.cveScanner ? { scanners: [overrides.cveScanner], external: [] } : await chooseScanners({ env, embedded: osv, clock, log })
+  const { scanners, external } = overrides.cveScanner
+    ? { scanners: [overrides.cveScanner], external: [] }
+    : await chooseScanners({ env, embedded: osv, clock, log })
   const enrich = enrichingWhere(parts.enriching, enrichment, parts.onError)
   const withScores = (scanner: CveScanner) => enriched(scanner, enrich)
   const canaries = createCanaries({
@@ -113,13 +129,16 @@ export async function createEngines(parts: {
     formats,
     async knownHoles(distribution) {
       const covered = coversOf(await advisories.state(), distribution)
-      return covered.length === 0 ? [] : (await advisories.holes(covered)).map((name) => ({ name, version: OLDEST[distribution.format] }))
+      return covered.length === 0
+        ? []
+        : (await advisories.holes(covered)).map((name) => ({ name, version: OLDEST[distribution.format] }))
     },
     workDirectory,
     clock,
     onError: parts.onError,
   })
-  const guarded = (scanner: CveScanner) => (overrides.cveScanner ? withScores(scanner) : canaries.guardCve(withScores(scanner)))
+  const guarded = (scanner: CveScanner) =>
+    overrides.cveScanner ? withScores(scanner) : canaries.guardCve(withScores(scanner))
   const antivirus = overrides.antivirus ?? (clamav ? canaries.guardAntivirus(clamav) : null)
   return {
     antivirus,
@@ -131,7 +150,20 @@ export async function createEngines(parts: {
     componentMatcher: createComponentMatcher({ matcher: osv, state: advisories.state, enrich }),
     canaries,
     advisories,
-    advisoryData: withExternal(createAdvisoryData({ advisories, importer, url: env.osvUrl, directory: env.osvDir, distributions, clock, version: env.appVersion }), external, scanners[0]!.name, clock),
+    advisoryData: withExternal(
+      createAdvisoryData({
+        advisories,
+        importer,
+        url: env.osvUrl,
+        directory: env.osvDir,
+        distributions,
+        clock,
+        version: env.appVersion,
+      }),
+      external,
+      scanners[0]!.name,
+      clock,
+    ),
     enrichment,
     covers: (distribution, ecosystem) => ecosystemOf(distribution.scannerDistro)?.covers(ecosystem) ?? false,
     close: () => http.close(),

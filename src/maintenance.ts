@@ -56,7 +56,10 @@ export function createMaintenance(parts: {
       ['debris', parts.collector.debris],
       ['audit', parts.audit.flush],
     ]
-    for (const [what, step] of steps) await step().catch((error: unknown) => log.error({ err: error }, `recovery of ${what} failed; tried again in a minute`))
+    for (const [what, step] of steps)
+      await step().catch((error: unknown) =>
+        log.error({ err: error }, `recovery of ${what} failed; tried again in a minute`),
+      )
   })
 
   async function publishAgain(): Promise<void> {
@@ -74,7 +77,11 @@ export function createMaintenance(parts: {
   async function contents(): Promise<void> {
     const quiet = new Date(parts.clock.now().getTime() - QUIET_MS)
     for (const offered of parts.active) {
-      const row = await db.selectFrom('distributions').select('published_at').where('codename', '=', offered.distribution.codename).executeTakeFirst()
+      const row = await db
+        .selectFrom('distributions')
+        .select('published_at')
+        .where('codename', '=', offered.distribution.codename)
+        .executeTakeFirst()
       if (!row?.published_at || row.published_at >= quiet) continue
       await refreshContents(db, parts.paths, parts.publisher, offered)
       await parts.updateinfo(offered)
@@ -104,13 +111,19 @@ export function createMaintenance(parts: {
       every('lease', RENEW_MS, renew, false)
       every('heartbeat', HEARTBEAT_MS, () => parts.staging.heartbeat(), false)
       every('audit', LEASE_MS, () => parts.audit.flush())
-      for (const { name, deliver } of parts.outboxes) every(`notifications by ${name}`, RENEW_MS, async () => void (await deliver(() => !stopping && leader.isLeader())))
+      for (const { name, deliver } of parts.outboxes)
+        every(
+          `notifications by ${name}`,
+          RENEW_MS,
+          async () => void (await deliver(() => !stopping && leader.isLeader())),
+        )
       every('recovery', MINUTE, recover)
       every('libraries', MINUTE, async () => void (await parts.libraries.catchUp()))
       every('contents', QUIET_MS, contents)
       every('block cache', MINUTE, () => parts.publisher.saveBlocks(), false)
       every('collection', 60 * MINUTE, () => parts.collector.collect())
-      if (leader.isLeader()) await parts.collector.collect().catch((error: unknown) => log.error({ err: error }, 'collection failed'))
+      if (leader.isLeader())
+        await parts.collector.collect().catch((error: unknown) => log.error({ err: error }, 'collection failed'))
     },
     async stop() {
       stopping = true

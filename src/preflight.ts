@@ -20,7 +20,12 @@ export function createPreflight(parts: {
   return {
     async database() {
       await sql`select 1`.execute(db)
-      return { ok: true, detail: env.databaseUrl.startsWith('pglite:') ? 'embedded: one process, not safe against power loss' : 'PostgreSQL' }
+      return {
+        ok: true,
+        detail: env.databaseUrl.startsWith('pglite:')
+          ? 'embedded: one process, not safe against power loss'
+          : 'PostgreSQL',
+      }
     },
     async disk_space() {
       const { bavail, bsize } = await statfs(paths.root)
@@ -29,7 +34,10 @@ export function createPreflight(parts: {
     },
     async antivirus() {
       const status = await parts.antivirus()
-      return { ok: status.available, detail: status.available ? `${status.engine} ${status.version}` : (status.error ?? 'not available') }
+      return {
+        ok: status.available,
+        detail: status.available ? `${status.engine} ${status.version}` : (status.error ?? 'not available'),
+      }
     },
     async vulnscan() {
       const status = await parts.vulnscan()
@@ -37,11 +45,19 @@ export function createPreflight(parts: {
     },
     async secrets() {
       const weak = env.jwtSecretKey.length < 32
-      return { ok: !weak && env.webhookSecret !== null, detail: weak ? 'JWT_SECRET_KEY is short' : env.webhookSecret === null ? 'WEBHOOK_SECRET is not set' : 'set' }
+      return {
+        ok: !weak && env.webhookSecret !== null,
+        detail: weak ? 'JWT_SECRET_KEY is short' : env.webhookSecret === null ? 'WEBHOOK_SECRET is not set' : 'set',
+      }
     },
     async tls() {
       const secure = env.corsOrigins.every((origin) => origin.startsWith('https:'))
-      return { ok: secure, detail: secure ? 'the console is reached over https' : 'CORS_ORIGINS names an address without TLS; put a TLS proxy in front' }
+      return {
+        ok: secure,
+        detail: secure
+          ? 'the console is reached over https'
+          : 'CORS_ORIGINS names an address without TLS; put a TLS proxy in front',
+      }
     },
   }
 }

@@ -23,8 +23,18 @@ export interface Service {
   /** an admin's session */
   token: string
   /** a request to the API with the admin's session, unless `headers` names another */
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<{ status: number; headers: Headers; body: any }>
-  upload(file: Uint8Array, filename: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<{ status: number; headers: Headers; body: any }>
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; headers: Headers; body: any }>
+  upload(
+    file: Uint8Array,
+    filename: string,
+    fields: Record<string, string>,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; headers: Headers; body: any }>
   /** resolves when the process has ended; null code after a signal */
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   /** SIGTERM and wait. @returns the exit code */
@@ -89,16 +99,21 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
   })
   const log: Service['log'] = []
-  const exited = once(child, 'exit').then(([code, signal]) => ({ code: code as number | null, signal: signal as NodeJS.Signals | null }))
+  const exited = once(child, 'exit').then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+  }))
   const listening = new Promise<{ ports: { api: number; apt: number; rpm: number } }>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       const entry = parse(line)
       log.push(entry)
       if (typeof entry === 'object' && entry['msg'] === 'listening') resolve(entry as never)
-      if (typeof entry === 'object' && entry['msg'] === 'ready' ) readied()
+      if (typeof entry === 'object' && entry['msg'] === 'ready') readied()
     })
     createInterface({ input: child.stderr }).on('line', (line) => log.push(line))
-    void exited.then(({ code }) => reject(new Error(`the service ended with ${code} before it listened:\n${tail(log)}`)))
+    void exited.then(({ code }) =>
+      reject(new Error(`the service ended with ${code} before it listened:\n${tail(log)}`)),
+    )
     setTimeout(() => reject(new Error(`the service did not listen in time:\n${tail(log)}`)), START_MS).unref()
   })
   let readied!: () => void
@@ -116,18 +131,31 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     token: '',
     async call(method, path, body, headers = {}) {
       return answer(
-        await fetch(`${service.api}${path.startsWith('/health') || path.startsWith('/metrics') ? '' : '/api/v1'}${path}`, {
-          method,
-          headers: { authorization: `Bearer ${service.token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        }),
+        await fetch(
+          `${service.api}${path.startsWith('/health') || path.startsWith('/metrics') ? '' : '/api/v1'}${path}`,
+          {
+            method,
+            headers: {
+              authorization: `Bearer ${service.token}`,
+              ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+              ...headers,
+            },
+            ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          },
+        ),
       )
     },
     async upload(file, filename, fields, headers = {}) {
       const form = new FormData()
       for (const [name, value] of Object.entries(fields)) form.set(name, value)
       form.set('file', new Blob([file as Uint8Array<ArrayBuffer>]), filename)
-      return answer(await fetch(`${service.api}/api/v1/upload/`, { method: 'POST', body: form, headers: { authorization: `Bearer ${service.token}`, ...headers } }))
+      return answer(
+        await fetch(`${service.api}/api/v1/upload/`, {
+          method: 'POST',
+          body: form,
+          headers: { authorization: `Bearer ${service.token}`, ...headers },
+        }),
+      )
     },
     exited,
     async stop() {
@@ -169,5 +197,8 @@ function parse(line: string): Record<string, unknown> | string {
 }
 
 function tail(log: Service['log']): string {
-  return log.slice(-20).map((entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry))).join('\n')
+  return log
+    .slice(-20)
+    .map((entry) => (typeof entry === 'string' ? entry : JSON.stringify(entry)))
+    .join('\n')
 }

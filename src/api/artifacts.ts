@@ -51,7 +51,8 @@ const Narrowed = Type.Object({ distribution: Type.Optional(Type.String()), arch:
 
 export function artifactRoutes(parts: ArtifactParts): Route[] {
   const { db } = parts
-  const formatOf = (row: PackageRow): PackageFormat => (parts.catalogue.find(row.distribution) as { format: PackageFormat }).format
+  const formatOf = (row: PackageRow): PackageFormat =>
+    (parts.catalogue.find(row.distribution) as { format: PackageFormat }).format
 
   return [
     route({
@@ -69,26 +70,42 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
         arch: Type.Optional(Type.String()),
         sort: Type.Enum([...ARTIFACT_SORTS], { default: 'name' }),
       }),
-      answer: pageOf(Type.Intersect([HeadSchema, Type.Object({ latest_version: Type.String(), versions: Type.Array(Type.String()), distributions: Type.Array(Type.String()) })])),
+      answer: pageOf(
+        Type.Intersect([
+          HeadSchema,
+          Type.Object({
+            latest_version: Type.String(),
+            versions: Type.Array(Type.String()),
+            distributions: Type.Array(Type.String()),
+          }),
+        ]),
+      ),
       problems: ['validation_error'],
       async handle({ query }) {
-        const { items, total } = await artifactPage(db, parts.totals, query, query.sort, { page: query.page, perPage: query.per_page })
-        return page(items.map(({ record, versions, distributions }) => ({
-          ...headOf(record),
-          latest_version: record.version,
-          versions: versions.sort((a, b) => formatOf(record).versions.compare(b, a)),
-          distributions,
-          format: record.format,
-          type: record.format,
-          architecture: record.arch,
-          manifest_status: record.status,
-          sha256: record.sha256,
-          size_bytes: record.size_bytes,
-          deps_missing: record.deps_missing,
-          description: record.description,
-          section: record.section,
-          cve_summary: record.cve_summary,
-        })), total, query)
+        const { items, total } = await artifactPage(db, parts.totals, query, query.sort, {
+          page: query.page,
+          perPage: query.per_page,
+        })
+        return page(
+          items.map(({ record, versions, distributions }) => ({
+            ...headOf(record),
+            latest_version: record.version,
+            versions: versions.sort((a, b) => formatOf(record).versions.compare(b, a)),
+            distributions,
+            format: record.format,
+            type: record.format,
+            architecture: record.arch,
+            manifest_status: record.status,
+            sha256: record.sha256,
+            size_bytes: record.size_bytes,
+            deps_missing: record.deps_missing,
+            description: record.description,
+            section: record.section,
+            cve_summary: record.cve_summary,
+          })),
+          total,
+          query,
+        )
       },
     }),
     route({
@@ -101,7 +118,12 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       query: Type.Object({ format: Type.Optional(Type.Enum([...FORMATS])) }),
       answer: Type.Object({
         name: Type.String(),
-        info: Type.Object({ latest: Type.String(), description: Nullable(Type.String()), section: Nullable(Type.String()), versions: Type.Object({}) }),
+        info: Type.Object({
+          latest: Type.String(),
+          description: Nullable(Type.String()),
+          section: Nullable(Type.String()),
+          versions: Type.Object({}),
+        }),
         versions: Type.Array(RecordSchema),
         history: Type.Array(Type.Unknown()),
         validation_steps: Type.Array(Type.Unknown()),
@@ -117,7 +139,11 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
         const rows = ofOneFormat(all.filter((row) => !query.format || row.format === query.format))
         const latest = latestOf(rows, formatOf)
         if (!latest) throw unknownPackage(params)
-        const digests = await db.selectFrom('blobs').select(['sha256', 'sha512']).where('sha256', 'in', [...new Set(rows.map((row) => row.sha256))]).execute()
+        const digests = await db
+          .selectFrom('blobs')
+          .select(['sha256', 'sha512'])
+          .where('sha256', 'in', [...new Set(rows.map((row) => row.sha256))])
+          .execute()
         const sha512 = new Map(digests.map((row) => [row.sha256, row.sha512]))
         const standing = await standingOf(db, rows, parts.clock.now())
         const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, standing(row))
@@ -177,11 +203,21 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       access: 'maintainer+',
       params: Name,
       query: Narrowed,
-      answer: Type.Object({ status: Type.Literal('deleted'), package: Type.String(), versions: Type.Array(Type.String()), deleted: Type.Integer() }),
+      answer: Type.Object({
+        status: Type.Literal('deleted'),
+        package: Type.String(),
+        versions: Type.Array(Type.String()),
+        deleted: Type.Integer(),
+      }),
       problems: ['not_found', 'publication_failed', 'already_running'],
       async handle({ params, query, caller, origin }) {
         const gone = await remove({ name: params.name, ...query }, caller, origin)
-        return { status: 'deleted', package: params.name, versions: [...new Set(gone.map((row) => row.version))], deleted: gone.length }
+        return {
+          status: 'deleted',
+          package: params.name,
+          versions: [...new Set(gone.map((row) => row.version))],
+          deleted: gone.length,
+        }
       },
     }),
     route({
@@ -192,11 +228,21 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       access: 'maintainer+',
       params: NameVersion,
       query: Narrowed,
-      answer: Type.Object({ status: Type.Literal('deleted'), package: Type.String(), version: Type.String(), distributions: Type.Array(Type.String()) }),
+      answer: Type.Object({
+        status: Type.Literal('deleted'),
+        package: Type.String(),
+        version: Type.String(),
+        distributions: Type.Array(Type.String()),
+      }),
       problems: ['not_found', 'publication_failed', 'already_running'],
       async handle({ params, query, caller, origin }) {
         const gone = await remove({ ...params, ...query }, caller, origin)
-        return { status: 'deleted', package: params.name, version: params.version, distributions: [...new Set(gone.map((row) => row.distribution))] }
+        return {
+          status: 'deleted',
+          package: params.name,
+          version: params.version,
+          distributions: [...new Set(gone.map((row) => row.distribution))],
+        }
       },
     }),
     route({
@@ -205,11 +251,23 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       tag: 'artifacts',
       summary: 'Rebuild the package tables from the manifests',
       access: 'maintainer+',
-      answer: Type.Object({ status: Type.Literal('ok'), packages_indexed: Type.Integer(), orphans: Type.Integer(), missing_files: Type.Integer() }),
+      answer: Type.Object({
+        status: Type.Literal('ok'),
+        packages_indexed: Type.Integer(),
+        orphans: Type.Integer(),
+        missing_files: Type.Integer(),
+      }),
       problems: ['already_running', 'publication_failed'],
       async handle({ caller, origin }) {
         const result = await parts.reindex()
-        await parts.audit.record({ action: 'SYNC_INDEX', result: 'SUCCESS', user: caller.name, detail: `${result.packages_indexed} packages`, ip: origin.ip, requestId: origin.requestId })
+        await parts.audit.record({
+          action: 'SYNC_INDEX',
+          result: 'SUCCESS',
+          user: caller.name,
+          detail: `${result.packages_indexed} packages`,
+          ip: origin.ip,
+          requestId: origin.requestId,
+        })
         return { status: 'ok', ...result }
       },
     }),
@@ -219,33 +277,49 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
   async function remove(selector: RecordSelector, caller: Caller, origin: Origin): Promise<PackageRow[]> {
     const rows = await selectRecords(db, selector)
     if (rows.length === 0) throw unknownPackage(selector)
-    const gone = await deleteRecords(db, parts.audit, rows.map((row) => row.id), {
-      formatOf,
-      manifestKey: parts.manifests.key,
-      auditOf: (row) => ({
-        action: 'DELETE',
-        result: 'SUCCESS',
-        user: caller.name,
+    const gone = await deleteRecords(
+      db,
+      parts.audit,
+      rows.map((row) => row.id),
+      {
+        formatOf,
+        manifestKey: parts.manifests.key,
+        auditOf: (row) => ({
+          action: 'DELETE',
+          result: 'SUCCESS',
+          user: caller.name,
+          package: row.name,
+          version: row.version,
+          distribution: row.distribution,
+          arch: row.arch,
+          outcome: row.status,
+          ip: origin.ip,
+          requestId: origin.requestId,
+          extra: { sha256: row.sha256 },
+        }),
+      },
+    )
+    parts.checkpoint('deleted')
+    for (const codename of new Set(gone.filter((row) => row.served).map((row) => row.distribution)))
+      await parts.publisher.converge(codename)
+    for (const row of gone)
+      parts.bus.emit('package', {
+        action: 'deleted',
         package: row.name,
         version: row.version,
         distribution: row.distribution,
-        arch: row.arch,
-        outcome: row.status,
-        ip: origin.ip,
-        requestId: origin.requestId,
-        extra: { sha256: row.sha256 },
-      }),
-    })
-    parts.checkpoint('deleted')
-    for (const codename of new Set(gone.filter((row) => row.served).map((row) => row.distribution))) await parts.publisher.converge(codename)
-    for (const row of gone) parts.bus.emit('package', { action: 'deleted', package: row.name, version: row.version, distribution: row.distribution, status: null })
+        status: null,
+      })
     void parts.collector.debris().catch(parts.onError)
     return gone
   }
 }
 
 function unknownPackage(selector: RecordSelector): Problem {
-  return new Problem('not_found', `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`)
+  return new Problem(
+    'not_found',
+    `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`,
+  )
 }
 
 /** Versions of two formats cannot be compared: the format with the newest record speaks. */
@@ -255,5 +329,8 @@ function ofOneFormat(rows: PackageRow[]): PackageRow[] {
 }
 
 function latestOf(rows: readonly PackageRow[], formatOf: (row: PackageRow) => PackageFormat): PackageRow | null {
-  return rows.reduce<PackageRow | null>((best, row) => (best && !isLater(formatOf(row).versions, row, best) ? best : row), null)
+  return rows.reduce<PackageRow | null>(
+    (best, row) => (best && !isLater(formatOf(row).versions, row, best) ? best : row),
+    null,
+  )
 }

@@ -34,7 +34,11 @@ export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[]
         const { from, to, ...filter } = query
         // What was answered before must be found, chained: a reader sees hashes, not gaps.
         await audit.flush()
-        const { items, total } = await auditPage(db, { ...filter, ...spanOf({ from, to }) }, { page: query.page, perPage: query.per_page })
+        const { items, total } = await auditPage(
+          db,
+          { ...filter, ...spanOf({ from, to }) },
+          { page: query.page, perPage: query.per_page },
+        )
         return page(items, total, query)
       },
     }),
@@ -57,7 +61,10 @@ export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[]
   ]
 }
 
-function spanOf(query: { from?: string | undefined; to?: string | undefined }): { from?: Date | undefined; to?: Date | undefined } {
+function spanOf(query: { from?: string | undefined; to?: string | undefined }): {
+  from?: Date | undefined
+  to?: Date | undefined
+} {
   return { from: timeOf('from', query.from, '00:00:00.000'), to: timeOf('to', query.to, '23:59:59.999') }
 }
 

@@ -30,7 +30,9 @@ export async function resolveDependencies(db: Db, row: PackageRow, format: Packa
       }
     }),
     all_satisfied: missing.size === 0,
-    missing: [...missing].map((requirement) => (requirement.anyOf.length === 1 ? (requirement.anyOf[0]?.name ?? requirement.text) : requirement.text)),
+    missing: [...missing].map((requirement) =>
+      requirement.anyOf.length === 1 ? (requirement.anyOf[0]?.name ?? requirement.text) : requirement.text,
+    ),
     install_blocked: missing.size > 0 || !row.served,
   }
 }

@@ -33,10 +33,21 @@ export function distributionRoutes(parts: DistributionParts): Route[] {
       tag: 'distributions',
       summary: 'Every distribution, active or not, with its package count',
       access: 'reader+',
-      answer: listOf('distributions', Type.Object({ codename: Type.String(), format: Type.String(), arch: Type.String(), active: Type.Boolean(), package_count: Type.Integer() })),
+      answer: listOf(
+        'distributions',
+        Type.Object({
+          codename: Type.String(),
+          format: Type.String(),
+          arch: Type.String(),
+          active: Type.Boolean(),
+          package_count: Type.Integer(),
+        }),
+      ),
       problems: [],
       async handle() {
-        const rows = new Map((await db.selectFrom('distributions').selectAll().execute()).map((row) => [row.codename, row]))
+        const rows = new Map(
+          (await db.selectFrom('distributions').selectAll().execute()).map((row) => [row.codename, row]),
+        )
         const distributions = parts.all.map(({ distribution: d }) => {
           const row = rows.get(d.codename)
           return {
@@ -66,10 +77,15 @@ export function distributionRoutes(parts: DistributionParts): Route[] {
       summary: 'What a distribution offers',
       access: 'reader+',
       params: Type.Object({ codename: Type.String() }),
-      answer: Type.Object({ codename: Type.String(), packages: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() })), total: Type.Integer() }),
+      answer: Type.Object({
+        codename: Type.String(),
+        packages: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() })),
+        total: Type.Integer(),
+      }),
       problems: ['not_found'],
       async handle({ params: { codename } }) {
-        if (!parts.all.some(({ distribution }) => distribution.codename === codename)) throw new Problem('not_found', `there is no distribution ${codename}`)
+        if (!parts.all.some(({ distribution }) => distribution.codename === codename))
+          throw new Problem('not_found', `there is no distribution ${codename}`)
         const packages = await db
           .selectFrom('packages')
           .select(['name', 'version', 'arch'])
@@ -92,11 +108,14 @@ export function distributionRoutes(parts: DistributionParts): Route[] {
       answer: Type.Object({
         status: Type.Enum(['ok', 'partial']),
         repo_format: Type.String(),
-        results: Type.Array(Type.Object({ codename: Type.String(), format: Type.String(), ok: Type.Boolean(), message: Type.String() })),
+        results: Type.Array(
+          Type.Object({ codename: Type.String(), format: Type.String(), ok: Type.Boolean(), message: Type.String() }),
+        ),
       }),
       problems: ['signing_key_missing', 'passive_replica'],
       async handle({ caller, origin }) {
-        if (!(await parts.hasSigningKey())) throw new Problem('signing_key_missing', 'there is no signing key in gnupg/')
+        if (!(await parts.hasSigningKey()))
+          throw new Problem('signing_key_missing', 'there is no signing key in gnupg/')
         const active = parts.all.filter(({ distribution }) => parts.isActive(distribution.codename))
         const results = await initializeDistributions(db, parts.clock, parts.publisher, active)
         const ok = results.every((result) => result.ok)

@@ -26,10 +26,19 @@ const PAGES = {
   redoc: '<redoc spec-url="/openapi.json"></redoc><script src="/docs/redoc.standalone.js"></script>',
 }
 
-const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'"
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'"
 
 export function docsRoutes(document: () => Record<string, unknown>): Route[] {
-  const common = { method: 'GET', root: true, tag: 'documentation', access: 'public', flags: { developmentOnly: true, hidden: true }, answer: null, problems: [] } as const
+  const common = {
+    method: 'GET',
+    root: true,
+    tag: 'documentation',
+    access: 'public',
+    flags: { developmentOnly: true, hidden: true },
+    answer: null,
+    problems: [],
+  } as const
   return [
     route({ ...common, path: '/openapi.json', summary: 'This document', handle: async () => document() }),
     ...(['docs', 'redoc'] as const).map((name) =>
@@ -47,7 +56,9 @@ export function docsRoutes(document: () => Record<string, unknown>): Route[] {
       ...common,
       path: '/docs/{file}',
       summary: 'Files of the documentation pages',
-      params: Type.Object({ file: Type.Enum(['swagger-ui.css', 'swagger-ui-bundle.js', 'redoc.standalone.js', 'start.js']) }),
+      params: Type.Object({
+        file: Type.Enum(['swagger-ui.css', 'swagger-ui-bundle.js', 'redoc.standalone.js', 'start.js']),
+      }),
       async handle({ params, reply }) {
         const asset = assets()[params.file] as { path: string; type: string }
         reply.type(asset.type)

@@ -26,7 +26,12 @@ export function healthRoutes(parts: HealthRouteParts): Route[] {
       summary: 'All probes; 503 when a critical one fails',
       access: 'public',
       limit: 'none',
-      answer: Type.Object({ status: Type.Enum(['healthy', 'degraded', 'unhealthy']), timestamp: Type.String(), version: Type.String(), checks: Probes }),
+      answer: Type.Object({
+        status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
+        timestamp: Type.String(),
+        version: Type.String(),
+        checks: Probes,
+      }),
       problems: ['unauthorized'],
       async handle({ caller, reply }) {
         if (parts.requireAuth && !caller) throw new Problem('unauthorized', 'a credential is needed')
@@ -75,7 +80,8 @@ export function healthRoutes(parts: HealthRouteParts): Route[] {
       problems: ['unauthorized'],
       async handle({ raw, reply }) {
         const given = /^Bearer (.+)$/.exec(raw.headers.authorization ?? '')?.[1] ?? ''
-        if (parts.metricsToken !== null && !equalSecret(given, parts.metricsToken)) throw new Problem('unauthorized', 'the metrics token is needed')
+        if (parts.metricsToken !== null && !equalSecret(given, parts.metricsToken))
+          throw new Problem('unauthorized', 'the metrics token is needed')
         reply.type('text/plain; version=0.0.4; charset=utf-8')
         return reply.send(await parts.metrics.render())
       },

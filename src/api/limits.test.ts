@@ -9,7 +9,14 @@ function createClock() {
   return { now: () => new Date(ms), advance: (by: number) => void (ms += by) }
 }
 
-const callerOf = (role: Role, principal = `user:${role}`): Caller => ({ kind: 'session', name: role, role, userId: 1, credentialId: 'c', principal })
+const callerOf = (role: Role, principal = `user:${role}`): Caller => ({
+  kind: 'session',
+  name: role,
+  role,
+  userId: 1,
+  credentialId: 'c',
+  principal,
+})
 
 /** How many of so many requests were let in before the first refusal. */
 function admitted(take: () => void, tries = 5000): number {
@@ -81,5 +88,6 @@ test('a caller of a limit for principals is counted by address while nobody is k
   const limiter = createLimiter(createClock())
   expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.1'))).toBe(20)
   expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.2'))).toBe(20)
-  for (const role of ROLES) expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, callerOf(role), '192.0.2.1'))).toBe(20)
+  for (const role of ROLES)
+    expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, callerOf(role), '192.0.2.1'))).toBe(20)
 })

@@ -47,10 +47,16 @@ export function createLimiter(clock: Clock, factor = 1): Limiter {
     bucket.times.splice(0, expired)
     if (bucket.times.length >= limit) {
       const seconds = Math.max(1, Math.ceil(((bucket.times[0] as number) + WINDOW_MS - now) / 1000))
-      throw new Problem('rate_limited', `too many requests: ${limit} per minute are allowed here`, { limit, retry_after: seconds }, { retryAfterSeconds: seconds })
+      throw new Problem(
+        'rate_limited',
+        `too many requests: ${limit} per minute are allowed here`,
+        { limit, retry_after: seconds },
+        { retryAfterSeconds: seconds },
+      )
     }
     bucket.times.push(now)
-    if (buckets.size > MOST_BUCKETS) for (const oldest of buckets.keys()) if (buckets.size > MOST_BUCKETS) buckets.delete(oldest)
+    if (buckets.size > MOST_BUCKETS)
+      for (const oldest of buckets.keys()) if (buckets.size > MOST_BUCKETS) buckets.delete(oldest)
   }
 
   return {

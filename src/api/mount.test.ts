@@ -13,18 +13,91 @@ import { createServer, withoutExtraPrefix } from './server.ts'
 const common = { tag: 'test', summary: 'a route of this test', answer: null, problems: [] } as const
 let ran: string[]
 const routes: Route[] = [
-  route({ ...common, method: 'GET', path: '/plain', access: 'reader+', handle: async () => ({ ran: ran.push('plain') }) }),
-  route({ ...common, method: 'GET', path: '/paid', access: 'reader+', flags: { enterprise: 'sbom' }, handle: async () => ({ ran: ran.push('paid') }) }),
-  route({ ...common, method: 'POST', path: '/led', access: 'maintainer+', flags: { leaderOnly: true }, handle: async () => ({ ran: ran.push('led') }) }),
-  route({ ...common, method: 'POST', path: '/personal', access: 'reader+', flags: { sessionOnly: true }, handle: async () => ({ ran: ran.push('personal') }) }),
-  route({ ...common, method: 'GET', path: '/drafts', access: 'public', flags: { developmentOnly: true, hidden: true }, handle: async () => ({ ran: ran.push('drafts') }) }),
-  route({ ...common, method: 'POST', path: '/webhooks/raw', root: true, access: 'public', limit: 'webhook', flags: { rawBody: true }, handle: async ({ raw }) => ({ bytes: (raw.body as Buffer).toString('latin1') }) }),
-  route({ ...common, method: 'PUT', path: '/things/{id}', access: 'admin', success: 201, params: Type.Object({ id: Type.Integer({ minimum: 1 }) }), body: Type.Object({ size: Type.Integer({ default: 7 }) }), handle: async ({ params, body }) => ({ id: params.id, size: body.size }) }),
-  route({ ...common, method: 'GET', path: '/things/special', access: 'public', handle: async () => ({ ran: ran.push('special') }) }),
-  route({ ...common, method: 'GET', path: '/broken', access: 'public', handle: async () => { throw new Error('the table of /somewhere is gone') } }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/plain',
+    access: 'reader+',
+    handle: async () => ({ ran: ran.push('plain') }),
+  }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/paid',
+    access: 'reader+',
+    flags: { enterprise: 'sbom' },
+    handle: async () => ({ ran: ran.push('paid') }),
+  }),
+  route({
+    ...common,
+    method: 'POST',
+    path: '/led',
+    access: 'maintainer+',
+    flags: { leaderOnly: true },
+    handle: async () => ({ ran: ran.push('led') }),
+  }),
+  route({
+    ...common,
+    method: 'POST',
+    path: '/personal',
+    access: 'reader+',
+    flags: { sessionOnly: true },
+    handle: async () => ({ ran: ran.push('personal') }),
+  }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/drafts',
+    access: 'public',
+    flags: { developmentOnly: true, hidden: true },
+    handle: async () => ({ ran: ran.push('drafts') }),
+  }),
+  route({
+    ...common,
+    method: 'POST',
+    path: '/webhooks/raw',
+    root: true,
+    access: 'public',
+    limit: 'webhook',
+    flags: { rawBody: true },
+    handle: async ({ raw }) => ({ bytes: (raw.body as Buffer).toString('latin1') }),
+  }),
+  route({
+    ...common,
+    method: 'PUT',
+    path: '/things/{id}',
+    access: 'admin',
+    success: 201,
+    params: Type.Object({ id: Type.Integer({ minimum: 1 }) }),
+    body: Type.Object({ size: Type.Integer({ default: 7 }) }),
+    handle: async ({ params, body }) => ({ id: params.id, size: body.size }),
+  }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/things/special',
+    access: 'public',
+    handle: async () => ({ ran: ran.push('special') }),
+  }),
+  route({
+    ...common,
+    method: 'GET',
+    path: '/broken',
+    access: 'public',
+    handle: async () => {
+      throw new Error('the table of /somewhere is gone')
+    },
+  }),
 ]
 
-const callerOf = (kind: Caller['kind'], role: Caller['role']): Caller => ({ kind, name: `${kind} ${role}`, role, userId: kind === 'session' ? 1 : null, credentialId: 'c', principal: `${kind}:${role}` })
+const callerOf = (kind: Caller['kind'], role: Caller['role']): Caller => ({
+  kind,
+  name: `${kind} ${role}`,
+  role,
+  userId: kind === 'session' ? 1 : null,
+  credentialId: 'c',
+  principal: `${kind}:${role}`,
+})
 
 let app: FastifyInstance
 let now: { leads: boolean; lacks: string | null; accepts: boolean; production: boolean }
@@ -47,7 +120,8 @@ async function start(production = false): Promise<void> {
       return callerOf(kind as Caller['kind'], role as Caller['role'])
     },
     requireFeature(feature) {
-      if (now.lacks === feature) throw new Problem('feature_unavailable', 'not in this edition', { feature, edition: 'community' })
+      if (now.lacks === feature)
+        throw new Problem('feature_unavailable', 'not in this edition', { feature, edition: 'community' })
     },
     isLeader: () => now.leads,
     accepting: () => now.accepts,
@@ -66,16 +140,33 @@ beforeEach(async () => {
 })
 afterEach(() => app.close())
 
-async function ask(method: string, url: string, who?: string, more: { payload?: string | Buffer; headers?: Record<string, string> } = {}) {
-  const reply = await app.inject({ method: method as 'GET', url, ...more, headers: { ...(who ? { authorization: `Bearer ${who}` } : {}), ...more.headers } })
-  return { status: reply.statusCode, headers: reply.headers, body: reply.body === '' ? {} : reply.json<Record<string, unknown>>() }
+async function ask(
+  method: string,
+  url: string,
+  who?: string,
+  more: { payload?: string | Buffer; headers?: Record<string, string> } = {},
+) {
+  const reply = await app.inject({
+    method: method as 'GET',
+    url,
+    ...more,
+    headers: { ...(who ? { authorization: `Bearer ${who}` } : {}), ...more.headers },
+  })
+  return {
+    status: reply.statusCode,
+    headers: reply.headers,
+    body: reply.body === '' ? {} : reply.json<Record<string, unknown>>(),
+  }
 }
 
 describe('flags', () => {
   test('what the edition lacks is 402 with the feature, after the role was checked', async () => {
     expect(await ask('GET', '/api/v1/paid', 'session reader')).toMatchObject({ status: 200 })
     now.lacks = 'sbom'
-    expect(await ask('GET', '/api/v1/paid', 'session reader')).toMatchObject({ status: 402, body: { code: 'feature_unavailable', feature: 'sbom', edition: 'community' } })
+    expect(await ask('GET', '/api/v1/paid', 'session reader')).toMatchObject({
+      status: 402,
+      body: { code: 'feature_unavailable', feature: 'sbom', edition: 'community' },
+    })
     expect(await ask('GET', '/api/v1/paid')).toMatchObject({ status: 401 })
     expect(ran).toEqual(['paid'])
   })
@@ -89,13 +180,19 @@ describe('flags', () => {
   })
 
   test('an API token is no person', async () => {
-    expect(await ask('POST', '/api/v1/personal', 'token admin')).toMatchObject({ status: 403, body: { code: 'session_required' } })
+    expect(await ask('POST', '/api/v1/personal', 'token admin')).toMatchObject({
+      status: 403,
+      body: { code: 'session_required' },
+    })
     expect(await ask('POST', '/api/v1/personal', 'session reader')).toMatchObject({ status: 200 })
     expect(denied).toEqual([])
   })
 
   test('a refused write is told to the audit log, a refused read is not', async () => {
-    expect(await ask('POST', '/api/v1/led', 'session auditor')).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    expect(await ask('POST', '/api/v1/led', 'session auditor')).toMatchObject({
+      status: 403,
+      body: { code: 'forbidden' },
+    })
     expect(await ask('PUT', '/api/v1/things/1', 'token maintainer')).toMatchObject({ status: 403 })
     expect(denied).toEqual(['session auditor: POST /led', 'token maintainer: PUT /things/{id}'])
     expect(ran).toEqual([])
@@ -103,7 +200,10 @@ describe('flags', () => {
 
   test('a raw body arrives byte for byte, valid JSON or not', async () => {
     for (const payload of ['{"a": 1 }', '{"broken', '']) {
-      const reply = await ask('POST', '/webhooks/raw', undefined, { payload, headers: { 'content-type': 'application/json' } })
+      const reply = await ask('POST', '/webhooks/raw', undefined, {
+        payload,
+        headers: { 'content-type': 'application/json' },
+      })
       expect(reply).toMatchObject({ status: 200, body: { bytes: payload } })
     }
   })
@@ -120,20 +220,34 @@ describe('flags', () => {
 
 test('a service that stops answers 503 everywhere but for its health', async () => {
   now.accepts = false
-  expect(await ask('GET', '/api/v1/plain', 'session reader')).toMatchObject({ status: 503, body: { code: 'shutting_down' }, headers: { 'retry-after': '5', connection: 'close' } })
+  expect(await ask('GET', '/api/v1/plain', 'session reader')).toMatchObject({
+    status: 503,
+    body: { code: 'shutting_down' },
+    headers: { 'retry-after': '5', connection: 'close' },
+  })
   expect(await ask('GET', '/nothing')).toMatchObject({ status: 503 })
 })
 
 test('what everybody may ask is answered although nobody can say who asks', async () => {
   const headers = { authorization: 'Bearer unreadable' }
   expect(await ask('GET', '/api/v1/things/special', undefined, { headers })).toMatchObject({ status: 200 })
-  expect(await ask('GET', '/api/v1/plain', undefined, { headers })).toMatchObject({ status: 500, body: { code: 'internal_error' } })
+  expect(await ask('GET', '/api/v1/plain', undefined, { headers })).toMatchObject({
+    status: 500,
+    body: { code: 'internal_error' },
+  })
 })
 
 test('path and body are checked by their schemas: text is read as numbers in paths, never in bodies', async () => {
-  const put = (url: string, payload: unknown) => ask('PUT', url, 'session admin', { payload: JSON.stringify(payload), headers: { 'content-type': 'application/json' } })
+  const put = (url: string, payload: unknown) =>
+    ask('PUT', url, 'session admin', {
+      payload: JSON.stringify(payload),
+      headers: { 'content-type': 'application/json' },
+    })
   expect(await put('/api/v1/things/3', {})).toMatchObject({ status: 201, body: { id: 3, size: 7 } })
-  expect(await put('/api/v1/things/3', { size: '8' })).toMatchObject({ status: 400, body: { errors: [{ field: 'size' }] } })
+  expect(await put('/api/v1/things/3', { size: '8' })).toMatchObject({
+    status: 400,
+    body: { errors: [{ field: 'size' }] },
+  })
   expect(await put('/api/v1/things/0', {})).toMatchObject({ status: 400, body: { errors: [{ field: 'id' }] } })
   expect(await put('/api/v1/things/three', {})).toMatchObject({ status: 400, body: { errors: [{ field: 'id' }] } })
   expect(await ask('GET', '/api/v1/things/special')).toMatchObject({ status: 200 })
@@ -145,7 +259,10 @@ test.each([
   ['{"size":1,"deep":{"er":["\\ud800"]}}', 'body'],
   ['{"size":1,"\\udc00":1}', 'body'],
 ])('text that no database keeps is refused by its field: %s', async (payload, field) => {
-  const reply = await ask('PUT', '/api/v1/things/3', 'session admin', { payload, headers: { 'content-type': 'application/json' } })
+  const reply = await ask('PUT', '/api/v1/things/3', 'session admin', {
+    payload,
+    headers: { 'content-type': 'application/json' },
+  })
   expect(reply).toMatchObject({ status: 400, body: { code: 'validation_error', errors: [{ field }] } })
 })
 
@@ -157,7 +274,10 @@ test('a bug is logged whole under the request id, and told as a fixed sentence',
 })
 
 test('requests are observed by template, unknown addresses together', async () => {
-  await ask('PUT', '/api/v1/things/3', 'session admin', { payload: '{}', headers: { 'content-type': 'application/json' } })
+  await ask('PUT', '/api/v1/things/3', 'session admin', {
+    payload: '{}',
+    headers: { 'content-type': 'application/json' },
+  })
   await ask('GET', '/api/v1/things/99999')
   await ask('GET', '/wp-login.php')
   expect(observed).toEqual([

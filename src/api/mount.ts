@@ -51,7 +51,8 @@ export function mount(app: FastifyInstance, routes: readonly Route[], parts: Mou
       // Before the body is read: an unknown caller must not be able to send one.
       onRequest: (request) => admit(request, route, parts),
       preValidation: async ({ params, query }) => {
-        for (const [name, text] of Object.entries({ ...(query as object), ...(params as object) })) requireStorable(name, text)
+        for (const [name, text] of Object.entries({ ...(query as object), ...(params as object) }))
+          requireStorable(name, text)
       },
       handler: (request, reply) => answer(request, reply, route),
     })
@@ -61,7 +62,8 @@ export function mount(app: FastifyInstance, routes: readonly Route[], parts: Mou
 async function admit(request: FastifyRequest, route: Route, parts: MountParts): Promise<void> {
   const { authorization } = request.headers
   try {
-    request.caller = authorization === undefined && route.access === 'public' ? null : await parts.authenticate(authorization)
+    request.caller =
+      authorization === undefined && route.access === 'public' ? null : await parts.authenticate(authorization)
   } catch (error) {
     request.caller = null
     // What everybody may ask is answered although nobody can say who asks: a probe must tell that the database is gone.
@@ -79,9 +81,11 @@ async function admit(request: FastifyRequest, route: Route, parts: MountParts): 
     if (route.method !== 'GET') await parts.denied(request, caller, route)
     throw new Problem('forbidden', `the role ${caller.role} may not do this`)
   }
-  if (route.flags?.sessionOnly && caller.kind !== 'session') throw new Problem('session_required', 'an API token cannot do this; log in as a person')
+  if (route.flags?.sessionOnly && caller.kind !== 'session')
+    throw new Problem('session_required', 'an API token cannot do this; log in as a person')
   if (route.flags?.enterprise) parts.requireFeature(route.flags.enterprise)
-  if (route.flags?.leaderOnly && !parts.isLeader()) throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
+  if (route.flags?.leaderOnly && !parts.isLeader())
+    throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
 }
 
 async function answer(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<unknown> {

@@ -26,7 +26,11 @@ beforeEach(async () => {
     const checkFields = (fields: Record<string, string>) => {
       if (fields['refused']) throw invalidField('refused', 'is refused')
     }
-    return readUploadForm(raw, { maxBytes: Number(raw.query.most), newPath: () => join(directory, 'file'), checkFields })
+    return readUploadForm(raw, {
+      maxBytes: Number(raw.query.most),
+      newPath: () => join(directory, 'file'),
+      checkFields,
+    })
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
 })
@@ -37,7 +41,9 @@ afterEach(async () => {
 })
 
 function form(fields: Record<string, string>): Buffer {
-  const texts = Object.entries(fields).map(([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
+  const texts = Object.entries(fields).map(
+    ([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
   const head = `${texts.join('')}--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n`
   return Buffer.concat([Buffer.from(head), randomBytes(FILE_BYTES), Buffer.from('\r\n--b--\r\n')])
 }
@@ -47,7 +53,14 @@ function send(body: Buffer, most: number): Promise<{ status: number; reused: boo
   return new Promise((resolve, reject) => {
     const { port } = app.server.address() as AddressInfo
     // Chunked: the length must not give it away before the first byte.
-    const outgoing = request({ host: '127.0.0.1', port, method: 'POST', path: `/?most=${most}`, agent, headers: { 'content-type': 'multipart/form-data; boundary=b' } })
+    const outgoing = request({
+      host: '127.0.0.1',
+      port,
+      method: 'POST',
+      path: `/?most=${most}`,
+      agent,
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    })
     outgoing.on('error', reject)
     let status = 0
     outgoing.on('response', (incoming) => void (status = incoming.resume().statusCode ?? 0))
@@ -60,7 +73,10 @@ function send(body: Buffer, most: number): Promise<{ status: number; reused: boo
 test.each([
   ['a file that is too large', {}, 1024 * 1024],
   ['a field that is refused before the file came', { refused: 'yes' }, Infinity],
-] as [string, Record<string, string>, number][])('after %s the connection serves the next request', async (_, fields, most) => {
-  expect((await send(form(fields), most)).status).toBeGreaterThanOrEqual(400)
-  expect(await send(form({}), Infinity)).toEqual({ status: 200, reused: true })
-})
+] as [string, Record<string, string>, number][])(
+  'after %s the connection serves the next request',
+  async (_, fields, most) => {
+    expect((await send(form(fields), most)).status).toBeGreaterThanOrEqual(400)
+    expect(await send(form({}), Infinity)).toEqual({ status: 200, reused: true })
+  },
+)

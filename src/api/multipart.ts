@@ -31,7 +31,9 @@ export async function readUploadForm(
   const fields: Record<string, string> = {}
   let file: { staged: Staged; filename: string } | null = null
   try {
-    for await (const part of request.parts({ limits: { fileSize: Infinity, files: 1, fields: 16, fieldSize: FIELD_BYTES, parts: 32 } })) {
+    for await (const part of request.parts({
+      limits: { fileSize: Infinity, files: 1, fields: 16, fieldSize: FIELD_BYTES, parts: 32 },
+    })) {
       if (part.type === 'field') {
         if (part.valueTruncated) throw invalidField(part.fieldname, `is longer than ${FIELD_BYTES} bytes`)
         requireStorable(part.fieldname, part.value)
@@ -60,5 +62,10 @@ function discardRest({ raw }: FastifyRequest): void {
 function formProblem(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (syscall !== undefined && code !== 'ECONNRESET') return error
-  return new Problem('validation_error', 'the form is damaged or was cut off', { errors: [{ field: 'body', message: String((error as Error).message) }] }, { cause: error })
+  return new Problem(
+    'validation_error',
+    'the form is damaged or was cut off',
+    { errors: [{ field: 'body', message: String((error as Error).message) }] },
+    { cause: error },
+  )
 }

@@ -30,10 +30,16 @@ export function openapi(routes: readonly Route[], info: { version: string }): Re
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Gatehouse', version: info.version, description: 'A private repository for operating-system packages with a gate in front.' },
+    info: {
+      title: 'Gatehouse',
+      version: info.version,
+      description: 'A private repository for operating-system packages with a gate in front.',
+    },
     servers: [{ url: '/' }],
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A JWT from POST /auth/token, or an API token svc_…' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'A JWT from POST /auth/token, or an API token svc_…' },
+      },
       schemas: {
         Error: {
           type: 'object',
@@ -66,7 +72,10 @@ function operation(route: Route): Record<string, unknown> {
       ...Object.fromEntries(
         [...byStatus].map(([status, codes]) => [
           String(status),
-          { description: codes.join(', '), content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } },
+          {
+            description: codes.join(', '),
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          },
         ]),
       ),
     },
@@ -74,14 +83,33 @@ function operation(route: Route): Record<string, unknown> {
 }
 
 function parameters(place: 'path' | 'query', schema: TSchema | undefined): unknown[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, TSchema>; required?: string[] }
-  return Object.entries(properties).map(([name, inner]) => ({ name, in: place, required: place === 'path' || (required.includes(name) && !('default' in inner)), schema: inner }))
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, inner]) => ({
+    name,
+    in: place,
+    required: place === 'path' || (required.includes(name) && !('default' in inner)),
+    schema: inner,
+  }))
 }
 
 function requestBody(route: Route): Record<string, unknown> {
   if (route.flags?.multipart) {
-    const properties = { file: { type: 'string', format: 'binary' }, distribution: { type: 'string' }, sha256: { type: 'string' } }
-    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: { type: 'object', required: ['file', 'distribution'], properties } } } } }
+    const properties = {
+      file: { type: 'string', format: 'binary' },
+      distribution: { type: 'string' },
+      sha256: { type: 'string' },
+    }
+    return {
+      requestBody: {
+        required: true,
+        content: {
+          'multipart/form-data': { schema: { type: 'object', required: ['file', 'distribution'], properties } },
+        },
+      },
+    }
   }
   return route.body ? { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } } : {}
 }

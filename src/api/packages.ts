@@ -15,7 +15,13 @@ export function packageRoutes({ db }: { db: Db }): Route[] {
       answer: listOf('packages', Type.String()),
       problems: [],
       async handle() {
-        const rows = await db.selectFrom('packages').select('filename').distinct().where('served', '=', true).orderBy('filename').execute()
+        const rows = await db
+          .selectFrom('packages')
+          .select('filename')
+          .distinct()
+          .where('served', '=', true)
+          .orderBy('filename')
+          .execute()
         return { packages: rows.map((row) => row.filename), total: rows.length }
       },
     }),

@@ -4,14 +4,23 @@ import { answerOf, problemOf, STATUS_OF } from './problems.ts'
 
 /** The decisions, section 1, and where they name a code elsewhere. */
 const STATUSES: [number, string][] = [
-  [400, 'validation_error wrong_password unknown_key invalid_role weak_password self_role_change self_delete self_deactivate last_admin external_account'],
-  [400, 'reset_token_invalid invalid_package unknown_distribution distribution_inactive format_mismatch arch_mismatch checksum_mismatch same_distribution forbidden_target'],
+  [
+    400,
+    'validation_error wrong_password unknown_key invalid_role weak_password self_role_change self_delete self_deactivate last_admin external_account',
+  ],
+  [
+    400,
+    'reset_token_invalid invalid_package unknown_distribution distribution_inactive format_mismatch arch_mismatch checksum_mismatch same_distribution forbidden_target',
+  ],
   [401, 'unauthorized'],
   [402, 'feature_unavailable'],
   [403, 'forbidden session_required setup_token_invalid self_approval'],
   [404, 'not_found unknown_api_version'],
   [405, 'method_not_allowed'],
-  [409, 'already_exists already_running setup_done duplicate_conflict policy_blocked not_under_review ambiguous signing_key_missing signing_key_exists'],
+  [
+    409,
+    'already_exists already_running setup_done duplicate_conflict policy_blocked not_under_review ambiguous signing_key_missing signing_key_exists',
+  ],
   [409, 'not_published rejected_bytes account_conflict'],
   [413, 'file_too_large body_too_large'],
   [424, 'index_empty'],
@@ -28,7 +37,9 @@ test.each(STATUSES)('%i: %s', (status, codes) => {
 
 test('every code answers with a sentence and itself, whatever else it carries', () => {
   for (const code of PROBLEM_CODES) {
-    const { status, headers, body } = answerOf(new Problem(code, 'a sentence', { code: 'another', detail: 7, more: true }))
+    const { status, headers, body } = answerOf(
+      new Problem(code, 'a sentence', { code: 'another', detail: 7, more: true }),
+    )
     expect(body).toEqual({ code, detail: 'a sentence', more: true })
     expect(headers['www-authenticate']).toBe(status === 401 ? 'Bearer' : undefined)
     if (status === 503 || status === 429) expect(Number(headers['retry-after'])).toBeGreaterThanOrEqual(1)
@@ -51,7 +62,14 @@ test('a full disk has its own code and is still logged whole', () => {
   }
 })
 
-test.each([[new Error('secret place')], ['a string'], [null], [undefined], [{ statusCode: 500 }], [{ statusCode: 302 }]])('whatever else is thrown (%s) is a bug that tells nothing', (thrown) => {
+test.each([
+  [new Error('secret place')],
+  ['a string'],
+  [null],
+  [undefined],
+  [{ statusCode: 500 }],
+  [{ statusCode: 302 }],
+])('whatever else is thrown (%s) is a bug that tells nothing', (thrown) => {
   const { problem, isBug } = problemOf(thrown, 'r-1')
   expect([problem.code, isBug, problem.extra]).toEqual(['internal_error', true, { request_id: 'r-1' }])
   expect(problem.detail).not.toContain('secret')
@@ -60,13 +78,25 @@ test.each([[new Error('secret place')], ['a string'], [null], [undefined], [{ st
 test('what the framework refuses is the sender’s doing', () => {
   const code = (error: object) => problemOf(error, 'r-1').problem.code
   expect(code({ code: 'FST_ERR_CTP_BODY_TOO_LARGE', statusCode: 413 })).toBe('body_too_large')
-  expect(code({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE', statusCode: 415, message: 'Unsupported' })).toBe('validation_error')
+  expect(code({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE', statusCode: 415, message: 'Unsupported' })).toBe(
+    'validation_error',
+  )
   expect(code({ code: 'FST_ERR_BAD_URL', statusCode: 400, message: 'bad' })).toBe('validation_error')
 })
 
 test('each fault of a schema is told by its field', () => {
-  const fault = (instancePath: string, keyword: string, params: object = {}) => ({ instancePath, keyword, params, message: 'must be better' })
-  const validation = [fault('', 'required', { missingProperty: 'name' }), fault('/deep/er', 'type'), fault('/list/0', 'required', { missingProperty: 'id' }), fault('', 'type')]
+  const fault = (instancePath: string, keyword: string, params: object = {}) => ({
+    instancePath,
+    keyword,
+    params,
+    message: 'must be better',
+  })
+  const validation = [
+    fault('', 'required', { missingProperty: 'name' }),
+    fault('/deep/er', 'type'),
+    fault('/list/0', 'required', { missingProperty: 'id' }),
+    fault('', 'type'),
+  ]
   expect(problemOf({ validation, validationContext: 'body' }, 'r-1').problem.extra).toEqual({
     errors: [
       { field: 'name', message: 'is required' },

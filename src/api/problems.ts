@@ -76,7 +76,8 @@ export function answerOf(problem: Problem): ErrorAnswer {
   const status = STATUS_OF[problem.code]
   const headers: Record<string, string> = {}
   if (status === 401) headers['www-authenticate'] = 'Bearer'
-  if (status === 503 || status === 429) headers['retry-after'] = String(Math.max(1, Math.ceil(problem.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS)))
+  if (status === 503 || status === 429)
+    headers['retry-after'] = String(Math.max(1, Math.ceil(problem.retryAfterSeconds ?? DEFAULT_RETRY_SECONDS)))
   return { status, headers, body: { ...problem.extra, detail: problem.detail, code: problem.code } }
 }
 
@@ -85,9 +86,12 @@ export function problemOf(error: unknown, requestId: string): { problem: Problem
   if (error instanceof Problem) return { problem: error, isBug: false }
   const known = fromFramework(error)
   if (known) return { problem: known, isBug: false }
-  if (isStorageFull(error)) return { problem: new Problem('storage_full', 'the disk is full; nothing was stored'), isBug: true }
+  if (isStorageFull(error))
+    return { problem: new Problem('storage_full', 'the disk is full; nothing was stored'), isBug: true }
   return {
-    problem: new Problem('internal_error', 'an unexpected error happened; the log has it under this request id', { request_id: requestId }),
+    problem: new Problem('internal_error', 'an unexpected error happened; the log has it under this request id', {
+      request_id: requestId,
+    }),
     isBug: true,
   }
 }
@@ -103,7 +107,9 @@ function fromFramework(error: unknown): Problem | null {
   }
   if (validation) {
     const faults = validation.map((fault) => ({
-      field: [fault.instancePath.slice(1).replaceAll('/', '.'), fault.params.missingProperty].filter(Boolean).join('.') || (validationContext ?? 'body'),
+      field:
+        [fault.instancePath.slice(1).replaceAll('/', '.'), fault.params.missingProperty].filter(Boolean).join('.') ||
+        (validationContext ?? 'body'),
       message: fault.keyword === 'required' ? 'is required' : (fault.message ?? 'is invalid'),
     }))
     // One word for each field: the branches of a union each have one of their own.
@@ -112,9 +118,18 @@ function fromFramework(error: unknown): Problem | null {
     return new Problem('validation_error', `${first?.field ?? 'body'}: ${first?.message ?? 'is invalid'}`, { errors })
   }
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Problem('body_too_large', 'the body is larger than 1 MB')
-  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY' || code === 'FST_ERR_CTP_EMPTY_JSON_BODY' || statusCode === 400 || statusCode === 415 || statusCode === 406) {
+  if (
+    code === 'FST_ERR_CTP_INVALID_JSON_BODY' ||
+    code === 'FST_ERR_CTP_EMPTY_JSON_BODY' ||
+    statusCode === 400 ||
+    statusCode === 415 ||
+    statusCode === 406
+  ) {
     const field = 'body'
-    const sentence = code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? 'has a content type this endpoint does not take' : (message ?? 'is invalid')
+    const sentence =
+      code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
+        ? 'has a content type this endpoint does not take'
+        : (message ?? 'is invalid')
     return new Problem('validation_error', `${field}: ${sentence}`, { errors: [{ field, message: sentence }] })
   }
   return null

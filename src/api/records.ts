@@ -31,7 +31,10 @@ export const RecordSchema = Type.Intersect([
   }),
 ])
 
-type HeadColumns = Pick<PackageRow, 'name' | 'version' | 'arch' | 'distribution' | 'status' | 'cve_status' | 'served' | 'imported_at' | 'imported_by'>
+type HeadColumns = Pick<
+  PackageRow,
+  'name' | 'version' | 'arch' | 'distribution' | 'status' | 'cve_status' | 'served' | 'imported_at' | 'imported_by'
+>
 
 export function headOf(row: HeadColumns) {
   return {
@@ -94,7 +97,15 @@ export function recordOf(row: PackageRow, blob: Pick<BlobRow, 'sha512'>, standin
     cve_results: row.cve_results,
     decision: standing.decision,
     sla: standing.sla,
-    review: row.status === 'pending_review' ? { origin: row.review_origin, since: isoTimeOrNull(row.review_since), due_at: isoTimeOrNull(row.review_due_at), reasons: row.review_reasons ?? [] } : null,
+    review:
+      row.status === 'pending_review'
+        ? {
+            origin: row.review_origin,
+            since: isoTimeOrNull(row.review_since),
+            due_at: isoTimeOrNull(row.review_due_at),
+            reasons: row.review_reasons ?? [],
+          }
+        : null,
     last_scan: isoTimeOrNull(row.last_scan),
     quarantined_at: isoTimeOrNull(row.quarantined_at),
     quarantined_by: row.quarantined_by,

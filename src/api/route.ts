@@ -67,7 +67,10 @@ export interface Route {
 
 type StaticOr<T, Otherwise> = T extends TSchema ? Static<T> : Otherwise
 
-interface Declared<P, Q, B, A extends Access | 'public'> extends Omit<Route, 'params' | 'query' | 'body' | 'handle' | 'access'> {
+interface Declared<P, Q, B, A extends Access | 'public'> extends Omit<
+  Route,
+  'params' | 'query' | 'body' | 'handle' | 'access'
+> {
   access: A
   params?: P
   query?: Q

@@ -6,7 +6,9 @@ import { SBOM_FORMATS, type Document, type Sbom } from '../sbom/sbom.ts'
 import { route, type Route } from './route.ts'
 import { NameVersion, Narrowed } from './security-schemas.ts'
 
-const Format = { format: Type.Enum([...SBOM_FORMATS], { default: 'cyclonedx', description: 'CycloneDX 1.5 or SPDX 2.3, both JSON' }) }
+const Format = {
+  format: Type.Enum([...SBOM_FORMATS], { default: 'cyclonedx', description: 'CycloneDX 1.5 or SPDX 2.3, both JSON' }),
+}
 const InDistribution = { distribution: Type.Optional(Type.String()) }
 
 export function sbomRoutes({ sbom }: { sbom: Sbom }): Route[] {
@@ -56,7 +58,8 @@ export function sbomRoutes({ sbom }: { sbom: Sbom }): Route[] {
       query: Type.Object({ ...Format, ...Narrowed.properties }),
       answer: null,
       problems: ['not_found'],
-      handle: async ({ params, query: { format, ...narrowed }, reply }) => send(reply, await sbom.ofPackage({ ...params, ...narrowed }, format)),
+      handle: async ({ params, query: { format, ...narrowed }, reply }) =>
+        send(reply, await sbom.ofPackage({ ...params, ...narrowed }, format)),
     }),
     route({
       ...common,

@@ -10,7 +10,18 @@ import type { Db } from '../store/db.ts'
 import { recordOf } from './records.ts'
 import { route, type Route } from './route.ts'
 import { Nullable, StatusAnswer } from './schemas.ts'
-import { actorOf, CountsSchema, DecisionBodySchema, DecisionSchema, NameVersion, Narrowed, optionalBody, selectorOf, SlaSchema, textOf } from './security-schemas.ts'
+import {
+  actorOf,
+  CountsSchema,
+  DecisionBodySchema,
+  DecisionSchema,
+  NameVersion,
+  Narrowed,
+  optionalBody,
+  selectorOf,
+  SlaSchema,
+  textOf,
+} from './security-schemas.ts'
 import { speaking, standingOf } from './security-views.ts'
 
 const MESSAGES = {
@@ -49,7 +60,16 @@ export function securityDecideRoutes(parts: { db: Db; clock: Clock; review: Revi
         const decided = await review.decide(selectorOf(call, call.body), call.body, actorOf(call))
         const records = decided.map(({ decision }) => decisionOf(decision, parts.clock.now()))
         const [first] = records as [(typeof records)[number]]
-        return { status: 'ok', package: call.params.name, version: call.params.version, decision: first, decisions: records, action: first.action, new_status: first.status, message: MESSAGES[first.action] }
+        return {
+          status: 'ok',
+          package: call.params.name,
+          version: call.params.version,
+          decision: first,
+          decisions: records,
+          action: first.action,
+          new_status: first.status,
+          message: MESSAGES[first.action],
+        }
       },
     }),
     route({
@@ -91,13 +111,29 @@ export function securityDecideRoutes(parts: { db: Db; clock: Clock; review: Revi
       access: 'maintainer+',
       params: NameVersion,
       query: Narrowed,
-      answer: Type.Object({ status: Type.Literal('quarantined'), package: Type.String(), version: Type.String(), distributions: Type.Array(Type.String()), message: Type.String() }),
+      answer: Type.Object({
+        status: Type.Literal('quarantined'),
+        package: Type.String(),
+        version: Type.String(),
+        distributions: Type.Array(Type.String()),
+        message: Type.String(),
+      }),
       problems: ['validation_error', 'not_found', 'not_under_review', 'publication_failed', 'storage_full'],
       async handle(call) {
         const body = optionalBody(call.raw)
-        const changes = await review.quarantine(selectorOf(call, body), noteOf(body, 'reason') ?? noteOf(body, 'justification'), actorOf(call))
+        const changes = await review.quarantine(
+          selectorOf(call, body),
+          noteOf(body, 'reason') ?? noteOf(body, 'justification'),
+          actorOf(call),
+        )
         const distributions = [...new Set(changes.map(({ row }) => row.distribution))]
-        return { status: 'quarantined', package: call.params.name, version: call.params.version, distributions, message: `quarantined in ${distributions.join(', ')}` }
+        return {
+          status: 'quarantined',
+          package: call.params.name,
+          version: call.params.version,
+          distributions,
+          message: `quarantined in ${distributions.join(', ')}`,
+        }
       },
     }),
     route({
@@ -108,15 +144,29 @@ export function securityDecideRoutes(parts: { db: Db; clock: Clock; review: Revi
       access: 'auditor+',
       params: NameVersion,
       query: Narrowed,
-      answer: Type.Object({ manifest: Type.Object({}), decision: Nullable(DecisionSchema), sla: SlaSchema, status: Type.String() }),
+      answer: Type.Object({
+        manifest: Type.Object({}),
+        decision: Nullable(DecisionSchema),
+        sla: SlaSchema,
+        status: Type.String(),
+      }),
       problems: ['not_found'],
       async handle(call) {
         const row = speaking(await selectRecords(db, selectorOf(call, undefined)))
         if (!row) throw unknown(call.params)
         const now = parts.clock.now()
         const standing = (await standingOf(db, [row], now))(row)
-        const blob = await db.selectFrom('blobs').select('sha512').where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
-        return { manifest: recordOf(row, blob, standing), decision: standing.decision, sla: standing.sla ?? slaOf(null, now), status: row.status }
+        const blob = await db
+          .selectFrom('blobs')
+          .select('sha512')
+          .where('sha256', '=', row.sha256)
+          .executeTakeFirstOrThrow()
+        return {
+          manifest: recordOf(row, blob, standing),
+          decision: standing.decision,
+          sla: standing.sla ?? slaOf(null, now),
+          status: row.status,
+        }
       },
     }),
     route({
@@ -133,7 +183,11 @@ export function securityDecideRoutes(parts: { db: Db; clock: Clock; review: Revi
       async handle(call) {
         const rows = await selectRecords(db, selectorOf(call, call.body))
         if (rows.length === 0) throw unknown(call.params)
-        const decision = await review.resolveDecision(rows.map((row) => row.id), call.body.note, actorOf(call))
+        const decision = await review.resolveDecision(
+          rows.map((row) => row.id),
+          call.body.note,
+          actorOf(call),
+        )
         return { status: 'resolved', decision: decisionOf(decision, parts.clock.now()) }
       },
     }),

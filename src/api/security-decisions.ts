@@ -10,7 +10,15 @@ import type { Db } from '../store/db.ts'
 import { queuePage, securityPage } from '../store/review-query.ts'
 import { route, type Route } from './route.ts'
 import { Nullable, pageQuery, StatusAnswer } from './schemas.ts'
-import { actorOf, CountsSchema, DecisionBodySchema, DecisionId, DecisionSchema, optionalBody, textOf } from './security-schemas.ts'
+import {
+  actorOf,
+  CountsSchema,
+  DecisionBodySchema,
+  DecisionId,
+  DecisionSchema,
+  optionalBody,
+  textOf,
+} from './security-schemas.ts'
 import { SecurityItem, securityItems } from './security-views.ts'
 
 const Listed = Type.Object({
@@ -22,7 +30,14 @@ const Listed = Type.Object({
   pages: Type.Integer(),
 })
 const Decided = Type.Intersect([StatusAnswer, Type.Object({ decision: DecisionSchema })])
-const SlaItem = Type.Object({ kind: Type.String(), package: Type.String(), version: Type.String(), distribution: Type.String(), arch: Type.String(), sla: Type.Object({}) })
+const SlaItem = Type.Object({
+  kind: Type.String(),
+  package: Type.String(),
+  version: Type.String(),
+  distribution: Type.String(),
+  arch: Type.String(),
+  sla: Type.Object({}),
+})
 
 export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Review; settings(): Settings }): Route[] {
   const { db, review } = parts
@@ -30,7 +45,14 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
   async function list(filter: DecisionFilter, query: { page: number; per_page: number }) {
     const { rows, total } = await decisionPage(db, filter, { page: query.page, perPage: query.per_page })
     const decisions = rows.map((row) => decisionOf(row, parts.clock.now()))
-    return { decisions, count: decisions.length, total, page: query.page, per_page: query.per_page, pages: Math.ceil(total / query.per_page) }
+    return {
+      decisions,
+      count: decisions.length,
+      total,
+      page: query.page,
+      per_page: query.per_page,
+      pages: Math.ceil(total / query.per_page),
+    }
   }
 
   return [
@@ -100,7 +122,11 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
       answer: Decided,
       problems: ['validation_error', 'not_found', 'not_under_review'],
       async handle(call) {
-        const decision = await review.withdrawDecision(call.params.id, textOf(optionalBody(call.raw), 'note')?.trim().slice(0, 2000) || null, actorOf(call))
+        const decision = await review.withdrawDecision(
+          call.params.id,
+          textOf(optionalBody(call.raw), 'note')?.trim().slice(0, 2000) || null,
+          actorOf(call),
+        )
         return { status: 'withdrawn', decision: decisionOf(decision, parts.clock.now()) }
       },
     }),
@@ -125,7 +151,13 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
       tag: 'security',
       summary: 'End exceptions that have run out and note reviews that are overdue, now',
       access: 'admin',
-      answer: Type.Object({ expired: Type.Integer(), expiring_soon: Type.Integer(), notified: Type.Integer(), expired_list: Type.Array(SlaItem), expiring_list: Type.Array(SlaItem) }),
+      answer: Type.Object({
+        expired: Type.Integer(),
+        expiring_soon: Type.Integer(),
+        notified: Type.Integer(),
+        expired_list: Type.Array(SlaItem),
+        expiring_list: Type.Array(SlaItem),
+      }),
       problems: [],
       handle: (call) => review.checkSla(actorOf(call)),
     }),
@@ -135,7 +167,9 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
       tag: 'security',
       summary: 'The state of review on one page: the worst packages, what is held, the newest decisions',
       access: 'auditor+',
-      query: Type.Object({ limit: Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'most entries of each list' }) }),
+      query: Type.Object({
+        limit: Type.Integer({ minimum: 1, maximum: 1000, default: 200, description: 'most entries of each list' }),
+      }),
       answer: Type.Object({
         generated_at: Type.String(),
         generated_by: Type.String(),
@@ -144,12 +178,20 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
         packages_with_cve: Type.Array(SecurityItem),
         decisions: Type.Array(DecisionSchema),
         pending_review: Type.Array(SecurityItem),
-        totals: Type.Object({ packages_with_cve: Type.Integer(), decisions: Type.Integer(), pending_review: Type.Integer() }),
+        totals: Type.Object({
+          packages_with_cve: Type.Integer(),
+          decisions: Type.Integer(),
+          pending_review: Type.Integer(),
+        }),
       }),
       problems: ['validation_error'],
       async handle({ query, caller }) {
         const at = { page: 1, perPage: query.limit }
-        const worst = await securityPage(db, { severities: ['Critical', 'High', 'Medium', 'Low', 'Negligible', 'Unknown'] }, at)
+        const worst = await securityPage(
+          db,
+          { severities: ['Critical', 'High', 'Medium', 'Low', 'Negligible', 'Unknown'] },
+          at,
+        )
         const queue = await queuePage(db, at)
         const { decisions, total } = await list({}, { page: 1, per_page: query.limit })
         return {

@@ -41,7 +41,12 @@ const Status = Type.Object({
   daemon_running: Type.Boolean(),
   cooldown_until: Text,
 })
-const Updated = Type.Object({ status: Type.Enum(['updated', 'up_to_date', 'failed', 'cooldown']), db_version: Text, db_date: Text, message: Type.String() })
+const Updated = Type.Object({
+  status: Type.Enum(['updated', 'up_to_date', 'failed', 'cooldown']),
+  db_version: Text,
+  db_date: Text,
+  message: Type.String(),
+})
 
 export function securityEngineRoutes(parts: EngineParts): Route[] {
   const { freshclam, vulnscan, feeds } = parts
@@ -56,9 +61,30 @@ export function securityEngineRoutes(parts: EngineParts): Route[] {
   const places: [path: string, what: string, engine: Engine, action: string, verb: string, hidden: boolean][] = [
     ['/security/antivirus', 'malware scanner', antivirus, 'ANTIVIRUS_UPDATE', 'update', false],
     ['/security/clamav', 'malware scanner', antivirus, 'ANTIVIRUS_UPDATE', 'update', true],
-    ['/security/vulnscan', 'vulnerability scanner', vulnscan ?? none('no vulnerability scanner is part of this deployment'), 'VULNSCAN_UPDATE', 'update', false],
-    ['/security/vulnscan/feeds', 'scores and known-exploited catalogue', feeds ?? none('no feeds are part of this deployment'), 'FEEDS_REFRESH', 'refresh', false],
-    ['/security/feeds', 'scores and known-exploited catalogue', feeds ?? none('no feeds are part of this deployment'), 'FEEDS_REFRESH', 'refresh', true],
+    [
+      '/security/vulnscan',
+      'vulnerability scanner',
+      vulnscan ?? none('no vulnerability scanner is part of this deployment'),
+      'VULNSCAN_UPDATE',
+      'update',
+      false,
+    ],
+    [
+      '/security/vulnscan/feeds',
+      'scores and known-exploited catalogue',
+      feeds ?? none('no feeds are part of this deployment'),
+      'FEEDS_REFRESH',
+      'refresh',
+      false,
+    ],
+    [
+      '/security/feeds',
+      'scores and known-exploited catalogue',
+      feeds ?? none('no feeds are part of this deployment'),
+      'FEEDS_REFRESH',
+      'refresh',
+      true,
+    ],
   ]
   return places.flatMap(([path, what, engine, action, verb, hidden]) => [
     route({
@@ -83,7 +109,8 @@ export function securityEngineRoutes(parts: EngineParts): Route[] {
       problems: ['already_running', 'scanner_unavailable'],
       async handle(call) {
         const { update } = engine
-        if (!update) throw new Problem('scanner_unavailable', `there is no ${what} to update`, {}, { retryAfterSeconds: 3600 })
+        if (!update)
+          throw new Problem('scanner_unavailable', `there is no ${what} to update`, {}, { retryAfterSeconds: 3600 })
         const actor = actorOf(call)
         const run = async (progress: (line: string) => void) => {
           const before = (await engine.status()).db_version
@@ -112,7 +139,12 @@ function wantsStream(request: FastifyRequest): boolean {
 }
 
 /** Events `progress`, one `result`, then `data: done`. What fails before the first line keeps its HTTP status. */
-async function stream(reply: FastifyReply, request: FastifyRequest, log: Log, run: (progress: (line: string) => void) => Promise<unknown>): Promise<undefined> {
+async function stream(
+  reply: FastifyReply,
+  request: FastifyRequest,
+  log: Log,
+  run: (progress: (line: string) => void) => Promise<unknown>,
+): Promise<undefined> {
   let events: ReturnType<typeof openStream> | null = null
   const open = () => (events ??= openStream(reply, { heartbeat: true }))
   try {

@@ -6,7 +6,13 @@ import { PACKAGE_STATUSES } from '../domain/status.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { selectRecords } from '../store/artifact-query.ts'
 import type { Db } from '../store/db.ts'
-import { posturePage, queuePage, securityPage, vulnerabilityPage, type VulnerabilityRow } from '../store/review-query.ts'
+import {
+  posturePage,
+  queuePage,
+  securityPage,
+  vulnerabilityPage,
+  type VulnerabilityRow,
+} from '../store/review-query.ts'
 import { route, type Route } from './route.ts'
 import { page, pageOf, pageQuery } from './schemas.ts'
 import { CountsSchema, NameVersion, Narrowed, selectorOf, severitiesOf, wordsOf } from './security-schemas.ts'
@@ -29,14 +35,20 @@ export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] 
       query: Type.Object({
         ...pageQuery(),
         status: Type.Optional(Type.String({ description: 'one or more statuses, separated by commas' })),
-        severity: Type.Optional(Type.String({ description: 'at least one finding of one of these severities, separated by commas' })),
+        severity: Type.Optional(
+          Type.String({ description: 'at least one finding of one of these severities, separated by commas' }),
+        ),
         distribution: Type.Optional(Type.String()),
         include_findings: flag(true, 'with `cve_results`'),
       }),
       answer: Type.Intersect([pageOf(SecurityItem), Summary]),
       problems: ['validation_error'],
       async handle({ query }) {
-        const filter = { statuses: wordsOf('status', query.status, PACKAGE_STATUSES), severities: severitiesOf(query.severity), distribution: query.distribution }
+        const filter = {
+          statuses: wordsOf('status', query.status, PACKAGE_STATUSES),
+          severities: severitiesOf(query.severity),
+          distribution: query.distribution,
+        }
         const { ids, total, summary } = await securityPage(db, filter, { page: query.page, perPage: query.per_page })
         return { ...page(await securityItems(parts, ids, query.include_findings), total, query), summary }
       },
@@ -54,16 +66,43 @@ export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] 
         distribution: Type.Optional(Type.String()),
       }),
       answer: Type.Intersect([
-        pageOf(Type.Object({ id: Type.String(), severity: Type.String(), package: Type.String(), version: Type.String() })),
+        pageOf(
+          Type.Object({ id: Type.String(), severity: Type.String(), package: Type.String(), version: Type.String() }),
+        ),
         Summary,
-        Type.Object({ packages_scanned: Type.Integer(), packages: Type.Array(Type.Object({})), vulnerabilities: Type.Object({ items: Type.Array(Type.Object({})), total: Type.Integer() }) }),
+        Type.Object({
+          packages_scanned: Type.Integer(),
+          packages: Type.Array(Type.Object({})),
+          vulnerabilities: Type.Object({ items: Type.Array(Type.Object({})), total: Type.Integer() }),
+        }),
       ]),
       problems: ['validation_error'],
       async handle({ query }) {
-        const filter = { severities: severitiesOf(query.severity), fixStates: wordsOf('fix_state', query.fix_state, FIX_STATES), distribution: query.distribution }
-        const { rows, total, scanned, summary } = await vulnerabilityPage(db, filter, { page: query.page, perPage: query.per_page })
-        const items = rows.map((row) => ({ ...row.finding, package: row.name, version: row.version, arch: row.arch, distribution: row.distribution, status: row.status, served: row.served }))
-        return { ...page(items, total, query), summary, packages_scanned: scanned, packages: packagesOf(rows), vulnerabilities: { items, total } }
+        const filter = {
+          severities: severitiesOf(query.severity),
+          fixStates: wordsOf('fix_state', query.fix_state, FIX_STATES),
+          distribution: query.distribution,
+        }
+        const { rows, total, scanned, summary } = await vulnerabilityPage(db, filter, {
+          page: query.page,
+          perPage: query.per_page,
+        })
+        const items = rows.map((row) => ({
+          ...row.finding,
+          package: row.name,
+          version: row.version,
+          arch: row.arch,
+          distribution: row.distribution,
+          status: row.status,
+          served: row.served,
+        }))
+        return {
+          ...page(items, total, query),
+          summary,
+          packages_scanned: scanned,
+          packages: packagesOf(rows),
+          vulnerabilities: { items, total },
+        }
       },
     }),
     route({
@@ -88,7 +127,14 @@ export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] 
       async handle({ query }) {
         const { ids, total, scanned, summary } = await posturePage(db, { page: query.page, perPage: query.per_page })
         const { items, ...envelope } = page(await securityItems(parts, ids, false), total, query)
-        return { ...envelope, summary, total_packages: total, scanned_packages: scanned, unscanned_packages: total - scanned, packages: items }
+        return {
+          ...envelope,
+          summary,
+          total_packages: total,
+          scanned_packages: scanned,
+          unscanned_packages: total - scanned,
+          packages: items,
+        }
       },
     }),
     route({
@@ -98,7 +144,14 @@ export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] 
       summary: 'Packages under review, the most urgent first',
       access: 'auditor+',
       query: Type.Object({ ...pageQuery(), include_findings: flag(true, 'with `cve_results`') }),
-      answer: Type.Intersect([pageOf(SecurityItem), Type.Object({ blocked_count: Type.Integer(), review_count: Type.Integer(), packages: Type.Array(SecurityItem) })]),
+      answer: Type.Intersect([
+        pageOf(SecurityItem),
+        Type.Object({
+          blocked_count: Type.Integer(),
+          review_count: Type.Integer(),
+          packages: Type.Array(SecurityItem),
+        }),
+      ]),
       problems: ['validation_error'],
       async handle({ query }) {
         const { ids, review, blocked } = await queuePage(db, { page: query.page, perPage: query.per_page })
@@ -140,7 +193,12 @@ export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] 
           total: findings.length,
           cve_results: findings,
           has_structured_data: row.cve_results !== null,
-          records: rows.map((other) => ({ distribution: other.distribution, arch: other.arch, status: other.status, total: (other.cve_results ?? []).length })),
+          records: rows.map((other) => ({
+            distribution: other.distribution,
+            arch: other.arch,
+            status: other.status,
+            total: (other.cve_results ?? []).length,
+          })),
         }
       },
     }),

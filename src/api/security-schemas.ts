@@ -14,7 +14,14 @@ export const Narrowed = Type.Object({ distribution: Type.Optional(Type.String())
 export const DecisionId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
 
 const count = Type.Integer()
-export const CountsSchema = Type.Object({ critical: count, high: count, medium: count, low: count, negligible: count, unknown: count })
+export const CountsSchema = Type.Object({
+  critical: count,
+  high: count,
+  medium: count,
+  low: count,
+  negligible: count,
+  unknown: count,
+})
 
 export const SlaSchema = Type.Object({
   has_sla: Type.Boolean(),
@@ -87,11 +94,19 @@ export function textOf(body: unknown, key: string): string | null {
 export const optionalBody = (raw: FastifyRequest): unknown => raw.body
 
 /** A comma list in a query. @throws Problem('validation_error') for words that are none of those */
-export function wordsOf<T extends string>(field: string, text: string | undefined, words: readonly T[]): T[] | undefined {
+export function wordsOf<T extends string>(
+  field: string,
+  text: string | undefined,
+  words: readonly T[],
+): T[] | undefined {
   if (text === undefined) return undefined
-  const asked = text.split(',').map((word) => word.trim().toLowerCase()).filter(Boolean)
+  const asked = text
+    .split(',')
+    .map((word) => word.trim().toLowerCase())
+    .filter(Boolean)
   const found = asked.flatMap((word) => words.find((known) => known.toLowerCase() === word) ?? [])
-  if (asked.length === 0 || found.length !== asked.length) throw invalidField(field, `must be one or more of ${words.join(', ')}`)
+  if (asked.length === 0 || found.length !== asked.length)
+    throw invalidField(field, `must be one or more of ${words.join(', ')}`)
   return [...new Set(found)]
 }
 

@@ -69,8 +69,15 @@ function itemOf(row: LightRow, totals: FindingTotals | undefined, standing: read
 }
 
 /** What stands for each of these records, as their full form shows it. */
-export async function standingOf(db: Db, rows: readonly PackageRow[], now: Date): Promise<(row: PackageRow) => Standing> {
-  const standing = await activeDecisions(db, rows.map((row) => row.id))
+export async function standingOf(
+  db: Db,
+  rows: readonly PackageRow[],
+  now: Date,
+): Promise<(row: PackageRow) => Standing> {
+  const standing = await activeDecisions(
+    db,
+    rows.map((row) => row.id),
+  )
   return (row) => {
     const own = standing.get(row.id) ?? []
     return { decision: own[0] ? decisionOf(own[0], now) : null, sla: slaOfRecord(row, own, now) }
@@ -87,4 +94,3 @@ function compare(a: readonly number[], b: readonly number[]): number {
   for (const [i, value] of a.entries()) if (value !== b[i]) return value - (b[i] ?? 0)
   return 0
 }
-

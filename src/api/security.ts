@@ -17,5 +17,10 @@ export interface SecurityParts extends EngineParts {
 }
 
 export function securityRoutes(parts: SecurityParts): Route[] {
-  return [...securityListingRoutes(parts), ...securityDecideRoutes(parts), ...securityDecisionRoutes(parts), ...securityEngineRoutes(parts)]
+  return [
+    ...securityListingRoutes(parts),
+    ...securityDecideRoutes(parts),
+    ...securityDecisionRoutes(parts),
+    ...securityEngineRoutes(parts),
+  ]
 }

@@ -60,7 +60,8 @@ function validatorCompiler() {
   const options = { useDefaults: true, allErrors: true, strict: false }
   const strict = new Ajv(options)
   const coercing = new Ajv({ ...options, coerceTypes: true })
-  return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => (httpPart === 'body' ? strict : coercing).compile(schema as object)
+  return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
+    (httpPart === 'body' ? strict : coercing).compile(schema as object)
 }
 
 /** One leading `/api` that a proxy put in front is dropped (decisions, section 1). */
@@ -82,7 +83,12 @@ function acceptBodies(app: FastifyInstance): void {
       done(null, JSON.parse(body.toString('utf8'), harmless))
     } catch (error) {
       if (error instanceof Problem) return done(error as never, undefined)
-      done(new Problem('validation_error', 'body: is not valid JSON', { errors: [{ field: 'body', message: 'is not valid JSON' }] }) as never, undefined)
+      done(
+        new Problem('validation_error', 'body: is not valid JSON', {
+          errors: [{ field: 'body', message: 'is not valid JSON' }],
+        }) as never,
+        undefined,
+      )
     }
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
@@ -118,16 +124,29 @@ function hooks(app: FastifyInstance, parts: ServerParts): void {
     }
     if (!parts.accepting()) {
       reply.header('connection', 'close')
-      if (!request.url.startsWith('/health')) throw new Problem('shutting_down', 'the service is stopping', {}, { retryAfterSeconds: 5 })
+      if (!request.url.startsWith('/health'))
+        throw new Problem('shutting_down', 'the service is stopping', {}, { retryAfterSeconds: 5 })
     }
     return undefined
   })
   app.addHook('onResponse', async (request, reply) => {
     const seconds = reply.elapsedTime / 1000
     const route = (request.routeOptions.config as { route?: Route }).route
-    parts.observe({ method: request.method, path: route ? request.routeOptions.url?.replace(/:(\w+)/g, '{$1}') ?? 'other' : 'other', status: reply.statusCode, seconds })
+    parts.observe({
+      method: request.method,
+      path: route ? (request.routeOptions.url?.replace(/:(\w+)/g, '{$1}') ?? 'other') : 'other',
+      status: reply.statusCode,
+      seconds,
+    })
     parts.log.info(
-      { request_id: request.id, method: request.method, path: request.url.split('?')[0], status: reply.statusCode, ms: Math.round(reply.elapsedTime), caller: request.caller?.name },
+      {
+        request_id: request.id,
+        method: request.method,
+        path: request.url.split('?')[0],
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        caller: request.caller?.name,
+      },
       'request',
     )
   })
@@ -144,7 +163,8 @@ function commonHeaders(parts: ServerParts, request: FastifyRequest, reply: Fasti
     'cross-origin-resource-policy': 'same-site',
     'cache-control': 'no-store',
   })
-  if (!reply.hasHeader('content-security-policy')) reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+  if (!reply.hasHeader('content-security-policy'))
+    reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
   if (parts.production) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
   reply.header('vary', 'Origin')
   if (origin !== undefined && parts.corsOrigins.includes(origin)) {
@@ -159,7 +179,11 @@ function commonHeaders(parts: ServerParts, request: FastifyRequest, reply: Fasti
 function errors(app: FastifyInstance, parts: ServerParts): void {
   const patterns = mounted(parts.routes, parts.production).map((route) => ({
     method: route.method,
-    pattern: new RegExp(`^${pathOf(route).replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+')}/?$`),
+    pattern: new RegExp(
+      `^${pathOf(route)
+        .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+        .replace(/\{\w+\}/g, '[^/]+')}/?$`,
+    ),
   }))
   app.setErrorHandler((error, request, reply) => {
     const { problem, isBug } = problemOf(error, request.id)
@@ -173,10 +197,14 @@ function errors(app: FastifyInstance, parts: ServerParts): void {
     const methods = [...new Set(declared.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
     if (methods.length > 0) {
       reply.header('allow', methods.join(', '))
-      return sendProblem(reply, new Problem('method_not_allowed', `${request.method} is not allowed here`, { allow: methods }))
+      return sendProblem(
+        reply,
+        new Problem('method_not_allowed', `${request.method} is not allowed here`, { allow: methods }),
+      )
     }
     const version = /^\/api\/(v\d+)(\/|$)/.exec(path)?.[1]
-    if (version !== undefined && version !== 'v1') return sendProblem(reply, new Problem('unknown_api_version', `there is no API version ${version}`))
+    if (version !== undefined && version !== 'v1')
+      return sendProblem(reply, new Problem('unknown_api_version', `there is no API version ${version}`))
     return sendProblem(reply, new Problem('not_found', 'there is nothing at this address'))
   })
 }

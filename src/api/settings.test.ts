@@ -37,7 +37,10 @@ beforeEach(async () => {
   })
   await settings.load()
   webhook = async () => ({ status: 'ok', http_status: 204, message: 'the receiver answered 204' })
-  const notifier = { testWebhook: (by: string) => webhook(by), testMail: async () => ({ status: 'error' as const, message: 'mail.example.org:587 took too long' }) }
+  const notifier = {
+    testWebhook: (by: string) => webhook(by),
+    testMail: async () => ({ status: 'error' as const, message: 'mail.example.org:587 took too long' }),
+  }
   const parts = { settings, notifier, audit: { record: async (event: AuditEvent) => void events.push(event) } }
   routes = [...settingsRoutes(parts), ...policyRoutes(parts)]
 })
@@ -143,10 +146,24 @@ test('the policy is the section of the settings under its own address', async ()
 })
 
 test('a test says how it went, and is audited either way', async () => {
-  expect(await call('POST', '/settings/test-webhook')).toEqual({ status: 'ok', http_status: 204, message: 'the receiver answered 204' })
-  expect(await call('POST', '/settings/test-email')).toEqual({ status: 'error', message: 'mail.example.org:587 took too long' })
+  expect(await call('POST', '/settings/test-webhook')).toEqual({
+    status: 'ok',
+    http_status: 204,
+    message: 'the receiver answered 204',
+  })
+  expect(await call('POST', '/settings/test-email')).toEqual({
+    status: 'error',
+    message: 'mail.example.org:587 took too long',
+  })
   expect(events).toMatchObject([
-    { action: 'SETTINGS_TEST', result: 'SUCCESS', user: 'ann', detail: 'webhook: the receiver answered 204', ip: '192.0.2.7', requestId: 'r-1' },
+    {
+      action: 'SETTINGS_TEST',
+      result: 'SUCCESS',
+      user: 'ann',
+      detail: 'webhook: the receiver answered 204',
+      ip: '192.0.2.7',
+      requestId: 'r-1',
+    },
     { action: 'SETTINGS_TEST', result: 'FAILURE', detail: 'email: mail.example.org:587 took too long' },
   ])
 })
@@ -155,6 +172,9 @@ test('a test of what is not set up names the setting', async () => {
   webhook = async () => {
     throw invalidField('notifications.webhook_url', 'is not set')
   }
-  await expect(call('POST', '/settings/test-webhook')).rejects.toMatchObject({ code: 'validation_error', extra: { errors: [{ field: 'notifications.webhook_url' }] } })
+  await expect(call('POST', '/settings/test-webhook')).rejects.toMatchObject({
+    code: 'validation_error',
+    extra: { errors: [{ field: 'notifications.webhook_url' }] },
+  })
   expect(events).toEqual([])
 })

@@ -32,7 +32,9 @@ const TestResultSchema = Type.Object({
 /** A partial document; the store checks it key by key, because flat keys and `***` have no place in a schema. */
 export const PartialDocument = Type.Object({}, { additionalProperties: true })
 
-export function settingsRoutes(parts: SettingsParts & { notifier: Pick<Notifier, 'testWebhook' | 'testMail'> }): Route[] {
+export function settingsRoutes(
+  parts: SettingsParts & { notifier: Pick<Notifier, 'testWebhook' | 'testMail'> },
+): Route[] {
   return [
     route({
       method: 'GET',
@@ -65,7 +67,12 @@ export function settingsRoutes(parts: SettingsParts & { notifier: Pick<Notifier,
 }
 
 /** A receiver that fails is a result, not an error of the call (decisions, section 21). */
-function testRoute({ audit }: SettingsParts, what: 'webhook' | 'email', summary: string, test: (by: string) => Promise<TestResult>): Route {
+function testRoute(
+  { audit }: SettingsParts,
+  what: 'webhook' | 'email',
+  summary: string,
+  test: (by: string) => Promise<TestResult>,
+): Route {
   return route({
     method: 'POST',
     path: `/settings/test-${what}`,
@@ -76,7 +83,14 @@ function testRoute({ audit }: SettingsParts, what: 'webhook' | 'email', summary:
     problems: ['validation_error'],
     async handle({ caller, origin }) {
       const result = await test(caller.name)
-      await audit.record({ action: 'SETTINGS_TEST', result: result.status === 'ok' ? 'SUCCESS' : 'FAILURE', user: caller.name, detail: `${what}: ${result.message}`, outcome: result.status, ...origin })
+      await audit.record({
+        action: 'SETTINGS_TEST',
+        result: result.status === 'ok' ? 'SUCCESS' : 'FAILURE',
+        user: caller.name,
+        detail: `${what}: ${result.message}`,
+        outcome: result.status,
+        ...origin,
+      })
       return result
     },
   })

@@ -38,7 +38,11 @@ export function openStream(reply: FastifyReply, options: { heartbeat?: boolean }
   }
   return {
     send(data, event, id) {
-      write([...(id === undefined ? [] : [`id: ${id}`]), ...(event === undefined ? [] : [`event: ${event}`]), `data: ${JSON.stringify(data)}`])
+      write([
+        ...(id === undefined ? [] : [`id: ${id}`]),
+        ...(event === undefined ? [] : [`event: ${event}`]),
+        `data: ${JSON.stringify(data)}`,
+      ])
     },
     sendText: (text) => write([`data: ${text}`]),
     close() {

@@ -6,5 +6,6 @@ const UNSTORABLE = /[\0\p{Cs}]/u
 
 /** @throws Problem('validation_error') naming the field, when the value is a text that no database column could keep */
 export function requireStorable(field: string, value: unknown): void {
-  if (typeof value === 'string' && UNSTORABLE.test(value)) throw invalidField(field, 'holds NUL or half a character, which cannot be kept')
+  if (typeof value === 'string' && UNSTORABLE.test(value))
+    throw invalidField(field, 'holds NUL or half a character, which cannot be kept')
 }

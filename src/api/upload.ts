@@ -28,9 +28,20 @@ export interface UploadParts {
 }
 
 const PIPELINE_PROBLEMS: ProblemCode[] = [
-  'validation_error', 'unknown_distribution', 'distribution_inactive', 'invalid_package', 'format_mismatch', 'arch_mismatch',
-  'checksum_mismatch', 'already_exists', 'duplicate_conflict', 'file_too_large', 'scanner_unavailable', 'scan_incomplete',
-  'publication_failed', 'storage_full',
+  'validation_error',
+  'unknown_distribution',
+  'distribution_inactive',
+  'invalid_package',
+  'format_mismatch',
+  'arch_mismatch',
+  'checksum_mismatch',
+  'already_exists',
+  'duplicate_conflict',
+  'file_too_large',
+  'scanner_unavailable',
+  'scan_incomplete',
+  'publication_failed',
+  'storage_full',
 ]
 
 export const UploadAnswer = Type.Object({
@@ -38,7 +49,12 @@ export const UploadAnswer = Type.Object({
   package: Type.String(),
   version: Type.String(),
   distribution: Type.String(),
-  pipeline: Type.Object({ antivirus: Type.String(), cve_scan: Type.String(), gpg: Type.String(), dependencies: Type.String() }),
+  pipeline: Type.Object({
+    antivirus: Type.String(),
+    cve_scan: Type.String(),
+    gpg: Type.String(),
+    dependencies: Type.String(),
+  }),
   filename: Type.String(),
   arch: Type.String(),
   sha256: Type.String(),
@@ -65,7 +81,9 @@ export function uploadRoutes(parts: UploadParts): Route[] {
       access: 'uploader+',
       limit: 'upload',
       flags: { multipart: true },
-      query: Type.Object({ strict: Type.Boolean({ default: false, description: '409 and 202 instead of 201 for what is not published' }) }),
+      query: Type.Object({
+        strict: Type.Boolean({ default: false, description: '409 and 202 instead of 201 for what is not published' }),
+      }),
       success: 201,
       answer: UploadAnswer,
       problems: [...PIPELINE_PROBLEMS, 'policy_blocked'],
@@ -90,11 +108,23 @@ export function uploadRoutes(parts: UploadParts): Route[] {
         const arrival = await arrivalOf(parts, raw, caller, origin)
         const stream = openStream(reply)
         const step = (data: unknown) => stream.send(data, 'step')
-        step({ name: 'reception', label: 'Reception', status: 'done', message: `${arrival.sizeBytes} bytes`, detail: null })
+        step({
+          name: 'reception',
+          label: 'Reception',
+          status: 'done',
+          message: `${arrival.sizeBytes} bytes`,
+          detail: null,
+        })
         step({ name: 'validation', label: 'Validation', status: 'running', message: '', detail: null })
         try {
           const result = await parts.intake.accept({ ...arrival, progress: step })
-          step({ name: 'validation', label: 'Validation', status: result.status === 'published' ? 'done' : 'warn', message: result.message, detail: null })
+          step({
+            name: 'validation',
+            label: 'Validation',
+            status: result.status === 'published' ? 'done' : 'warn',
+            message: result.message,
+            detail: null,
+          })
           stream.send(result, 'result')
         } catch (error) {
           const { problem, isBug } = problemOf(error, raw.id)
@@ -120,7 +150,8 @@ async function arrivalOf(parts: UploadParts, raw: FastifyRequest, caller: Caller
       checkFields(known) {
         fields = known
         if (known['distribution']) openDistribution(parts.catalogue, known['distribution'])
-        if (known['sha256'] && !/^[0-9a-f]{64}$/i.test(known['sha256'])) throw invalidField('sha256', 'is not a SHA-256 in hex')
+        if (known['sha256'] && !/^[0-9a-f]{64}$/i.test(known['sha256']))
+          throw invalidField('sha256', 'is not a SHA-256 in hex')
       },
     })
     const distribution = form.fields['distribution']

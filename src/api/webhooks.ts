@@ -25,14 +25,27 @@ const REMEMBERED_MS = 24 * 60 * 60 * 1000
 const KEV_BYTES = 16 * 1024 * 1024
 
 export function webhookRoutes(parts: WebhookParts): Route[] {
-  const declared = { method: 'POST', root: true, tag: 'webhooks', access: 'public', limit: 'webhook', flags: { rawBody: true }, problems: ['unauthorized', 'webhook_not_configured', 'validation_error', 'body_too_large'] } as const
+  const declared = {
+    method: 'POST',
+    root: true,
+    tag: 'webhooks',
+    access: 'public',
+    limit: 'webhook',
+    flags: { rawBody: true },
+    problems: ['unauthorized', 'webhook_not_configured', 'validation_error', 'body_too_large'],
+  } as const
   const vcs = (path: string, hidden: boolean) =>
     route({
       ...declared,
       path,
       flags: { rawBody: true, ...(hidden ? { hidden } : {}) },
       summary: 'Security advisories of a code host',
-      answer: Type.Object({ status: Type.Enum(['processed', 'ok', 'ignored', 'duplicate']), cve_id: Type.Optional(Type.String()), event: Type.Optional(Type.String()), manifests_updated: Type.Optional(Type.Integer()) }),
+      answer: Type.Object({
+        status: Type.Enum(['processed', 'ok', 'ignored', 'duplicate']),
+        cve_id: Type.Optional(Type.String()),
+        event: Type.Optional(Type.String()),
+        manifests_updated: Type.Optional(Type.Integer()),
+      }),
       handle: (call) => receive(parts, call.raw, (body) => takeAdvisory(parts, call.raw, body)),
     })
   return [
@@ -43,13 +56,23 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       path: '/webhooks/kev',
       bodyLimitBytes: KEV_BYTES,
       summary: 'Vulnerabilities known to be exploited',
-      answer: Type.Object({ status: Type.Enum(['processed', 'duplicate']), cve_ids: Type.Optional(Type.Array(Type.String())), count: Type.Optional(Type.Integer()), manifests_updated: Type.Optional(Type.Integer()) }),
+      answer: Type.Object({
+        status: Type.Enum(['processed', 'duplicate']),
+        cve_ids: Type.Optional(Type.Array(Type.String())),
+        count: Type.Optional(Type.Integer()),
+        manifests_updated: Type.Optional(Type.Integer()),
+      }),
       handle: (call) =>
         receive(parts, call.raw, async (body) => {
           const entries = readExploited(body)
           const updated = await parts.exploited(entries)
           const ids = [...new Set(entries.map(({ cve }) => cve))]
-          await note(parts, call.raw, 'WEBHOOK_KEV', `${ids.length} known-exploited vulnerabilities, ${updated} packages changed`)
+          await note(
+            parts,
+            call.raw,
+            'WEBHOOK_KEV',
+            `${ids.length} known-exploited vulnerabilities, ${updated} packages changed`,
+          )
           return { status: 'processed', cve_ids: ids, count: ids.length, manifests_updated: updated }
         }),
     }),
@@ -57,16 +80,29 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
 }
 
 /** Signature, body, and each delivery once; one that failed may be sent again. */
-async function receive<T extends { status: string }>(parts: WebhookParts, request: FastifyRequest, take: (body: unknown) => Promise<T>): Promise<T | { status: 'duplicate' }> {
-  if (!parts.secret) throw new Problem('webhook_not_configured', 'WEBHOOK_SECRET is not set: nobody can be believed', {}, { retryAfterSeconds: 3600 })
+async function receive<T extends { status: string }>(
+  parts: WebhookParts,
+  request: FastifyRequest,
+  take: (body: unknown) => Promise<T>,
+): Promise<T | { status: 'duplicate' }> {
+  if (!parts.secret)
+    throw new Problem(
+      'webhook_not_configured',
+      'WEBHOOK_SECRET is not set: nobody can be believed',
+      {},
+      { retryAfterSeconds: 3600 },
+    )
   const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const signature = request.headers['x-hub-signature-256']
-  if (typeof signature !== 'string' || !equalSecret(signature, `sha256=${hmacSha256Hex(parts.secret, raw)}`)) throw new Problem('unauthorized', 'the signature is missing or wrong')
+  if (typeof signature !== 'string' || !equalSecret(signature, `sha256=${hmacSha256Hex(parts.secret, raw)}`))
+    throw new Problem('unauthorized', 'the signature is missing or wrong')
   let body: unknown
   try {
     body = JSON.parse(raw.toString('utf8'))
   } catch {
-    throw new Problem('validation_error', 'the body is not JSON', { errors: [{ field: '', message: 'JSON is expected' }] })
+    throw new Problem('validation_error', 'the body is not JSON', {
+      errors: [{ field: '', message: 'JSON is expected' }],
+    })
   }
   const delivery = request.headers['x-github-delivery']
   const id = typeof delivery === 'string' ? `delivery:${delivery.slice(0, 200)}` : `body:${sha256Hex(raw)}`
@@ -74,28 +110,48 @@ async function receive<T extends { status: string }>(parts: WebhookParts, reques
   try {
     return await take(body)
   } catch (error) {
-    await parts.db.deleteFrom('webhook_deliveries').where('id', '=', `${request.routeOptions.url ?? ''}:${id}`).execute()
+    await parts.db
+      .deleteFrom('webhook_deliveries')
+      .where('id', '=', `${request.routeOptions.url ?? ''}:${id}`)
+      .execute()
     throw error
   }
 }
 
 async function isFirst({ db, clock }: WebhookParts, id: string): Promise<boolean> {
   const now = clock.now()
-  await db.deleteFrom('webhook_deliveries').where('received_at', '<', new Date(now.getTime() - REMEMBERED_MS)).execute()
-  const made = await db.insertInto('webhook_deliveries').values({ id, received_at: now }).onConflict((c) => c.doNothing()).returning('id').executeTakeFirst()
+  await db
+    .deleteFrom('webhook_deliveries')
+    .where('received_at', '<', new Date(now.getTime() - REMEMBERED_MS))
+    .execute()
+  const made = await db
+    .insertInto('webhook_deliveries')
+    .values({ id, received_at: now })
+    .onConflict((c) => c.doNothing())
+    .returning('id')
+    .executeTakeFirst()
   return made !== undefined
 }
 
-async function takeAdvisory(parts: WebhookParts, request: FastifyRequest, body: unknown): Promise<{ status: 'processed' | 'ok' | 'ignored'; cve_id?: string; event?: string; manifests_updated?: number }> {
+async function takeAdvisory(
+  parts: WebhookParts,
+  request: FastifyRequest,
+  body: unknown,
+): Promise<{ status: 'processed' | 'ok' | 'ignored'; cve_id?: string; event?: string; manifests_updated?: number }> {
   const said = body as { event?: unknown; security_advisory?: { cve_id?: unknown; identifiers?: unknown } } | null
   const header = request.headers['x-github-event']
   const event = typeof header === 'string' ? header : typeof said?.event === 'string' ? said.event : ''
   if (event === 'ping') return { status: 'ok', event }
   if (event !== 'security_advisory') return { status: 'ignored', event }
   const advisory = said?.security_advisory
-  const listed = Array.isArray(advisory?.identifiers) ? advisory.identifiers.find((one: { type?: unknown }) => one?.type === 'CVE') : null
+  const listed = Array.isArray(advisory?.identifiers)
+    ? advisory.identifiers.find((one: { type?: unknown }) => one?.type === 'CVE')
+    : null
   const cve = advisory?.cve_id ?? (listed as { value?: unknown } | null)?.value
-  if (typeof cve !== 'string' || !isCve(cve)) throw new Problem('validation_error', 'the advisory names no CVE', { errors: [{ field: 'security_advisory.cve_id', message: 'a CVE id is expected' }] })
+  if (typeof cve !== 'string' || !isCve(cve))
+    throw new Problem('validation_error', 'the advisory names no CVE', {
+      errors: [{ field: 'security_advisory.cve_id', message: 'a CVE id is expected' }],
+    })
   const updated = await parts.advisory(cve)
   await note(parts, request, 'WEBHOOK_ADVISORY', `${cve}: ${updated} packages changed`)
   return { status: 'processed', cve_id: cve, manifests_updated: updated }

@@ -27,8 +27,7 @@ export function listArMembers(path: string, mostMembers = 64): ArMember[] {
       if (readSync(file, header, 0, length, at) < length) throw invalid('The ar archive is truncated.')
       return header.toString('latin1', 0, length)
     }
-    if (size < AR_MAGIC.length || readAt(0, AR_MAGIC.length) !== AR_MAGIC)
-      throw invalid('The file is no ar archive.')
+    if (size < AR_MAGIC.length || readAt(0, AR_MAGIC.length) !== AR_MAGIC) throw invalid('The file is no ar archive.')
     const members: ArMember[] = []
     for (let at = AR_MAGIC.length; at < size;) {
       if (members.length === mostMembers) throw invalid('The ar archive has too many members.')

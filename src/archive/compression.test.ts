@@ -109,7 +109,9 @@ describe('decompress', () => {
     for (const content of [noise, Buffer.alloc(400_000)]) {
       const data = gzipSync(content)
       expect((await unpack(data, 'gzip')).equals(content)).toBe(true)
-      expect((await unpack(Buffer.concat([data, data]), 'gzip', 1000)).equals(Buffer.concat([content, content]))).toBe(true)
+      expect((await unpack(Buffer.concat([data, data]), 'gzip', 1000)).equals(Buffer.concat([content, content]))).toBe(
+        true,
+      )
       await refusal(Buffer.concat([data, Buffer.from('garbage')]), 'gzip')
       for (let i = 0; i < 40; i++) {
         const at = 10 + Math.floor(((data.length - 10) * i) / 40)
@@ -118,7 +120,10 @@ describe('decompress', () => {
         damaged[at]! ^= 0x20
         // Bits that fill up to a byte mean nothing.
         const outcome = await unpack(damaged, 'gzip').catch((error: unknown) => error)
-        expect(isProblem(outcome, 'invalid_package') || (outcome instanceof Buffer && outcome.equals(content)), `${at}`).toBe(true)
+        expect(
+          isProblem(outcome, 'invalid_package') || (outcome instanceof Buffer && outcome.equals(content)),
+          `${at}`,
+        ).toBe(true)
       }
     }
   })

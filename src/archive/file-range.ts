@@ -43,7 +43,8 @@ export function readPiece(path: string, start: number, length: number): Buffer {
     // A hostile length costs nothing.
     const piece = Buffer.allocUnsafeSlow(Math.max(0, Math.min(length, fstatSync(file).size - start)))
     let have = 0
-    for (let got = -1; have < piece.length && got !== 0; have += got) got = readSync(file, piece, have, piece.length - have, start + have)
+    for (let got = -1; have < piece.length && got !== 0; have += got)
+      got = readSync(file, piece, have, piece.length - have, start + have)
     return piece.subarray(0, have)
   } finally {
     closeSync(file)

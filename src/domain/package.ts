@@ -80,11 +80,28 @@ export interface PackageFacts<Rec = unknown> {
 }
 
 /** Facts that say no more than what advisories are matched by. */
-export function factsToMatch(known: Pick<PackageFacts, 'format' | 'name' | 'version' | 'arch' | 'sourcePackage' | 'sourceVersion'>): PackageFacts {
+export function factsToMatch(
+  known: Pick<PackageFacts, 'format' | 'name' | 'version' | 'arch' | 'sourcePackage' | 'sourceVersion'>,
+): PackageFacts {
   const { format, name, version, arch, sourcePackage, sourceVersion } = known
   return {
-    format, name, version, arch, sourcePackage, sourceVersion, section: null, description: null, maintainer: null, license: null, url: null, installedSizeKb: null,
-    requirements: [], provides: [], files: [], signatures: [], record: null,
+    format,
+    name,
+    version,
+    arch,
+    sourcePackage,
+    sourceVersion,
+    section: null,
+    description: null,
+    maintainer: null,
+    license: null,
+    url: null,
+    installedSizeKb: null,
+    requirements: [],
+    provides: [],
+    files: [],
+    signatures: [],
+    record: null,
   }
 }
 

@@ -29,7 +29,12 @@ export function reviewDays(days: ReviewDays, severity: Severity): number | null 
  * @param unscanned a scan could not be made: as urgent as a high finding
  * @returns null when nothing among it has a deadline
  */
-export function reviewDueAt(since: Date, open: readonly { severity: Severity }[], unscanned: boolean, days: ReviewDays): Date | null {
+export function reviewDueAt(
+  since: Date,
+  open: readonly { severity: Severity }[],
+  unscanned: boolean,
+  days: ReviewDays,
+): Date | null {
   const severities: Severity[] = [...open.map((finding) => finding.severity), ...(unscanned ? ['High' as const] : [])]
   const allowed = severities.flatMap((severity) => reviewDays(days, severity) ?? [])
   return allowed.length === 0 ? null : new Date(since.getTime() + Math.min(...allowed) * DAY_MS)
@@ -41,6 +46,8 @@ export function asksForReview({ action }: { action: PolicyAction }): boolean {
 }
 
 /** What has to be decided: findings that ask for review and that no decision covers. */
-export function openFindings<T extends { action: PolicyAction; accepted_by_decision: boolean }>(findings: readonly T[]): T[] {
+export function openFindings<T extends { action: PolicyAction; accepted_by_decision: boolean }>(
+  findings: readonly T[],
+): T[] {
   return findings.filter((finding) => asksForReview(finding) && !finding.accepted_by_decision)
 }

@@ -22,7 +22,11 @@ export function worstOfBits(bits: number): Severity | null {
 
 /** Orders findings: by severity, then known exploitation, then how likely exploitation is. Fits 32 bits. */
 export function riskOf(finding: Pick<Finding, 'severity' | 'in_kev' | 'epss'>): number {
-  return severityRank(finding.severity) * 10_000_000 + (finding.in_kev ? 5_000_000 : 0) + Math.round((finding.epss ?? 0) * 1_000_000)
+  return (
+    severityRank(finding.severity) * 10_000_000 +
+    (finding.in_kev ? 5_000_000 : 0) +
+    Math.round((finding.epss ?? 0) * 1_000_000)
+  )
 }
 
 /** A package is as risky as its worst finding; 0 without findings. */

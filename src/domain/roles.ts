@@ -33,18 +33,42 @@ export const ROLE_LIMITS: Record<Role, { reads: number; writes: number }> = {
 }
 
 /** What people see of a role, as `GET /auth/roles` tells it. */
-export const ROLE_DESCRIPTIONS: Record<Role, { label: string; description: string; color: string; permissions: string[] }> = {
+export const ROLE_DESCRIPTIONS: Record<
+  Role,
+  { label: string; description: string; color: string; permissions: string[] }
+> = {
   admin: {
     label: 'Administrator',
     description: 'Everything, including users, tokens, settings and backups.',
     color: 'red',
-    permissions: ['packages:read', 'packages:upload', 'packages:import', 'packages:delete', 'packages:promote', 'security:decide', 'audit:read', 'sbom:read', 'users:manage', 'settings:manage', 'backup:manage'],
+    permissions: [
+      'packages:read',
+      'packages:upload',
+      'packages:import',
+      'packages:delete',
+      'packages:promote',
+      'security:decide',
+      'audit:read',
+      'sbom:read',
+      'users:manage',
+      'settings:manage',
+      'backup:manage',
+    ],
   },
   maintainer: {
     label: 'Maintainer',
     description: 'The package life cycle: upload, import, promotion, deletion, sync, CVE decisions.',
     color: 'orange',
-    permissions: ['packages:read', 'packages:upload', 'packages:import', 'packages:delete', 'packages:promote', 'security:decide', 'audit:read', 'sbom:read'],
+    permissions: [
+      'packages:read',
+      'packages:upload',
+      'packages:import',
+      'packages:delete',
+      'packages:promote',
+      'security:decide',
+      'audit:read',
+      'sbom:read',
+    ],
   },
   uploader: {
     label: 'Uploader',

@@ -6,7 +6,13 @@ export type PackageStatus = (typeof PACKAGE_STATUSES)[number]
 export type CveStatus = 'approved' | 'pending_review' | 'blocked'
 
 export const HELD_REASONS = [
-  'cve_review', 'unscanned', 'dependency_scan', 'second_scanner', 'rematch', 'rescan', 'decision_expired',
+  'cve_review',
+  'unscanned',
+  'dependency_scan',
+  'second_scanner',
+  'rematch',
+  'rescan',
+  'decision_expired',
   'decision_withdrawn',
 ] as const
 export type HeldReason = (typeof HELD_REASONS)[number]
@@ -23,10 +29,23 @@ export type PipelineKey = 'antivirus' | 'cve_scan' | 'gpg' | 'dependencies'
 /** What each key of the upload reply's `pipeline` may say (decisions, section 6). */
 export type PipelineWord =
   | 'not_run'
-  | 'clean' | 'infected' | 'limited' | 'skipped' | 'error'
-  | 'no_findings' | 'allowed' | 'warning' | 'review' | 'blocked' | 'no_data'
-  | 'signed' | 'unsigned' | 'unverified' | 'invalid'
-  | 'satisfied' | 'missing'
+  | 'clean'
+  | 'infected'
+  | 'limited'
+  | 'skipped'
+  | 'error'
+  | 'no_findings'
+  | 'allowed'
+  | 'warning'
+  | 'review'
+  | 'blocked'
+  | 'no_data'
+  | 'signed'
+  | 'unsigned'
+  | 'unverified'
+  | 'invalid'
+  | 'satisfied'
+  | 'missing'
 
 /** What an engine really looked at; a green verdict without it is worth nothing. */
 export interface Coverage {

@@ -14,13 +14,19 @@ test('a rejected record only leaves by being deleted', () => {
 })
 
 test('nothing but an arrival, a placement and an approval offers a package', () => {
-  expect(TRANSITIONS.filter(({ served }) => served === 'offered').map(({ event }) => event)).toEqual(['arrive_passed', 'place', 'approve'])
+  expect(TRANSITIONS.filter(({ served }) => served === 'offered').map(({ event }) => event)).toEqual([
+    'arrive_passed',
+    'place',
+    'approve',
+  ])
 })
 
 test('no scan publishes, approves, refuses or withdraws', () => {
   for (const event of ['reopen', 'refresh', 'clear'] as const) {
     for (const { from, to, served } of TRANSITIONS.filter((transition) => transition.event === event)) {
-      expect([event, to === 'published' && from !== 'published', served === 'offered', served === 'withdrawn']).toEqual([event, false, false, false])
+      expect([event, to === 'published' && from !== 'published', served === 'offered', served === 'withdrawn']).toEqual(
+        [event, false, false, false],
+      )
     }
   }
 })

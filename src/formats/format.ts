@@ -1,6 +1,13 @@
 // The plug-in interface: all a package ecosystem must say of itself. Pure: no database, clock, setting or socket.
 import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
-import type { ComparisonOperator, Digests, Distribution, FormatId, PackageFacts, StoredPackage } from '../domain/package.ts'
+import type {
+  ComparisonOperator,
+  Digests,
+  Distribution,
+  FormatId,
+  PackageFacts,
+  StoredPackage,
+} from '../domain/package.ts'
 
 /** A file found inside a package, decompressed. Its content must be consumed, or skipped by the next step of the loop. */
 export interface Member {

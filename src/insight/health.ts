@@ -47,7 +47,16 @@ export function createHealth(parts: HealthParts): Health {
   const critical = {
     manifests: () => directory(paths.manifests),
     pool: () => directory(paths.pool),
-    auth_db: () => count(async () => (await db.selectFrom('users').select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow()).n),
+    auth_db: () =>
+      count(
+        async () =>
+          (
+            await db
+              .selectFrom('users')
+              .select(sql<number>`count(*)::int`.as('n'))
+              .executeTakeFirstOrThrow()
+          ).n,
+      ),
     manifest_db: () => count(() => countRecords(db)),
   }
   const nonCritical = {
@@ -55,8 +64,15 @@ export function createHealth(parts: HealthParts): Health {
     antivirus: async () => {
       const status = await parts.antivirus()
       const blind = parts.blindness().filter((one) => one.blind && one.scanner === 'clamav')
-      if (blind.length > 0) return { ok: false, version: status.version, error: `does not find the EICAR test file in ${blind.map(({ scope }) => scope).join(', ')}` }
-      return status.available ? { ok: true, version: status.version } : { ok: false, version: null, error: status.error }
+      if (blind.length > 0)
+        return {
+          ok: false,
+          version: status.version,
+          error: `does not find the EICAR test file in ${blind.map(({ scope }) => scope).join(', ')}`,
+        }
+      return status.available
+        ? { ok: true, version: status.version }
+        : { ok: false, version: null, error: status.error }
     },
     reprepro: async () => ({ ok: true, version: `gatehouse ${parts.version}` }),
     gpg: async () => ({ ok: true, fingerprint: parts.fingerprint }),
@@ -79,7 +95,14 @@ export function createHealth(parts: HealthParts): Health {
       is_leader: parts.isLeader(),
       instance_id: parts.instanceId,
       scheduler_active: parts.isLeader(),
-      job_state_backend: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'local', logs: 'local' },
+      job_state_backend: {
+        scan: 'local',
+        install: 'local',
+        mirror: 'local',
+        sync: 'local',
+        sse: 'local',
+        logs: 'local',
+      },
     }),
     cache_backend: async () => ({ ok: true, backend: 'memory' }),
     vulnscan: () => parts.vulnscan(),
@@ -113,7 +136,9 @@ export function createHealth(parts: HealthParts): Health {
 }
 
 async function all(probes: Record<string, () => Promise<Probe>>): Promise<Record<string, Probe>> {
-  const entries = await Promise.all(Object.entries(probes).map(async ([name, probe]) => [name, await inTime(probe)] as const))
+  const entries = await Promise.all(
+    Object.entries(probes).map(async ([name, probe]) => [name, await inTime(probe)] as const),
+  )
   return Object.fromEntries(entries)
 }
 
@@ -147,14 +172,22 @@ async function usage(path: string) {
   const { bavail, blocks, bsize } = await statfs(path)
   const total = blocks * bsize
   const free = bavail * bsize
-  return { free_gb: round(free / GB), total_gb: round(total / GB), used_pct: total === 0 ? 0 : round(((total - free) / total) * 100) }
+  return {
+    free_gb: round(free / GB),
+    total_gb: round(total / GB),
+    used_pct: total === 0 ? 0 : round(((total - free) / total) * 100),
+  }
 }
 
 /** From the counters that each distribution's row keeps. */
 async function packages(db: Db): Promise<Probe> {
   const rows = await db
     .selectFrom('distributions')
-    .select(['format', sql<number>`sum(published_count + pending_count)::int`.as('files'), sql<number>`sum(size_bytes)::float8`.as('bytes')])
+    .select([
+      'format',
+      sql<number>`sum(published_count + pending_count)::int`.as('files'),
+      sql<number>`sum(size_bytes)::float8`.as('bytes'),
+    ])
     .groupBy('format')
     .execute()
   const files = rows.reduce((sum, row) => sum + row.files, 0)
@@ -201,5 +234,7 @@ const PRIVATE = new Set(['path', 'error', 'fingerprint', 'issued_to', 'instance_
 export function withoutPrivate(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPrivate)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, PRIVATE.has(key) ? null : withoutPrivate(inner)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, PRIVATE.has(key) ? null : withoutPrivate(inner)]),
+  )
 }

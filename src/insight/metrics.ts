@@ -44,10 +44,30 @@ export function createMetrics(sources: {
       else this.set(value)
     }
   new Gauge({ name: 'svc_packages_total', help: 'Packages in the pool', registers, collect: total((t) => t.packages) })
-  new Gauge({ name: 'svc_pending_review_total', help: 'Packages awaiting a decision', registers, collect: total((t) => t.pendingReview) })
-  new Gauge({ name: 'svc_quarantine_total', help: 'Packages in quarantine', registers, collect: total((t) => t.quarantined) })
-  new Gauge({ name: 'svc_clamav_last_update', help: 'Unix time of the last antivirus database update', registers, collect: maybe(sources.antivirusUpdatedAt) })
-  new Gauge({ name: 'svc_grype_db_age_seconds', help: 'Age of the vulnerability database', registers, collect: maybe(sources.advisoriesAgeSeconds) })
+  new Gauge({
+    name: 'svc_pending_review_total',
+    help: 'Packages awaiting a decision',
+    registers,
+    collect: total((t) => t.pendingReview),
+  })
+  new Gauge({
+    name: 'svc_quarantine_total',
+    help: 'Packages in quarantine',
+    registers,
+    collect: total((t) => t.quarantined),
+  })
+  new Gauge({
+    name: 'svc_clamav_last_update',
+    help: 'Unix time of the last antivirus database update',
+    registers,
+    collect: maybe(sources.antivirusUpdatedAt),
+  })
+  new Gauge({
+    name: 'svc_grype_db_age_seconds',
+    help: 'Age of the vulnerability database',
+    registers,
+    collect: maybe(sources.advisoriesAgeSeconds),
+  })
   new Gauge({
     name: 'svc_scanner_blind',
     help: '1 where a scanner does not find what it must find: malware in a format, a known hole in a distribution',
@@ -58,9 +78,24 @@ export function createMetrics(sources: {
       for (const { scanner, scope, blind } of sources.blindness()) this.set({ scanner, scope }, Number(blind))
     },
   })
-  const uploads = new Counter({ name: 'svc_uploads_total', help: 'Uploads by resulting status', labelNames: ['status'], registers })
-  const findings = new Counter({ name: 'svc_cve_findings_total', help: 'Findings when scanned, by severity', labelNames: ['severity'], registers })
-  const requests = new Counter({ name: 'http_requests_total', help: 'API requests', labelNames: ['method', 'path', 'status'], registers })
+  const uploads = new Counter({
+    name: 'svc_uploads_total',
+    help: 'Uploads by resulting status',
+    labelNames: ['status'],
+    registers,
+  })
+  const findings = new Counter({
+    name: 'svc_cve_findings_total',
+    help: 'Findings when scanned, by severity',
+    labelNames: ['severity'],
+    registers,
+  })
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: 'API requests',
+    labelNames: ['method', 'path', 'status'],
+    registers,
+  })
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'API request latency',

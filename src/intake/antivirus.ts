@@ -15,7 +15,9 @@ export function antivirusStep(engine: Antivirus | null, production: boolean): St
       if (!settings.validation.clamav_scan) return say('skipped', 'pass', 'malware scanning is switched off')
       if (!engine) {
         const message = 'no malware scanner is configured'
-        return production ? say('error', unscannedOutcome(settings, 'error', message) as 'warn' | 'hold', message) : say('skipped', 'warn', message)
+        return production
+          ? say('error', unscannedOutcome(settings, 'error', message) as 'warn' | 'hold', message)
+          : say('skipped', 'warn', message)
       }
       const result = await engine.scan({
         path: candidate.path,
@@ -23,13 +25,23 @@ export function antivirusStep(engine: Antivirus | null, production: boolean): St
         sizeBytes: candidate.sizeBytes,
         members: () => candidate.format.members(candidate.path),
       })
-      const verdict = { name: 'antivirus' as const, word: result.word, message: result.message, coverage: result.coverage }
+      const verdict = {
+        name: 'antivirus' as const,
+        word: result.word,
+        message: result.message,
+        coverage: result.coverage,
+      }
       if (result.word === 'infected') {
-        return { verdict: { ...verdict, outcome: 'refuse' as const, detail: { signature: result.signature, member: result.member } } }
+        return {
+          verdict: {
+            ...verdict,
+            outcome: 'refuse' as const,
+            detail: { signature: result.signature, member: result.member },
+          },
+        }
       }
       if (result.word === 'clean') return { verdict: { ...verdict, outcome: 'pass' as const } }
       return { verdict: { ...verdict, outcome: unscannedOutcome(settings, result.word, result.message) } }
     },
   }
 }
-

@@ -3,7 +3,15 @@ import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import type { Digests, Distribution, PackageFacts } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineWord, Verdict } from '../domain/status.ts'
+import type {
+  Coverage,
+  CveStatus,
+  HeldReason,
+  PackageStatus,
+  PipelineKey,
+  PipelineWord,
+  Verdict,
+} from '../domain/status.ts'
 import type { Finding } from '../domain/finding.ts'
 import type { PackageFormat } from '../formats/format.ts'
 

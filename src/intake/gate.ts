@@ -1,7 +1,15 @@
 // Runs the steps in their order and sums up what they said.
 import type { Settings } from '../domain/settings.ts'
 import { countSeverities, type Finding } from '../domain/finding.ts'
-import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineWord, Verdict } from '../domain/status.ts'
+import type {
+  Coverage,
+  CveStatus,
+  HeldReason,
+  PackageStatus,
+  PipelineKey,
+  PipelineWord,
+  Verdict,
+} from '../domain/status.ts'
 import type { Candidate, Step, StepEvent, ValidationStep } from './arrival.ts'
 
 export interface GateResult {
@@ -18,12 +26,27 @@ export interface GateResult {
   warnings: string[]
 }
 
-const NOTHING_RUN: Record<PipelineKey, PipelineWord> = { antivirus: 'not_run', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' }
+const NOTHING_RUN: Record<PipelineKey, PipelineWord> = {
+  antivirus: 'not_run',
+  cve_scan: 'not_run',
+  gpg: 'not_run',
+  dependencies: 'not_run',
+}
 /** The stream's names for the steps. */
-const EVENT_NAMES: Record<PipelineKey, string> = { antivirus: 'antivirus', cve_scan: 'cve', gpg: 'gpg', dependencies: 'dependencies' }
+const EVENT_NAMES: Record<PipelineKey, string> = {
+  antivirus: 'antivirus',
+  cve_scan: 'cve',
+  gpg: 'gpg',
+  dependencies: 'dependencies',
+}
 
 /** A step that refuses ends the gate; later keys stay `not_run`. The worst outcome of all decides. */
-export async function runGate(steps: readonly Step[], first: Candidate, settings: Settings, progress: (event: StepEvent) => void): Promise<GateResult> {
+export async function runGate(
+  steps: readonly Step[],
+  first: Candidate,
+  settings: Settings,
+  progress: (event: StepEvent) => void,
+): Promise<GateResult> {
   const result: GateResult = {
     candidate: first,
     status: 'published',
@@ -48,11 +71,21 @@ export async function runGate(steps: readonly Step[], first: Candidate, settings
     if (step.key === 'antivirus' || step.key === 'cve_scan') result.coverage[step.key] = verdict.coverage ?? null
     if (step.key === 'cve_scan') {
       result.cveStatus = CVE_STATUS[verdict.outcome]
-      result.cveSummary = { scanned: verdict.word !== 'skipped' && verdict.word !== 'no_data' && verdict.word !== 'error', passed: verdict.outcome === 'pass' || verdict.outcome === 'warn', ...countSeverities(findings ?? []) }
+      result.cveSummary = {
+        scanned: verdict.word !== 'skipped' && verdict.word !== 'no_data' && verdict.word !== 'error',
+        passed: verdict.outcome === 'pass' || verdict.outcome === 'warn',
+        ...countSeverities(findings ?? []),
+      }
     }
     result.steps.push(asStep(verdict))
     if (verdict.outcome === 'warn') result.warnings.push(verdict.message)
-    progress({ name, label: step.label, status: EVENT_STATUS[verdict.outcome], message: verdict.message, detail: verdict.detail ?? null })
+    progress({
+      name,
+      label: step.label,
+      status: EVENT_STATUS[verdict.outcome],
+      message: verdict.message,
+      detail: verdict.detail ?? null,
+    })
     if (verdict.outcome === 'hold') {
       result.status = 'pending_review'
       // A finding is the better reason than a scan that could not be made.
@@ -67,8 +100,18 @@ export async function runGate(steps: readonly Step[], first: Candidate, settings
   return result
 }
 
-const CVE_STATUS: Record<Verdict['outcome'], CveStatus> = { pass: 'approved', warn: 'approved', hold: 'pending_review', refuse: 'blocked' }
-const EVENT_STATUS: Record<Verdict['outcome'], StepEvent['status']> = { pass: 'done', warn: 'warn', hold: 'warn', refuse: 'error' }
+const CVE_STATUS: Record<Verdict['outcome'], CveStatus> = {
+  pass: 'approved',
+  warn: 'approved',
+  hold: 'pending_review',
+  refuse: 'blocked',
+}
+const EVENT_STATUS: Record<Verdict['outcome'], StepEvent['status']> = {
+  pass: 'done',
+  warn: 'warn',
+  hold: 'warn',
+  refuse: 'error',
+}
 
 export function asStep(verdict: Verdict): ValidationStep {
   return {

@@ -18,7 +18,11 @@ export interface Catalogue {
 export function openDistribution(catalogue: Catalogue, codename: string): Offered {
   const found = catalogue.find(codename)
   if (!found) throw new Problem('unknown_distribution', `there is no distribution ${JSON.stringify(codename)}`)
-  if (!catalogue.isActive(codename)) throw new Problem('distribution_inactive', `${codename} takes ${found.format.id} packages, which this deployment leaves out`)
+  if (!catalogue.isActive(codename))
+    throw new Problem(
+      'distribution_inactive',
+      `${codename} takes ${found.format.id} packages, which this deployment leaves out`,
+    )
   return found
 }
 
@@ -27,12 +31,26 @@ export async function identify(catalogue: Catalogue, staged: Staged, codename: s
   const { format: wanted, distribution } = openDistribution(catalogue, codename)
   const format = catalogue.recognize(readPiece(staged.path, 0, HEAD_BYTES))
   if (!format) throw new Problem('invalid_package', 'the file is not a package of any known format')
-  if (format.id !== wanted.id) throw new Problem('format_mismatch', `${codename} takes ${wanted.id} packages, this is a package of format ${format.id}`)
+  if (format.id !== wanted.id)
+    throw new Problem(
+      'format_mismatch',
+      `${codename} takes ${wanted.id} packages, this is a package of format ${format.id}`,
+    )
   const facts = await format.read(staged.path)
   if (facts.arch !== distribution.arch && !format.neutralArchs.includes(facts.arch)) {
-    throw new Problem('arch_mismatch', `${codename} takes ${[distribution.arch, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}`)
+    throw new Problem(
+      'arch_mismatch',
+      `${codename} takes ${[distribution.arch, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}`,
+    )
   }
-  return { ...staged, format, distribution, facts, filename: format.filename(facts), receivedSha256: staged.digests.sha256 }
+  return {
+    ...staged,
+    format,
+    distribution,
+    facts,
+    filename: format.filename(facts),
+    receivedSha256: staged.digests.sha256,
+  }
 }
 
 /**
@@ -53,9 +71,13 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
     )
     .orderBy('id')
     .execute()
-  const rejected = alike.find((row) => row.status === 'rejected' && (row.sha256 === sha256 || row.received_sha256 === sha256))
+  const rejected = alike.find(
+    (row) => row.status === 'rejected' && (row.sha256 === sha256 || row.received_sha256 === sha256),
+  )
   if (rejected) return rejected
-  const namesakes = alike.filter((row) => row.distribution === distribution.codename && row.name === facts.name && row.version === facts.version)
+  const namesakes = alike.filter(
+    (row) => row.distribution === distribution.codename && row.name === facts.name && row.version === facts.version,
+  )
   const existing = namesakes.find((row) => row.arch === facts.arch)
   if (!existing) {
     refuseTakenPath(candidate, namesakes)
@@ -63,7 +85,10 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
   }
   const what = `${facts.name} ${facts.version} (${facts.arch})`
   if (existing.sha256 === sha256 || existing.received_sha256 === sha256) {
-    throw new Problem('already_exists', `${what} is already in ${distribution.codename}`, { status: existing.status, sha256: existing.sha256 })
+    throw new Problem('already_exists', `${what} is already in ${distribution.codename}`, {
+      status: existing.status,
+      sha256: existing.sha256,
+    })
   }
   throw new Problem('duplicate_conflict', `${what} is in ${distribution.codename} with other bytes`, {
     existing_sha256: existing.sha256,
@@ -73,13 +98,20 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
 }
 
 /** apk clients fetch by name and version alone: a noarch and an x86_64 package of one version cannot both be offered. */
-function refuseTakenPath({ format, distribution, filename, digests }: Candidate, namesakes: readonly PackageRow[]): void {
+function refuseTakenPath(
+  { format, distribution, filename, digests }: Candidate,
+  namesakes: readonly PackageRow[],
+): void {
   const path = format.packagePath({ filename, sha256: digests.sha256 })
   const taken = namesakes.find((other) => other.sha256 !== digests.sha256 && format.packagePath(other) === path)
   if (!taken) return
-  throw new Problem('duplicate_conflict', `${filename} is in ${distribution.codename} for ${taken.arch} with other bytes`, {
-    existing_sha256: taken.sha256,
-    incoming_sha256: digests.sha256,
-    status: taken.status,
-  })
+  throw new Problem(
+    'duplicate_conflict',
+    `${filename} is in ${distribution.codename} for ${taken.arch} with other bytes`,
+    {
+      existing_sha256: taken.sha256,
+      incoming_sha256: digests.sha256,
+      status: taken.status,
+    },
+  )
 }

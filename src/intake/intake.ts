@@ -70,7 +70,13 @@ export function createIntake(parts: IntakeParts): Intake {
         known.settled()
         parts.bus.emit('intake', { status: 'error', findings: [] })
         const outcome = isProblem(error) ? error.code : 'internal_error'
-        await audit.record(eventOf(arrival, known.candidate, { result: 'FAILURE', outcome, detail: isProblem(error) ? error.detail : null }))
+        await audit.record(
+          eventOf(arrival, known.candidate, {
+            result: 'FAILURE',
+            outcome,
+            detail: isProblem(error) ? error.detail : null,
+          }),
+        )
         throw error
       } finally {
         for (const { path } of known.staged) removeFile(path)
@@ -81,16 +87,27 @@ export function createIntake(parts: IntakeParts): Intake {
   async function take(arrival: Arrival, known: Known): Promise<IntakeResult> {
     const settings = parts.settings()
     const progress = arrival.progress ?? (() => {})
-    const done = (name: string, label: string, message: string) => progress({ name, label, status: 'done', message, detail: null })
+    const done = (name: string, label: string, message: string) =>
+      progress({ name, label, status: 'done', message, detail: null })
     parts.checkpoint('staged')
     checkDigest(arrival, settings)
     done('checksum', 'Digest', `SHA-256 ${arrival.digests.sha256}`)
     const candidate = await identify(catalogue, arrival, arrival.distribution)
     known.candidate = candidate
-    done('format', 'Format', `${candidate.format.label} ${candidate.facts.name} ${candidate.facts.version} (${candidate.facts.arch})`)
+    done(
+      'format',
+      'Format',
+      `${candidate.format.label} ${candidate.facts.name} ${candidate.facts.version} (${candidate.facts.arch})`,
+    )
     const rejected = await findDuplicate(db, candidate)
     if (rejected) {
-      await audit.record(eventOf(arrival, candidate, { result: 'FAILURE', outcome: 'rejected', detail: 'these bytes were rejected before' }))
+      await audit.record(
+        eventOf(arrival, candidate, {
+          result: 'FAILURE',
+          outcome: 'rejected',
+          detail: 'these bytes were rejected before',
+        }),
+      )
       parts.bus.emit('intake', { status: 'rejected', findings: [] })
       return rejectedAnswer(candidate, rejected)
     }
@@ -109,7 +126,10 @@ export function createIntake(parts: IntakeParts): Intake {
   function checkDigest(arrival: Arrival, settings: Settings): void {
     if (!settings.validation.sha256_check || arrival.declaredSha256 === null) return
     if (arrival.declaredSha256.toLowerCase() === arrival.digests.sha256) return
-    throw new Problem('checksum_mismatch', 'the bytes received do not have the declared SHA-256', { expected: arrival.declaredSha256, actual: arrival.digests.sha256 })
+    throw new Problem('checksum_mismatch', 'the bytes received do not have the declared SHA-256', {
+      expected: arrival.declaredSha256,
+      actual: arrival.digests.sha256,
+    })
   }
 
   /** Bytes to their durable place, then everything else in one transaction. */
@@ -130,7 +150,13 @@ export function createIntake(parts: IntakeParts): Intake {
           return false
         },
       )
-      progress({ name: 'pool', label: 'Storage', status: 'done', message: gate.status === 'quarantined' ? 'in quarantine' : 'stored', detail: null })
+      progress({
+        name: 'pool',
+        label: 'Storage',
+        status: 'done',
+        message: gate.status === 'quarantined' ? 'in quarantine' : 'stored',
+        detail: null,
+      })
       parts.checkpoint('pooled')
       const row = await insertTogether(candidate, {
         ...recordOf(arrival, gate, parts.settings(), parts.clock.now()),
@@ -153,7 +179,11 @@ export function createIntake(parts: IntakeParts): Intake {
   function insertTogether({ format, distribution }: Offered, input: NewRecord): Promise<PackageRow> {
     const { codename } = distribution
     let insert = batches.get(codename)
-    if (!insert) batches.set(codename, (insert = createBatches((inputs) => insertRecords(db, audit, { format, distribution }, inputs), MOST_TOGETHER)))
+    if (!insert)
+      batches.set(
+        codename,
+        (insert = createBatches((inputs) => insertRecords(db, audit, { format, distribution }, inputs), MOST_TOGETHER)),
+      )
     return insert(input)
   }
 
@@ -166,7 +196,8 @@ export function createIntake(parts: IntakeParts): Intake {
     const index = published ? parts.publisher.converge(row.distribution) : Promise.resolve()
     await allEnded([manifest, index]).catch((cause: unknown) => takeBack(row, cause))
     progress({ name: 'manifest', label: 'Manifest', status: 'done', message: 'written', detail: null })
-    if (published) progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
+    if (published)
+      progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
   }
 
   /** Not acknowledged, so no record remains. */
@@ -174,7 +205,13 @@ export function createIntake(parts: IntakeParts): Intake {
     await deleteRecords(db, audit, [row.id], {
       formatOf: (record) => (catalogue.find(record.distribution) as Offered).format,
       manifestKey: parts.manifests.key,
-      auditOf: () => ({ ...namesOf(row), action: 'PUBLISH_FAILURE', result: 'FAILURE', user: row.imported_by, outcome: 'publication_failed' }),
+      auditOf: () => ({
+        ...namesOf(row),
+        action: 'PUBLISH_FAILURE',
+        result: 'FAILURE',
+        user: row.imported_by,
+        outcome: 'publication_failed',
+      }),
     })
     // What fails here too is done by the next recovery.
     if (row.served) await parts.publisher.converge(row.distribution).catch(() => {})
@@ -184,7 +221,15 @@ export function createIntake(parts: IntakeParts): Intake {
   }
 
   function announce(row: PackageRow): void {
-    const action = ({ published: 'published', pending_review: 'held', quarantined: 'quarantined', rejected: 'rejected' } as const)[row.status]
-    parts.bus.emit('package', { action, package: row.name, version: row.version, distribution: row.distribution, status: row.status })
+    const action = (
+      { published: 'published', pending_review: 'held', quarantined: 'quarantined', rejected: 'rejected' } as const
+    )[row.status]
+    parts.bus.emit('package', {
+      action,
+      package: row.name,
+      version: row.version,
+      distribution: row.distribution,
+      status: row.status,
+    })
   }
 }

@@ -11,13 +11,27 @@ import type { Arrival, Candidate } from './arrival.ts'
 import type { GateResult } from './gate.ts'
 import { isUnscanned } from './unscanned.ts'
 
-const RESULTS: Record<PackageStatus, AuditEvent['result']> = { published: 'SUCCESS', pending_review: 'WARNING', quarantined: 'FAILURE', rejected: 'FAILURE' }
+const RESULTS: Record<PackageStatus, AuditEvent['result']> = {
+  published: 'SUCCESS',
+  pending_review: 'WARNING',
+  quarantined: 'FAILURE',
+  rejected: 'FAILURE',
+}
 
 /** How events name a record. */
-export const namesOf = (row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'arch'>) => ({ package: row.name, version: row.version, distribution: row.distribution, arch: row.arch })
+export const namesOf = (row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'arch'>) => ({
+  package: row.name,
+  version: row.version,
+  distribution: row.distribution,
+  arch: row.arch,
+})
 
 /** @param candidate null before it is known what arrived */
-export function eventOf(arrival: Arrival, candidate: Candidate | null, said: Pick<AuditEvent, 'result' | 'outcome' | 'detail'>): AuditEvent {
+export function eventOf(
+  arrival: Arrival,
+  candidate: Candidate | null,
+  said: Pick<AuditEvent, 'result' | 'outcome' | 'detail'>,
+): AuditEvent {
   return {
     action: arrival.method === 'upload' ? 'UPLOAD' : 'IMPORT',
     user: arrival.importedBy,
@@ -32,14 +46,31 @@ export function eventOf(arrival: Arrival, candidate: Candidate | null, said: Pic
   }
 }
 
-export function recordOf(arrival: Arrival, gate: GateResult, settings: Settings, now: Date): Omit<NewRecord, 'ensureBytes'> {
+export function recordOf(
+  arrival: Arrival,
+  gate: GateResult,
+  settings: Settings,
+  now: Date,
+): Omit<NewRecord, 'ensureBytes'> {
   const { candidate } = gate
   const { facts, digests, format, filename, sizeBytes, distribution } = candidate
   const packed = packFacts(facts)
   const worst = gate.steps.find((step) => !step.passed)
   return {
-    blob: { ...digests, format: format.id, filename, size_bytes: sizeBytes, facts: packed.facts, files: packed.files, created_at: now },
-    audit: eventOf(arrival, candidate, { result: RESULTS[gate.status], outcome: gate.status, detail: worst?.message ?? null }),
+    blob: {
+      ...digests,
+      format: format.id,
+      filename,
+      size_bytes: sizeBytes,
+      facts: packed.facts,
+      files: packed.files,
+      created_at: now,
+    },
+    audit: eventOf(arrival, candidate, {
+      result: RESULTS[gate.status],
+      outcome: gate.status,
+      detail: worst?.message ?? null,
+    }),
     record: {
       distribution: distribution.codename,
       format: format.id,
@@ -87,7 +118,12 @@ export function factColumns(facts: PackageFacts) {
   }
 }
 
-function reviewItem(arrival: Arrival, gate: GateResult, settings: Settings, now: Date): { review_origin: string; review_since: Date; review_due_at: Date | null } {
+function reviewItem(
+  arrival: Arrival,
+  gate: GateResult,
+  settings: Settings,
+  now: Date,
+): { review_origin: string; review_since: Date; review_due_at: Date | null } {
   const due = reviewDueAt(now, openFindings(gate.findings ?? []), isUnscanned(gate.pipeline), settings.cve_policy)
   return { review_origin: arrival.method, review_since: now, review_due_at: due }
 }
@@ -97,7 +133,10 @@ function allSteps(arrival: Arrival, gate: GateResult) {
   const { facts, format } = gate.candidate
   const plain = (name: string, message: string) => ({ name, passed: true, message, detail: null })
   return [
-    plain('format', `${format.label} ${facts.name} ${facts.version} (${facts.arch}), SHA-256 ${arrival.digests.sha256}`),
+    plain(
+      'format',
+      `${format.label} ${facts.name} ${facts.version} (${facts.arch}), SHA-256 ${arrival.digests.sha256}`,
+    ),
     plain('provenance', `${arrival.method} by ${arrival.importedBy}`),
     ...gate.steps,
     ...(gate.status === 'published' ? [plain('publication', 'offered to clients')] : []),

@@ -45,12 +45,22 @@ export async function measure(path: string): Promise<Staged> {
 }
 
 function createDigests(): { update(chunk: Uint8Array): void; hex(): Digests } {
-  const hashes = { sha256: createHash('sha256'), sha512: createHash('sha512'), sha1: createHash('sha1'), md5: createHash('md5') }
+  const hashes = {
+    sha256: createHash('sha256'),
+    sha512: createHash('sha512'),
+    sha1: createHash('sha1'),
+    md5: createHash('md5'),
+  }
   return {
     update(chunk) {
       for (const hash of Object.values(hashes)) hash.update(chunk)
     },
-    hex: () => ({ sha256: hashes.sha256.digest('hex'), sha512: hashes.sha512.digest('hex'), sha1: hashes.sha1.digest('hex'), md5: hashes.md5.digest('hex') }),
+    hex: () => ({
+      sha256: hashes.sha256.digest('hex'),
+      sha512: hashes.sha512.digest('hex'),
+      sha1: hashes.sha1.digest('hex'),
+      md5: hashes.md5.digest('hex'),
+    }),
   }
 }
 

@@ -13,7 +13,12 @@ const WORDS: Record<SignatureVerdict['outcome'], PipelineWord> = {
   unsigned: 'unsigned',
 }
 
-const say = (outcome: Verdict['outcome'], word: PipelineWord, message: string): Verdict => ({ name: 'gpg', outcome, word, message })
+const say = (outcome: Verdict['outcome'], word: PipelineWord, message: string): Verdict => ({
+  name: 'gpg',
+  outcome,
+  word,
+  message,
+})
 
 /**
  * A deb or apk needs no signature of its own: the index that names its digest is signed by us. An rpm is asked for
@@ -39,7 +44,8 @@ export function signatureStep(parts: { signers: Signers; clock: Clock; newPath()
     label: 'Signature',
     async run(candidate, settings): Promise<StepResult> {
       const { format } = candidate
-      if (!format.verifySignature) return { verdict: say('pass', 'signed', 'its digest is carried by the signed index') }
+      if (!format.verifySignature)
+        return { verdict: say('pass', 'signed', 'its digest is carried by the signed index') }
       const { outcome, keyId } = await format.verifySignature(candidate.path, [parts.signers.openpgp.publicKeyArmored])
       const arrived = {
         verified: `signed by the known key ${keyId}`,
@@ -50,10 +56,18 @@ export function signatureStep(parts: { signers: Signers; clock: Clock; newPath()
       const word = WORDS[outcome]
       if (outcome === 'verified') return { verdict: say('pass', word, arrived) }
       if (outcome === 'invalid') return { verdict: say('refuse', word, arrived) }
-      if (settings.validation.gpg_required) return { verdict: say('refuse', word, `${arrived}, and a known signature is required`) }
-      if (!settings.validation.sign_packages || !format.sign) return { verdict: say('warn', word, `${arrived}; clients that check signatures refuse it`) }
+      if (settings.validation.gpg_required)
+        return { verdict: say('refuse', word, `${arrived}, and a known signature is required`) }
+      if (!settings.validation.sign_packages || !format.sign)
+        return { verdict: say('warn', word, `${arrived}; clients that check signatures refuse it`) }
       const signed = await signedCopy(candidate, format.sign)
-      return { candidate: signed, verdict: { ...say('pass', 'signed', `arrived ${arrived}; signed with the repository key`), detail: { received_sha256: candidate.receivedSha256 } } }
+      return {
+        candidate: signed,
+        verdict: {
+          ...say('pass', 'signed', `arrived ${arrived}; signed with the repository key`),
+          detail: { received_sha256: candidate.receivedSha256 },
+        },
+      }
     },
   }
 }

@@ -23,13 +23,15 @@ export function createJobs(parts: JobParts): Job[] {
     {
       id: 'advisories',
       name: 'Read advisories that are older than a day',
-      schedule: ({ validation, sync }) => (validation.grype_scan ? { pattern: '17 * * * *', timezone: sync.timezone } : null),
+      schedule: ({ validation, sync }) =>
+        validation.grype_scan ? { pattern: '17 * * * *', timezone: sync.timezone } : null,
       run: async () => ({ ...(await parts.refreshAdvisories()) }),
     },
     {
       id: 'exploited',
       name: 'Read exploit-prediction scores and known-exploited vulnerabilities that are older than a day',
-      schedule: ({ cve_policy, sync }) => (cve_policy.auto_enrich ? { pattern: '7 * * * *', timezone: sync.timezone } : null),
+      schedule: ({ cve_policy, sync }) =>
+        cve_policy.auto_enrich ? { pattern: '7 * * * *', timezone: sync.timezone } : null,
       run: async () => ({ ...(await parts.refreshLists()) }),
     },
     {
@@ -41,13 +43,15 @@ export function createJobs(parts: JobParts): Job[] {
     {
       id: 'second_scanner',
       name: 'Have published packages looked at by further scanners',
-      schedule: ({ validation, sync }) => (validation.grype_scan ? { pattern: '27 * * * *', timezone: sync.timezone } : null),
+      schedule: ({ validation, sync }) =>
+        validation.grype_scan ? { pattern: '27 * * * *', timezone: sync.timezone } : null,
       run: async () => ({ ...(await parts.crossCheck.catchUp()) }),
     },
     {
       id: 'cve_rematch',
       name: 'Match packages against changed advisories',
-      schedule: ({ validation, sync }) => (validation.grype_scan ? { pattern: '30 2 * * *', timezone: sync.timezone } : null),
+      schedule: ({ validation, sync }) =>
+        validation.grype_scan ? { pattern: '30 2 * * *', timezone: sync.timezone } : null,
       run: async () => ({ ...(await parts.rematch.changed()) }),
     },
     {

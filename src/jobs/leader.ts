@@ -13,7 +13,12 @@ export interface Leader {
 }
 
 /** @param isDead whether the process of an instance is known to be gone: its lease need not be waited for */
-export function createLeader(parts: { db: Db; clock: Clock; instanceId: string; isDead(instanceId: string): Promise<boolean> }): Leader {
+export function createLeader(parts: {
+  db: Db
+  clock: Clock
+  instanceId: string
+  isDead(instanceId: string): Promise<boolean>
+}): Leader {
   const { db, clock, instanceId } = parts
   let until = 0
 

@@ -27,13 +27,32 @@ beforeEach(async () => {
 /** Lets an hourly job come due once for each outcome, and waits for it. */
 async function runs(outcomes: (() => Promise<Record<string, unknown> | void>)[]): Promise<void> {
   const due = [...outcomes]
-  const job: Job = { id: 'feed', name: 'Read the feed', schedule: () => ({ pattern: '0 * * * *', timezone: 'UTC' }), run: () => (due.shift() as Job['run'])() }
+  const job: Job = {
+    id: 'feed',
+    name: 'Read the feed',
+    schedule: () => ({ pattern: '0 * * * *', timezone: 'UTC' }),
+    run: () => (due.shift() as Job['run'])(),
+  }
   const scheduler = createScheduler({
-    db: database.db, clock: { now: () => new Date(time) }, log: createLog('silent'), jobs: [job], settings: () => ({}) as Settings, isLeader: () => true,
+    db: database.db,
+    clock: { now: () => new Date(time) },
+    log: createLog('silent'),
+    jobs: [job],
+    settings: () => ({}) as Settings,
+    isLeader: () => true,
     audit: { record: async (event) => void events.push(...([event].flat() as AuditEvent[])) },
   })
   // A job that never ran waits for its time, which only a timer would bring.
-  await database.db.insertInto('job_ticks').values({ job: job.id, due_at: new Date(time - HOUR), started_at: new Date(time - HOUR), finished_at: new Date(time), error: null }).execute()
+  await database.db
+    .insertInto('job_ticks')
+    .values({
+      job: job.id,
+      due_at: new Date(time - HOUR),
+      started_at: new Date(time - HOUR),
+      finished_at: new Date(time),
+      error: null,
+    })
+    .execute()
   for (const _ of outcomes) {
     time += HOUR
     // A start looks at once.
@@ -51,15 +70,32 @@ const down = fail(new HttpError('status', 'feed.example.org answered 503'))
 
 test('a job that fails is told once, until it succeeds', async () => {
   await runs([fine, down, down, down, fine, down])
-  expect(events).toEqual(Array(2).fill({ action: 'SCHEDULER_JOB_FAILED', result: 'FAILURE', user: 'scheduler', outcome: 'failed', detail: 'Read the feed: feed.example.org answered 503', extra: { job: 'feed' } }))
+  expect(events).toEqual(
+    Array(2).fill({
+      action: 'SCHEDULER_JOB_FAILED',
+      result: 'FAILURE',
+      user: 'scheduler',
+      outcome: 'failed',
+      detail: 'Read the feed: feed.example.org answered 503',
+      extra: { job: 'feed' },
+    }),
+  )
   const ticks = await database.db.selectFrom('job_ticks').select('error').orderBy('due_at').offset(1).execute()
   expect(ticks.map(({ error }) => error !== null)).toEqual([false, true, true, true, false, true])
 })
 
 test.each([
   ['a problem', fail(new Problem('scanner_unavailable', 'the scanner is loading')), 'the scanner is loading'],
-  ['an outcome that says so', async () => ({ status: 'failed', message: 'no feed could be read' }), 'no feed could be read'],
-  ['a bug, of which nothing inner is told', fail(new Error('relation "secret" of /srv/data does not exist')), 'an unexpected error; the log has it'],
+  [
+    'an outcome that says so',
+    async () => ({ status: 'failed', message: 'no feed could be read' }),
+    'no feed could be read',
+  ],
+  [
+    'a bug, of which nothing inner is told',
+    fail(new Error('relation "secret" of /srv/data does not exist')),
+    'an unexpected error; the log has it',
+  ],
 ] as const)('%s is a failure', async (_, run, reason) => {
   await runs([run])
   expect(events).toMatchObject([{ detail: `Read the feed: ${reason}` }])

@@ -36,7 +36,15 @@ const LOOK_MS = 20_000
 const KEPT_DAYS = 90
 
 /** @param audit notes a job that fails after it did not: a feed that is down for a day is one piece of news, not 24 */
-export function createScheduler(parts: { db: Db; clock: Clock; log: Log; audit: Pick<AuditLog, 'record'>; jobs: readonly Job[]; settings(): Settings; isLeader(): boolean }): Scheduler {
+export function createScheduler(parts: {
+  db: Db
+  clock: Clock
+  log: Log
+  audit: Pick<AuditLog, 'record'>
+  jobs: readonly Job[]
+  settings(): Settings
+  isLeader(): boolean
+}): Scheduler {
   const { db, clock, log, jobs } = parts
   const since = new Map<string, Date>()
   const running = new Map<string, Promise<void>>()
@@ -47,7 +55,9 @@ export function createScheduler(parts: { db: Db; clock: Clock; log: Log; audit: 
   /** Settings are read each time, so that a change re-plans at once. */
   function nextOf(job: Job): Date | null {
     const planned = job.schedule(parts.settings())
-    return planned ? new Cron(planned.pattern, { timezone: planned.timezone }).nextRun(since.get(job.id) ?? clock.now()) : null
+    return planned
+      ? new Cron(planned.pattern, { timezone: planned.timezone }).nextRun(since.get(job.id) ?? clock.now())
+      : null
   }
 
   async function look(): Promise<void> {
@@ -89,11 +99,27 @@ export function createScheduler(parts: { db: Db; clock: Clock; log: Log; audit: 
     } catch (cause) {
       error = (cause as Error).message
       log.error({ err: cause, job: job.id }, 'job failed')
-      if (!failing.has(job.id)) await parts.audit.record({ action: 'SCHEDULER_JOB_FAILED', result: 'FAILURE', user: 'scheduler', outcome: 'failed', detail: `${job.name}: ${reasonOf(cause)}`, extra: { job: job.id } })
+      if (!failing.has(job.id))
+        await parts.audit.record({
+          action: 'SCHEDULER_JOB_FAILED',
+          result: 'FAILURE',
+          user: 'scheduler',
+          outcome: 'failed',
+          detail: `${job.name}: ${reasonOf(cause)}`,
+          extra: { job: job.id },
+        })
       failing.add(job.id)
     }
-    await db.updateTable('job_ticks').set({ finished_at: clock.now(), error }).where('job', '=', job.id).where('due_at', '=', due).execute()
-    await db.deleteFrom('job_ticks').where('due_at', '<', new Date(clock.now().getTime() - KEPT_DAYS * 86_400_000)).execute()
+    await db
+      .updateTable('job_ticks')
+      .set({ finished_at: clock.now(), error })
+      .where('job', '=', job.id)
+      .where('due_at', '=', due)
+      .execute()
+    await db
+      .deleteFrom('job_ticks')
+      .where('due_at', '<', new Date(clock.now().getTime() - KEPT_DAYS * 86_400_000))
+      .execute()
   }
 
   return {
@@ -103,7 +129,11 @@ export function createScheduler(parts: { db: Db; clock: Clock; log: Log; audit: 
         return { id: job.id, name: job.name, next_run: isoTimeOrNull(next), paused: next === null }
       }),
     async start() {
-      const rows = await db.selectFrom('job_ticks').select(['job', (eb) => eb.fn.max('started_at').as('last')]).groupBy('job').execute()
+      const rows = await db
+        .selectFrom('job_ticks')
+        .select(['job', (eb) => eb.fn.max('started_at').as('last')])
+        .groupBy('job')
+        .execute()
       const last = new Map(rows.map((row) => [row.job, row.last as Date]))
       // A job that never ran waits for its time: a new service does not begin with everything at once.
       for (const job of jobs) since.set(job.id, last.get(job.id) ?? clock.now())

@@ -10,11 +10,25 @@ export interface BusEvents {
     status: string | null
   }
   /** an arrival came to its end, one way or another */
-  intake: { status: 'published' | 'pending_review' | 'quarantined' | 'rejected' | 'error'; findings: { severity: string }[] }
+  intake: {
+    status: 'published' | 'pending_review' | 'quarantined' | 'rejected' | 'error'
+    findings: { severity: string }[]
+  }
   /** a person decided */
-  decision: { package: string; version: string; distribution: string; arch: string; action: string; status: string; decided_by: string }
+  decision: {
+    package: string
+    version: string
+    distribution: string
+    arch: string
+    action: string
+    status: string
+    decided_by: string
+  }
   /** deadlines that passed, or soon will; told once a check */
-  sla: { kind: 'overdue' | 'expired' | 'expiring'; items: { package: string; version: string; distribution: string; arch: string; due_at: string }[] }
+  sla: {
+    kind: 'overdue' | 'expired' | 'expiring'
+    items: { package: string; version: string; distribution: string; arch: string; due_at: string }[]
+  }
   published: { distribution: string; revision: number; milliseconds: number }
   settings: { changed: string[] }
   audit: { count: number }

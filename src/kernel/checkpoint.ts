@@ -2,8 +2,23 @@
 
 /** Every place a crash test may stop at, in the order an upload passes them. */
 export const CHECKPOINTS = [
-  'staged', 'verdicts', 'pooled', 'settled', 'manifest-written', 'tree-linked', 'generation-written', 'before-flip',
-  'after-flip', 'published', 'deleted', 'decided', 'placed', 'manifest-removed', 'restored', 'audit-appended', 'collected',
+  'staged',
+  'verdicts',
+  'pooled',
+  'settled',
+  'manifest-written',
+  'tree-linked',
+  'generation-written',
+  'before-flip',
+  'after-flip',
+  'published',
+  'deleted',
+  'decided',
+  'placed',
+  'manifest-removed',
+  'restored',
+  'audit-appended',
+  'collected',
 ] as const
 export type CheckpointName = (typeof CHECKPOINTS)[number]
 

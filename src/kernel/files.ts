@@ -4,7 +4,20 @@
 // processor time, where a thread's turn takes 40-360 and an upload needs some forty of them. Only what waits for the
 // disk, a flush or a large write, goes to a thread. The price: on a network file system each name holds up everybody for a
 // round trip.
-import { closeSync, constants, fsync, linkSync, mkdirSync, openSync, renameSync, statSync, unlinkSync, write, writev, writevSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fsync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  write,
+  writev,
+  writevSync,
+} from 'node:fs'
 import { copyFile, readFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -53,8 +66,13 @@ export function createFile(path: string, mode: number): NewFile {
 }
 
 /** Writes bytes to a new file and flushes them; the name itself is durable only after `fsyncPath(dirname(path))`. */
-export async function writeDurably(path: string, content: Uint8Array | string | readonly Uint8Array[], mode = 0o644): Promise<void> {
-  const parts = typeof content === 'string' ? [Buffer.from(content)] : content instanceof Uint8Array ? [content] : content
+export async function writeDurably(
+  path: string,
+  content: Uint8Array | string | readonly Uint8Array[],
+  mode = 0o644,
+): Promise<void> {
+  const parts =
+    typeof content === 'string' ? [Buffer.from(content)] : content instanceof Uint8Array ? [content] : content
   const file = createFile(path, mode)
   try {
     // IOV_MAX is 1024 on Linux.

@@ -21,7 +21,8 @@ beforeAll(async () => {
     const to = /^\/to\?(.*)$/.exec(request.url ?? '')?.[1]
     if (to) return response.writeHead(302, { location: decodeURIComponent(to) }).end()
     if (request.url === '/loop') return response.writeHead(302, { location: '/loop' }).end()
-    if (request.url === '/declared') return response.writeHead(200, { 'content-length': '5000' }).end(Buffer.alloc(5000))
+    if (request.url === '/declared')
+      return response.writeHead(200, { 'content-length': '5000' }).end(Buffer.alloc(5000))
     if (request.url === '/undeclared') {
       response.write(Buffer.alloc(900))
       return response.end(Buffer.alloc(900))
@@ -45,27 +46,52 @@ afterAll(async () => {
 
 describe('a client that may not go inside', () => {
   const client = createHttpClient({ allowPrivate: false })
-  const hosts = ['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '0', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '10.0.0.1', '192.168.1.1', '172.16.0.1', '100.64.0.1', '[fd00::1]', '[64:ff9b::7f00:1]']
+  const hosts = [
+    '127.0.0.1',
+    'localhost',
+    '2130706433',
+    '0x7f.1',
+    '0',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '10.0.0.1',
+    '192.168.1.1',
+    '172.16.0.1',
+    '100.64.0.1',
+    '[fd00::1]',
+    '[64:ff9b::7f00:1]',
+  ]
   test.each(hosts)('does not reach %s, and nobody hears of it', async (host) => {
     const before = reached
     await expect(client.get(`http://${host}:${port}/`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
     expect(reached).toBe(before)
   })
 
-  test.each(['file:///etc/passwd', 'ftp://example.org/', 'data:text/plain,x', 'no url'])('does not read %s', async (url) => {
-    await expect(client.get(url, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
-  })
+  test.each(['file:///etc/passwd', 'ftp://example.org/', 'data:text/plain,x', 'no url'])(
+    'does not read %s',
+    async (url) => {
+      await expect(client.get(url, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+    },
+  )
 })
 
 describe('metadata addresses', () => {
   const client = createHttpClient({ allowPrivate: true, allowedHosts: ['169.254.169.254'] })
-  test.each(['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '100.100.100.200'])('%s is out of reach whatever is allowed', async (host) => {
-    await expect(client.get(`http://${host}/latest/meta-data`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
-  })
+  test.each(['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '100.100.100.200'])(
+    '%s is out of reach whatever is allowed',
+    async (host) => {
+      await expect(client.get(`http://${host}/latest/meta-data`, LIMITS)).rejects.toMatchObject({
+        reason: 'forbidden_target',
+      })
+    },
+  )
 
   test('are out of reach behind a redirect too', async () => {
     const target = encodeURIComponent('http://169.254.169.254/latest')
-    await expect(client.get(`http://127.0.0.1:${port}/to?${target}`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+    await expect(client.get(`http://127.0.0.1:${port}/to?${target}`, LIMITS)).rejects.toMatchObject({
+      reason: 'forbidden_target',
+    })
   })
 })
 
@@ -74,7 +100,9 @@ test('a host that is allowed by name is reached, another is not', async () => {
   expect((await client.get(`http://localhost:${port}/`, LIMITS)).toString()).toBe('the secret')
   await expect(client.get(`http://127.0.0.1:${port}/`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
   const inwards = encodeURIComponent(`http://127.0.0.1:${port}/`)
-  await expect(client.get(`http://localhost:${port}/to?${inwards}`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+  await expect(client.get(`http://localhost:${port}/to?${inwards}`, LIMITS)).rejects.toMatchObject({
+    reason: 'forbidden_target',
+  })
 })
 
 describe('a transfer', () => {
@@ -100,6 +128,8 @@ describe('a transfer', () => {
   })
 
   test('that never ends is given up', async () => {
-    await expect(client.get(at('/slow'), { maxBytes: 1000, timeoutMs: 200 })).rejects.toMatchObject({ reason: 'timeout' })
+    await expect(client.get(at('/slow'), { maxBytes: 1000, timeoutMs: 200 })).rejects.toMatchObject({
+      reason: 'timeout',
+    })
   })
 })

@@ -50,12 +50,27 @@ const ranges = (list: [string, number, 'ipv4' | 'ipv6'][]) => {
 
 /** RFC 6890: this host, private use, shared address space, link-local, multicast, reserved. */
 const PRIVATE = ranges([
-  ['0.0.0.0', 8, 'ipv4'], ['10.0.0.0', 8, 'ipv4'], ['100.64.0.0', 10, 'ipv4'], ['127.0.0.0', 8, 'ipv4'], ['172.16.0.0', 12, 'ipv4'],
-  ['192.0.0.0', 24, 'ipv4'], ['192.168.0.0', 16, 'ipv4'], ['198.18.0.0', 15, 'ipv4'], ['224.0.0.0', 3, 'ipv4'],
-  ['::', 127, 'ipv6'], ['fc00::', 7, 'ipv6'], ['64:ff9b:1::', 48, 'ipv6'], ['ff00::', 8, 'ipv6'],
+  ['0.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.0.0.0', 24, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['198.18.0.0', 15, 'ipv4'],
+  ['224.0.0.0', 3, 'ipv4'],
+  ['::', 127, 'ipv6'],
+  ['fc00::', 7, 'ipv6'],
+  ['64:ff9b:1::', 48, 'ipv6'],
+  ['ff00::', 8, 'ipv6'],
 ])
 /** Where clouds keep credentials of machines: never, whatever is allowed. */
-const LINK_LOCAL = ranges([['169.254.0.0', 16, 'ipv4'], ['fe80::', 10, 'ipv6'], ['fd00:ec2::', 32, 'ipv6'], ['100.100.100.200', 32, 'ipv4']])
+const LINK_LOCAL = ranges([
+  ['169.254.0.0', 16, 'ipv4'],
+  ['fe80::', 10, 'ipv6'],
+  ['fd00:ec2::', 32, 'ipv6'],
+  ['100.100.100.200', 32, 'ipv4'],
+])
 
 /** A v4 address written as v6 (`::ffff:a.b.c.d`, NAT64) is the v4 address. */
 export function isForbidden(address: string, allowPrivate: boolean): boolean {
@@ -78,7 +93,11 @@ export function createHttpClient(options: {
   const { allowedHosts = [], proxy } = options
   const mayBePrivate = (host: string) => options.allowPrivate || allowedHosts.includes(host.toLowerCase())
 
-  const guarded = (host: string, asked: LookupOptions, done: (error: Error | null, address: string | LookupAddress[], family?: number) => void): void => {
+  const guarded = (
+    host: string,
+    asked: LookupOptions,
+    done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
+  ): void => {
     lookup(host, { ...asked, all: true }, (error, addresses) => {
       if (error) return done(error, [])
       // One bad address among good ones is an attack on this very check: refuse them all.
@@ -90,7 +109,12 @@ export function createHttpClient(options: {
   const connect = { lookup: guarded as never, timeout: 10_000 }
   const dispatcher: Dispatcher =
     proxy?.http || proxy?.https
-      ? new EnvHttpProxyAgent({ connect, noProxy: proxy.except ?? '', ...(proxy.http ? { httpProxy: proxy.http } : {}), ...(proxy.https ? { httpsProxy: proxy.https } : {}) })
+      ? new EnvHttpProxyAgent({
+          connect,
+          noProxy: proxy.except ?? '',
+          ...(proxy.http ? { httpProxy: proxy.http } : {}),
+          ...(proxy.https ? { httpsProxy: proxy.https } : {}),
+        })
       : new Agent({ connect })
 
   /** An address written as such is never looked up, so it is checked here. */
@@ -111,7 +135,8 @@ export function createHttpClient(options: {
       body.on('error', () => {}).destroy()
       if (status === 200) throw tooLarge(url, maxBytes)
       const { location } = headers
-      if (status < 300 || status > 399 || typeof location !== 'string') throw new HttpError('status', `${url.host} answered ${status}`)
+      if (status < 300 || status > 399 || typeof location !== 'string')
+        throw new HttpError('status', `${url.host} answered ${status}`)
       url = new URL(location, url)
     }
     throw new HttpError('status', `${url.host} redirects too often`)
@@ -149,9 +174,18 @@ export function createHttpClient(options: {
       try {
         const url = parse(address)
         check(url)
-        const answer = await request(url, { dispatcher, method: 'POST', body, headers, signal: AbortSignal.timeout(timeoutMs), headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
+        const answer = await request(url, {
+          dispatcher,
+          method: 'POST',
+          body,
+          headers,
+          signal: AbortSignal.timeout(timeoutMs),
+          headersTimeout: timeoutMs,
+          bodyTimeout: timeoutMs,
+        })
         answer.body.on('error', () => {}).destroy()
-        if (answer.statusCode < 200 || answer.statusCode > 299) throw new HttpError('status', `${url.host} answered ${answer.statusCode}`, { status: answer.statusCode })
+        if (answer.statusCode < 200 || answer.statusCode > 299)
+          throw new HttpError('status', `${url.host} answered ${answer.statusCode}`, { status: answer.statusCode })
         return answer.statusCode
       } catch (error) {
         throw told(error, address)
@@ -181,6 +215,7 @@ function told(error: unknown, url: string): HttpError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof HttpError) return cause
   const { name, code, message } = error as NodeJS.ErrnoException
   const host = URL.canParse(url) ? new URL(url).host : 'the address'
-  if (name === 'TimeoutError' || /TIMEOUT/.test(code ?? '')) return new HttpError('timeout', `${host} took too long`, { cause: error })
+  if (name === 'TimeoutError' || /TIMEOUT/.test(code ?? ''))
+    return new HttpError('timeout', `${host} took too long`, { cause: error })
   return new HttpError('unreachable', `${host} could not be read: ${code ?? message}`, { cause: error })
 }

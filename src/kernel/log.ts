@@ -5,12 +5,27 @@ export type Log = Logger
 
 /** Names of fields that never reach a log, at any depth up to three. */
 const SECRET_FIELDS = [
-  'authorization', 'password', 'new_password', 'current_password', 'admin_password', 'password_hash', 'token',
-  'access_token', 'mfa_token', 'totp_code', 'secret', 'client_secret', 'bind_password', 'smtp_password', 'cookie',
-  '["x-setup-token"]', '["x-hub-signature-256"]',
+  'authorization',
+  'password',
+  'new_password',
+  'current_password',
+  'admin_password',
+  'password_hash',
+  'token',
+  'access_token',
+  'mfa_token',
+  'totp_code',
+  'secret',
+  'client_secret',
+  'bind_password',
+  'smtp_password',
+  'cookie',
+  '["x-setup-token"]',
+  '["x-hub-signature-256"]',
 ]
 
-const at = (prefix: string) => (field: string) => (field.startsWith('[') ? `${prefix}${field}` : `${prefix ? `${prefix}.` : ''}${field}`)
+const at = (prefix: string) => (field: string) =>
+  field.startsWith('[') ? `${prefix}${field}` : `${prefix ? `${prefix}.` : ''}${field}`
 
 /** @param destination where lines go; standard output when absent */
 export function createLog(level: string, destination?: { write(line: string): void }): Log {

@@ -27,7 +27,10 @@ test('items of one turn, and those that come while a batch is under way, go toge
   expect(await Promise.all(first)).toEqual(['a done', 'b done'])
   await release()
   expect(await Promise.all(second)).toEqual(['c done', 'd done', 'e done'])
-  expect(batches).toEqual([['a', 'b'], ['c', 'd', 'e']])
+  expect(batches).toEqual([
+    ['a', 'b'],
+    ['c', 'd', 'e'],
+  ])
 })
 
 test('a batch is no larger than it may be, and nothing is left behind', async () => {

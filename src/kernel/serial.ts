@@ -18,7 +18,10 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
  * next one, which starts after it.
  * @param gather how long a run still waits for company; told whether it had to wait for another run
  */
-export function createShared<T>(work: () => Promise<T>, gather: (queued: boolean) => Promise<void> = nextTurn): () => Promise<T> {
+export function createShared<T>(
+  work: () => Promise<T>,
+  gather: (queued: boolean) => Promise<void> = nextTurn,
+): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   let running = 0
   let next: Promise<T> | null = null
@@ -65,7 +68,10 @@ export function createExpected(): Expected {
     async settled(atMostMs) {
       if (count === 0) return
       let timer: NodeJS.Timeout | undefined
-      await Promise.race([new Promise<void>((resolve) => told.push(resolve)), new Promise<void>((resolve) => (timer = setTimeout(resolve, atMostMs)))])
+      await Promise.race([
+        new Promise<void>((resolve) => told.push(resolve)),
+        new Promise<void>((resolve) => (timer = setTimeout(resolve, atMostMs))),
+      ])
       clearTimeout(timer)
     },
   }
@@ -78,7 +84,10 @@ export type Outcome<T> = { value: T } | { error: unknown }
  * @param work one outcome for each item, in their order; what it throws is the outcome of all
  * @param most items in one batch
  */
-export function createBatches<I, O>(work: (items: I[]) => Promise<Outcome<O>[]>, most: number): (item: I) => Promise<O> {
+export function createBatches<I, O>(
+  work: (items: I[]) => Promise<Outcome<O>[]>,
+  most: number,
+): (item: I) => Promise<O> {
   const waiting: { item: I; resolve: (value: O) => void; reject: (error: unknown) => void }[] = []
   let running = false
 
@@ -113,9 +122,14 @@ export async function allEnded<T extends readonly unknown[]>(work: { [K in keyof
 }
 
 /** Does the work on each item, `size` of them at once; nothing more is begun after a failure. */
-export async function inGroups<I, O>(items: readonly I[], size: number, work: (item: I) => O | Promise<O>): Promise<O[]> {
+export async function inGroups<I, O>(
+  items: readonly I[],
+  size: number,
+  work: (item: I) => O | Promise<O>,
+): Promise<O[]> {
   const done: O[] = []
-  for (let at = 0; at < items.length; at += size) done.push(...(await Promise.all(items.slice(at, at + size).map(work))))
+  for (let at = 0; at < items.length; at += size)
+    done.push(...(await Promise.all(items.slice(at, at + size).map(work))))
   return done
 }
 

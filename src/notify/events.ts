@@ -3,12 +3,29 @@ import type { Selectable } from 'kysely'
 import { isoTime } from '../kernel/clock.ts'
 import type { AuditTable } from '../store/tables.ts'
 
-export type NotifiedEvent = 'CVE_BLOCKED' | 'PENDING_REVIEW' | 'DECISION' | 'SLA_EXPIRING' | 'SLA_OVERDUE' | 'UPLOAD_FAILED' | 'ANTIVIRUS_HIT' | 'INTEGRITY_ALERT' | 'SCHEDULER_JOB_FAILED'
+export type NotifiedEvent =
+  | 'CVE_BLOCKED'
+  | 'PENDING_REVIEW'
+  | 'DECISION'
+  | 'SLA_EXPIRING'
+  | 'SLA_OVERDUE'
+  | 'UPLOAD_FAILED'
+  | 'ANTIVIRUS_HIT'
+  | 'INTEGRITY_ALERT'
+  | 'SCHEDULER_JOB_FAILED'
 
 export type Entry = Selectable<AuditTable>
 
 /** Refusals that are the uploader's own business and that his client shows him. */
-const ORDINARY = new Set(['already_exists', 'duplicate_conflict', 'validation_error', 'unknown_distribution', 'distribution_inactive', 'format_mismatch', 'arch_mismatch'])
+const ORDINARY = new Set([
+  'already_exists',
+  'duplicate_conflict',
+  'validation_error',
+  'unknown_distribution',
+  'distribution_inactive',
+  'format_mismatch',
+  'arch_mismatch',
+])
 
 /** @param pipeline what the record's checks said; null when there is no record */
 export function eventOf(entry: Entry, pipeline: Readonly<Record<string, string>> | null): NotifiedEvent | null {
@@ -16,7 +33,12 @@ export function eventOf(entry: Entry, pipeline: Readonly<Record<string, string>>
     case 'UPLOAD':
     case 'IMPORT':
       if (entry.outcome === 'pending_review') return 'PENDING_REVIEW'
-      if (entry.outcome === 'quarantined') return pipeline?.['antivirus'] === 'infected' ? 'ANTIVIRUS_HIT' : pipeline?.['cve_scan'] === 'blocked' ? 'CVE_BLOCKED' : 'UPLOAD_FAILED'
+      if (entry.outcome === 'quarantined')
+        return pipeline?.['antivirus'] === 'infected'
+          ? 'ANTIVIRUS_HIT'
+          : pipeline?.['cve_scan'] === 'blocked'
+            ? 'CVE_BLOCKED'
+            : 'UPLOAD_FAILED'
       return entry.result === 'FAILURE' && !ORDINARY.has(entry.outcome ?? '') ? 'UPLOAD_FAILED' : null
     case 'CVE_REMATCH':
     case 'RESCAN':
@@ -59,7 +81,10 @@ export interface Message {
 
 /** The same entry gives the same message, so that a receiver can tell a repetition by its id. */
 export function messageOf(entry: Entry, event: NotifiedEvent): Message {
-  const name = entry.package === null ? 'Gatehouse' : [entry.package, entry.version, entry.distribution && `in ${entry.distribution}`].filter(Boolean).join(' ')
+  const name =
+    entry.package === null
+      ? 'Gatehouse'
+      : [entry.package, entry.version, entry.distribution && `in ${entry.distribution}`].filter(Boolean).join(' ')
   const { package: pkg, version, distribution, arch, outcome, detail } = entry
   return {
     text: `${name}: ${WORDS[event]}${detail ? ` (${detail})` : ''}`,

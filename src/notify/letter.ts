@@ -36,27 +36,36 @@ export function render(letter: Letter): Rendered {
   const shown = items.slice(0, MOST_ITEMS)
   const more = items.length > shown.length ? `And ${items.length - shown.length} more.` : ''
   const intro = letter.intro.map((line) => plain(line))
-  const closing = plain(letter.closing ?? 'Sent by Gatehouse. Who receives these mails is set under "email" in its settings.')
+  const closing = plain(
+    letter.closing ?? 'Sent by Gatehouse. Who receives these mails is set under "email" in its settings.',
+  )
   const url = link ? address(link.url) : null
   return {
     subject,
-    text: [
-      intro.join('\n'),
-      ...shown.map(itemText),
-      more,
-      link && url ? `${plain(link.label)}:\n${url}` : '',
-      `-- \n${closing}`,
-    ].filter(Boolean).join('\n\n') + '\n',
+    text:
+      [
+        intro.join('\n'),
+        ...shown.map(itemText),
+        more,
+        link && url ? `${plain(link.label)}:\n${url}` : '',
+        `-- \n${closing}`,
+      ]
+        .filter(Boolean)
+        .join('\n\n') + '\n',
     html: [
       `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escape(subject)}</title></head>`,
       '<body style="font-family:sans-serif;font-size:15px;line-height:1.5;color:#1f2430">',
       ...intro.map((line) => `<p>${escape(line)}</p>`),
       ...shown.map(itemHtml),
       more && `<p>${more}</p>`,
-      link && url ? `<p><a href="${escape(url)}">${escape(plain(link.label))}</a><br><small>${escape(url)}</small></p>` : '',
+      link && url
+        ? `<p><a href="${escape(url)}">${escape(plain(link.label))}</a><br><small>${escape(url)}</small></p>`
+        : '',
       `<p style="color:#5a6072"><small>${escape(closing)}</small></p>`,
       '</body></html>',
-    ].filter(Boolean).join('\n'),
+    ]
+      .filter(Boolean)
+      .join('\n'),
   }
 }
 
@@ -65,7 +74,10 @@ function itemText({ title, facts }: Item): string {
 }
 
 function itemHtml({ title, facts }: Item): string {
-  const rows = facts.map(([label, value]) => `<tr><td style="padding:0 12px 0 0;color:#5a6072;vertical-align:top">${escape(plain(label))}</td><td>${escape(plain(value))}</td></tr>`)
+  const rows = facts.map(
+    ([label, value]) =>
+      `<tr><td style="padding:0 12px 0 0;color:#5a6072;vertical-align:top">${escape(plain(label))}</td><td>${escape(plain(value))}</td></tr>`,
+  )
   return `<h3 style="margin:16px 0 4px;font-size:15px">${escape(plain(title))}</h3>\n<table style="border-collapse:collapse">${rows.join('')}</table>`
 }
 

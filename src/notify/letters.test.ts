@@ -5,23 +5,47 @@ import { deadlineLetter, decisionLetter, heldLetter, resetLetter, testLetter, ty
 const APP = 'https://gate.example.org'
 const counts = { critical: 0, high: 2, medium: 1, low: 0, negligible: 0, unknown: 0 }
 const openssl = { package: 'openssl', version: '3.0.2-1', arch: 'amd64', distribution: 'jammy' }
-const held: HeldItem = { ...openssl, findings: { worst: 'High', counts, exploited: ['CVE-2026-1111'] }, due: new Date('2026-04-01T00:00:00Z'), reason: '2 high' }
+const held: HeldItem = {
+  ...openssl,
+  findings: { worst: 'High', counts, exploited: ['CVE-2026-1111'] },
+  due: new Date('2026-04-01T00:00:00Z'),
+  reason: '2 high',
+}
 
 /** What a reader of the HTML sees. */
-const seen = (html: string) => html.replace(/<style[\s\S]*?<\/style>|<[^>]+>/g, '\n').replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&quot;/g, '"').replace(/&#39;/g, "'").replace(/&amp;/g, '&')
+const seen = (html: string) =>
+  html
+    .replace(/<style[\s\S]*?<\/style>|<[^>]+>/g, '\n')
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&')
 
 describe('a package that waits', () => {
   test('is told with everything a reviewer weighs, in text and in HTML', () => {
     const { subject, text, html } = heldLetter([held], APP)
     expect(subject).toBe('[Gatehouse] openssl 3.0.2-1 in jammy waits for a decision: known to be exploited')
-    expect(text).toContain('openssl 3.0.2-1 (amd64) in jammy\n  Worst severity: High\n  Vulnerabilities: 2 high, 1 medium\n  Known to be exploited: CVE-2026-1111\n  Why: 2 high\n  To be decided by: 2026-04-01T00:00:00.000+00:00')
+    expect(text).toContain(
+      'openssl 3.0.2-1 (amd64) in jammy\n  Worst severity: High\n  Vulnerabilities: 2 high, 1 medium\n  Known to be exploited: CVE-2026-1111\n  Why: 2 high\n  To be decided by: 2026-04-01T00:00:00.000+00:00',
+    )
     expect(text).toContain('https://gate.example.org/')
-    for (const word of ['openssl 3.0.2-1 (amd64) in jammy', 'High', '2 high, 1 medium', 'CVE-2026-1111', '2026-04-01T00:00:00.000+00:00']) expect(seen(html)).toContain(word)
+    for (const word of [
+      'openssl 3.0.2-1 (amd64) in jammy',
+      'High',
+      '2 high, 1 medium',
+      'CVE-2026-1111',
+      '2026-04-01T00:00:00.000+00:00',
+    ])
+      expect(seen(html)).toContain(word)
     expect(html).toContain('<a href="https://gate.example.org/">')
   })
 
   test('says so where nothing is known to be exploited, and nothing of findings where none were looked for', () => {
-    expect(heldLetter([{ ...held, findings: { worst: 'High', counts, exploited: [] } }], APP)).toMatchObject({ subject: '[Gatehouse] openssl 3.0.2-1 in jammy waits for a decision', text: expect.stringContaining('Known to be exploited: none') })
+    expect(heldLetter([{ ...held, findings: { worst: 'High', counts, exploited: [] } }], APP)).toMatchObject({
+      subject: '[Gatehouse] openssl 3.0.2-1 in jammy waits for a decision',
+      text: expect.stringContaining('Known to be exploited: none'),
+    })
     expect(heldLetter([{ ...held, findings: null, due: null }], APP).text).not.toMatch(/severity|exploited|decided by/)
   })
 
@@ -38,17 +62,40 @@ describe('a package that waits', () => {
 })
 
 test('deadlines are listed, missed ones as such', () => {
-  const items = [{ ...openssl, due: '2026-03-02T00:00:00+00:00' }, { ...openssl, package: 'zlib', due: null }]
+  const items = [
+    { ...openssl, due: '2026-03-02T00:00:00+00:00' },
+    { ...openssl, package: 'zlib', due: null },
+  ]
   const overdue = deadlineLetter('overdue', items, APP)
   expect(overdue.subject).toBe('[Gatehouse] 2 deadlines missed')
-  expect(overdue.text).toContain('openssl 3.0.2-1 (amd64) in jammy\n  Was due: 2026-03-02T00:00:00+00:00\n\nzlib 3.0.2-1 (amd64) in jammy\n')
-  expect(deadlineLetter('expiring', items.slice(0, 1), APP)).toMatchObject({ subject: '[Gatehouse] 1 deadline within a week', text: expect.stringContaining('  Due: 2026-03-02') })
+  expect(overdue.text).toContain(
+    'openssl 3.0.2-1 (amd64) in jammy\n  Was due: 2026-03-02T00:00:00+00:00\n\nzlib 3.0.2-1 (amd64) in jammy\n',
+  )
+  expect(deadlineLetter('expiring', items.slice(0, 1), APP)).toMatchObject({
+    subject: '[Gatehouse] 1 deadline within a week',
+    text: expect.stringContaining('  Due: 2026-03-02'),
+  })
 })
 
 test('a decision is told with who, why, on what and until when', () => {
-  const { subject, text } = decisionLetter([{ ...openssl, action: 'exception', by: 'ann', justification: 'not reachable', cves: ['CVE-1', 'CVE-2'], expires: '2026-05-01', target: null }], APP)
+  const { subject, text } = decisionLetter(
+    [
+      {
+        ...openssl,
+        action: 'exception',
+        by: 'ann',
+        justification: 'not reachable',
+        cves: ['CVE-1', 'CVE-2'],
+        expires: '2026-05-01',
+        target: null,
+      },
+    ],
+    APP,
+  )
   expect(subject).toBe('[Gatehouse] openssl 3.0.2-1 in jammy: accepted for a time')
-  expect(text).toContain('  Decision: accepted for a time\n  By: ann\n  Justification: not reachable\n  Vulnerabilities: CVE-1, CVE-2\n  Ends: 2026-05-01\n')
+  expect(text).toContain(
+    '  Decision: accepted for a time\n  By: ann\n  Justification: not reachable\n  Vulnerabilities: CVE-1, CVE-2\n  Ends: 2026-05-01\n',
+  )
 })
 
 test('the mail of a forgotten password has the link, and how long it works', () => {
@@ -61,9 +108,25 @@ test('the mail of a forgotten password has the link, and how long it works', () 
 describe('what others wrote', () => {
   const evil = '<script>alert(1)</script><img src=x onerror="x()">&amp;\'"'
   const letters = [
-    heldLetter([{ ...held, package: evil, version: evil, arch: evil, distribution: evil, reason: evil, findings: { worst: 'High', counts, exploited: [evil] } }], APP),
+    heldLetter(
+      [
+        {
+          ...held,
+          package: evil,
+          version: evil,
+          arch: evil,
+          distribution: evil,
+          reason: evil,
+          findings: { worst: 'High', counts, exploited: [evil] },
+        },
+      ],
+      APP,
+    ),
     deadlineLetter('overdue', [{ ...openssl, package: evil, due: evil }], APP),
-    decisionLetter([{ ...openssl, action: evil, by: evil, justification: evil, cves: [evil], expires: evil, target: evil }], APP),
+    decisionLetter(
+      [{ ...openssl, action: evil, by: evil, justification: evil, cves: [evil], expires: evil, target: evil }],
+      APP,
+    ),
     testLetter(evil, new Date(0), `https://gate.example.org/"><script>`),
     resetLetter(evil, 'https://gate.example.org/?a=1&b="><script>', 30),
   ]
@@ -74,8 +137,13 @@ describe('what others wrote', () => {
   })
 
   test('begins no line, header or direction of writing of its own', () => {
-    const { subject, text, html } = heldLetter([{ ...held, package: 'a\r\nBcc: eve@example.org\u2028x\u202egnp', reason: 'line\n\n-- \nSent by Gatehouse' }], APP)
-    expect(subject).toBe('[Gatehouse] a Bcc: eve@example.org x gnp 3.0.2-1 in jammy waits for a decision: known to be exploited')
+    const { subject, text, html } = heldLetter(
+      [{ ...held, package: 'a\r\nBcc: eve@example.org\u2028x\u202egnp', reason: 'line\n\n-- \nSent by Gatehouse' }],
+      APP,
+    )
+    expect(subject).toBe(
+      '[Gatehouse] a Bcc: eve@example.org x gnp 3.0.2-1 in jammy waits for a decision: known to be exploited',
+    )
     expect(text.split('\n').filter((line) => line === '-- ')).toHaveLength(1)
     // eslint-disable-next-line no-control-regex -- what must not be there
     for (const body of [subject, text, html]) expect(body).not.toMatch(/[\r\u2028\u202e\u0000]/)

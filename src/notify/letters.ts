@@ -39,8 +39,13 @@ export function heldLetter(items: readonly HeldItem[], appUrl: string): Rendered
   const [only] = items
   const exploited = items.filter(({ findings }) => findings !== null && findings.exploited.length > 0).length
   return render({
-    subject: items.length === 1 && only ? `${nameOf(only)} waits for a decision${exploited ? ': known to be exploited' : ''}` : `${items.length} packages wait for a decision${exploited ? `, ${exploited} of them known to be exploited` : ''}`,
-    intro: [items.length === 1 ? 'This package waits for a decision.' : `These ${items.length} packages wait for a decision.`],
+    subject:
+      items.length === 1 && only
+        ? `${nameOf(only)} waits for a decision${exploited ? ': known to be exploited' : ''}`
+        : `${items.length} packages wait for a decision${exploited ? `, ${exploited} of them known to be exploited` : ''}`,
+    intro: [
+      items.length === 1 ? 'This package waits for a decision.' : `These ${items.length} packages wait for a decision.`,
+    ],
     items: items.map((item) => ({
       title: titleOf(item),
       facts: [
@@ -56,7 +61,9 @@ export function heldLetter(items: readonly HeldItem[], appUrl: string): Rendered
 function findingFacts({ findings }: HeldItem): [string, string][] {
   if (findings === null) return []
   const { worst, counts, exploited } = findings
-  const listed = SEVERITIES.map((severity) => [severity.toLowerCase(), counts[severity.toLowerCase() as SeverityKey]] as const).filter(([, count]) => count > 0)
+  const listed = SEVERITIES.map(
+    (severity) => [severity.toLowerCase(), counts[severity.toLowerCase() as SeverityKey]] as const,
+  ).filter(([, count]) => count > 0)
   return [
     ['Worst severity', worst ?? 'none'],
     ['Vulnerabilities', listed.map(([severity, count]) => `${count} ${severity}`).join(', ') || 'none known'],
@@ -68,8 +75,15 @@ export function deadlineLetter(kind: 'expiring' | 'overdue', items: readonly Dea
   const many = items.length === 1 ? '1 deadline' : `${items.length} deadlines`
   return render({
     subject: kind === 'overdue' ? `${many} missed` : `${many} within a week`,
-    intro: [kind === 'overdue' ? 'The time to decide on these packages has passed:' : 'The time to decide on these packages ends within a week:'],
-    items: items.map((item) => ({ title: titleOf(item), facts: fact(kind === 'overdue' ? 'Was due' : 'Due', item.due) })),
+    intro: [
+      kind === 'overdue'
+        ? 'The time to decide on these packages has passed:'
+        : 'The time to decide on these packages ends within a week:',
+    ],
+    items: items.map((item) => ({
+      title: titleOf(item),
+      facts: fact(kind === 'overdue' ? 'Was due' : 'Due', item.due),
+    })),
     link: { label: 'Decide in Gatehouse', url: appUrl },
   })
 }
@@ -124,10 +138,21 @@ const WORDS: Record<string, string> = {
 
 const wordOf = (action: string) => WORDS[action] ?? action.replaceAll('_', ' ')
 
-const nameOf = (about: Subject) => [about.package, about.version, about.distribution && `in ${about.distribution}`].filter(Boolean).join(' ') || 'a package'
+const nameOf = (about: Subject) =>
+  [about.package, about.version, about.distribution && `in ${about.distribution}`].filter(Boolean).join(' ') ||
+  'a package'
 
-const titleOf = (about: Subject) => [about.package ?? 'a package', about.version, about.arch && `(${about.arch})`, about.distribution && `in ${about.distribution}`].filter(Boolean).join(' ')
+const titleOf = (about: Subject) =>
+  [
+    about.package ?? 'a package',
+    about.version,
+    about.arch && `(${about.arch})`,
+    about.distribution && `in ${about.distribution}`,
+  ]
+    .filter(Boolean)
+    .join(' ')
 
 const fact = (label: string, value: string | null): Item['facts'] => (value ? [[label, value]] : [])
 
-const names = (all: readonly string[]) => all.slice(0, MOST_NAMES).join(', ') + (all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : '')
+const names = (all: readonly string[]) =>
+  all.slice(0, MOST_NAMES).join(', ') + (all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : '')

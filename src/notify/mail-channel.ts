@@ -25,9 +25,24 @@ export function createMailChannel(parts: { db: Db; log: Log; mailer: Mailer; set
       case 'PENDING_REVIEW':
         return heldLetter(await Promise.all(entries.map((entry) => heldItem(db, entry))), appUrl)
       case 'DECISION':
-        return decisionLetter(entries.map((entry) => ({ ...subjectOf(entry), action: entry.outcome ?? 'decided', by: entry.username, justification: entry.detail, cves: texts(entry.extra['cve_ids']), expires: text(entry.extra['expires_at']), target: text(entry.extra['target_version']) })), appUrl)
+        return decisionLetter(
+          entries.map((entry) => ({
+            ...subjectOf(entry),
+            action: entry.outcome ?? 'decided',
+            by: entry.username,
+            justification: entry.detail,
+            cves: texts(entry.extra['cve_ids']),
+            expires: text(entry.extra['expires_at']),
+            target: text(entry.extra['target_version']),
+          })),
+          appUrl,
+        )
       case 'SLA_OVERDUE':
-        return deadlineLetter('overdue', entries.map((entry) => ({ ...subjectOf(entry), due: text(entry.extra['due_at']) })), appUrl)
+        return deadlineLetter(
+          'overdue',
+          entries.map((entry) => ({ ...subjectOf(entry), due: text(entry.extra['due_at']) })),
+          appUrl,
+        )
       case 'SLA_EXPIRING':
         return deadlineLetter('expiring', entries.flatMap(expiringItems), appUrl)
     }
@@ -43,7 +58,8 @@ export function createMailChannel(parts: { db: Db; log: Log; mailer: Mailer; set
       const { enabled, to_addresses: to } = parts.settings().email
       if (!enabled) return false
       const lacks = mailer.lacks() ?? (recipientsOf(to).length === 0 ? 'email.to_addresses' : null)
-      if (lacks !== null && lacks !== complained) log.warn(`mail is switched on, but ${lacks} is not set: no mail is sent`)
+      if (lacks !== null && lacks !== complained)
+        log.warn(`mail is switched on, but ${lacks} is not set: no mail is sent`)
       complained = lacks
       return lacks === null
     },
@@ -52,7 +68,10 @@ export function createMailChannel(parts: { db: Db; log: Log; mailer: Mailer; set
       const first = events.findIndex((event) => event !== null)
       const event = events[first]
       if (!event) return null
-      const end = event === 'SLA_EXPIRING' ? first + 1 : events.findIndex((other, at) => at > first && other !== null && other !== event)
+      const end =
+        event === 'SLA_EXPIRING'
+          ? first + 1
+          : events.findIndex((other, at) => at > first && other !== null && other !== event)
       const told = entries.slice(first, end === -1 ? undefined : end).filter((_, at) => events[first + at] === event)
       const last = told.at(-1) as Entry
       return {
@@ -81,18 +100,39 @@ async function heldItem(db: Db, entry: Entry): Promise<HeldItem> {
   if (distribution === null || name === null || version === null || arch === null) return item
   const [row] = await selectRecords(db, { distribution, name, version, arch })
   if (!row) return item
-  const findings: { cve: string; severity: Severity; in_kev: boolean }[] = await db.selectFrom('findings').select(['cve', 'severity', 'in_kev']).where('package_id', '=', row.id).orderBy('risk', 'desc').orderBy('cve').execute()
+  const findings: { cve: string; severity: Severity; in_kev: boolean }[] = await db
+    .selectFrom('findings')
+    .select(['cve', 'severity', 'in_kev'])
+    .where('package_id', '=', row.id)
+    .orderBy('risk', 'desc')
+    .orderBy('cve')
+    .execute()
   if (findings.length === 0 && row.last_scan === null) return { ...item, due: row.review_due_at }
   const exploited = findings.filter((finding) => finding.in_kev).map(({ cve }) => cve)
-  return { ...item, due: row.review_due_at, findings: { worst: worstOfBits(severityBits(findings)), counts: countSeverities(findings), exploited } }
+  return {
+    ...item,
+    due: row.review_due_at,
+    findings: { worst: worstOfBits(severityBits(findings)), counts: countSeverities(findings), exploited },
+  }
 }
 
 function expiringItems(entry: Entry): DeadlineItem[] {
   const { items } = entry.extra
   if (!Array.isArray(items)) return []
-  return items.map((item: Record<string, unknown>) => ({ package: text(item['package']), version: text(item['version']), arch: text(item['arch']), distribution: text(item['distribution']), due: text(item['due_at']) }))
+  return items.map((item: Record<string, unknown>) => ({
+    package: text(item['package']),
+    version: text(item['version']),
+    arch: text(item['arch']),
+    distribution: text(item['distribution']),
+    due: text(item['due_at']),
+  }))
 }
 
-const subjectOf = ({ package: name, version, arch, distribution }: Entry) => ({ package: name, version, arch, distribution })
+const subjectOf = ({ package: name, version, arch, distribution }: Entry) => ({
+  package: name,
+  version,
+  arch,
+  distribution,
+})
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
 const texts = (value: unknown) => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [])

@@ -20,15 +20,38 @@ async function sink(options?: Parameters<typeof startMailSink>[0]): Promise<Mail
 }
 
 type Email = Settings['email']
-const email = (port: number, set: Partial<Email> = {}): Email => ({ enabled: true, smtp_host: '127.0.0.1', smtp_port: port, smtp_user: '', smtp_password: '', use_tls: true, from_address: 'gate@example.org', to_addresses: '', ...set })
-const mailer = (set: Email, more: Partial<Parameters<typeof createMailer>[0]> = {}) => createMailer({ settings: () => ({ email: set }) as Settings, clock, ...more })
-const mail = (set: Partial<Mail> = {}): Mail => ({ id: 'audit-1-abc', to: ['ann@example.org'], subject: 'Held', text: 'plain words', html: '<p>marked words</p>', event: 'TEST', ...set })
+const email = (port: number, set: Partial<Email> = {}): Email => ({
+  enabled: true,
+  smtp_host: '127.0.0.1',
+  smtp_port: port,
+  smtp_user: '',
+  smtp_password: '',
+  use_tls: true,
+  from_address: 'gate@example.org',
+  to_addresses: '',
+  ...set,
+})
+const mailer = (set: Email, more: Partial<Parameters<typeof createMailer>[0]> = {}) =>
+  createMailer({ settings: () => ({ email: set }) as Settings, clock, ...more })
+const mail = (set: Partial<Mail> = {}): Mail => ({
+  id: 'audit-1-abc',
+  to: ['ann@example.org'],
+  subject: 'Held',
+  text: 'plain words',
+  html: '<p>marked words</p>',
+  event: 'TEST',
+  ...set,
+})
 
 describe('a mail', () => {
   test('goes as text and HTML, by STARTTLS, from and to whom it should', async () => {
     const server = await sink()
     const to = ['ann@example.org', 'bob@example.org']
-    expect(await mailer(email(server.port, { smtp_host: 'localhost', from_address: 'The Gate <gate@example.org>' }), { tls: { ca: server.cert } }).send(mail({ to, subject: 'Held: größer ⚠', text: 'Grüße\n.\nend', html: '<b>größer</b>' }))).toEqual({ refused: [] })
+    expect(
+      await mailer(email(server.port, { smtp_host: 'localhost', from_address: 'The Gate <gate@example.org>' }), {
+        tls: { ca: server.cert },
+      }).send(mail({ to, subject: 'Held: größer ⚠', text: 'Grüße\n.\nend', html: '<b>größer</b>' })),
+    ).toEqual({ refused: [] })
     const [got] = server.received as [MailSink['received'][0]]
     expect(got).toMatchObject({ from: 'gate@example.org', to, secure: true, user: false })
     expect(headerOf(got.raw, 'From')).toBe('The Gate <gate@example.org>')
@@ -45,7 +68,9 @@ describe('a mail', () => {
     const server = await startMailSink({ secure: true }, 465).catch(() => skip('port 465 cannot be had here'))
     closing.push(server.close)
     for (const use_tls of [true, false]) {
-      await expect(mailer(email(465, { smtp_host: 'localhost', use_tls })).send(mail())).rejects.toMatchObject({ reason: 'tls' })
+      await expect(mailer(email(465, { smtp_host: 'localhost', use_tls })).send(mail())).rejects.toMatchObject({
+        reason: 'tls',
+      })
       await mailer(email(465, { smtp_host: 'localhost', use_tls }), { tls: { ca: server.cert } }).send(mail())
     }
     expect(server.received).toMatchObject([{ secure: true }, { secure: true }])
@@ -63,7 +88,10 @@ describe('a mail', () => {
 
   test('is sent without TLS only where nobody insists on it', async () => {
     const server = await sink({ hideSTARTTLS: true, disabledCommands: ['STARTTLS'] })
-    await expect(mailer(email(server.port)).send(mail())).rejects.toMatchObject({ reason: 'tls', message: expect.stringContaining('STARTTLS') })
+    await expect(mailer(email(server.port)).send(mail())).rejects.toMatchObject({
+      reason: 'tls',
+      message: expect.stringContaining('STARTTLS'),
+    })
     expect(server.received).toEqual([])
     await mailer(email(server.port, { use_tls: false })).send(mail())
     expect(server.received).toMatchObject([{ secure: false }])
@@ -76,18 +104,29 @@ describe('a mail', () => {
   })
 
   test('that some recipients cannot have reaches the others', async () => {
-    const server = await sink({ onRcptTo: ({ address }, _session, done) => done(address.startsWith('gone') ? new Error('no such user') : null) })
-    expect(await mailer(email(server.port), { tls: UNSAFE }).send(mail({ to: ['gone@example.org', 'ann@example.org'] }))).toEqual({ refused: ['gone@example.org'] })
+    const server = await sink({
+      onRcptTo: ({ address }, _session, done) => done(address.startsWith('gone') ? new Error('no such user') : null),
+    })
+    expect(
+      await mailer(email(server.port), { tls: UNSAFE }).send(mail({ to: ['gone@example.org', 'ann@example.org'] })),
+    ).toEqual({ refused: ['gone@example.org'] })
     expect(server.received).toMatchObject([{ to: ['ann@example.org'] }])
   })
 })
 
 describe('what fails says why, and no secret', () => {
-  const told = async (work: Promise<unknown>): Promise<{ reason: string; message: string }> => work.then(() => expect.fail('it was sent'), (error: { reason: string; message: string }) => error)
+  const told = async (work: Promise<unknown>): Promise<{ reason: string; message: string }> =>
+    work.then(
+      () => expect.fail('it was sent'),
+      (error: { reason: string; message: string }) => error,
+    )
 
   test('a certificate that nobody vouches for', async () => {
     const server = await sink()
-    expect(await told(mailer(email(server.port)).send(mail()))).toMatchObject({ reason: 'tls', message: expect.stringMatching(/certificate/) })
+    expect(await told(mailer(email(server.port)).send(mail()))).toMatchObject({
+      reason: 'tls',
+      message: expect.stringMatching(/certificate/),
+    })
     expect(server.received).toEqual([])
   })
 
@@ -99,8 +138,13 @@ describe('what fails says why, and no secret', () => {
 
   test('a wrong password', async () => {
     const server = await sink()
-    const { reason, message } = await told(mailer(email(server.port, { smtp_user: 'gate', smtp_password: 'wrong-secret' }), { tls: UNSAFE }).send(mail()))
-    expect([reason, message]).toEqual(['login', expect.stringMatching(/does not let the user in: 535 .*wrong name or password/)])
+    const { reason, message } = await told(
+      mailer(email(server.port, { smtp_user: 'gate', smtp_password: 'wrong-secret' }), { tls: UNSAFE }).send(mail()),
+    )
+    expect([reason, message]).toEqual([
+      'login',
+      expect.stringMatching(/does not let the user in: 535 .*wrong name or password/),
+    ])
     expect(message).not.toContain('wrong-secret')
   })
 
@@ -108,13 +152,23 @@ describe('what fails says why, and no secret', () => {
     const server = await sink()
     await server.close()
     closing.length = 0
-    expect(await told(mailer(email(server.port)).send(mail()))).toMatchObject({ reason: 'unreachable', message: expect.stringContaining('ECONNREFUSED') })
-    expect(await told(mailer(email(25, { smtp_host: 'mail.invalid' })).send(mail()))).toMatchObject({ reason: 'unreachable' })
+    expect(await told(mailer(email(server.port)).send(mail()))).toMatchObject({
+      reason: 'unreachable',
+      message: expect.stringContaining('ECONNREFUSED'),
+    })
+    expect(await told(mailer(email(25, { smtp_host: 'mail.invalid' })).send(mail()))).toMatchObject({
+      reason: 'unreachable',
+    })
   })
 
   test('a server that refuses', async () => {
-    const server = await sink({ onMailFrom: (_address, _session, done) => done(Object.assign(new Error('over quota'), { responseCode: 452 })) })
-    expect(await told(mailer(email(server.port), { tls: UNSAFE }).send(mail()))).toMatchObject({ reason: 'refused', message: expect.stringContaining('452 over quota') })
+    const server = await sink({
+      onMailFrom: (_address, _session, done) => done(Object.assign(new Error('over quota'), { responseCode: 452 })),
+    })
+    expect(await told(mailer(email(server.port), { tls: UNSAFE }).send(mail()))).toMatchObject({
+      reason: 'refused',
+      message: expect.stringContaining('452 over quota'),
+    })
   })
 
   async function listening(server: Server): Promise<number> {
@@ -131,19 +185,31 @@ describe('what fails says why, and no secret', () => {
   })
 
   test('what is no mail server is not read out', async () => {
-    const port = await listening(createServer((socket) => void socket.on('error', () => {}).end('HTTP/1.1 200 OK\r\nSecret: of the inner network\r\n\r\n')))
+    const port = await listening(
+      createServer(
+        (socket) => void socket.on('error', () => {}).end('HTTP/1.1 200 OK\r\nSecret: of the inner network\r\n\r\n'),
+      ),
+    )
     const { message } = await told(mailer(email(port)).send(mail()))
     expect(message).not.toMatch(/Secret|inner|HTTP/)
   })
 
-  test.each(['169.254.169.254', '[fe80::1]', '100.100.100.200', '[::ffff:169.254.169.254]'])('%s is not reached', async (smtp_host) => {
-    expect(await told(mailer(email(25, { smtp_host }), { limitMs: 500 }).send(mail()))).toMatchObject({ reason: 'forbidden_target' })
-  })
+  test.each(['169.254.169.254', '[fe80::1]', '100.100.100.200', '[::ffff:169.254.169.254]'])(
+    '%s is not reached',
+    async (smtp_host) => {
+      expect(await told(mailer(email(25, { smtp_host }), { limitMs: 500 }).send(mail()))).toMatchObject({
+        reason: 'forbidden_target',
+      })
+    },
+  )
 
   test('settings that are missing', async () => {
     expect(mailer(email(25, { smtp_host: '' })).lacks()).toBe('email.smtp_host')
     expect(mailer(email(25, { from_address: '' })).lacks()).toBe('email.from_address')
-    expect(await told(mailer(email(25, { from_address: '' })).send(mail()))).toMatchObject({ reason: 'not_configured', message: 'email.from_address is not set' })
+    expect(await told(mailer(email(25, { from_address: '' })).send(mail()))).toMatchObject({
+      reason: 'not_configured',
+      message: 'email.from_address is not set',
+    })
     expect(await told(mailer(email(25)).send(mail({ to: [] })))).toMatchObject({ reason: 'not_configured' })
   })
 })
@@ -151,23 +217,34 @@ describe('what fails says why, and no secret', () => {
 describe('a header of anybody else’s making', () => {
   test('is not begun by a line break in the subject or the event', async () => {
     const server = await sink()
-    await mailer(email(server.port), { tls: UNSAFE }).send(mail({ subject: 'Held\r\nBcc: eve@example.org\r\n\r\nbody', event: 'TEST\r\nX-Evil: 1', id: 'a\r\nX-Evil: 2' }))
+    await mailer(email(server.port), { tls: UNSAFE }).send(
+      mail({ subject: 'Held\r\nBcc: eve@example.org\r\n\r\nbody', event: 'TEST\r\nX-Evil: 1', id: 'a\r\nX-Evil: 2' }),
+    )
     const [got] = server.received as [MailSink['received'][0]]
     expect(got.to).toEqual(['ann@example.org'])
     for (const name of ['Bcc', 'X-Evil']) expect(headerOf(got.raw, name)).toBeNull()
   })
 
-  test.each(['ann@example.org\r\nBcc: eve@example.org', 'ann@example.org, eve@example.org', 'Ann <ann@example.org>', 'ann@example.org> RCPT TO:<eve@example.org', '', 'a b@example.org'])(
-    'is not begun by the recipient %j, to whom nothing is sent',
-    async (address) => {
-      const server = await sink()
-      await expect(mailer(email(server.port), { tls: UNSAFE }).send(mail({ to: ['ann@example.org', address] }))).rejects.toMatchObject({ reason: 'bad_address' })
-      expect(server.connections).toBe(0)
-    },
-  )
+  test.each([
+    'ann@example.org\r\nBcc: eve@example.org',
+    'ann@example.org, eve@example.org',
+    'Ann <ann@example.org>',
+    'ann@example.org> RCPT TO:<eve@example.org',
+    '',
+    'a b@example.org',
+  ])('is not begun by the recipient %j, to whom nothing is sent', async (address) => {
+    const server = await sink()
+    await expect(
+      mailer(email(server.port), { tls: UNSAFE }).send(mail({ to: ['ann@example.org', address] })),
+    ).rejects.toMatchObject({ reason: 'bad_address' })
+    expect(server.connections).toBe(0)
+  })
 
   test('nor by the sender', async () => {
-    for (const from_address of ['Gate\r\nBcc: eve@example.org <gate@example.org>', 'gate@example.org\r\nBcc: eve@example.org'])
+    for (const from_address of [
+      'Gate\r\nBcc: eve@example.org <gate@example.org>',
+      'gate@example.org\r\nBcc: eve@example.org',
+    ])
       await expect(mailer(email(25, { from_address })).send(mail())).rejects.toMatchObject({ reason: 'bad_address' })
   })
 })

@@ -39,7 +39,8 @@ export interface Mailer {
 /** Why a mail was not sent. Holds no password, and of what a server said no more than its SMTP reply. */
 export class MailError extends Error {
   constructor(
-    readonly reason: 'not_configured' | 'bad_address' | 'forbidden_target' | 'unreachable' | 'timeout' | 'tls' | 'login' | 'refused',
+    readonly reason:
+      'not_configured' | 'bad_address' | 'forbidden_target' | 'unreachable' | 'timeout' | 'tls' | 'login' | 'refused',
     message: string,
     options?: ErrorOptions,
   ) {
@@ -52,7 +53,14 @@ export const MAIL_LIMIT_MS = 10_000
 
 /** @param list the setting `email.to_addresses`: split at comma or semicolon */
 export function recipientsOf(list: string): string[] {
-  return [...new Set(list.split(/[,;]/).map((address) => address.trim()).filter(Boolean))]
+  return [
+    ...new Set(
+      list
+        .split(/[,;]/)
+        .map((address) => address.trim())
+        .filter(Boolean),
+    ),
+  ]
 }
 
 /**
@@ -64,7 +72,12 @@ export function recipientsOf(list: string): string[] {
  * decisions, section 19 (redirects, https) is the webhook's.
  * @param tls further authorities, for tests
  */
-export function createMailer(parts: { settings(): Settings; clock: Clock; tls?: ConnectionOptions; limitMs?: number }): Mailer {
+export function createMailer(parts: {
+  settings(): Settings
+  clock: Clock
+  tls?: ConnectionOptions
+  limitMs?: number
+}): Mailer {
   const lacks = () => {
     const { smtp_host: host, from_address: from } = parts.settings().email
     return host === '' ? 'email.smtp_host' : from === '' ? 'email.from_address' : null
@@ -74,11 +87,19 @@ export function createMailer(parts: { settings(): Settings; clock: Clock; tls?: 
     async send(mail) {
       const missing = lacks()
       if (missing) throw new MailError('not_configured', `${missing} is not set`)
-      const { smtp_host, smtp_port: port, smtp_user: user, smtp_password: pass, use_tls: required, from_address } = parts.settings().email
+      const {
+        smtp_host,
+        smtp_port: port,
+        smtp_user: user,
+        smtp_password: pass,
+        use_tls: required,
+        from_address,
+      } = parts.settings().email
       const host = smtp_host.replace(/^\[|\]$/g, '')
       const from = senderOf(from_address)
       if (mail.to.length === 0) throw new MailError('not_configured', 'nobody is named to receive it')
-      for (const address of mail.to) if (!isMailbox(address)) throw new MailError('bad_address', 'a recipient is no e-mail address')
+      for (const address of mail.to)
+        if (!isMailbox(address)) throw new MailError('bad_address', 'a recipient is no e-mail address')
       const signal = AbortSignal.timeout(parts.limitMs ?? MAIL_LIMIT_MS)
       const secure = port === 465
       const transport = nodemailer.createTransport({
@@ -89,7 +110,11 @@ export function createMailer(parts: { settings(): Settings; clock: Clock; tls?: 
         tls: { ...(secure || required ? {} : { rejectUnauthorized: false }), ...parts.tls },
         ...(user === '' ? {} : { auth: { user, pass } }),
         socketCloseTimeout: 1000,
-        getSocket: (_options, done) => void open(host, port, signal).then((connection) => done(null, { connection }), (error: Error) => done(error)),
+        getSocket: (_options, done) =>
+          void open(host, port, signal).then(
+            (connection) => done(null, { connection }),
+            (error: Error) => done(error),
+          ),
       })
       try {
         const { rejected } = await transport.sendMail({
@@ -122,15 +147,18 @@ function senderOf(text: string): { name: string; address: string } {
   const named = /^([^<>]*)<([^<>]+)>$/.exec(text.trim())
   const [name, address] = named ? [(named[1] as string).trim(), (named[2] as string).trim()] : ['', text.trim()]
   // eslint-disable-next-line no-control-regex -- a line break would begin another header
-  if (!isMailbox(address) || /[\u0000-\u001f\u007f]/.test(name)) throw new MailError('bad_address', 'email.from_address is no e-mail address')
+  if (!isMailbox(address) || /[\u0000-\u001f\u007f]/.test(name))
+    throw new MailError('bad_address', 'email.from_address is no e-mail address')
   return { name, address }
 }
 
 /** Names are resolved once, by the machine's own rules, and the connection goes where was looked. */
 async function open(host: string, port: number, signal: AbortSignal): Promise<Socket> {
   const addresses = await lookup(host, { all: true })
-  if (addresses.some(({ address }) => isForbidden(address, true))) throw new MailError('forbidden_target', `${host} must not be reached from here`)
-  const known: LookupFunction = (_host, asked, done) => (asked.all ? done(null, addresses) : done(null, addresses[0]?.address ?? '', addresses[0]?.family ?? 4))
+  if (addresses.some(({ address }) => isForbidden(address, true)))
+    throw new MailError('forbidden_target', `${host} must not be reached from here`)
+  const known: LookupFunction = (_host, asked, done) =>
+    asked.all ? done(null, addresses) : done(null, addresses[0]?.address ?? '', addresses[0]?.family ?? 4)
   const socket = connect({ host, port, lookup: known, autoSelectFamily: true })
   try {
     await once(socket, 'connect', { signal })
@@ -141,20 +169,46 @@ async function open(host: string, port: number, signal: AbortSignal): Promise<So
   }
 }
 
-const UNREACHABLE = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'EDNS'])
+const UNREACHABLE = new Set([
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'EDNS',
+])
 
 function told(error: unknown, host: string, port: number): MailError {
   if (error instanceof MailError) return error
-  const { code = '', name, message, responseCode, response } = error as NodeJS.ErrnoException & { responseCode?: number; response?: string }
+  const {
+    code = '',
+    name,
+    message,
+    responseCode,
+    response,
+  } = error as NodeJS.ErrnoException & { responseCode?: number; response?: string }
   const server = `${host}:${port}`
   const options = { cause: error }
-  if (code === 'EABORT' || code === 'ABORT_ERR' || code === 'ETIMEDOUT' || name === 'AbortError') return new MailError('timeout', `${server} took too long`, options)
+  if (code === 'EABORT' || code === 'ABORT_ERR' || code === 'ETIMEDOUT' || name === 'AbortError')
+    return new MailError('timeout', `${server} took too long`, options)
   if (UNREACHABLE.has(code)) return new MailError('unreachable', `${server} cannot be reached: ${code}`, options)
   const reply = responseCode && response ? `: ${line(response)}` : ''
-  if (code === 'EAUTH' || code === 'ENOAUTH') return new MailError('login', `${server} does not let the user in${reply}`, options)
-  if (code === 'ETLS' || /certificate|SSL|TLS/.test(`${code} ${message}`)) return new MailError('tls', `no safe connection to ${server}: ${responseCode ? 'it offers no STARTTLS' : line(message)}`, options)
-  if (reply !== '' && (responseCode as number) >= 400) return new MailError('refused', `${server} refused it${reply}`, options)
+  if (code === 'EAUTH' || code === 'ENOAUTH')
+    return new MailError('login', `${server} does not let the user in${reply}`, options)
+  if (code === 'ETLS' || /certificate|SSL|TLS/.test(`${code} ${message}`))
+    return new MailError(
+      'tls',
+      `no safe connection to ${server}: ${responseCode ? 'it offers no STARTTLS' : line(message)}`,
+      options,
+    )
+  if (reply !== '' && (responseCode as number) >= 400)
+    return new MailError('refused', `${server} refused it${reply}`, options)
   return new MailError('unreachable', `${server} did not speak as a mail server does, or broke off`, options)
 }
 
-const line = (text: string) => text.replace(/[^\x20-\x7e]+/g, ' ').trim().slice(0, 200)
+const line = (text: string) =>
+  text
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, 200)

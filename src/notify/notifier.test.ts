@@ -49,17 +49,38 @@ beforeEach(async () => {
   sink = await startMailSink()
   receiver = createServer((request, response) => {
     let body = ''
-    request.on('data', (part) => (body += String(part))).on('end', () => {
-      if (answer === 200) posted.push(JSON.parse(body))
-      response.writeHead(answer).end()
-    })
+    request
+      .on('data', (part) => (body += String(part)))
+      .on('end', () => {
+        if (answer === 200) posted.push(JSON.parse(body))
+        response.writeHead(answer).end()
+      })
   }).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
   set = {
-    email: { enabled: true, smtp_host: 'localhost', smtp_port: sink.port, smtp_user: '', smtp_password: '', use_tls: true, from_address: 'gate@example.org', to_addresses: 'ann@example.org; bob@example.org' },
-    notifications: { webhook_enabled: true, webhook_url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook?token=of-the-hook` },
+    email: {
+      enabled: true,
+      smtp_host: 'localhost',
+      smtp_port: sink.port,
+      smtp_user: '',
+      smtp_password: '',
+      use_tls: true,
+      from_address: 'gate@example.org',
+      to_addresses: 'ann@example.org; bob@example.org',
+    },
+    notifications: {
+      webhook_enabled: true,
+      webhook_url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook?token=of-the-hook`,
+    },
   }
-  audit = createAuditLog({ db: database.db, clock, directory: '/nonexistent', checkpoint: () => {}, mayFile: () => false, onError: (error) => lines.push({ level: 'error', msg: String(error) }) })
+  audit = createAuditLog({
+    db: database.db,
+    clock,
+    directory: '/nonexistent',
+    checkpoint: () => {},
+    mayFile: () => false,
+    onError: (error) => lines.push({ level: 'error', msg: String(error) }),
+  })
   await audit.flush()
   notifier = another()
   for (const outbox of notifier.outboxes) await outbox.deliver(always)
@@ -67,33 +88,73 @@ beforeEach(async () => {
 afterEach(async () => {
   await sink.close()
   receiver.close()
-  for (const table of ['notify_cursor', 'audit', 'findings', 'capabilities', 'packages', 'blobs'] as const) await database.db.deleteFrom(table).execute()
+  for (const table of ['notify_cursor', 'audit', 'findings', 'capabilities', 'packages', 'blobs'] as const)
+    await database.db.deleteFrom(table).execute()
 })
 
 /** A service beside the same database, such as a second replica. */
 const another = () =>
-  createNotifier({ db: database.db, clock, http, log: createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }), secret: null, httpsOnly: false, tls: { ca: sink.cert }, settings: () => ({ app_url: 'https://gate.example.org/', ...set }) as Settings })
+  createNotifier({
+    db: database.db,
+    clock,
+    http,
+    log: createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }),
+    secret: null,
+    httpsOnly: false,
+    tls: { ca: sink.cert },
+    settings: () => ({ app_url: 'https://gate.example.org/', ...set }) as Settings,
+  })
 const channel = (name: string, of = notifier): Outbox => of.outboxes.find((outbox) => outbox.name === name) as Outbox
 const deliver = (name: string) => channel(name).deliver(always)
 const errors = () => lines.filter(({ level }) => level === 'error')
 const subjects = () => sink.received.map(({ raw }) => headerOf(raw, 'Subject'))
 
 async function happen(...events: Partial<AuditEvent>[]): Promise<void> {
-  for (const event of events) await audit.record({ action: 'UPLOAD', result: 'SUCCESS', user: 'ann', version: '1.0-1', distribution: 'jammy', arch: 'amd64', ...event })
+  for (const event of events)
+    await audit.record({
+      action: 'UPLOAD',
+      result: 'SUCCESS',
+      user: 'ann',
+      version: '1.0-1',
+      distribution: 'jammy',
+      arch: 'amd64',
+      ...event,
+    })
   await audit.flush()
 }
-const held = (name: string): Partial<AuditEvent> => ({ package: name, outcome: 'pending_review', result: 'WARNING', detail: '1 high' })
+const held = (name: string): Partial<AuditEvent> => ({
+  package: name,
+  outcome: 'pending_review',
+  result: 'WARNING',
+  detail: '1 high',
+})
 
 describe('mail', () => {
   test('tells each receiver of a held package, with what was found in it', async () => {
-    await insertRecord(database.db, { name: 'openssl', status: 'pending_review', findings: [finding('CVE-2026-1', { in_kev: true }), finding('CVE-2026-2', { severity: 'Low' })] })
+    await insertRecord(database.db, {
+      name: 'openssl',
+      status: 'pending_review',
+      findings: [finding('CVE-2026-1', { in_kev: true }), finding('CVE-2026-2', { severity: 'Low' })],
+    })
     await happen(held('openssl'))
     expect(await deliver('mail')).toBe(1)
-    expect(sink.received).toMatchObject([{ from: 'gate@example.org', to: ['ann@example.org', 'bob@example.org'], secure: true }])
+    expect(sink.received).toMatchObject([
+      { from: 'gate@example.org', to: ['ann@example.org', 'bob@example.org'], secure: true },
+    ])
     const { raw } = sink.received[0] as MailSink['received'][0]
-    expect(headerOf(raw, 'Subject')).toBe('[Gatehouse] openssl 1.0-1 in jammy waits for a decision: known to be exploited')
+    expect(headerOf(raw, 'Subject')).toBe(
+      '[Gatehouse] openssl 1.0-1 in jammy waits for a decision: known to be exploited',
+    )
     expect(headerOf(raw, 'X-Svc-Event')).toBe('PENDING_REVIEW')
-    for (const part of ['text/plain', 'text/html'] as const) for (const word of ['openssl 1.0-1 (amd64) in jammy', 'High', '1 high, 1 low', 'CVE-2026-1', 'https://gate.example.org/']) expect(partOf(raw, part)).toContain(word)
+    for (const part of ['text/plain', 'text/html'] as const)
+      for (const word of [
+        'openssl 1.0-1 (amd64) in jammy',
+        'High',
+        '1 high, 1 low',
+        'CVE-2026-1',
+        'https://gate.example.org/',
+      ])
+        expect(partOf(raw, part)).toContain(word)
     expect(await deliver('mail')).toBe(0)
     expect(sink.received).toHaveLength(1)
   })
@@ -103,13 +164,33 @@ describe('mail', () => {
       { action: 'LOGIN' },
       { package: 'fine', outcome: 'published' },
       { package: 'sick', outcome: 'quarantined', result: 'FAILURE' },
-      { action: 'SECURITY_DECISION', package: 'held', outcome: 'accept_risk', detail: 'not reachable', extra: { cve_ids: ['CVE-2026-3'] } },
+      {
+        action: 'SECURITY_DECISION',
+        package: 'held',
+        outcome: 'accept_risk',
+        detail: 'not reachable',
+        extra: { cve_ids: ['CVE-2026-3'] },
+      },
       { action: 'SLA_EXPIRED', package: 'late', outcome: 'overdue', extra: { due_at: '2026-03-04T00:00:00Z' } },
-      { action: 'SLA_EXPIRING', extra: { items: [{ package: 'soon', version: '2', arch: 'amd64', distribution: 'jammy', due_at: '2026-03-09T00:00:00Z' }] } },
+      {
+        action: 'SLA_EXPIRING',
+        extra: {
+          items: [
+            { package: 'soon', version: '2', arch: 'amd64', distribution: 'jammy', due_at: '2026-03-09T00:00:00Z' },
+          ],
+        },
+      },
       { action: 'SLA_EXPIRED', package: 'back', outcome: 'published', detail: 'the exception ran out' },
     )
     expect(await deliver('mail')).toBe(4)
-    expect(subjects()).toEqual(['held 1.0-1 in jammy: risk accepted', '1 deadline missed', '1 deadline within a week', 'back 1.0-1 in jammy waits for a decision'].map((subject) => `[Gatehouse] ${subject}`))
+    expect(subjects()).toEqual(
+      [
+        'held 1.0-1 in jammy: risk accepted',
+        '1 deadline missed',
+        '1 deadline within a week',
+        'back 1.0-1 in jammy waits for a decision',
+      ].map((subject) => `[Gatehouse] ${subject}`),
+    )
     const bodies = sink.received.map(({ raw }) => partOf(raw, 'text/plain'))
     expect(bodies[0]).toContain('CVE-2026-3')
     expect(bodies[1]).toContain('Was due: 2026-03-04')
@@ -117,9 +198,19 @@ describe('mail', () => {
   })
 
   test('is one for all of a kind that follow each other, whatever else happened between', async () => {
-    await happen(held('one'), { action: 'LOGIN' }, held('two'), { action: 'SECURITY_DECISION', package: 'one', outcome: 'reject' }, held('three'))
+    await happen(
+      held('one'),
+      { action: 'LOGIN' },
+      held('two'),
+      { action: 'SECURITY_DECISION', package: 'one', outcome: 'reject' },
+      held('three'),
+    )
     expect(await deliver('mail')).toBe(3)
-    expect(subjects()).toEqual(['[Gatehouse] 2 packages wait for a decision', '[Gatehouse] one 1.0-1 in jammy: rejected', '[Gatehouse] three 1.0-1 in jammy waits for a decision'])
+    expect(subjects()).toEqual([
+      '[Gatehouse] 2 packages wait for a decision',
+      '[Gatehouse] one 1.0-1 in jammy: rejected',
+      '[Gatehouse] three 1.0-1 in jammy waits for a decision',
+    ])
   })
 
   test('that a server which is down cannot take waits for it, across a restart', async () => {
@@ -139,7 +230,13 @@ describe('mail', () => {
     set.email = { ...set.email, smtp_user: MAIL_USER.user, smtp_password: 'not-the-password' }
     await happen(held('lost'))
     for (let i = 0; i < 3; i++, time += 301_000) expect(await deliver('mail')).toBe(0)
-    expect(errors()).toMatchObject([{ msg: 'a notification could not be delivered', channel: 'mail', err: { message: expect.stringContaining('does not let the user in: 535') } }])
+    expect(errors()).toMatchObject([
+      {
+        msg: 'a notification could not be delivered',
+        channel: 'mail',
+        err: { message: expect.stringContaining('does not let the user in: 535') },
+      },
+    ])
     expect(JSON.stringify(lines)).not.toContain('not-the-password')
     set.email.smtp_password = MAIL_USER.pass
     await happen(held('kept'))
@@ -156,7 +253,11 @@ describe('mail', () => {
 
   test('that a process took with it is sent by the next', async () => {
     await happen(held('taken'))
-    await database.db.updateTable('notify_cursor').set({ retry_at: new Date(time + 20_000) }).where('id', '=', 2).execute()
+    await database.db
+      .updateTable('notify_cursor')
+      .set({ retry_at: new Date(time + 20_000) })
+      .where('id', '=', 2)
+      .execute()
     expect(await deliver('mail')).toBe(0)
     time += 21_000
     expect(await deliver('mail')).toBe(1)
@@ -188,10 +289,20 @@ describe('mail', () => {
 describe('the webhook', () => {
   test('goes its own way while mail is down, and the other way round', async () => {
     await sink.close()
-    await happen(held('both'), { action: 'SCHEDULER_JOB_FAILED', package: null, detail: 'Read advisories: osv.example.org answered 503' })
+    await happen(held('both'), {
+      action: 'SCHEDULER_JOB_FAILED',
+      package: null,
+      detail: 'Read advisories: osv.example.org answered 503',
+    })
     expect(await deliver('mail')).toBe(0)
     expect(await deliver('webhook')).toBe(2)
-    expect(posted).toMatchObject([{ event: 'PENDING_REVIEW', data: { package: 'both' } }, { event: 'SCHEDULER_JOB_FAILED', text: 'Gatehouse: a scheduled job failed (Read advisories: osv.example.org answered 503)' }])
+    expect(posted).toMatchObject([
+      { event: 'PENDING_REVIEW', data: { package: 'both' } },
+      {
+        event: 'SCHEDULER_JOB_FAILED',
+        text: 'Gatehouse: a scheduled job failed (Read advisories: osv.example.org answered 503)',
+      },
+    ])
     sink = await startMailSink({}, sink.port)
     notifier = another()
     answer = 500
@@ -210,16 +321,27 @@ describe('the webhook', () => {
 describe('a test of the settings', () => {
   test('arrives, also while the channel is switched off', async () => {
     set.email.enabled = set.notifications.webhook_enabled = false
-    expect(await notifier.testWebhook('ann')).toEqual({ status: 'ok', http_status: 200, message: 'the receiver answered 200' })
+    expect(await notifier.testWebhook('ann')).toEqual({
+      status: 'ok',
+      http_status: 200,
+      message: 'the receiver answered 200',
+    })
     expect(posted).toMatchObject([{ event: 'TEST', id: expect.stringMatching(/^test-/), data: { user: 'ann' } }])
-    expect(await notifier.testMail('ann')).toEqual({ status: 'ok', message: `localhost:${sink.port} took the mail for ann@example.org, bob@example.org` })
+    expect(await notifier.testMail('ann')).toEqual({
+      status: 'ok',
+      message: `localhost:${sink.port} took the mail for ann@example.org, bob@example.org`,
+    })
     expect(subjects()).toEqual(['[Gatehouse] test mail'])
     expect(sink.received).toMatchObject([{ to: ['ann@example.org', 'bob@example.org'] }])
   })
 
   test('says what went wrong, without what is secret', async () => {
     answer = 418
-    expect(await notifier.testWebhook('ann')).toMatchObject({ status: 'error', http_status: 418, message: expect.stringMatching(/^127\.0\.0\.1:\d+ answered 418$/) })
+    expect(await notifier.testWebhook('ann')).toMatchObject({
+      status: 'error',
+      http_status: 418,
+      message: expect.stringMatching(/^127\.0\.0\.1:\d+ answered 418$/),
+    })
     set.notifications.webhook_url = 'http://127.0.0.1:1/hook?token=of-the-hook'
     const unreachable = await notifier.testWebhook('ann')
     expect(unreachable).toEqual({ status: 'error', message: '127.0.0.1:1 could not be read: ECONNREFUSED' })
@@ -237,7 +359,10 @@ describe('a test of the settings', () => {
   ] as const)('names %s where it is not set', async (field, which, value) => {
     const [section, key] = field.split('.') as ['email', string]
     Object.assign(set[section], { [key]: value })
-    await expect(notifier[which]('ann')).rejects.toMatchObject({ code: 'validation_error', extra: { errors: [{ field, message: 'is not set' }] } })
+    await expect(notifier[which]('ann')).rejects.toMatchObject({
+      code: 'validation_error',
+      extra: { errors: [{ field, message: 'is not set' }] },
+    })
   })
 })
 
@@ -247,10 +372,17 @@ describe('a forgotten password', () => {
   test('is answered by the link, to its owner alone, and the token is logged nowhere', async () => {
     await notifier.sendReset(user, 'the-token_of-ann', 30)
     expect(sink.received).toMatchObject([{ to: ['ann@example.org'] }])
-    expect(partOf((sink.received[0] as MailSink['received'][0]).raw, 'text/plain')).toContain('https://gate.example.org/reset-password?token=the-token_of-ann')
+    expect(partOf((sink.received[0] as MailSink['received'][0]).raw, 'text/plain')).toContain(
+      'https://gate.example.org/reset-password?token=the-token_of-ann',
+    )
     await sink.close()
     await notifier.sendReset(user, 'the-token_of-ann', 30)
-    expect(errors()).toMatchObject([{ msg: 'the link to set a new password could not be mailed', err: { message: expect.stringContaining('ECONNREFUSED') } }])
+    expect(errors()).toMatchObject([
+      {
+        msg: 'the link to set a new password could not be mailed',
+        err: { message: expect.stringContaining('ECONNREFUSED') },
+      },
+    ])
     expect(JSON.stringify(lines)).not.toContain('the-token_of-ann')
   })
 

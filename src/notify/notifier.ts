@@ -55,7 +55,8 @@ export function createNotifier(parts: {
     outboxes: channels.map((channel) => createOutbox({ ...parts, channel })),
 
     async testWebhook(by) {
-      if (parts.settings().notifications.webhook_url === '') throw invalidField('notifications.webhook_url', 'is not set')
+      if (parts.settings().notifications.webhook_url === '')
+        throw invalidField('notifications.webhook_url', 'is not set')
       try {
         const { http_status } = await webhook.test(by)
         return { status: 'ok', http_status, message: `the receiver answered ${http_status}` }
@@ -71,8 +72,14 @@ export function createNotifier(parts: {
       const lacks = mailer.lacks() ?? (to.length === 0 ? 'email.to_addresses' : null)
       if (lacks) throw invalidField(lacks, 'is not set')
       try {
-        const { refused } = await mailer.send({ ...testLetter(by, clock.now(), parts.settings().app_url), id: `test-${randomUUID()}`, to, event: 'TEST' })
-        if (refused.length > 0) return { status: 'error', message: `${host}:${port} refused ${refused.join(', ')}; the others were taken` }
+        const { refused } = await mailer.send({
+          ...testLetter(by, clock.now(), parts.settings().app_url),
+          id: `test-${randomUUID()}`,
+          to,
+          event: 'TEST',
+        })
+        if (refused.length > 0)
+          return { status: 'error', message: `${host}:${port} refused ${refused.join(', ')}; the others were taken` }
         return { status: 'ok', message: `${host}:${port} took the mail for ${to.join(', ')}` }
       } catch (error) {
         if (!(error instanceof MailError)) throw error
@@ -85,7 +92,12 @@ export function createNotifier(parts: {
       if (!set.enabled) return log.warn({ user: username }, 'a new password was asked for, but mail is switched off')
       const link = `${app_url.replace(/\/+$/, '')}/reset-password?token=${encodeURIComponent(token)}`
       try {
-        await mailer.send({ ...resetLetter(username, link, minutes), id: `reset-${randomUUID()}`, to: [email], event: 'PASSWORD_RESET' })
+        await mailer.send({
+          ...resetLetter(username, link, minutes),
+          id: `reset-${randomUUID()}`,
+          to: [email],
+          event: 'PASSWORD_RESET',
+        })
         log.info({ user: username }, 'the link to set a new password was mailed')
       } catch (error) {
         log.error({ err: error, user: username }, 'the link to set a new password could not be mailed')

@@ -57,7 +57,11 @@ export function createOutbox(parts: { db: Db; clock: Clock; log: Log; channel: C
     if (known) return known
     // From now on: what happened before anybody listened is in the log.
     const seq = (await head()) ?? 0
-    await db.insertInto('notify_cursor').values({ id: channel.id, seq, tries: 0, retry_at: null }).onConflict((c) => c.doNothing()).execute()
+    await db
+      .insertInto('notify_cursor')
+      .values({ id: channel.id, seq, tries: 0, retry_at: null })
+      .onConflict((c) => c.doNothing())
+      .execute()
     return { seq, tries: 0, retry_at: null }
   }
   const head = async () => (await db.selectFrom('audit_chain').select('seq').executeTakeFirst())?.seq ?? null
@@ -87,7 +91,13 @@ export function createOutbox(parts: { db: Db; clock: Clock; log: Log; channel: C
         return 0
       }
       if (at.retry_at && at.retry_at > clock.now()) return 0
-      let entries: Entry[] = await db.selectFrom('audit').selectAll().where('seq', '>', at.seq).orderBy('seq').limit(BATCH).execute()
+      let entries: Entry[] = await db
+        .selectFrom('audit')
+        .selectAll()
+        .where('seq', '>', at.seq)
+        .orderBy('seq')
+        .limit(BATCH)
+        .execute()
       let arrived = 0
       while (entries.length > 0 && goOn()) {
         const due = await channel.next(entries)

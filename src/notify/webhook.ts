@@ -22,13 +22,28 @@ export interface Webhook {
  * @param secret signs each message; without one they go unsigned
  * @param httpsOnly in production
  */
-export function createWebhook(parts: { db: Db; clock: Clock; http: Pick<HttpClient, 'post'>; settings(): Settings; secret: string | null; httpsOnly: boolean }): Webhook {
+export function createWebhook(parts: {
+  db: Db
+  clock: Clock
+  http: Pick<HttpClient, 'post'>
+  settings(): Settings
+  secret: string | null
+  httpsOnly: boolean
+}): Webhook {
   async function post(message: Message): Promise<number> {
     const { webhook_url: url } = parts.settings().notifications
-    if (parts.httpsOnly && !/^https:/i.test(url)) throw new HttpError('forbidden_target', 'the webhook address is not https')
+    if (parts.httpsOnly && !/^https:/i.test(url))
+      throw new HttpError('forbidden_target', 'the webhook address is not https')
     const body = JSON.stringify(message)
-    const signature: Record<string, string> = parts.secret ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(parts.secret, body)}` } : {}
-    return parts.http.post(url, body, { 'content-type': 'application/json', 'x-svc-event': message.event, 'x-svc-delivery': message.id, ...signature }, TIMEOUT_MS)
+    const signature: Record<string, string> = parts.secret
+      ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(parts.secret, body)}` }
+      : {}
+    return parts.http.post(
+      url,
+      body,
+      { 'content-type': 'application/json', 'x-svc-event': message.event, 'x-svc-delivery': message.id, ...signature },
+      TIMEOUT_MS,
+    )
   }
 
   return {
@@ -44,21 +59,34 @@ export function createWebhook(parts: { db: Db; clock: Clock; http: Pick<HttpClie
       async next(entries) {
         for (const entry of entries) {
           const event = eventOf(entry, await pipelineOf(parts.db, entry))
-          if (event !== null) return { upTo: entry.seq as number, send: async () => void (await post(messageOf(entry, event))) }
+          if (event !== null)
+            return { upTo: entry.seq as number, send: async () => void (await post(messageOf(entry, event))) }
         }
         return null
       },
     },
     async test(by) {
       const timestamp = isoTime(parts.clock.now())
-      return { http_status: await post({ text: `Gatehouse: a test, asked for by ${by}`, event: 'TEST', id: `test-${randomUUID()}`, timestamp, data: { user: by } }) }
+      return {
+        http_status: await post({
+          text: `Gatehouse: a test, asked for by ${by}`,
+          event: 'TEST',
+          id: `test-${randomUUID()}`,
+          timestamp,
+          data: { user: by },
+        }),
+      }
     },
   }
 }
 
 /** Only a record that was quarantined is told apart by what its checks said. */
-async function pipelineOf(db: Db, { distribution, package: name, version, arch, outcome }: Entry): Promise<Readonly<Record<string, string>> | null> {
-  if (outcome !== 'quarantined' || distribution === null || name === null || version === null || arch === null) return null
+async function pipelineOf(
+  db: Db,
+  { distribution, package: name, version, arch, outcome }: Entry,
+): Promise<Readonly<Record<string, string>> | null> {
+  if (outcome !== 'quarantined' || distribution === null || name === null || version === null || arch === null)
+    return null
   const [row] = await selectRecords(db, { distribution, name, version, arch })
   return row?.pipeline ?? null
 }

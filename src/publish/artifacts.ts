@@ -16,7 +16,8 @@ export function isLater(versions: VersionScheme, a: Candidate, b: Candidate): bo
   return order === 0 ? a.id > b.id : order > 0
 }
 
-const searchText = (row: Pick<PackageRow, 'name' | 'description'>) => `${row.name} ${row.description ?? ''}`.toLowerCase()
+const searchText = (row: Pick<PackageRow, 'name' | 'description'>) =>
+  `${row.name} ${row.description ?? ''}`.toLowerCase()
 
 /** The order in which rows of several names are locked, so that two who need the same ones do not wait for each other. */
 export function inNameOrder<T extends { format: string; name: string }>(rows: readonly T[]): T[] {
@@ -60,7 +61,11 @@ async function insertMissing(tx: Db, rows: readonly PackageRow[]): Promise<Set<n
 async function joinArtifact(tx: Db, versions: VersionScheme, row: PackageRow): Promise<void> {
   const known = await lockOrInsert(tx, row)
   if (!known) return
-  const latest = await tx.selectFrom('packages').select(['id', 'version', 'status', 'imported_at']).where('id', '=', known.latest_id).executeTakeFirst()
+  const latest = await tx
+    .selectFrom('packages')
+    .select(['id', 'version', 'status', 'imported_at'])
+    .where('id', '=', known.latest_id)
+    .executeTakeFirst()
   const leads = !latest || isLater(versions, row, latest)
   await tx
     .updateTable('artifacts')
@@ -78,7 +83,13 @@ async function joinArtifact(tx: Db, versions: VersionScheme, row: PackageRow): P
 /** @returns the row, locked; null when it went meanwhile, with the last record of its name in another distribution, and was made again */
 async function lockOrInsert(tx: Db, row: PackageRow): Promise<Selectable<ArtifactsTable> | null> {
   for (;;) {
-    const known = await tx.selectFrom('artifacts').selectAll().where('name', '=', row.name).where('format', '=', row.format).forUpdate().executeTakeFirst()
+    const known = await tx
+      .selectFrom('artifacts')
+      .selectAll()
+      .where('name', '=', row.name)
+      .where('format', '=', row.format)
+      .forUpdate()
+      .executeTakeFirst()
     if (known) return known
     if ((await insertMissing(tx, [row])).size > 0) return null
   }
@@ -89,14 +100,23 @@ async function lockOrInsert(tx: Db, row: PackageRow): Promise<Selectable<Artifac
  * record of that name in another distribution has either committed, and is seen, or waits and makes the row again.
  */
 export async function refreshArtifact(tx: Db, versions: VersionScheme, format: FormatId, name: string): Promise<void> {
-  await tx.selectFrom('artifacts').select('name').where('name', '=', name).where('format', '=', format).forUpdate().execute()
+  await tx
+    .selectFrom('artifacts')
+    .select('name')
+    .where('name', '=', name)
+    .where('format', '=', format)
+    .forUpdate()
+    .execute()
   const rows = await tx
     .selectFrom('packages')
     .select(['id', 'version', 'status', 'imported_at', 'distribution', 'arch', 'name', 'description'])
     .where('name', '=', name)
     .where('format', '=', format)
     .execute()
-  const latest = rows.reduce<(typeof rows)[number] | null>((best, row) => (best && !isLater(versions, row, best) ? best : row), null)
+  const latest = rows.reduce<(typeof rows)[number] | null>(
+    (best, row) => (best && !isLater(versions, row, best) ? best : row),
+    null,
+  )
   if (!latest) {
     await tx.deleteFrom('artifacts').where('name', '=', name).where('format', '=', format).execute()
     return

@@ -17,7 +17,12 @@ const file = () => join(directory, 'blocks.cache')
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gatehouse-blocks-'))
   state = emptyState(format)
-  const entries = Array.from({ length: 300 }, (_, i) => ({ id: i, position: i, weight: (i * 2654435761) % 2 ** 32, bytes: Buffer.from(`Package: p${i}\n${'x'.repeat(i)}\n\n`) }))
+  const entries = Array.from({ length: 300 }, (_, i) => ({
+    id: i,
+    position: i,
+    weight: (i * 2654435761) % 2 ** 32,
+    bytes: Buffer.from(`Package: p${i}\n${'x'.repeat(i)}\n\n`),
+  }))
   for (const stream of state.streams.values()) stream.blocks = (await changeBlocks([], [], entries, stream.spec)).blocks
   Object.assign(state, { revision: 7, count: 300 })
   await saveBlocks(file(), state)
@@ -31,7 +36,13 @@ test('blocks read back compose to the same files, and go on as the kept ones wou
     const more = [{ id: 900, position: 900, weight: 5, bytes: Buffer.from('Package: more\n\n') }]
     const digestOf = async (from: typeof blocks) => {
       const changed = await changeBlocks(from, [], more, spec)
-      const composed = await composeStream(changed.blocks, Buffer.alloc(0), Buffer.alloc(0), spec.xz, createStreamDigests())
+      const composed = await composeStream(
+        changed.blocks,
+        Buffer.alloc(0),
+        Buffer.alloc(0),
+        spec.xz,
+        createStreamDigests(),
+      )
       return [composed.plain.sha256, composed.gz.sha256, composed.xz?.sha256]
     }
     expect(await digestOf(loaded.streams.get(key)?.blocks ?? [])).toEqual(await digestOf(blocks))

@@ -49,7 +49,9 @@ export async function saveBlocks(path: string, state: IndexState): Promise<void>
       }
     })
   }
-  const header = Buffer.from(JSON.stringify({ version: VERSION, revision: state.revision, count: state.count, streams } satisfies Header))
+  const header = Buffer.from(
+    JSON.stringify({ version: VERSION, revision: state.revision, count: state.count, streams } satisfies Header),
+  )
   const length = Buffer.alloc(4)
   length.writeUInt32BE(header.byteLength)
   const rest = Buffer.concat([length, header, ...bodies])

@@ -11,7 +11,12 @@ const PLAIN = { xz: false, plainDigest: true }
 
 function entry(id: number, size: number): Entry {
   const digest = createHash('sha256').update(`${id}`).digest()
-  return { id, position: id, weight: digest.readUInt32BE(0), bytes: Buffer.from(`${id}: ${digest.toString('hex').repeat(Math.ceil(size / 64))}`.slice(0, size)) }
+  return {
+    id,
+    position: id,
+    weight: digest.readUInt32BE(0),
+    bytes: Buffer.from(`${id}: ${digest.toString('hex').repeat(Math.ceil(size / 64))}`.slice(0, size)),
+  }
 }
 
 const text = (entries: Iterable<Entry>) => Buffer.concat([...entries].map((e) => e.bytes)).toString()
@@ -22,7 +27,13 @@ test('any sequence of changes gives the bytes that a cold start from the same pa
   await fc.assert(
     fc.asyncProperty(
       fc.boolean(),
-      fc.array(fc.record({ add: fc.array(fc.integer({ min: 20, max: 40_000 }), { maxLength: 12 }), remove: fc.array(fc.nat(60), { maxLength: 6 }) }), { maxLength: 6 }),
+      fc.array(
+        fc.record({
+          add: fc.array(fc.integer({ min: 20, max: 40_000 }), { maxLength: 12 }),
+          remove: fc.array(fc.nat(60), { maxLength: 6 }),
+        }),
+        { maxLength: 6 },
+      ),
       async (plainDigest, steps) => {
         const spec = { xz: false, plainDigest }
         let blocks: Block[] = []
@@ -40,7 +51,13 @@ test('any sequence of changes gives the bytes that a cold start from the same pa
           blocks = changed.blocks
           const warm = await composeStream(blocks, Buffer.from('head'), Buffer.from('tail'), false, digests)
           const cold = (await changeBlocks([], [], present, spec)).blocks
-          const fresh = await composeStream(cold, Buffer.from('head'), Buffer.from('tail'), false, createStreamDigests())
+          const fresh = await composeStream(
+            cold,
+            Buffer.from('head'),
+            Buffer.from('tail'),
+            false,
+            createStreamDigests(),
+          )
           expect(warm.gz.sha256).toBe(fresh.gz.sha256)
           expect(warm.plain.sha256).toBe(fresh.plain.sha256)
           const plain = gunzipSync(Buffer.concat(warm.gz.parts))
@@ -64,7 +81,12 @@ test('one more package re-makes one block, wherever it goes', async () => {
 })
 
 test('what one more package costs does not grow with what the last block holds', async () => {
-  let { blocks } = await changeBlocks([], [], Array.from({ length: 2000 }, (_, i) => entry(i + 1, 800)), PLAIN)
+  let { blocks } = await changeBlocks(
+    [],
+    [],
+    Array.from({ length: 2000 }, (_, i) => entry(i + 1, 800)),
+    PLAIN,
+  )
   let remade = 0
   for (let id = 5000; id < 5400; id++) {
     const changed = await changeBlocks(blocks, [], [entry(id, 800)], PLAIN)

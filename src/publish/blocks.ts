@@ -95,14 +95,19 @@ function inPieces(end: Draft, present: readonly Block[]): (Block | Draft)[] {
   const known = new Map(present.map((block) => [block.keys[0]?.id, block]))
   return pieces.map((piece) => {
     const same = known.get(piece.keys[0]?.id)
-    const isSame = same?.keys.length === piece.keys.length && same.keys.every((key, i) => compareKeys(key, piece.keys[i] as EntryKey) === 0)
+    const isSame =
+      same?.keys.length === piece.keys.length &&
+      same.keys.every((key, i) => compareKeys(key, piece.keys[i] as EntryKey) === 0)
     return same && isSame ? same : { ...piece, closed: false }
   })
 }
 
 async function seal({ keys, sizes, parts, size, closed }: Draft, spec: BlockSpec): Promise<Block> {
   const raw = Buffer.concat(parts)
-  const [deflated, xz] = await Promise.all([deflateBlock(raw), spec.xz ? xzBlock(raw, closed ? 'small' : 'quick') : null])
+  const [deflated, xz] = await Promise.all([
+    deflateBlock(raw),
+    spec.xz ? xzBlock(raw, closed ? 'small' : 'quick') : null,
+  ])
   return { keys, sizes, size, raw: closed && !spec.plainDigest ? null : raw, crc: crc32(raw), deflated, xz }
 }
 
@@ -147,7 +152,11 @@ export async function changeBlocks(
       drafts = []
       continue
     }
-    cut([...entriesOf(block)].filter((entry) => !leaving?.has(entry.id)), drafts, TARGET)
+    cut(
+      [...entriesOf(block)].filter((entry) => !leaving?.has(entry.id)),
+      drafts,
+      TARGET,
+    )
   }
   cut([...added].sort(compareKeys), drafts, TARGET)
   const last = drafts.at(-1)

@@ -64,7 +64,12 @@ export function createCollector(parts: {
     await manifests.remove(key)
     parts.checkpoint('manifest-removed')
     const [distribution = ''] = key.split('/')
-    const back = await db.selectFrom('packages').selectAll().where('distribution', '=', distribution).where('name', 'in', manifests.namesIn(key)).execute()
+    const back = await db
+      .selectFrom('packages')
+      .selectAll()
+      .where('distribution', '=', distribution)
+      .where('name', 'in', manifests.namesIn(key))
+      .execute()
     const ids = back.filter((row) => manifests.key(row) === key).map((row) => row.id)
     if (ids.length > 0) await manifests.write(ids)
   }
@@ -77,7 +82,12 @@ export function createCollector(parts: {
   async function withdrawn(codename: string, tree: Tree, { format }: Offered): Promise<void> {
     for (;;) {
       const left = await db.transaction().execute(async (tx) => {
-        const distribution = await tx.selectFrom('distributions').select('published_revision').where('codename', '=', codename).forUpdate().executeTakeFirst()
+        const distribution = await tx
+          .selectFrom('distributions')
+          .select('published_revision')
+          .where('codename', '=', codename)
+          .forUpdate()
+          .executeTakeFirst()
         if (!distribution) return 0
         const rows = await tx
           .selectFrom('removals')
@@ -89,7 +99,13 @@ export function createCollector(parts: {
           .limit(BATCH)
           .execute()
         for (const row of rows) {
-          const offered = await tx.selectFrom('packages').select(['filename', 'sha256']).where('name', '=', row.name).where('distribution', '=', codename).where('served', '=', true).execute()
+          const offered = await tx
+            .selectFrom('packages')
+            .select(['filename', 'sha256'])
+            .where('name', '=', row.name)
+            .where('distribution', '=', codename)
+            .where('served', '=', true)
+            .execute()
           if (offered.some((file) => format.packagePath(file) === row.tree_path)) continue
           const path = join(tree.packages, row.tree_path)
           await rm(path, { force: true })
@@ -97,8 +113,19 @@ export function createCollector(parts: {
         }
         const last = rows.at(-1)
         if (!last) return 0
-        await tx.deleteFrom('removals').where('id', 'in', rows.map((row) => row.id)).execute()
-        await tx.updateTable('distributions').set({ removals_floor: sql`greatest(removals_floor, ${last.revision}::bigint)` }).where('codename', '=', codename).execute()
+        await tx
+          .deleteFrom('removals')
+          .where(
+            'id',
+            'in',
+            rows.map((row) => row.id),
+          )
+          .execute()
+        await tx
+          .updateTable('distributions')
+          .set({ removals_floor: sql`greatest(removals_floor, ${last.revision}::bigint)` })
+          .where('codename', '=', codename)
+          .execute()
         return rows.length
       })
       if (left < BATCH) return
@@ -106,7 +133,11 @@ export function createCollector(parts: {
   }
 
   async function generations(codename: string, tree: Tree): Promise<void> {
-    const row = await db.selectFrom('distributions').select('generation').where('codename', '=', codename).executeTakeFirst()
+    const row = await db
+      .selectFrom('distributions')
+      .select('generation')
+      .where('codename', '=', codename)
+      .executeTakeFirst()
     const live = new Set([row?.generation, linkedGeneration(tree.link)])
     const found: { name: string; at: Date }[] = []
     for (const name of await listed(tree.base)) {
@@ -145,7 +176,11 @@ export function createCollector(parts: {
     },
     async collect() {
       await debris()
-      const rows = await db.selectFrom('distributions').select(['codename', 'extras']).where('initialized_at', 'is not', null).execute()
+      const rows = await db
+        .selectFrom('distributions')
+        .select(['codename', 'extras'])
+        .where('initialized_at', 'is not', null)
+        .execute()
       for (const { codename, extras } of rows) {
         if (!parts.known(codename)) continue
         const offered = parts.offered(codename)
@@ -153,7 +188,10 @@ export function createCollector(parts: {
         await withdrawn(codename, tree, offered)
         await generations(codename, tree)
         await orphans(join(tree.byHash, 'SHA256'))
-        await orphans(tree.extras, extras.map((extra) => extra.sha256))
+        await orphans(
+          tree.extras,
+          extras.map((extra) => extra.sha256),
+        )
         await unfinished(dirname(tree.link), TEMPORARY_LINK)
         await unfinished(tree.base, TEMPORARY_FILE)
         await unfinished(tree.packages, TEMPORARY_FILE)

@@ -56,11 +56,19 @@ export async function composeStream(
   digests: StreamDigests,
 ): Promise<ComposedStream> {
   const plainSize = blocks.reduce((sum, block) => sum + block.size, head.byteLength + tail.byteLength)
-  const [headGz, tailGz] = await Promise.all([head.byteLength ? deflateBlock(head) : EMPTY, tail.byteLength ? deflateBlock(tail) : EMPTY])
+  const [headGz, tailGz] = await Promise.all([
+    head.byteLength ? deflateBlock(head) : EMPTY,
+    tail.byteLength ? deflateBlock(tail) : EMPTY,
+  ])
   let crc = crc32(head)
   for (const block of blocks) crc = combineCrc(crc, block.crc, block.size)
   crc = combineCrc(crc, crc32(tail), tail.byteLength)
-  const gz = render(Buffer.concat([GZIP_HEAD, headGz]), blocks.map((b) => b.deflated), Buffer.concat([tailGz, gzipTail(crc, plainSize)]), digests.gz)
+  const gz = render(
+    Buffer.concat([GZIP_HEAD, headGz]),
+    blocks.map((b) => b.deflated),
+    Buffer.concat([tailGz, gzipTail(crc, plainSize)]),
+    digests.gz,
+  )
   return {
     // A format that does not list the plain digest (rpm) does not pay for it.
     plain: {
@@ -74,8 +82,16 @@ export async function composeStream(
   }
 }
 
-async function composeXz(blocks: readonly Block[], head: Uint8Array, tail: Uint8Array, digest: PrefixDigest): Promise<Rendering> {
-  const [first, last] = await Promise.all([head.byteLength ? xzBlock(head, 'quick') : null, tail.byteLength ? xzBlock(tail, 'quick') : null])
+async function composeXz(
+  blocks: readonly Block[],
+  head: Uint8Array,
+  tail: Uint8Array,
+  digest: PrefixDigest,
+): Promise<Rendering> {
+  const [first, last] = await Promise.all([
+    head.byteLength ? xzBlock(head, 'quick') : null,
+    tail.byteLength ? xzBlock(tail, 'quick') : null,
+  ])
   const middle = blocks.map((block) => {
     if (!block.xz) throw new Error('a block was made without its xz form')
     return block.xz

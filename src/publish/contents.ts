@@ -27,7 +27,11 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
   const { format, distribution } = offered
   if (!format.extra) return false
   const codename = distribution.codename
-  const row = await db.selectFrom('distributions').select(['revision', 'extras']).where('codename', '=', codename).executeTakeFirst()
+  const row = await db
+    .selectFrom('distributions')
+    .select(['revision', 'extras'])
+    .where('codename', '=', codename)
+    .executeTakeFirst()
   const path = format.extra.path(distribution)
   const known = row?.extras.find((extra) => extra.path === path)
   const tree = treeOf(paths, format, distribution)
@@ -53,7 +57,13 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
         revision: eb('revision', '+', 1),
         extras: JSON.stringify([
           // apt 2.6 fetches the list only when the Release names the uncompressed one too.
-          { path, sizeBytes: size, sha256, plain: { sizeBytes: plain.sizeBytes, sha256: plain.digest.digest('hex') }, revision: row.revision + 1 },
+          {
+            path,
+            sizeBytes: size,
+            sha256,
+            plain: { sizeBytes: plain.sizeBytes, sha256: plain.digest.digest('hex') },
+            revision: row.revision + 1,
+          },
         ]),
       }))
       .where('codename', '=', codename)
@@ -66,7 +76,10 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
   return true
 }
 
-async function* counted(texts: AsyncIterable<string>, total: { sizeBytes: number; digest: Hash }): AsyncGenerator<Buffer> {
+async function* counted(
+  texts: AsyncIterable<string>,
+  total: { sizeBytes: number; digest: Hash },
+): AsyncGenerator<Buffer> {
   for await (const text of texts) {
     const bytes = Buffer.from(text)
     total.sizeBytes += bytes.byteLength
@@ -76,7 +89,7 @@ async function* counted(texts: AsyncIterable<string>, total: { sizeBytes: number
 }
 
 async function* linesOf(db: Db, { format, distribution }: Offered): AsyncGenerator<string> {
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const rows = await db
       .selectFrom('packages')
       .innerJoin('blobs', 'blobs.sha256', 'packages.sha256')

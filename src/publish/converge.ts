@@ -17,7 +17,15 @@ import type { Pool } from '../store/pool.ts'
 import type { ExtraRow } from '../store/tables.ts'
 import { loadBlocks, saveBlocks } from './block-cache.ts'
 import { composeStream } from './compose.ts'
-import { generationName, linkedGeneration, linkPackages, releaseDateOf, treeOf, writeGeneration, type Tree } from './generation.ts'
+import {
+  generationName,
+  linkedGeneration,
+  linkPackages,
+  releaseDateOf,
+  treeOf,
+  writeGeneration,
+  type Tree,
+} from './generation.ts'
 import { emptyState, follow, holdsWhatIsOffered, type IndexState } from './index-state.ts'
 
 const AHEAD_SECONDS = 4
@@ -66,7 +74,11 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
     const { format, distribution } = parts.offered(codename)
     const tree = treeOf(paths, format, distribution)
     for (;;) {
-      const row = await db.selectFrom('distributions').selectAll().where('codename', '=', codename).executeTakeFirstOrThrow()
+      const row = await db
+        .selectFrom('distributions')
+        .selectAll()
+        .where('codename', '=', codename)
+        .executeTakeFirstOrThrow()
       const live = row.generation !== null && (await exists(join(tree.base, row.generation)))
       if (live && row.published_revision >= row.revision) return
 
@@ -99,10 +111,12 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
       const [files, isLinked] = await allEnded([rendered, linked])
       if (!isLinked) continue
       parts.checkpoint('tree-linked')
-      const generation = await writeGeneration(tree, format, distribution, name, files, extras).catch(async (error: unknown) => {
-        await rm(join(tree.base, name), { recursive: true, force: true }).catch(parts.onError)
-        throw error
-      })
+      const generation = await writeGeneration(tree, format, distribution, name, files, extras).catch(
+        async (error: unknown) => {
+          await rm(join(tree.base, name), { recursive: true, force: true }).catch(parts.onError)
+          throw error
+        },
+      )
       parts.checkpoint('generation-written')
       const outcome = await flip(tree, format, distribution, generation, revision)
       if (outcome === 'published') {
@@ -118,7 +132,11 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
   return { run, forget: () => (stale = true), save }
 
   async function isBehind(revision: number): Promise<boolean> {
-    const row = await db.selectFrom('distributions').select('revision').where('codename', '=', codename).executeTakeFirstOrThrow()
+    const row = await db
+      .selectFrom('distributions')
+      .select('revision')
+      .where('codename', '=', codename)
+      .executeTakeFirstOrThrow()
     return row.revision > revision
   }
 

@@ -17,7 +17,11 @@ afterEach(() => rm(root, { recursive: true }))
 it('keeps an index by its digest as long as the newest generation that has it', async () => {
   const distribution = debFormat.distributions[0] as Distribution
   const tree = treeOf(createPaths(root), debFormat, distribution)
-  const index = { path: 'main/binary-amd64/Packages.gz', content: Buffer.from('the same in both'), byHash: 'a'.repeat(64) }
+  const index = {
+    path: 'main/binary-amd64/Packages.gz',
+    content: Buffer.from('the same in both'),
+    byHash: 'a'.repeat(64),
+  }
   const [first, second] = [
     await writeGeneration(tree, debFormat, distribution, 'r1-00000000', [index], []),
     await writeGeneration(tree, debFormat, distribution, 'r2-00000000', [index], []),

@@ -51,7 +51,11 @@ export function releaseDateOf(generation: string | null): number {
 /** The generation that clients see at this moment; null when there is none. */
 export function linkedGeneration(link: string): string | null {
   try {
-    return readlinkSync(link).split('/').find((part) => /^r\d+-/.test(part)) ?? null
+    return (
+      readlinkSync(link)
+        .split('/')
+        .find((part) => /^r\d+-/.test(part)) ?? null
+    )
   } catch (error) {
     if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
     throw error
@@ -59,7 +63,12 @@ export function linkedGeneration(link: string): string | null {
 }
 
 /** Links package files from the pool into the tree and flushes their directories; doing it again is harmless. */
-export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool, files: Iterable<TreeFile>): Promise<void> {
+export async function linkPackages(
+  tree: Tree,
+  format: PackageFormat,
+  pool: Pool,
+  files: Iterable<TreeFile>,
+): Promise<void> {
   const directories = new Set<string>()
   await inGroups([...files], LINKED_AT_ONCE, async (file) => {
     const target = join(tree.packages, format.packagePath(file))
@@ -76,7 +85,14 @@ export async function linkPackages(tree: Tree, format: PackageFormat, pool: Pool
  * @param name directory of the generation, new
  * @returns its absolute path; complete and flushed
  */
-export async function writeGeneration(tree: Tree, format: PackageFormat, distribution: Distribution, name: string, files: readonly IndexFile[], extras: readonly { path: string; sha256: string }[]): Promise<string> {
+export async function writeGeneration(
+  tree: Tree,
+  format: PackageFormat,
+  distribution: Distribution,
+  name: string,
+  files: readonly IndexFile[],
+  extras: readonly { path: string; sha256: string }[],
+): Promise<string> {
   const layout = format.layout(distribution)
   const root = join(tree.base, name)
   const directories = new Set<string>([root])

@@ -64,7 +64,13 @@ interface Changes {
 
 /** In one statement, which sees the database as it is at one moment. */
 async function changesSince(db: Db, codename: string, revision: number): Promise<Changes> {
-  const { rows } = await sql<{ kind: 'now' | 'removed' | 'added'; id: number; position: number; sha256: string; filename: string }>`
+  const { rows } = await sql<{
+    kind: 'now' | 'removed' | 'added'
+    id: number
+    position: number
+    sha256: string
+    filename: string
+  }>`
     select 'now' as kind, revision as id, removals_floor as position, null as sha256, null as filename
       from distributions where codename = ${codename}
     union all
@@ -77,7 +83,12 @@ async function changesSince(db: Db, codename: string, revision: number): Promise
   const now = rows.find((row) => row.kind === 'now')
   if (!now) throw new Error(`the distribution ${codename} is not initialized`)
   const of = (kind: 'removed' | 'added') => rows.filter((row) => row.kind === kind)
-  return { revision: now.id, removalsFloor: now.position, removed: of('removed').map(({ id, position }) => ({ id, position, weight: 0 })), added: of('added') }
+  return {
+    revision: now.id,
+    removalsFloor: now.position,
+    removed: of('removed').map(({ id, position }) => ({ id, position, weight: 0 })),
+    added: of('added'),
+  }
 }
 
 async function apply(state: IndexState, removed: EntryKey[], added: Map<string, Entry[]>): Promise<void> {
@@ -98,9 +109,15 @@ function countKeys(blocks: readonly Block[]): number {
   return blocks.reduce((sum, block) => sum + block.keys.length, 0)
 }
 
-async function entriesOf(db: Db, state: IndexState, rows: readonly { id: number; position: number; sha256: string }[]): Promise<Map<string, Entry[]>> {
+async function entriesOf(
+  db: Db,
+  state: IndexState,
+  rows: readonly { id: number; position: number; sha256: string }[],
+): Promise<Map<string, Entry[]>> {
   const { rows: stored } = await sql<{ package_id: number; stream: string; bytes: Uint8Array }>`
-    select package_id, stream, bytes from entries where package_id = any(${rows.map((row) => row.id)}::bigint[])`.execute(db)
+    select package_id, stream, bytes from entries where package_id = any(${rows.map((row) => row.id)}::bigint[])`.execute(
+    db,
+  )
   const byStream = new Map<string, Map<number, Uint8Array>>([...state.streams.keys()].map((key) => [key, new Map()]))
   for (const row of stored) byStream.get(row.stream)?.set(row.package_id, row.bytes)
   const result = new Map<string, Entry[]>()
@@ -109,7 +126,8 @@ async function entriesOf(db: Db, state: IndexState, rows: readonly { id: number;
     for (const row of rows) {
       const found = bytes.get(row.id)
       // Withdrawn between the two reads: its removal comes with the next revision.
-      if (found) entries.push({ id: row.id, position: row.position, weight: parseInt(row.sha256.slice(0, 8), 16), bytes: found })
+      if (found)
+        entries.push({ id: row.id, position: row.position, weight: parseInt(row.sha256.slice(0, 8), 16), bytes: found })
     }
     result.set(key, entries)
   }

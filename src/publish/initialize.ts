@@ -24,7 +24,12 @@ export async function ensureDistributions(db: Db, clock: Clock, offered: readonl
 }
 
 /** Renders every index anew from the database; a distribution that fails does not stop the others. */
-export async function initializeDistributions(db: Db, clock: Clock, publisher: Publisher, offered: readonly Offered[]): Promise<InitResult[]> {
+export async function initializeDistributions(
+  db: Db,
+  clock: Clock,
+  publisher: Publisher,
+  offered: readonly Offered[],
+): Promise<InitResult[]> {
   await ensureDistributions(db, clock, offered)
   const results: InitResult[] = []
   for (const { format, distribution } of offered) {

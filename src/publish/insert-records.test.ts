@@ -26,8 +26,13 @@ beforeAll(async () => {
   database = await createTestDatabase()
 })
 beforeEach(async () => {
-  await sql`truncate distributions, blobs, packages, package_counts, finding_counts, artifacts, audit cascade`.execute(database.db)
-  await database.db.insertInto('distributions').values({ codename: 'jammy', format: 'deb', initialized_at: ARRIVAL }).execute()
+  await sql`truncate distributions, blobs, packages, package_counts, finding_counts, artifacts, audit cascade`.execute(
+    database.db,
+  )
+  await database.db
+    .insertInto('distributions')
+    .values({ codename: 'jammy', format: 'deb', initialized_at: ARRIVAL })
+    .execute()
 })
 afterAll(async () => {
   await database.close()
@@ -41,30 +46,89 @@ interface Sample {
   ensureBytes?: () => Promise<void>
 }
 
-function newRecord(name: string, { version = '1.0', status = 'published', bytes = `${name} ${version}`, ensureBytes = async () => {} }: Sample = {}): NewRecord {
+function newRecord(
+  name: string,
+  { version = '1.0', status = 'published', bytes = `${name} ${version}`, ensureBytes = async () => {} }: Sample = {},
+): NewRecord {
   const digest = (algorithm: string) => createHash(algorithm).update(bytes).digest('hex')
   const facts: PackageFacts = {
-    format: 'deb', name, version, arch: 'amd64', section: null, description: null, maintainer: null, license: null, url: null, sourcePackage: null,
-    sourceVersion: null, installedSizeKb: null, requirements: [], provides: [{ name: `${name}-api` }], files: [], signatures: [], record: { fields: [] },
+    format: 'deb',
+    name,
+    version,
+    arch: 'amd64',
+    section: null,
+    description: null,
+    maintainer: null,
+    license: null,
+    url: null,
+    sourcePackage: null,
+    sourceVersion: null,
+    installedSizeKb: null,
+    requirements: [],
+    provides: [{ name: `${name}-api` }],
+    files: [],
+    signatures: [],
+    record: { fields: [] },
   }
   const filename = `${name}_${version}_amd64.deb`
   const sha256 = digest('sha256')
   return {
     ensureBytes,
-    blob: { sha256, sha512: digest('sha512'), sha1: digest('sha1'), md5: digest('md5'), format: 'deb', filename, size_bytes: 100, ...packFacts(facts), created_at: ARRIVAL },
+    blob: {
+      sha256,
+      sha512: digest('sha512'),
+      sha1: digest('sha1'),
+      md5: digest('md5'),
+      format: 'deb',
+      filename,
+      size_bytes: 100,
+      ...packFacts(facts),
+      created_at: ARRIVAL,
+    },
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'a', package: name, version },
     record: {
-      distribution: 'jammy', format: 'deb', name, version, arch: 'amd64', status, cve_status: 'approved', held_reason: null, sha256, received_sha256: sha256,
-      filename, size_bytes: 100, imported_at: ARRIVAL, imported_by: 'a', import_method: 'upload', pipeline: '{}', validation_steps: '[]', coverage: '{}',
-      dependencies: '[]', deps_missing: '[]', tags: '[]',
+      distribution: 'jammy',
+      format: 'deb',
+      name,
+      version,
+      arch: 'amd64',
+      status,
+      cve_status: 'approved',
+      held_reason: null,
+      sha256,
+      received_sha256: sha256,
+      filename,
+      size_bytes: 100,
+      imported_at: ARRIVAL,
+      imported_by: 'a',
+      import_method: 'upload',
+      pipeline: '{}',
+      validation_steps: '[]',
+      coverage: '{}',
+      dependencies: '[]',
+      deps_missing: '[]',
+      tags: '[]',
     },
   }
 }
 
 async function insert(...inputs: NewRecord[]): Promise<string[]> {
-  const audit = createAuditLog({ db: database.db, clock: systemClock, directory, checkpoint: () => {}, mayFile: () => false, onError: () => {} })
+  const audit = createAuditLog({
+    db: database.db,
+    clock: systemClock,
+    directory,
+    checkpoint: () => {},
+    mayFile: () => false,
+    onError: () => {},
+  })
   const outcomes = await insertRecords(database.db, audit, JAMMY, inputs)
-  return outcomes.map((outcome) => ('value' in outcome ? `${outcome.value.name} ${outcome.value.version}` : isProblem(outcome.error) ? outcome.error.code : String(outcome.error)))
+  return outcomes.map((outcome) =>
+    'value' in outcome
+      ? `${outcome.value.name} ${outcome.value.version}`
+      : isProblem(outcome.error)
+        ? outcome.error.code
+        : String(outcome.error),
+  )
 }
 
 /** What must agree, however records came in. */
@@ -72,7 +136,12 @@ async function state() {
   const { db } = database
   const distribution = await db.selectFrom('distributions').selectAll().executeTakeFirstOrThrow()
   const packages = await db.selectFrom('packages').selectAll().orderBy('id').execute()
-  const counted = await db.selectFrom('package_counts').select(['status', 'n']).where('n', '>', 0).orderBy('status').execute()
+  const counted = await db
+    .selectFrom('package_counts')
+    .select(['status', 'n'])
+    .where('n', '>', 0)
+    .orderBy('status')
+    .execute()
   return {
     counters: [distribution.published_count, distribution.pending_count, distribution.quarantined_count],
     bytes: distribution.size_bytes,
@@ -81,19 +150,36 @@ async function state() {
     places: packages.map((row) => [`${row.name} ${row.version}`, row.position, row.changed_revision]),
     entries: (await db.selectFrom('entries').select('package_id').execute()).length,
     capabilities: (await db.selectFrom('capabilities').select('name').orderBy('name').execute()).map((row) => row.name),
-    artifacts: (await db.selectFrom('artifacts').innerJoin('packages', 'packages.id', 'artifacts.latest_id').select(['artifacts.name', 'packages.version']).orderBy('artifacts.name').execute()).map((row) => `${row.name} ${row.version}`),
-    audited: (await db.selectFrom('audit').select(['package', 'version']).orderBy('id').execute()).map((row) => `${row.package} ${row.version}`),
+    artifacts: (
+      await db
+        .selectFrom('artifacts')
+        .innerJoin('packages', 'packages.id', 'artifacts.latest_id')
+        .select(['artifacts.name', 'packages.version'])
+        .orderBy('artifacts.name')
+        .execute()
+    ).map((row) => `${row.name} ${row.version}`),
+    audited: (await db.selectFrom('audit').select(['package', 'version']).orderBy('id').execute()).map(
+      (row) => `${row.package} ${row.version}`,
+    ),
   }
 }
 
 test('records that come together have each a place of their own, and everything that goes with them', async () => {
-  expect(await insert(newRecord('b'), newRecord('held', { status: 'pending_review' }), newRecord('a'))).toEqual(['b 1.0', 'held 1.0', 'a 1.0'])
+  expect(await insert(newRecord('b'), newRecord('held', { status: 'pending_review' }), newRecord('a'))).toEqual([
+    'b 1.0',
+    'held 1.0',
+    'a 1.0',
+  ])
   expect(await state()).toEqual({
     counters: [2, 1, 0],
     bytes: 300,
     revision: 2,
     counted: ['pending_review 1', 'published 2'],
-    places: [['b 1.0', 1, 1], ['held 1.0', null, 2], ['a 1.0', 2, 2]],
+    places: [
+      ['b 1.0', 1, 1],
+      ['held 1.0', null, 2],
+      ['a 1.0', 2, 2],
+    ],
     entries: 2,
     capabilities: ['a', 'a-api', 'b', 'b-api'],
     artifacts: ['a 1.0', 'b 1.0', 'held 1.0'],
@@ -102,12 +188,24 @@ test('records that come together have each a place of their own, and everything 
 })
 
 test('of two that bring one name, version and architecture at once the first is taken, and nothing is counted of the other', async () => {
-  expect(await insert(newRecord('twice'), newRecord('other'), newRecord('twice', { bytes: 'others' }))).toEqual(['twice 1.0', 'other 1.0', 'duplicate_conflict'])
-  expect(await insert(newRecord('twice', { bytes: 'more' }), newRecord('late'))).toEqual(['duplicate_conflict', 'late 1.0'])
+  expect(await insert(newRecord('twice'), newRecord('other'), newRecord('twice', { bytes: 'others' }))).toEqual([
+    'twice 1.0',
+    'other 1.0',
+    'duplicate_conflict',
+  ])
+  expect(await insert(newRecord('twice', { bytes: 'more' }), newRecord('late'))).toEqual([
+    'duplicate_conflict',
+    'late 1.0',
+  ])
   const { counters, bytes, counted, entries, audited, places, revision } = await state()
   // What was refused leaves nothing to be published.
   expect(revision).toBe(3)
-  expect({ counters, bytes, counted, entries }).toEqual({ counters: [3, 0, 0], bytes: 300, counted: ['published 3'], entries: 3 })
+  expect({ counters, bytes, counted, entries }).toEqual({
+    counters: [3, 0, 0],
+    bytes: 300,
+    counted: ['published 3'],
+    entries: 3,
+  })
   expect(audited).toEqual(['twice 1.0', 'other 1.0', 'late 1.0'])
   expect(new Set(places.map(([, position]) => position)).size).toBe(3)
 })
@@ -122,9 +220,18 @@ test('bytes that find no room keep out their own record only', async () => {
   const full = async () => {
     throw new Error('no room')
   }
-  expect(await insert(newRecord('a'), newRecord('b', { ensureBytes: full }), newRecord('c'))).toEqual(['a 1.0', 'Error: no room', 'c 1.0'])
+  expect(await insert(newRecord('a'), newRecord('b', { ensureBytes: full }), newRecord('c'))).toEqual([
+    'a 1.0',
+    'Error: no room',
+    'c 1.0',
+  ])
   const { counters, bytes, audited, artifacts } = await state()
-  expect({ counters, bytes, audited, artifacts }).toEqual({ counters: [2, 0, 0], bytes: 200, audited: ['a 1.0', 'c 1.0'], artifacts: ['a 1.0', 'c 1.0'] })
+  expect({ counters, bytes, audited, artifacts }).toEqual({
+    counters: [2, 0, 0],
+    bytes: 200,
+    audited: ['a 1.0', 'c 1.0'],
+    artifacts: ['a 1.0', 'c 1.0'],
+  })
 })
 
 test('records of the same bytes under several names share one stored file', async () => {

@@ -27,7 +27,12 @@ export interface NewRecord {
  * round trips for one as for many; one after the other when something stops them together, as a name that is taken or bytes that find no room.
  * @returns for each its row or what kept it out: Problem('duplicate_conflict') when name, version and architecture are taken there
  */
-export async function insertRecords(db: Db, audit: AuditLog, offered: Offered, inputs: readonly NewRecord[]): Promise<Outcome<PackageRow>[]> {
+export async function insertRecords(
+  db: Db,
+  audit: AuditLog,
+  offered: Offered,
+  inputs: readonly NewRecord[],
+): Promise<Outcome<PackageRow>[]> {
   try {
     return (await insertAtOnce(db, audit, offered, inputs)).map((value) => ({ value }))
   } catch (error) {
@@ -39,13 +44,22 @@ export async function insertRecords(db: Db, audit: AuditLog, offered: Offered, i
 }
 
 /** @throws Problem('duplicate_conflict') when one of them is taken, in which case nothing was inserted */
-async function insertAtOnce(db: Db, audit: AuditLog, offered: Offered, inputs: readonly NewRecord[]): Promise<PackageRow[]> {
+async function insertAtOnce(
+  db: Db,
+  audit: AuditLog,
+  offered: Offered,
+  inputs: readonly NewRecord[],
+): Promise<PackageRow[]> {
   const { format, distribution } = offered
   return db.transaction().execute(async (tx) => {
     const counts: Partial<Record<PackageStatus, number>> = {}
     for (const { record } of inputs) counts[record.status] = (counts[record.status] ?? 0) + 1
     const offers = counts.published ?? 0
-    const revision = await touch(tx, distribution.codename, { offers, counts, bytes: inputs.reduce((sum, { record }) => sum + record.size_bytes, 0) })
+    const revision = await touch(tx, distribution.codename, {
+      offers,
+      counts,
+      bytes: inputs.reduce((sum, { record }) => sum + record.size_bytes, 0),
+    })
     const blobs = new Map(inputs.map(({ blob }) => [blob.sha256, blob]))
     await insertBlobs(tx, [...blobs.values()])
     await Promise.all(inputs.map((input) => input.ensureBytes()))
@@ -56,7 +70,13 @@ async function insertAtOnce(db: Db, audit: AuditLog, offered: Offered, inputs: r
         inputs.map(({ record }) => {
           const served = record.status === 'published'
           if (served) next++
-          return { ...record, served, changed_revision: served ? next : revision, position: served ? next : null, manifest_pending: true }
+          return {
+            ...record,
+            served,
+            changed_revision: served ? next : revision,
+            position: served ? next : null,
+            manifest_pending: true,
+          }
         }),
       )
       .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
@@ -67,14 +87,27 @@ async function insertAtOnce(db: Db, audit: AuditLog, offered: Offered, inputs: r
       throw new Problem('duplicate_conflict', `${name} ${version} (${arch}) is already in ${distribution.codename}`)
     }
     const served = rows.filter((row) => row.served)
-    if (served.length > 0) await offer(tx, served.map((row) => ({ row, blob: blobOf(blobs.get(row.sha256) as Insertable<BlobsTable>) })), offered)
+    if (served.length > 0)
+      await offer(
+        tx,
+        served.map((row) => ({ row, blob: blobOf(blobs.get(row.sha256) as Insertable<BlobsTable>) })),
+        offered,
+      )
     for (const row of rows) await storeFindings(tx, row)
-    await tally(tx, rows.map((row) => row.id), 1)
+    await tally(
+      tx,
+      rows.map((row) => row.id),
+      1,
+    )
     await noteArtifacts(tx, format.versions, rows)
-    await audit.record(inputs.map((input) => input.audit), tx)
+    await audit.record(
+      inputs.map((input) => input.audit),
+      tx,
+    )
     const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
     return inputs.map(({ record }) => byIdentity.get(identityOf(record)) as PackageRow)
   })
 }
 
-const identityOf = (record: { name: string; version: string; arch: string }) => JSON.stringify([record.name, record.version, record.arch])
+const identityOf = (record: { name: string; version: string; arch: string }) =>
+  JSON.stringify([record.name, record.version, record.arch])

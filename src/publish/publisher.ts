@@ -32,7 +32,10 @@ export function createPublisher(parts: ConvergeParts): Publisher {
     if (!queue) {
       const { run, ...others } = createConverge(parts, codename)
       const expected = createExpected()
-      queues.set(codename, (queue = { run: createShared(run, (queued) => company(expected, queued)), expected, ...others }))
+      queues.set(
+        codename,
+        (queue = { run: createShared(run, (queued) => company(expected, queued)), expected, ...others }),
+      )
     }
     return queue
   }
@@ -43,7 +46,8 @@ export function createPublisher(parts: ConvergeParts): Publisher {
     } catch (error) {
       if (error instanceof Problem) throw error
       parts.onError(error)
-      if (isStorageFull(error)) throw new Problem('storage_full', 'the disk is full: the index could not be written', {}, { cause: error })
+      if (isStorageFull(error))
+        throw new Problem('storage_full', 'the disk is full: the index could not be written', {}, { cause: error })
       throw new Problem('publication_failed', `the index of ${codename} could not be published`, {}, { cause: error })
     }
   }

@@ -63,7 +63,12 @@ export async function restoreRecord(
   }
   return db.transaction().execute(async (tx) => {
     // Locks in the order in which `insertRecord` takes them.
-    await tx.selectFrom('distributions').select('codename').where('codename', '=', record.distribution).forUpdate().execute()
+    await tx
+      .selectFrom('distributions')
+      .select('codename')
+      .where('codename', '=', record.distribution)
+      .forUpdate()
+      .execute()
     if (!(await stands(tx))) return false
     await insertBlobs(tx, [blob])
     const json = (value: unknown) => JSON.stringify(value)
@@ -91,7 +96,12 @@ export async function restoreRecord(
     // Later packages must come after it. It joins in the middle, so nobody can go on from the blocks he has; and what
     // is offered is behind from here on, whatever happens to this process.
     const next = sql<number>`greatest(revision, ${record.position ?? 0}::bigint) + 1`
-    if (row.served) await tx.updateTable('distributions').set({ revision: next, removals_floor: next }).where('codename', '=', record.distribution).execute()
+    if (row.served)
+      await tx
+        .updateTable('distributions')
+        .set({ revision: next, removals_floor: next })
+        .where('codename', '=', record.distribution)
+        .execute()
     if (row.served) await offer(tx, [{ row, blob: blobOf(blob) }], { format, distribution })
     await storeFindings(tx, row)
     await tally(tx, [row.id], 1)
@@ -111,7 +121,9 @@ export async function offer(
     entriesFor(row, blob, format, distribution).map(([stream, bytes]) => ({ package_id: row.id, stream, bytes })),
   )
   await tx.insertInto('entries').values(entries).execute()
-  const provided = records.flatMap(({ row, blob }) => capabilitiesOf(blob.facts).map((capability) => ({ id: row.id, ...capability })))
+  const provided = records.flatMap(({ row, blob }) =>
+    capabilitiesOf(blob.facts).map((capability) => ({ id: row.id, ...capability })),
+  )
   await sql`insert into capabilities (package_id, distribution, name, version)
     select c.id, ${distribution.codename}, c.name, nullif(c.version, '')
     from unnest(${provided.map((c) => c.id)}::bigint[], ${provided.map((c) => c.name)}::text[], ${provided.map((c) => c.version ?? '')}::text[])
@@ -123,8 +135,14 @@ export async function offer(
  * refers to. In the order of their digests, so that two who insert the same ones do not wait for each other.
  */
 export async function insertBlobs(tx: Db, blobs: readonly Insertable<BlobsTable>[]): Promise<void> {
-  const rows = [...new Map(blobs.map((blob) => [blob.sha256, blob])).values()].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1))
-  await tx.insertInto('blobs').values(rows).onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` })).execute()
+  const rows = [...new Map(blobs.map((blob) => [blob.sha256, blob])).values()].sort((a, b) =>
+    a.sha256 < b.sha256 ? -1 : 1,
+  )
+  await tx
+    .insertInto('blobs')
+    .values(rows)
+    .onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` }))
+    .execute()
 }
 
 export function blobOf(blob: Insertable<BlobsTable>): Omit<BlobRow, 'created_at'> {
@@ -144,7 +162,13 @@ export async function withdraw(tx: Db, row: PackageRow, revision: number, format
 }
 
 /** @param grace false: its file goes as soon as no index names it, whoever still holds an older one */
-async function noteRemoval(tx: Db, row: PackageRow, revision: number, format: PackageFormat, grace = true): Promise<void> {
+async function noteRemoval(
+  tx: Db,
+  row: PackageRow,
+  revision: number,
+  format: PackageFormat,
+  grace = true,
+): Promise<void> {
   await tx
     .insertInto('removals')
     .values({
@@ -164,16 +188,35 @@ export async function deleteRecords(
   db: Db,
   audit: AuditLog,
   ids: readonly number[],
-  parts: { formatOf(row: Selectable<PackagesTable>): PackageFormat; manifestKey(row: PackageRow): string; auditOf(row: PackageRow): AuditEvent },
+  parts: {
+    formatOf(row: Selectable<PackagesTable>): PackageFormat
+    manifestKey(row: PackageRow): string
+    auditOf(row: PackageRow): AuditEvent
+  },
 ): Promise<PackageRow[]> {
   return db.transaction().execute(async (tx) => {
-    const rows = await tx.selectFrom('packages').selectAll().where('id', 'in', ids).orderBy('distribution').orderBy('id').execute()
+    const rows = await tx
+      .selectFrom('packages')
+      .selectAll()
+      .where('id', 'in', ids)
+      .orderBy('distribution')
+      .orderBy('id')
+      .execute()
     const gone: PackageRow[] = []
     for (const row of rows) {
-      const revision = await touch(tx, row.distribution, { offers: Number(row.served), counts: { [row.status]: -1 }, bytes: -row.size_bytes })
+      const revision = await touch(tx, row.distribution, {
+        offers: Number(row.served),
+        counts: { [row.status]: -1 },
+        bytes: -row.size_bytes,
+      })
       await closeDecisionsOf(tx, row.id, 'the package was deleted')
       await tally(tx, [row.id], -1)
-      const deleted = await tx.deleteFrom('packages').where('id', '=', row.id).where('status', '=', row.status).returning('id').executeTakeFirst()
+      const deleted = await tx
+        .deleteFrom('packages')
+        .where('id', '=', row.id)
+        .where('status', '=', row.status)
+        .returning('id')
+        .executeTakeFirst()
       if (!deleted) throw new Problem('already_running', `${row.name} ${row.version} is being changed by somebody else`)
       gone.push(row)
       if (row.served) await noteRemoval(tx, row, revision, parts.formatOf(row))
@@ -187,7 +230,8 @@ export async function deleteRecords(
       await audit.record(parts.auditOf(row), tx)
     }
     const names = new Map(gone.map((row) => [`${row.format} ${row.name}`, row]))
-    for (const row of inNameOrder([...names.values()])) await refreshArtifact(tx, parts.formatOf(row).versions, row.format, row.name)
+    for (const row of inNameOrder([...names.values()]))
+      await refreshArtifact(tx, parts.formatOf(row).versions, row.format, row.name)
     return gone
   })
 }

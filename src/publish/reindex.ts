@@ -38,10 +38,17 @@ export async function reindex(parts: {
       continue
     }
     const { record, blob } = manifest
-    if ((await pool.locate({ format: record.format, sha256: record.sha256, filename: blob.filename })) === null) result.missing_files++
+    if ((await pool.locate({ format: record.format, sha256: record.sha256, filename: blob.filename })) === null)
+      result.missing_files++
     // A deleted record's manifest is debris for a while.
     const stands = async (tx: Db) =>
-      (await manifests.has(key)) && !(await tx.selectFrom('debris').select('id').where('kind', '=', 'manifest').where('key', '=', key).executeTakeFirst())
+      (await manifests.has(key)) &&
+      !(await tx
+        .selectFrom('debris')
+        .select('id')
+        .where('kind', '=', 'manifest')
+        .where('key', '=', key)
+        .executeTakeFirst())
     const inserted = await restoreRecord(db, manifest, offered, stands)
     if (inserted) {
       restored.add(record.distribution)
@@ -52,7 +59,10 @@ export async function reindex(parts: {
       withManifest++
     }
   }
-  const { n } = await db.selectFrom('packages').select(sql<number>`count(*)::int`.as('n')).executeTakeFirstOrThrow()
+  const { n } = await db
+    .selectFrom('packages')
+    .select(sql<number>`count(*)::int`.as('n'))
+    .executeTakeFirstOrThrow()
   result.orphans += Math.max(0, n - withManifest)
   for (const codename of restored) await publisher.rebuild(codename)
   return result

@@ -13,7 +13,10 @@ import { refreshArtifact } from './artifacts.ts'
 import type { Offered } from '../formats/format.ts'
 import { offer, touch, withdraw } from './records.ts'
 
-type Settable = Omit<Insertable<PackagesTable>, 'status' | 'served' | 'position' | 'changed_revision' | 'manifest_pending' | 'cve_results' | 'severities' | 'risk'>
+type Settable = Omit<
+  Insertable<PackagesTable>,
+  'status' | 'served' | 'position' | 'changed_revision' | 'manifest_pending' | 'cve_results' | 'severities' | 'risk'
+>
 
 /** What happens to a record. Its new status and whether it is offered follow from `domain/transitions`. */
 export interface Change {
@@ -44,7 +47,12 @@ export async function lockRecord(tx: Db, id: number): Promise<PackageRow> {
 export async function lockIfThere(tx: Db, id: number): Promise<PackageRow | null> {
   const place = await tx.selectFrom('packages').select('distribution').where('id', '=', id).executeTakeFirst()
   if (!place) return null
-  await tx.selectFrom('distributions').select('codename').where('codename', '=', place.distribution).forUpdate().execute()
+  await tx
+    .selectFrom('distributions')
+    .select('codename')
+    .where('codename', '=', place.distribution)
+    .forUpdate()
+    .execute()
   return (await tx.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
 }
 
@@ -53,7 +61,13 @@ export async function lockIfThere(tx: Db, id: number): Promise<PackageRow | null
  * @param before as `lockRecord` gave it in this transaction
  * @throws Problem('not_under_review') with `current_status` when that may not happen to a record of its status
  */
-export async function changeRecord(tx: Db, audit: AuditLog, before: PackageRow, change: Change, { format, distribution }: Offered): Promise<Changed> {
+export async function changeRecord(
+  tx: Db,
+  audit: AuditLog,
+  before: PackageRow,
+  change: Change,
+  { format, distribution }: Offered,
+): Promise<Changed> {
   const transition = transitionOf(before.status, change.event)
   if (!transition || transition.to === 'absent') throw notUnderReview(before)
   const status = transition.to
@@ -85,7 +99,8 @@ export async function changeRecord(tx: Db, audit: AuditLog, before: PackageRow, 
   }
   // What a person takes away must not be had any longer than the index takes to change.
   if (offering && !served) await withdraw(tx, before, revision, format)
-  if (isRefused(before.status) !== isRefused(status)) await tx.insertInto('debris').values({ kind: 'place', key: row.sha256 }).execute()
+  if (isRefused(before.status) !== isRefused(status))
+    await tx.insertInto('debris').values({ kind: 'place', key: row.sha256 }).execute()
   await tally(tx, [before.id], 1)
   if (before.status !== status) await refreshArtifact(tx, format.versions, row.format, row.name)
   if (change.audit) await audit.record(change.audit, tx)
@@ -93,5 +108,7 @@ export async function changeRecord(tx: Db, audit: AuditLog, before: PackageRow, 
 }
 
 export function notUnderReview(row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'status'>): Problem {
-  return new Problem('not_under_review', `${row.name} ${row.version} in ${row.distribution} is ${row.status}`, { current_status: row.status })
+  return new Problem('not_under_review', `${row.name} ${row.version} in ${row.distribution} is ${row.status}`, {
+    current_status: row.status,
+  })
 }

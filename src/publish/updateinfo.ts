@@ -22,7 +22,11 @@ export interface UpdateinfoParts {
   publisher: Publisher
   advisories: {
     state(): Promise<{ generation: number; ecosystems: Readonly<Record<string, unknown>> }>
-    candidates(generation: number, ecosystems: readonly string[], names: readonly string[]): Promise<{ key: number; affected: AffectedPackage }[]>
+    candidates(
+      generation: number,
+      ecosystems: readonly string[],
+      names: readonly string[],
+    ): Promise<{ key: number; affected: AffectedPackage }[]>
     advisories(keys: readonly number[]): Promise<Map<number, Advisory>>
   }
   /** whether advisories of that ecosystem tell of the distribution */
@@ -41,7 +45,11 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
     const { format, distribution } = offered
     if (!format.advisories) return false
     const { codename } = distribution
-    const row = await db.selectFrom('distributions').select(['revision', 'extras']).where('codename', '=', codename).executeTakeFirst()
+    const row = await db
+      .selectFrom('distributions')
+      .select(['revision', 'extras'])
+      .where('codename', '=', codename)
+      .executeTakeFirst()
     if (!row) return false
     const { generation, ecosystems } = await parts.advisories.state()
     const covering = Object.keys(ecosystems).filter((name) => parts.covers(distribution, name))
@@ -49,14 +57,21 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
     const known = row.extras.find((extra) => extra.path === format.advisories?.path(extra.sha256))
     const place = `${row.revision}:${generation}`
     if (!known && (covering.length === 0 || looked.get(codename) === place)) return false
-    if (known && known.revision >= row.revision && known.generation === generation && (await exists(join(tree.extras, known.sha256)))) return false
+    if (
+      known &&
+      known.revision >= row.revision &&
+      known.generation === generation &&
+      (await exists(join(tree.extras, known.sha256)))
+    )
+      return false
 
     const found = await collect(parts, distribution, generation, covering)
     const text = format.advisories.render(found.known, found.offered, distribution)
     looked.set(codename, place)
     if (text === null && !known) return false
     const extras = row.extras.filter((extra) => extra !== known)
-    if (text !== null) extras.push(await store(text, tree.extras, format.advisories.path, { revision: row.revision + 1, generation }))
+    if (text !== null)
+      extras.push(await store(text, tree.extras, format.advisories.path, { revision: row.revision + 1, generation }))
     // The list itself raises the revision: it tells of everything before.
     const { numUpdatedRows } = await db
       .updateTable('distributions')
@@ -71,21 +86,37 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
   }
 }
 
-async function store(text: string, directory: string, path: (sha256: string) => string, at: { revision: number; generation: number }): Promise<ExtraRow> {
+async function store(
+  text: string,
+  directory: string,
+  path: (sha256: string) => string,
+  at: { revision: number; generation: number },
+): Promise<ExtraRow> {
   const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
   const plain = Buffer.from(text)
   const packed = await promisify(gzip)(plain)
   const sha256 = digest(packed)
   await ensureDirectory(directory)
   await replaceFile(join(directory, sha256), packed)
-  return { path: path(sha256), sizeBytes: packed.byteLength, sha256, plain: { sizeBytes: plain.byteLength, sha256: digest(plain) }, ...at }
+  return {
+    path: path(sha256),
+    sizeBytes: packed.byteLength,
+    sha256,
+    plain: { sizeBytes: plain.byteLength, sha256: digest(plain) },
+    ...at,
+  }
 }
 
 /** What is offered, and the advisories about it; those that name a source package are told of each package made from it. */
-async function collect({ db, advisories }: UpdateinfoParts, distribution: Distribution, generation: number, ecosystems: readonly string[]): Promise<{ known: KnownAdvisory[]; offered: OfferedFile[] }> {
+async function collect(
+  { db, advisories }: UpdateinfoParts,
+  distribution: Distribution,
+  generation: number,
+  ecosystems: readonly string[],
+): Promise<{ known: KnownAdvisory[]; offered: OfferedFile[] }> {
   const offered: OfferedFile[] = []
   const affected = new Map<number, AffectedPackage[]>()
-  for (let after = 0; ; ) {
+  for (let after = 0; ;) {
     const rows = await db
       .selectFrom('packages')
       .select(['id', 'name', 'version', 'arch', 'filename', 'source_package'])
@@ -102,12 +133,18 @@ async function collect({ db, advisories }: UpdateinfoParts, distribution: Distri
     }
     for (const { key, affected: about } of await advisories.candidates(generation, ecosystems, [...madeFrom.keys()])) {
       const list = affected.get(key) ?? []
-      for (const name of madeFrom.get(about.package) ?? []) if (!list.some((other) => other.package === name)) list.push({ ...about, package: name })
+      for (const name of madeFrom.get(about.package) ?? [])
+        if (!list.some((other) => other.package === name)) list.push({ ...about, package: name })
       affected.set(key, list)
     }
     if (rows.length < BATCH) break
     after = rows.at(-1)?.id ?? after
   }
   const read = await advisories.advisories([...affected.keys()])
-  return { offered, known: [...affected].flatMap(([key, list]) => (read.has(key) ? [{ advisory: read.get(key)!, affected: list }] : [])) }
+  return {
+    offered,
+    known: [...affected].flatMap(([key, list]) =>
+      read.has(key) ? [{ advisory: read.get(key)!, affected: list }] : [],
+    ),
+  }
 }

@@ -28,12 +28,19 @@ export async function xzBlock(raw: Uint8Array, pace: keyof typeof PRESETS): Prom
   const index = stream.subarray(stream.length - FOOTER - indexSize, stream.length - FOOTER)
   // The index of a stream of one block: 0x00, count 1, unpadded size, uncompressed size.
   const [unpadded] = readVarint(index, 2)
-  return { bytes: stream.subarray(STREAM_HEAD, stream.length - FOOTER - indexSize), unpadded, uncompressed: raw.byteLength }
+  return {
+    bytes: stream.subarray(STREAM_HEAD, stream.length - FOOTER - indexSize),
+    unpadded,
+    uncompressed: raw.byteLength,
+  }
 }
 
 function compress(raw: Uint8Array, preset: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const encoder = lzma.createStream('easyEncoder', { preset, check: CHECK_CRC32 } as never) as unknown as NodeJS.ReadWriteStream
+    const encoder = lzma.createStream('easyEncoder', {
+      preset,
+      check: CHECK_CRC32,
+    } as never) as unknown as NodeJS.ReadWriteStream
     const parts: Buffer[] = []
     encoder.on('data', (part: Buffer) => parts.push(part))
     encoder.on('end', () => resolve(Buffer.concat(parts)))

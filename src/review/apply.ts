@@ -51,14 +51,26 @@ const EARLIER = (a: Date | null, b: Date | null) => (a && b ? (a < b ? a : b) : 
  */
 export function applyFindings(parts: ReviewParts, id: number, seen: Seen, look: Look, actor: Actor): Promise<Applied> {
   const now = isoTime(parts.clock.now())
-  return reviseFindings(parts, id, (known) => mergeFindings(known, seen, parts.engines, parts.settings().cve_policy, now), look, actor)
+  return reviseFindings(
+    parts,
+    id,
+    (known) => mergeFindings(known, seen, parts.engines, parts.settings().cve_policy, now),
+    look,
+    actor,
+  )
 }
 
 /**
  * The same for what changes findings in another way: a known-exploited flag, a score.
  * @param revise gives the findings as they are now, from those that were known
  */
-export async function reviseFindings(parts: ReviewParts, id: number, revise: (known: readonly Finding[]) => Finding[], look: Look, actor: Actor): Promise<Applied> {
+export async function reviseFindings(
+  parts: ReviewParts,
+  id: number,
+  revise: (known: readonly Finding[]) => Finding[],
+  look: Look,
+  actor: Actor,
+): Promise<Applied> {
   const applied = await parts.db.transaction().execute(async (tx) => {
     const before = await lockRecord(tx, id)
     const standing = (await activeDecisions(tx, [id])).get(id) ?? []
@@ -80,7 +92,13 @@ export async function reviseFindings(parts: ReviewParts, id: number, revise: (kn
       return { before, row: before, newIds, droppedIds, reasons: [] }
     }
     const set = { ...setOf(parts, before, findings, reasons, event, look), ...(await look.alongside?.(tx, before)) }
-    const changed = await changeRecord(tx, parts.audit, before, { event, ...(unchanged ? {} : { findings }), set }, parts.offered(before.distribution))
+    const changed = await changeRecord(
+      tx,
+      parts.audit,
+      before,
+      { event, ...(unchanged ? {} : { findings }), set },
+      parts.offered(before.distribution),
+    )
     const { row } = changed
     await parts.audit.record(
       {
@@ -89,7 +107,13 @@ export async function reviseFindings(parts: ReviewParts, id: number, revise: (kn
         result: reasons.length > 0 ? 'WARNING' : 'SUCCESS',
         outcome: row.status,
         detail: `${findings.length} known vulnerabilities, ${newIds.length} new, ${droppedIds.length} gone`,
-        extra: { mechanism: look.mechanism, previous_status: before.status, new_cve_ids: newIds, dropped_cve_ids: droppedIds, reasons },
+        extra: {
+          mechanism: look.mechanism,
+          previous_status: before.status,
+          new_cve_ids: newIds,
+          dropped_cve_ids: droppedIds,
+          reasons,
+        },
       },
       tx,
     )
@@ -107,14 +131,25 @@ function eventFor(before: PackageRow, reasons: readonly ReviewReason[], look: Lo
   return before.status === 'quarantined' && look.clears ? 'clear' : 'refresh'
 }
 
-function setOf(parts: ReviewParts, before: PackageRow, findings: Finding[], reasons: ReviewReason[], event: StatusEvent, look: Look): Change['set'] {
+function setOf(
+  parts: ReviewParts,
+  before: PackageRow,
+  findings: Finding[],
+  reasons: ReviewReason[],
+  event: StatusEvent,
+  look: Look,
+): Change['set'] {
   const now = parts.clock.now()
   const { cve_policy: policy } = parts.settings()
   const open = openFindings(findings)
   const evidence = evidenceOf(before, look)
   const set: Change['set'] = {
     // Libraries that were looked at do not make a package scanned that was not.
-    cve_summary: JSON.stringify({ scanned: look.inside ? before.cve_summary?.['scanned'] === true : true, passed: open.length === 0, ...countSeverities(findings) }),
+    cve_summary: JSON.stringify({
+      scanned: look.inside ? before.cve_summary?.['scanned'] === true : true,
+      passed: open.length === 0,
+      ...countSeverities(findings),
+    }),
     last_scan: look.inside ? before.last_scan : now,
     pipeline: JSON.stringify(evidence.pipeline),
     validation_steps: JSON.stringify(evidence.steps),
@@ -122,7 +157,8 @@ function setOf(parts: ReviewParts, before: PackageRow, findings: Finding[], reas
   }
   const unscanned = isUnscanned(evidence.pipeline)
   if (event === 'reopen' || event === 'clear') {
-    const asked = event === 'clear' ? open : findings.filter((finding) => reasons.some((reason) => reason.id === finding.id))
+    const asked =
+      event === 'clear' ? open : findings.filter((finding) => reasons.some((reason) => reason.id === finding.id))
     return {
       ...set,
       cve_status: 'pending_review',
@@ -137,7 +173,9 @@ function setOf(parts: ReviewParts, before: PackageRow, findings: Finding[], reas
   }
   if (before.status !== 'pending_review') return set
   const known = before.review_reasons ?? []
-  const more = reasons.filter((reason) => !known.some((other) => other.id === reason.id && other.reason === reason.reason))
+  const more = reasons.filter(
+    (reason) => !known.some((other) => other.id === reason.id && other.reason === reason.reason),
+  )
   return {
     ...set,
     // A finding is the better reason than a scan that could not be made.
@@ -165,5 +203,7 @@ function evidenceOf(before: PackageRow, { evidence = [], inside }: Look) {
 
 /** The same was looked at, whatever day the advisories are of. */
 export function saysSame(then: unknown, now: Coverage): boolean {
-  return typeof then === 'object' && isDeepStrictEqual({ ...then, database_date: null }, { ...now, database_date: null })
+  return (
+    typeof then === 'object' && isDeepStrictEqual({ ...then, database_date: null }, { ...now, database_date: null })
+  )
 }

@@ -19,8 +19,21 @@ import { systemActor } from './parts.ts'
 
 const MANIFEST = 'opt/node_modules/left-pad/package.json'
 const finding: OsvFinding = {
-  id: 'CVE-1', severity: 'Critical', cvss: null, description: null, package_name: 'left-pad', package_version: '1.0.0', package_type: 'npm', fix_state: 'unknown', fix_versions: [], urls: [],
-  epss: null, epss_percent: null, epss_label: null, in_kev: false, sources: ['osv-components'],
+  id: 'CVE-1',
+  severity: 'Critical',
+  cvss: null,
+  description: null,
+  package_name: 'left-pad',
+  package_version: '1.0.0',
+  package_type: 'npm',
+  fix_state: 'unknown',
+  fix_versions: [],
+  urls: [],
+  epss: null,
+  epss_percent: null,
+  epss_label: null,
+  in_kev: false,
+  sources: ['osv-components'],
 }
 
 let database: Database
@@ -54,19 +67,40 @@ afterAll(async () => {
 
 function scan({ scanning = true, mayWork = true } = {}) {
   const settings = { validation: { grype_scan: scanning }, cve_policy: { critical: 'block', sla_days: {} } }
-  const coverage = { engine: 'osv-components', engine_version: null, database_date: null, distro_matched: 'npm', files_seen: 1, files_skipped: [], bytes: 1 }
+  const coverage = {
+    engine: 'osv-components',
+    engine_version: null,
+    database_date: null,
+    distro_matched: 'npm',
+    files_seen: 1,
+    files_skipped: [],
+    bytes: 1,
+  }
   const nothing = async () => {}
   const parts = {
-    db: database.db, clock: { now: () => new Date('2026-03-05T00:00:00Z') }, engines: ['osv', 'osv-components'], onError: (error: unknown) => void errors.push(error),
-    settings: () => settings, mayWork: () => mayWork, offered: findDistribution, bus: { emit: () => {} }, audit: { record: nothing }, manifests: { write: nothing }, collector: { debris: nothing },
-    staging: { newPath: () => join(directory, 'spool') }, components: createComponents(database.db),
+    db: database.db,
+    clock: { now: () => new Date('2026-03-05T00:00:00Z') },
+    engines: ['osv', 'osv-components'],
+    onError: (error: unknown) => void errors.push(error),
+    settings: () => settings,
+    mayWork: () => mayWork,
+    offered: findDistribution,
+    bus: { emit: () => {} },
+    audit: { record: nothing },
+    manifests: { write: nothing },
+    collector: { debris: nothing },
+    staging: { newPath: () => join(directory, 'spool') },
+    components: createComponents(database.db),
     pool: {
       async locate({ sha256 }: { sha256: string }) {
         opened.push(sha256)
         return stored.get(sha256) ?? null
       },
     },
-    matcher: { generation: async () => generation, match: async (packages: unknown[]) => packages.map(() => ({ findings: answer(), coverage })) },
+    matcher: {
+      generation: async () => generation,
+      match: async (packages: unknown[]) => packages.map(() => ({ findings: answer(), coverage })),
+    },
   }
   return createComponentScan(parts as unknown as ComponentScanParts)
 }
@@ -80,7 +114,8 @@ async function carrier(name: string, version = '1.0.0'): Promise<PackageRow> {
   return row
 }
 
-const rowOf = (id: number) => database.db.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+const rowOf = (id: number) =>
+  database.db.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 const waiting = async () => (await database.db.selectFrom('component_work').select('package_id').execute()).length
 
 describe('a record', () => {
@@ -89,7 +124,9 @@ describe('a record', () => {
     expect(await scan().catchUp()).toEqual({ records: 1, reopened: 0, failed: 0 })
     expect(await scan().catchUp()).toMatchObject({ records: 0 })
     expect(opened).toEqual([row.sha256])
-    expect(await database.db.selectFrom('components').select(['ecosystem', 'name', 'version', 'path']).execute()).toEqual([{ ecosystem: 'npm', name: 'left-pad', version: '1.0.0', path: MANIFEST }])
+    expect(
+      await database.db.selectFrom('components').select(['ecosystem', 'name', 'version', 'path']).execute(),
+    ).toEqual([{ ecosystem: 'npm', name: 'left-pad', version: '1.0.0', path: MANIFEST }])
   })
 
   test('without a file that libraries are known by is never opened', async () => {
@@ -106,20 +143,31 @@ describe('a record', () => {
     await database.db.updateTable('packages').set({ sha256: other.sha256 }).where('id', '=', row.id).execute()
     await scan().catchUp()
     expect(await waiting()).toBe(0)
-    expect((await createComponents(database.db).ofFiles([row.sha256, other.sha256])).get(other.sha256)).toMatchObject([{ version: '2.0.0' }])
+    expect((await createComponents(database.db).ofFiles([row.sha256, other.sha256])).get(other.sha256)).toMatchObject([
+      { version: '2.0.0' },
+    ])
   })
 
   test('is held, still served, when a library has a hole; once', async () => {
     const { id } = await carrier('one')
     answer = () => [finding]
     expect(await scan().catchUp()).toEqual({ records: 1, reopened: 1, failed: 0 })
-    expect(await rowOf(id)).toMatchObject({ status: 'pending_review', served: true, held_reason: 'dependency_scan', last_scan: null })
+    expect(await rowOf(id)).toMatchObject({
+      status: 'pending_review',
+      served: true,
+      held_reason: 'dependency_scan',
+      last_scan: null,
+    })
     expect(await scan().match(id, 'rematch', systemActor('scheduler'))).toMatchObject({ newIds: [], reasons: [] })
   })
 
   test('that was never scanned itself does not become scanned by its libraries', async () => {
     const { id } = await carrier('one')
-    await database.db.updateTable('packages').set({ cve_results: null, cve_summary: JSON.stringify({ scanned: false }) }).where('id', '=', id).execute()
+    await database.db
+      .updateTable('packages')
+      .set({ cve_results: null, cve_summary: JSON.stringify({ scanned: false }) })
+      .where('id', '=', id)
+      .execute()
     answer = () => [finding]
     await scan().catchUp()
     expect(await rowOf(id)).toMatchObject({ last_scan: null, cve_summary: { scanned: false, critical: 1 } })
@@ -181,7 +229,12 @@ describe('what goes wrong with one', () => {
   test('two processes that read the same file keep it once', async () => {
     const { sha256 } = await carrier('one')
     const components = createComponents(database.db)
-    const found = { components: [{ ecosystem: 'npm' as const, name: 'a', key: 'a', version: '1', path: 'p', license: null }], filesSeen: 1, bytes: 1, skipped: [] }
+    const found = {
+      components: [{ ecosystem: 'npm' as const, name: 'a', key: 'a', version: '1', path: 'p', license: null }],
+      filesSeen: 1,
+      bytes: 1,
+      skipped: [],
+    }
     await Promise.all([components.keep(sha256, found, new Date()), components.keep(sha256, found, new Date())])
     expect(await components.of(sha256)).toMatchObject(found)
   })
@@ -193,9 +246,16 @@ test('news concern the records that have such a library, and no other', async ()
   await insertRecord(database.db, { name: 'plain' })
   const room = scan()
   await room.catchUp()
-  const told = (packages: { ecosystem: string; package: string | null }[], complete = true) => room.touched({ complete, packages })
+  const told = (packages: { ecosystem: string; package: string | null }[], complete = true) =>
+    room.touched({ complete, packages })
   expect(await told([{ ecosystem: 'npm', package: 'left-pad' }])).toEqual([one.id, two.id])
-  expect(await told([{ ecosystem: 'npm', package: 'right-pad' }, { ecosystem: 'PyPI', package: 'left-pad' }, { ecosystem: 'Ubuntu:22.04:LTS', package: null }])).toEqual([])
+  expect(
+    await told([
+      { ecosystem: 'npm', package: 'right-pad' },
+      { ecosystem: 'PyPI', package: 'left-pad' },
+      { ecosystem: 'Ubuntu:22.04:LTS', package: null },
+    ]),
+  ).toEqual([])
   expect(await told([{ ecosystem: 'npm', package: null }])).toEqual([one.id, two.id])
   expect(await told([], false)).toEqual([one.id, two.id])
   expect(await told([])).toEqual([])

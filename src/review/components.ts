@@ -3,7 +3,12 @@ import type { Finding } from '../domain/finding.ts'
 import { isProblem } from '../domain/problem.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { createShared } from '../kernel/serial.ts'
-import { COMPONENT_ECOSYSTEMS, COMPONENT_ENGINE, componentKey, type ComponentMatcher } from '../scanners/components/match.ts'
+import {
+  COMPONENT_ECOSYSTEMS,
+  COMPONENT_ENGINE,
+  componentKey,
+  type ComponentMatcher,
+} from '../scanners/components/match.ts'
 import { mayHoldComponent, readComponents } from '../scanners/components/read.ts'
 import { unpackFiles } from '../store/blobs.ts'
 import type { Components, ComponentsOf, ComponentWork } from '../store/components.ts'
@@ -69,7 +74,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
 
   const catchUp = createShared(async () => {
     const report: ComponentReport = { records: 0, reopened: 0, failed: 0 }
-    for (let after = 0; ; ) {
+    for (let after = 0; ;) {
       const work = await components.work(after, PAGE, !matching())
       // The list of files is at hand: most packages need not be opened.
       const nothing = work.filter(({ files }) => files !== null && !unpackFiles(files).some(mayHoldComponent))
@@ -91,7 +96,8 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
   async function lookAt(work: ComponentWork, report: ComponentReport): Promise<void> {
     const inside = (await components.of(work.sha256)) ?? (await read(work))
     if (!inside || !matching()) return
-    const applied = work.status !== 'rejected' ? await matchOne(work.id, inside, 'dependency_scan', systemActor('system')) : null
+    const applied =
+      work.status !== 'rejected' ? await matchOne(work.id, inside, 'dependency_scan', systemActor('system')) : null
     await components.done(work)
     report.records++
     if (applied?.before.status === 'published' && applied.row.status === 'pending_review') report.reopened++
@@ -101,13 +107,25 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
   async function read({ sha256, format, distribution, filename }: ComponentWork): Promise<ComponentsOf | null> {
     const path = await parts.pool.locate({ sha256, format, filename })
     if (path === null) return null
-    const seen = await readComponents({ members: parts.offered(distribution).format.members(path), filename, newPath: parts.staging.newPath })
-    const inside = { ...seen, components: seen.components.map((component) => ({ ...component, key: componentKey(component) })) }
+    const seen = await readComponents({
+      members: parts.offered(distribution).format.members(path),
+      filename,
+      newPath: parts.staging.newPath,
+    })
+    const inside = {
+      ...seen,
+      components: seen.components.map((component) => ({ ...component, key: componentKey(component) })),
+    }
     await components.keep(sha256, inside, parts.clock.now())
     return inside
   }
 
-  async function matchOne(id: number, inside: ComponentsOf, mechanism: 'dependency_scan' | 'rematch' | 'rescan', actor: Actor): Promise<Applied | null> {
+  async function matchOne(
+    id: number,
+    inside: ComponentsOf,
+    mechanism: 'dependency_scan' | 'rematch' | 'rescan',
+    actor: Actor,
+  ): Promise<Applied | null> {
     if (inside.components.length === 0 && inside.skipped.length === 0) return null
     let first: Applied | null = null
     try {
@@ -116,10 +134,17 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
         const [carrier] = carriersOf(await identities([id]), () => inside)
         if (!carrier) return null
         const [{ findings, coverage }] = (await matcher.match([carrier])) as [MatchOf]
-        const applied = await applyFindings(parts, id, { engine: COMPONENT_ENGINE, findings }, { mechanism, inside: coverage }, actor)
+        const applied = await applyFindings(
+          parts,
+          id,
+          { engine: COMPONENT_ENGINE, findings },
+          { mechanism, inside: coverage },
+          actor,
+        )
         first ??= applied
         // A re-match that came between may have known more: what is applied last must be matched against the newest.
-        if (attempt === ATTEMPTS || (await matcher.generation()) === generation) return { ...applied, before: first.before }
+        if (attempt === ATTEMPTS || (await matcher.generation()) === generation)
+          return { ...applied, before: first.before }
       }
     } catch (error) {
       if (isProblem(error, 'not_found')) return null
@@ -131,7 +156,19 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
   const identities = (ids: readonly number[]) =>
     db
       .selectFrom('packages')
-      .select(['id', 'sha256', 'format', 'name', 'version', 'arch', 'distribution', 'source_package', 'source_version', 'cve_results', 'coverage'])
+      .select([
+        'id',
+        'sha256',
+        'format',
+        'name',
+        'version',
+        'arch',
+        'distribution',
+        'source_package',
+        'source_version',
+        'cve_results',
+        'coverage',
+      ])
       .where('id', 'in', ids)
       .execute()
   type Identity = Awaited<ReturnType<typeof identities>>[number]
@@ -156,7 +193,11 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
       for (const ecosystem of COMPONENT_ECOSYSTEMS) {
         const about = packages.filter((change) => change.ecosystem === ecosystem)
         if (!complete || about.some((change) => change.package === null)) names.set(ecosystem, null)
-        else if (about.length > 0) names.set(ecosystem, about.flatMap((change) => change.package ?? []))
+        else if (about.length > 0)
+          names.set(
+            ecosystem,
+            about.flatMap((change) => change.package ?? []),
+          )
       }
       return components.recordsWith(names)
     },
@@ -173,7 +214,13 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
       const same = read.filter(({ row }, i) => {
         const { findings, coverage } = matches[i] as MatchOf
         const known = (row.cve_results ?? []) as Finding[]
-        const merged = mergeFindings(known, { engine: COMPONENT_ENGINE, findings }, parts.engines, parts.settings().cve_policy, now)
+        const merged = mergeFindings(
+          known,
+          { engine: COMPONENT_ENGINE, findings },
+          parts.engines,
+          parts.settings().cve_policy,
+          now,
+        )
         return sameFindings(known, merged) && saysSame(row.coverage['dependency_scan'], coverage)
       })
       return new Set(same.map(({ row }) => row.id))

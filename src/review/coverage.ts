@@ -25,7 +25,10 @@ function worsened(then: Facts, now: Facts): 'severity_raised' | 'known_exploited
 
 /** Whether a decision in force lets the finding pass as it is now. */
 export function isCovered(finding: Facts, standing: readonly Standing[]): boolean {
-  return standing.some(({ decision, covers }) => decision === 'approve' && covers.some((cover) => cover.id === finding.id && worsened(cover, finding) === null))
+  return standing.some(
+    ({ decision, covers }) =>
+      decision === 'approve' && covers.some((cover) => cover.id === finding.id && worsened(cover, finding) === null),
+  )
 }
 
 export function withAcceptance(findings: readonly Finding[], standing: readonly Standing[]): Finding[] {
@@ -36,9 +39,17 @@ export function withAcceptance(findings: readonly Finding[], standing: readonly 
  * What a person has to be asked about after a scan: findings that ask for review, that no decision in force covers, and
  * that are new or worse than they were. What was known and let pass is not asked again, whatever the policy says by now.
  */
-export function reasonsToAsk(before: readonly Finding[], after: readonly Finding[], standing: readonly Standing[]): ReviewReason[] {
+export function reasonsToAsk(
+  before: readonly Finding[],
+  after: readonly Finding[],
+  standing: readonly Standing[],
+): ReviewReason[] {
   const known = new Map<string, Facts>(before.map((finding) => [finding.id, finding]))
-  const decided = new Map(standing.flatMap(({ decision, covers }) => (decision === 'approve' ? covers.map((cover) => [cover.id, cover] as const) : [])))
+  const decided = new Map(
+    standing.flatMap(({ decision, covers }) =>
+      decision === 'approve' ? covers.map((cover) => [cover.id, cover] as const) : [],
+    ),
+  )
   return after.flatMap((finding): ReviewReason[] => {
     if (!asksForReview(finding) || isCovered(finding, standing)) return []
     const then = decided.get(finding.id) ?? known.get(finding.id)

@@ -10,7 +10,15 @@ import { createCrossCheck, type CrossCheckParts } from './cross-check.ts'
 
 const HOUR = 3_600_000
 const distributions = ['jammy', 'almalinux9'].map((codename) => findDistribution(codename)!.distribution)
-const coverage = { engine: 'second', engine_version: null, database_date: null, distro_matched: null, files_seen: 0, files_skipped: [], bytes: 0 }
+const coverage = {
+  engine: 'second',
+  engine_version: null,
+  database_date: null,
+  distro_matched: null,
+  files_seen: 0,
+  files_skipped: [],
+  bytes: 0,
+}
 
 let database: Database
 let now: number
@@ -33,7 +41,10 @@ afterAll(() => database.close())
 
 const about = (name: string) => ({ package: name, version: '1.0-1', distribution: 'jammy' })
 
-function scanner(answer: (name: string) => CveResult['word'] | Promise<CveResult['word']>, name = 'second'): CveScanner {
+function scanner(
+  answer: (name: string) => CveResult['word'] | Promise<CveResult['word']>,
+  name = 'second',
+): CveScanner {
   return {
     name,
     async scan({ facts, distribution }) {
@@ -46,8 +57,17 @@ function scanner(answer: (name: string) => CveResult['word'] | Promise<CveResult
 /** As much of the review room as is reached while nothing is found. */
 function crossCheck(scanners: CveScanner[], more: Partial<CrossCheckParts> = {}) {
   const parts = {
-    db: database.db, clock: { now: () => new Date(now) }, scanners, distributions, engines: ['first', 'second'], onError: (error: unknown) => void errors.push(error),
-    settings: () => ({ validation: { grype_scan: true } }), mayWork: () => true, generation: async () => 1, delayMs: 10, ...more,
+    db: database.db,
+    clock: { now: () => new Date(now) },
+    scanners,
+    distributions,
+    engines: ['first', 'second'],
+    onError: (error: unknown) => void errors.push(error),
+    settings: () => ({ validation: { grype_scan: true } }),
+    mayWork: () => true,
+    generation: async () => 1,
+    delayMs: 10,
+    ...more,
   }
   return createCrossCheck(parts as unknown as CrossCheckParts)
 }
@@ -61,7 +81,12 @@ describe('a look', () => {
     await insertRecord(database.db, { name: 'elsewhere', distribution: 'noble' })
     const check = crossCheck([scanner(() => 'no_data'), scanner(() => 'no_data', 'third')])
     expect(await check.catchUp()).toEqual({ looked: 4, reopened: 0, failed: 0 })
-    expect(scans).toEqual(['second: jammy one 1.0-1 of src', 'second: almalinux9 two 1.0-1 of null', 'third: jammy one 1.0-1 of src', 'third: almalinux9 two 1.0-1 of null'])
+    expect(scans).toEqual([
+      'second: jammy one 1.0-1 of src',
+      'second: almalinux9 two 1.0-1 of null',
+      'third: jammy one 1.0-1 of src',
+      'third: almalinux9 two 1.0-1 of null',
+    ])
     expect(await check.catchUp()).toMatchObject({ looked: 0 })
     expect(await crossCheck([scanner(() => 'no_data')]).catchUp()).toMatchObject({ looked: 0 })
   })
@@ -105,7 +130,9 @@ describe('a look', () => {
   test('is taken by one process only, and not while scanning is switched off', async () => {
     await insertRecord(database.db, { name: 'one' })
     await crossCheck([scanner(() => 'no_data')], { mayWork: () => false }).catchUp()
-    await crossCheck([scanner(() => 'no_data')], { settings: () => ({ validation: { grype_scan: false } }) as never }).catchUp()
+    await crossCheck([scanner(() => 'no_data')], {
+      settings: () => ({ validation: { grype_scan: false } }) as never,
+    }).catchUp()
     expect(scans).toEqual([])
   })
 })

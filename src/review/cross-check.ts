@@ -77,7 +77,8 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   async function unchecked(scanner: CveScanner, wanted: RawBuilder<unknown>): Promise<Row[]> {
     const codenames = parts.distributions.map(({ codename }) => codename)
     const retry = new Date(clock.now().getTime() - RETRY_MS)
-    const { rows } = await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version from packages p
+    const { rows } =
+      await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version from packages p
       where status = 'published' and distribution = any(${sql`${codenames}::text[]`}) and ${wanted}
         and not exists (select 1 from cross_checks c where c.package_id = p.id and c.engine = ${scanner.name} and (c.word <> 'error' or c.checked_at > ${retry}))
       order by id limit ${PAGE}`.execute(db)
@@ -97,7 +98,13 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
       const generation = await parts.generation()
       const result = await scanner.scan({ facts: factsOf(row), distribution })
       if (result.word !== 'scanned') return { word: result.word, reopened }
-      const { before, row: now } = await applyFindings(parts, row.id, { engine: scanner.name, findings: result.findings }, { mechanism: 'second_scanner' }, systemActor('system'))
+      const { before, row: now } = await applyFindings(
+        parts,
+        row.id,
+        { engine: scanner.name, findings: result.findings },
+        { mechanism: 'second_scanner' },
+        systemActor('system'),
+      )
       reopened ||= before.status === 'published' && now.status === 'pending_review'
       // A re-match that came between may have known more.
       if (attempt === ATTEMPTS || (await parts.generation()) === generation) return { word: 'scanned', reopened }
@@ -105,7 +112,12 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   }
 
   /** @returns whether the scanner may be asked for more */
-  async function lookAtEach(scanner: CveScanner, rows: readonly Row[], report: CrossCheckReport, failures: { inARow: number }): Promise<boolean> {
+  async function lookAtEach(
+    scanner: CveScanner,
+    rows: readonly Row[],
+    report: CrossCheckReport,
+    failures: { inARow: number },
+  ): Promise<boolean> {
     for (const row of rows) {
       if (stopped || failures.inARow >= FAILURES || !parts.settings().validation.grype_scan) return false
       try {
@@ -128,7 +140,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
 
   async function lookAtAll(scanner: CveScanner, report: CrossCheckReport): Promise<void> {
     const failures = { inARow: 0 }
-    for (let after = 0; ; ) {
+    for (let after = 0; ;) {
       const rows = await unchecked(scanner, sql`id > ${after}`)
       if (!(await lookAtEach(scanner, rows, report, failures)) || rows.length < PAGE) return
       after = rows.at(-1)!.id
@@ -139,7 +151,10 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   async function lookAtTold(scanner: CveScanner, about: readonly Published[], report: CrossCheckReport): Promise<void> {
     const failures = { inARow: 0 }
     for (const one of about) {
-      const rows = await unchecked(scanner, sql`distribution = ${one.distribution} and name = ${one.package} and version = ${one.version}`)
+      const rows = await unchecked(
+        scanner,
+        sql`distribution = ${one.distribution} and name = ${one.package} and version = ${one.version}`,
+      )
       if (!(await lookAtEach(scanner, rows, report, failures))) return
     }
   }
@@ -151,7 +166,8 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
       const about = [...told.values()]
       everything = false
       told.clear()
-      for (const scanner of parts.scanners) await (all ? lookAtAll(scanner, report) : lookAtTold(scanner, about, report))
+      for (const scanner of parts.scanners)
+        await (all ? lookAtAll(scanner, report) : lookAtTold(scanner, about, report))
     }
     return report
   }

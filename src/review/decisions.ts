@@ -62,14 +62,20 @@ const EXCHANGEABLE: Record<DecisionAction, readonly DecisionAction[]> = {
  * is decided anew instead.
  * @throws Problem('not_found'), 'not_under_review' when the decision is not in force, 'validation_error', 'self_approval'
  */
-export async function replaceDecision(parts: ReviewParts, id: number, body: DecisionBody, actor: Actor): Promise<DecisionRow> {
+export async function replaceDecision(
+  parts: ReviewParts,
+  id: number,
+  body: DecisionBody,
+  actor: Actor,
+): Promise<DecisionRow> {
   const plan = readPlan(body)
   const old = await findDecision(parts.db, id)
   const changed = await parts.db.transaction().execute(async (tx) => {
     const before = old.package_id === null ? null : await lockIfThere(tx, old.package_id)
     const still = await findDecision(tx, id)
     if (!before || !still.active) throw notInForce(still, before?.status)
-    if (!EXCHANGEABLE[old.action].includes(plan.action)) throw invalidField('action', `cannot take the place of ${old.action}; withdraw it, and decide again`)
+    if (!EXCHANGEABLE[old.action].includes(plan.action))
+      throw invalidField('action', `cannot take the place of ${old.action}; withdraw it, and decide again`)
     // Named findings stay the old decision's, unless others are named.
     const covers = plan.cveIds ?? still.covers.map((cover) => cover.id)
     const present = new Set(((before.cve_results ?? []) as Finding[]).map((finding) => finding.id))
@@ -85,10 +91,18 @@ export async function replaceDecision(parts: ReviewParts, id: number, body: Deci
  * Takes a decision back: what it let pass goes to review again, still served.
  * @throws Problem('not_found'), 'not_under_review' when it is not in force, or is a rejection, which stands until its package is deleted
  */
-export async function withdrawDecision(parts: ReviewParts, id: number, note: string | null, actor: Actor): Promise<DecisionRow> {
+export async function withdrawDecision(
+  parts: ReviewParts,
+  id: number,
+  note: string | null,
+  actor: Actor,
+): Promise<DecisionRow> {
   const decision = await findDecision(parts.db, id)
   if (!decision.active) throw notInForce(decision)
-  if (decision.decision === 'reject') throw new Problem('not_under_review', 'a rejection stands until the package is deleted', { current_status: 'rejected' })
+  if (decision.decision === 'reject')
+    throw new Problem('not_under_review', 'a rejection stands until the package is deleted', {
+      current_status: 'rejected',
+    })
   await endDecision(parts, decision, 'withdraw', { actor, note: note ?? 'withdrawn', action: 'DECISION_RESOLVED' })
   const after = await findDecision(parts.db, id)
   if (after.active) throw notInForce(after)
@@ -99,7 +113,12 @@ export async function withdrawDecision(parts: ReviewParts, id: number, note: str
  * Notes that what a decision asked for was done. Only an awaited upgrade ends by it: what keeps a package published
  * goes on doing so until it is withdrawn.
  */
-export async function resolveDecision(parts: ReviewParts, packageIds: readonly number[], note: string, actor: Actor): Promise<DecisionRow> {
+export async function resolveDecision(
+  parts: ReviewParts,
+  packageIds: readonly number[],
+  note: string,
+  actor: Actor,
+): Promise<DecisionRow> {
   const standing = [...(await activeDecisions(parts.db, packageIds)).values()].flat()
   const decision = standing.find((row) => row.resolved_at === null) ?? standing[0]
   if (!decision) throw new Problem('not_found', 'no decision is in force')
@@ -108,7 +127,12 @@ export async function resolveDecision(parts: ReviewParts, packageIds: readonly n
     const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
     const [row] = await tx
       .updateTable('decisions')
-      .set({ resolved_at: parts.clock.now(), resolved_by: actor.name, resolution_note: note, active: decision.action !== 'upgrade_required' })
+      .set({
+        resolved_at: parts.clock.now(),
+        resolved_by: actor.name,
+        resolution_note: note,
+        active: decision.action !== 'upgrade_required',
+      })
       .where('id', '=', decision.id)
       .where('resolved_at', 'is', null)
       .returningAll()
@@ -118,7 +142,17 @@ export async function resolveDecision(parts: ReviewParts, packageIds: readonly n
       tx,
       parts.audit,
       before,
-      { event: 'refresh', audit: { ...eventBase(before, actor), action: 'DECISION_RESOLVED', result: 'SUCCESS', outcome: before.status, detail: note, extra: { decision_id: row.id, action: row.action } } },
+      {
+        event: 'refresh',
+        audit: {
+          ...eventBase(before, actor),
+          action: 'DECISION_RESOLVED',
+          result: 'SUCCESS',
+          outcome: before.status,
+          detail: note,
+          extra: { decision_id: row.id, action: row.action },
+        },
+      },
       parts.offered(before.distribution),
     )
     return row
@@ -126,9 +160,22 @@ export async function resolveDecision(parts: ReviewParts, packageIds: readonly n
 }
 
 /** @param to a user's name, or null for nobody. @throws Problem('not_found'), 'validation_error' when there is no such active user */
-export async function assignDecision(parts: ReviewParts, id: number, to: string | null, actor: Actor): Promise<DecisionRow> {
+export async function assignDecision(
+  parts: ReviewParts,
+  id: number,
+  to: string | null,
+  actor: Actor,
+): Promise<DecisionRow> {
   const decision = await findDecision(parts.db, id)
-  const user = to === null ? null : await parts.db.selectFrom('users').select('username').where('username_key', '=', to.toLowerCase()).where('active', '=', true).executeTakeFirst()
+  const user =
+    to === null
+      ? null
+      : await parts.db
+          .selectFrom('users')
+          .select('username')
+          .where('username_key', '=', to.toLowerCase())
+          .where('active', '=', true)
+          .executeTakeFirst()
   if (user === undefined) throw invalidField('assigned_to', 'is no active user')
   const name = user?.username ?? null
   return parts.db.transaction().execute(async (tx) => {
@@ -138,13 +185,29 @@ export async function assignDecision(parts: ReviewParts, id: number, to: string 
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow()
-    if (decision.package_id !== null) await tx.updateTable('packages').set({ manifest_pending: true }).where('id', '=', decision.package_id).execute()
+    if (decision.package_id !== null)
+      await tx.updateTable('packages').set({ manifest_pending: true }).where('id', '=', decision.package_id).execute()
     const named = { package: row.package, version: row.version, distribution: row.distribution, arch: row.arch }
-    await parts.audit.record({ ...named, user: actor.name, ip: actor.origin.ip, requestId: actor.origin.requestId, action: 'SECURITY_DECISION', result: 'SUCCESS', outcome: 'assigned', detail: name === null ? 'assigned to nobody' : `assigned to ${name}`, extra: { decision_id: id } }, tx)
+    await parts.audit.record(
+      {
+        ...named,
+        user: actor.name,
+        ip: actor.origin.ip,
+        requestId: actor.origin.requestId,
+        action: 'SECURITY_DECISION',
+        result: 'SUCCESS',
+        outcome: 'assigned',
+        detail: name === null ? 'assigned to nobody' : `assigned to ${name}`,
+        extra: { decision_id: id },
+      },
+      tx,
+    )
     return row
   })
 }
 
 function notInForce(decision: DecisionRow, status?: string): Problem {
-  return new Problem('not_under_review', `the decision ${decision.id} is not in force any more`, { current_status: status ?? decision.status })
+  return new Problem('not_under_review', `the decision ${decision.id} is not in force any more`, {
+    current_status: status ?? decision.status,
+  })
 }

@@ -18,9 +18,16 @@ export interface Seen {
  * @param engines those that exist, in the order of their word's weight; findings of others go too
  * @param now ISO time
  */
-export function mergeFindings(known: readonly Finding[], seen: Seen, engines: readonly string[], policy: PolicyActions, now: string): Finding[] {
+export function mergeFindings(
+  known: readonly Finding[],
+  seen: Seen,
+  engines: readonly string[],
+  policy: PolicyActions,
+  now: string,
+): Finding[] {
   const before = new Map(known.map((finding) => [finding.id, finding]))
-  const others = (finding: Finding | undefined) => finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []
+  const others = (finding: Finding | undefined) =>
+    finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []
   const found = seen.findings.map((raw): Finding => {
     const then = before.get(raw.id)
     const said = then && outweighs(then, raw, others(then), seen.engine, engines) ? then : raw
@@ -49,7 +56,13 @@ export function mergeFindings(known: readonly Finding[], seen: Seen, engines: re
  * Who speaks for a finding of several engines. The package itself and a library inside it may have the same hole: the
  * worse of both stands for it, whoever looked last. Of two that look at the same, the one named first in `engines`.
  */
-function outweighs(then: Finding, now: RawFinding, others: readonly string[], engine: string, engines: readonly string[]): boolean {
+function outweighs(
+  then: Finding,
+  now: RawFinding,
+  others: readonly string[],
+  engine: string,
+  engines: readonly string[],
+): boolean {
   if (others.length === 0) return false
   if (then.package_type !== now.package_type) return severityRank(then.severity) >= severityRank(now.severity)
   // What is told of a library is its own engine's, which no other speaks for.

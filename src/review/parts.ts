@@ -74,10 +74,14 @@ export const NO_REVIEW = {
 
 /** Records in the order in which their distributions are locked. */
 export function inLockOrder<T extends { distribution: string; id: number }>(rows: readonly T[]): T[] {
-  return [...rows].sort((a, b) => (a.distribution < b.distribution ? -1 : a.distribution > b.distribution ? 1 : a.id - b.id))
+  return [...rows].sort((a, b) =>
+    a.distribution < b.distribution ? -1 : a.distribution > b.distribution ? 1 : a.id - b.id,
+  )
 }
 
 /** What advisories are matched by, from a record's row. */
-export function factsOf(row: Pick<PackageRow, 'format' | 'name' | 'version' | 'arch' | 'source_package' | 'source_version'>): PackageFacts {
+export function factsOf(
+  row: Pick<PackageRow, 'format' | 'name' | 'version' | 'arch' | 'source_package' | 'source_version'>,
+): PackageFacts {
   return factsToMatch({ ...row, sourcePackage: row.source_package, sourceVersion: row.source_version })
 }

@@ -26,20 +26,29 @@ export interface Plan {
   targetVersion: string | null
 }
 
-const DECISION_OF: Record<DecisionAction, Plan['decision']> = { accept_risk: 'approve', exception: 'approve', reject: 'reject', upgrade_required: null }
+const DECISION_OF: Record<DecisionAction, Plan['decision']> = {
+  accept_risk: 'approve',
+  exception: 'approve',
+  reject: 'reject',
+  upgrade_required: null,
+}
 
 /** @throws Problem('validation_error') naming the field at fault */
 export function readPlan(body: DecisionBody): Plan {
   const justification = body.justification.trim()
   if (justification.length === 0) throw invalidField('justification', 'is required')
-  if (justification.length > MAX_JUSTIFICATION) throw invalidField('justification', `is longer than ${MAX_JUSTIFICATION} characters`)
+  if (justification.length > MAX_JUSTIFICATION)
+    throw invalidField('justification', `is longer than ${MAX_JUSTIFICATION} characters`)
   const days = body.expires_in_days ?? null
-  if (days !== null && !(Number.isInteger(days) && days >= 1 && days <= MAX_DAYS)) throw invalidField('expires_in_days', `must be from 1 to ${MAX_DAYS}`)
+  if (days !== null && !(Number.isInteger(days) && days >= 1 && days <= MAX_DAYS))
+    throw invalidField('expires_in_days', `must be from 1 to ${MAX_DAYS}`)
   const action = actionOf(body, days)
   const decision = DECISION_OF[action]
-  if (body.decision !== undefined && body.decision !== decision) throw invalidField('action', `${action} contradicts the decision ${body.decision}`)
+  if (body.decision !== undefined && body.decision !== decision)
+    throw invalidField('action', `${action} contradicts the decision ${body.decision}`)
   if (action === 'exception' && days === null) throw invalidField('expires_in_days', 'is required for an exception')
-  if (action !== 'exception' && days !== null) throw invalidField('expires_in_days', `contradicts ${action}: only an exception ends by itself`)
+  if (action !== 'exception' && days !== null)
+    throw invalidField('expires_in_days', `contradicts ${action}: only an exception ends by itself`)
   const targetVersion = body.target_version?.trim() || null
   if (targetVersion !== null && action === 'reject') throw invalidField('target_version', 'contradicts reject')
   const cveIds = body.cve_ids ? [...new Set(body.cve_ids)] : null
@@ -48,7 +57,8 @@ export function readPlan(body: DecisionBody): Plan {
 
 function actionOf(body: DecisionBody, days: number | null): DecisionAction {
   if (body.action !== undefined) {
-    if (!DECISION_ACTIONS.includes(body.action)) throw invalidField('action', `must be one of ${DECISION_ACTIONS.join(', ')}`)
+    if (!DECISION_ACTIONS.includes(body.action))
+      throw invalidField('action', `must be one of ${DECISION_ACTIONS.join(', ')}`)
     return body.action
   }
   if (body.decision === 'approve') return days === null ? 'accept_risk' : 'exception'

@@ -13,10 +13,19 @@ import { announce, cleanUp, publishChanges } from './settle.ts'
  * Quarantines every record the selector means that can be, and answers once clients see none of them.
  * @throws Problem('not_found', 'not_under_review' when all of them are quarantined or rejected, 'publication_failed')
  */
-export async function quarantine(parts: ReviewParts, selector: RecordSelector, reason: string | null, actor: Actor): Promise<Changed[]> {
+export async function quarantine(
+  parts: ReviewParts,
+  selector: RecordSelector,
+  reason: string | null,
+  actor: Actor,
+): Promise<Changed[]> {
   const rows = await selectRecords(parts.db, selector)
   const newest = rows.at(-1)
-  if (!newest) throw new Problem('not_found', `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`)
+  if (!newest)
+    throw new Problem(
+      'not_found',
+      `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`,
+    )
   const reachable = rows.filter((row) => transitionOf(row.status, 'quarantine'))
   if (reachable.length === 0) throw notUnderReview(newest)
   const changes = await parts.db.transaction().execute(async (tx) => {
@@ -24,7 +33,11 @@ export async function quarantine(parts: ReviewParts, selector: RecordSelector, r
     for (const { id } of inLockOrder(reachable)) {
       const before = await lockRecord(tx, id)
       const standing = (await activeDecisions(tx, [id])).get(id) ?? []
-      await closeDecisions(tx, standing.map((decision) => decision.id), { at: parts.clock.now(), by: actor.name, note: 'quarantined' })
+      await closeDecisions(
+        tx,
+        standing.map((decision) => decision.id),
+        { at: parts.clock.now(), by: actor.name, note: 'quarantined' },
+      )
       done.push(
         await changeRecord(
           tx,
@@ -34,7 +47,14 @@ export async function quarantine(parts: ReviewParts, selector: RecordSelector, r
             event: 'quarantine',
             findings: withAcceptance((before.cve_results ?? []) as Finding[], []),
             set: { ...NO_REVIEW, quarantined_at: parts.clock.now(), quarantined_by: actor.name },
-            audit: { ...eventBase(before, actor), action: 'QUARANTINE', result: 'SUCCESS', outcome: 'quarantined', detail: reason, extra: { previous_status: before.status, sha256: before.sha256 } },
+            audit: {
+              ...eventBase(before, actor),
+              action: 'QUARANTINE',
+              result: 'SUCCESS',
+              outcome: 'quarantined',
+              detail: reason,
+              extra: { previous_status: before.status, sha256: before.sha256 },
+            },
           },
           parts.offered(before.distribution),
         ),

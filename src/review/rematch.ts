@@ -44,7 +44,17 @@ export interface RematchParts extends ReviewParts {
   libraries: Pick<ComponentScan, 'touched' | 'about' | 'among' | 'unchanged' | 'match'>
 }
 
-type Row = { id: number; name: string; version: string; arch: string; distribution: string; format: PackageFacts['format']; source_package: string | null; source_version: string | null; pipeline: Record<string, string> }
+type Row = {
+  id: number
+  name: string
+  version: string
+  arch: string
+  distribution: string
+  format: PackageFacts['format']
+  source_package: string | null
+  source_version: string | null
+  pipeline: Record<string, string>
+}
 
 const PAGE = 500
 /** Records whose libraries are matched together. */
@@ -136,16 +146,24 @@ function named(names: readonly string[]): RawBuilder<unknown> {
 }
 
 async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): AsyncGenerator<Row[]> {
-  for (let after = 0; ; ) {
-    const { rows } = await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version, pipeline from packages
-      where distribution = ${codename} and id > ${after} and status <> 'rejected' and ${wanted} order by id limit ${PAGE}`.execute(db)
+  for (let after = 0; ;) {
+    const { rows } =
+      await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version, pipeline from packages
+      where distribution = ${codename} and id > ${after} and status <> 'rejected' and ${wanted} order by id limit ${PAGE}`.execute(
+        db,
+      )
     yield rows
     if (rows.length < PAGE) return
     after = rows.at(-1)?.id ?? after
   }
 }
 
-async function matchOne(parts: RematchParts, distribution: Distribution, row: Row, report: RematchReport): Promise<void> {
+async function matchOne(
+  parts: RematchParts,
+  distribution: Distribution,
+  row: Row,
+  report: RematchReport,
+): Promise<void> {
   try {
     const result = await parts.scanner.scan({ facts: factsOf(row), distribution })
     if (result.word !== 'scanned') return

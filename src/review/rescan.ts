@@ -46,26 +46,52 @@ const SCANNED: readonly PipelineWord[] = ['no_findings', 'allowed', 'warning', '
  * @param options.stepTimeoutMs for each step
  * @throws Problem('not_found'), 'scanner_unavailable' when an engine fails, 'timeout' when one is too slow; what was done until then stays
  */
-export async function rescan(parts: ReviewParts, selector: RecordSelector, actor: Actor, options: { stepTimeoutMs?: number; libraries?: Libraries } = {}): Promise<Rescanned[]> {
+export async function rescan(
+  parts: ReviewParts,
+  selector: RecordSelector,
+  actor: Actor,
+  options: { stepTimeoutMs?: number; libraries?: Libraries } = {},
+): Promise<Rescanned[]> {
   const rows = await selectRecords(parts.db, selector)
-  if (rows.length === 0) throw new Problem('not_found', `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`)
+  if (rows.length === 0)
+    throw new Problem(
+      'not_found',
+      `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`,
+    )
   const done: Rescanned[] = []
   for (const row of rows) done.push(await rescanOne(parts, row, actor, options))
   return done.sort((a, b) => b.risk - a.risk)
 }
 
-async function rescanOne(parts: ReviewParts, row: PackageRow, actor: Actor, { stepTimeoutMs: timeoutMs = 120_000, libraries }: { stepTimeoutMs?: number; libraries?: Libraries }): Promise<Rescanned> {
+async function rescanOne(
+  parts: ReviewParts,
+  row: PackageRow,
+  actor: Actor,
+  { stepTimeoutMs: timeoutMs = 120_000, libraries }: { stepTimeoutMs?: number; libraries?: Libraries },
+): Promise<Rescanned> {
   const blob = await parts.db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
   const { format, distribution } = parts.offered(row.distribution)
   const { sha256, sha512, sha1, md5 } = blob
   const digests = { sha256, sha512, sha1, md5 }
-  const candidate: Candidate = { format, distribution, facts: unpackFacts(blob), filename: row.filename, sizeBytes: row.size_bytes, digests, receivedSha256: row.received_sha256, path: '' }
+  const candidate: Candidate = {
+    format,
+    distribution,
+    facts: unpackFacts(blob),
+    filename: row.filename,
+    sizeBytes: row.size_bytes,
+    digests,
+    receivedSha256: row.received_sha256,
+    path: '',
+  }
   const run = (key: PipelineKey, on: Candidate) => runStep(parts, key, on, timeoutMs)
   const { verdict, findings } = await run('cve_scan', candidate)
   if (verdict.word === 'error') throw new Problem('scanner_unavailable', verdict.message, {}, { retryAfterSeconds: 60 })
   const scanned = SCANNED.includes(verdict.word)
   const evidence: Evidence[] = scanned ? [{ key: 'cve_scan', verdict }] : []
-  const look: Inspected = row.status === 'quarantined' ? await inspect(parts, row, candidate, evidence, scanned, run) : { mechanism: 'rescan', evidence }
+  const look: Inspected =
+    row.status === 'quarantined'
+      ? await inspect(parts, row, candidate, evidence, scanned, run)
+      : { mechanism: 'rescan', evidence }
   let applied: Applied
   try {
     applied = scanned
@@ -106,7 +132,13 @@ function joined(first: Applied, then: Applied): Applied {
 
 /** No advisories for that distribution, or scanning is switched off: an answer, which changes nothing. */
 async function nothingLearnt(parts: ReviewParts, row: PackageRow, word: PipelineWord, actor: Actor): Promise<Applied> {
-  await parts.audit.record({ ...eventBase(row, actor), action: 'RESCAN', result: 'WARNING', outcome: word, detail: 'nothing could be said' })
+  await parts.audit.record({
+    ...eventBase(row, actor),
+    action: 'RESCAN',
+    result: 'WARNING',
+    outcome: word,
+    detail: 'nothing could be said',
+  })
   return { before: row, row, newIds: [], droppedIds: [], reasons: [] }
 }
 
@@ -118,9 +150,17 @@ type RunStep = (key: PipelineKey, on: Candidate) => Promise<StepResult>
  * Whether a quarantined package has a cause left. What was refused by a scan is let out only by a scan that was really
  * made; a step that cannot say anything today leaves the cause of then.
  */
-async function inspect(parts: ReviewParts, row: PackageRow, candidate: Candidate, evidence: Evidence[], scanned: boolean, run: RunStep): Promise<Inspected> {
+async function inspect(
+  parts: ReviewParts,
+  row: PackageRow,
+  candidate: Candidate,
+  evidence: Evidence[],
+  scanned: boolean,
+  run: RunStep,
+): Promise<Inspected> {
   const look: Look = { mechanism: 'rescan', evidence }
-  const blocked = evidence.some(({ verdict }) => verdict.word === 'blocked') || (!scanned && row.pipeline['cve_scan'] === 'blocked')
+  const blocked =
+    evidence.some(({ verdict }) => verdict.word === 'blocked') || (!scanned && row.pipeline['cve_scan'] === 'blocked')
   const file = { format: row.format, sha256: row.sha256, filename: row.filename }
   const from = await parts.pool.locate(file)
   // Without bytes there is nothing to let out.
@@ -133,7 +173,9 @@ async function inspect(parts: ReviewParts, row: PackageRow, candidate: Candidate
   try {
     const antivirus = await run('antivirus', { ...candidate, path })
     evidence.push({ key: 'antivirus', verdict: antivirus.verdict })
-    const infected = antivirus.verdict.outcome === 'refuse' || (row.pipeline['antivirus'] === 'infected' && antivirus.verdict.word !== 'clean')
+    const infected =
+      antivirus.verdict.outcome === 'refuse' ||
+      (row.pipeline['antivirus'] === 'infected' && antivirus.verdict.word !== 'clean')
     // What it said of an infection stands until the file is seen to be clean.
     if (infected && antivirus.verdict.word !== 'infected') evidence.pop()
     if (infected || blocked) return { ...look, cleanUp }
@@ -151,9 +193,25 @@ async function inspect(parts: ReviewParts, row: PackageRow, candidate: Candidate
       async alongside(tx) {
         if (!signed) return missing
         const { facts, files } = packFacts(signed.facts)
-        const blob = { ...signed.digests, format: row.format, filename: signed.filename, size_bytes: signed.sizeBytes, facts, files, created_at: parts.clock.now() }
-        await tx.insertInto('blobs').values(blob).onConflict((c) => c.column('sha256').doUpdateSet({ filename: signed.filename })).execute()
-        await parts.pool.keep(signed.path, { format: row.format, sha256: signed.digests.sha256, filename: signed.filename })
+        const blob = {
+          ...signed.digests,
+          format: row.format,
+          filename: signed.filename,
+          size_bytes: signed.sizeBytes,
+          facts,
+          files,
+          created_at: parts.clock.now(),
+        }
+        await tx
+          .insertInto('blobs')
+          .values(blob)
+          .onConflict((c) => c.column('sha256').doUpdateSet({ filename: signed.filename }))
+          .execute()
+        await parts.pool.keep(signed.path, {
+          format: row.format,
+          sha256: signed.digests.sha256,
+          filename: signed.filename,
+        })
         await tx.insertInto('debris').values({ kind: 'blob', key: row.sha256 }).execute()
         return { ...missing, sha256: signed.digests.sha256, filename: signed.filename, size_bytes: signed.sizeBytes }
       },
@@ -168,7 +226,12 @@ async function inspect(parts: ReviewParts, row: PackageRow, candidate: Candidate
   }
 }
 
-async function runStep(parts: ReviewParts, key: PipelineKey, candidate: Candidate, timeoutMs: number): Promise<StepResult> {
+async function runStep(
+  parts: ReviewParts,
+  key: PipelineKey,
+  candidate: Candidate,
+  timeoutMs: number,
+): Promise<StepResult> {
   const step = parts.steps.find((step) => step.key === key)
   if (!step) throw new Error(`the intake has no step ${key}`)
   let timer: NodeJS.Timeout | undefined

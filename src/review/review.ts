@@ -19,7 +19,12 @@ export interface Review {
   quarantine(selector: RecordSelector, reason: string | null, actor: Actor): Promise<Changed[]>
   rescan(selector: RecordSelector, actor: Actor): Promise<Rescanned[]>
   applyFindings(packageId: number, seen: Seen, look: Look, actor: Actor): Promise<Applied>
-  reviseFindings(packageId: number, revise: (known: readonly Finding[]) => Finding[], look: Look, actor: Actor): Promise<Applied>
+  reviseFindings(
+    packageId: number,
+    revise: (known: readonly Finding[]) => Finding[],
+    look: Look,
+    actor: Actor,
+  ): Promise<Applied>
   checkSla(actor: Actor): Promise<SlaReport>
   replaceDecision(id: number, body: DecisionBody, actor: Actor): Promise<DecisionRow>
   withdrawDecision(id: number, note: string | null, actor: Actor): Promise<DecisionRow>
@@ -31,7 +36,10 @@ export interface Review {
  * @param options.stepTimeoutMs how long a step of a rescan may take
  * @param options.libraries looks again at what lies inside a package
  */
-export function createReview(parts: ReviewParts, options: { stepTimeoutMs?: number; libraries?: Libraries } = {}): Review {
+export function createReview(
+  parts: ReviewParts,
+  options: { stepTimeoutMs?: number; libraries?: Libraries } = {},
+): Review {
   return {
     decide: (...call) => decide(parts, ...call),
     quarantine: (...call) => quarantine(parts, ...call),

@@ -5,7 +5,9 @@ import type { ReviewParts } from './parts.ts'
 
 /** Publishes every distribution whose offer a change touched. @returns the first failure; null when clients see it all */
 export async function publishChanges(parts: ReviewParts, changes: readonly Changed[]): Promise<unknown> {
-  const codenames = new Set(changes.filter(({ before, row }) => before.served !== row.served).map(({ row }) => row.distribution))
+  const codenames = new Set(
+    changes.filter(({ before, row }) => before.served !== row.served).map(({ row }) => row.distribution),
+  )
   return allEnded([...codenames].map((codename) => parts.publisher.converge(codename))).then(
     () => null,
     (reason: unknown) => reason ?? new Error('no reason given'),
@@ -14,7 +16,9 @@ export async function publishChanges(parts: ReviewParts, changes: readonly Chang
 
 /** Never fails: what it leaves undone, recovery does. */
 export async function cleanUp(parts: ReviewParts, changes: readonly Changed[]): Promise<void> {
-  const withdrawn = new Set(changes.filter(({ before, row }) => before.served && !row.served).map(({ row }) => row.distribution))
+  const withdrawn = new Set(
+    changes.filter(({ before, row }) => before.served && !row.served).map(({ row }) => row.distribution),
+  )
   const work = [
     () => parts.manifests.write(changes.map(({ row }) => row.id)),
     ...[...withdrawn].map((codename) => () => parts.collector.withdraw(codename)),
@@ -23,11 +27,22 @@ export async function cleanUp(parts: ReviewParts, changes: readonly Changed[]): 
   for (const step of work) await step().catch(parts.onError)
 }
 
-const NEWS = { published: 'published', pending_review: 'held', quarantined: 'quarantined', rejected: 'rejected' } as const
+const NEWS = {
+  published: 'published',
+  pending_review: 'held',
+  quarantined: 'quarantined',
+  rejected: 'rejected',
+} as const
 
 export function announce(parts: ReviewParts, changes: readonly Changed[]): void {
   for (const { before, row } of changes) {
     if (before.status === row.status && before.served === row.served) continue
-    parts.bus.emit('package', { action: NEWS[row.status], package: row.name, version: row.version, distribution: row.distribution, status: row.status })
+    parts.bus.emit('package', {
+      action: NEWS[row.status],
+      package: row.name,
+      version: row.version,
+      distribution: row.distribution,
+      status: row.status,
+    })
   }
 }

@@ -29,17 +29,38 @@ export interface Sla {
 }
 
 export function slaOf(due: Date | null, now: Date): Sla {
-  if (due === null) return { has_sla: false, expires_at: null, remaining_days: null, days_remaining: null, expired: false, warning: false, status: 'permanent' }
+  if (due === null)
+    return {
+      has_sla: false,
+      expires_at: null,
+      remaining_days: null,
+      days_remaining: null,
+      expired: false,
+      warning: false,
+      status: 'permanent',
+    }
   const left = due.getTime() - now.getTime()
   // A day that has begun counts as one; + 0 takes the sign off a zero.
   const days = Math.ceil(left / DAY_MS) + 0
   const expired = left <= 0
   const warning = !expired && days <= WARNING_DAYS
-  return { has_sla: true, expires_at: isoTimeOrNull(due), remaining_days: days, days_remaining: days, expired, warning, status: expired ? 'expired' : warning ? 'expiring_soon' : 'active' }
+  return {
+    has_sla: true,
+    expires_at: isoTimeOrNull(due),
+    remaining_days: days,
+    days_remaining: days,
+    expired,
+    warning,
+    status: expired ? 'expired' : warning ? 'expiring_soon' : 'active',
+  }
 }
 
 /** The deadline that counts for a record: of its review, else of the exceptions it stands by; null without any of these. */
-export function slaOfRecord(row: Pick<PackageRow, 'status' | 'review_due_at'>, standing: readonly DecisionRow[], now: Date): Sla | null {
+export function slaOfRecord(
+  row: Pick<PackageRow, 'status' | 'review_due_at'>,
+  standing: readonly DecisionRow[],
+  now: Date,
+): Sla | null {
   if (row.status === 'pending_review') return slaOf(row.review_due_at, now)
   const ends = standing.flatMap((decision) => decision.expires_at ?? []).sort((a, b) => a.getTime() - b.getTime())
   return ends[0] || standing.length > 0 ? slaOf(ends[0] ?? null, now) : null
@@ -73,8 +94,10 @@ export async function checkSla(parts: ReviewParts, actor: Actor): Promise<SlaRep
   const ended = await endExceptions(parts, actor, now)
   const overdue = await noteOverdue(parts, actor, now)
   const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
-  const reviews = (db: Db) => db.selectFrom('packages').where('status', '=', 'pending_review').where('review_due_at', 'is not', null)
-  const exceptions = (db: Db) => db.selectFrom('decisions').where('active', '=', true).where('expires_at', 'is not', null)
+  const reviews = (db: Db) =>
+    db.selectFrom('packages').where('status', '=', 'pending_review').where('review_due_at', 'is not', null)
+  const exceptions = (db: Db) =>
+    db.selectFrom('decisions').where('active', '=', true).where('expires_at', 'is not', null)
   const late = reviews(parts.db).where('review_due_at', '<=', now)
   const near = reviews(parts.db).where('review_due_at', '>', now).where('review_due_at', '<=', soon)
   const ending = exceptions(parts.db).where('expires_at', '>', now).where('expires_at', '<=', soon)
@@ -86,7 +109,11 @@ export async function checkSla(parts: ReviewParts, actor: Actor): Promise<SlaRep
   const expiringList = [...nearRows.map(review), ...endingRows.map((decision) => exceptionItem(decision, now))]
     .sort((a, b) => ((a.sla.expires_at ?? '') < (b.sla.expires_at ?? '') ? -1 : 1))
     .slice(0, TOLD)
-  tell(parts, 'expired', ended.map((decision) => exceptionItem(decision, now)))
+  tell(
+    parts,
+    'expired',
+    ended.map((decision) => exceptionItem(decision, now)),
+  )
   tell(parts, 'overdue', overdue.map(review))
   tell(parts, 'expiring', expiringList)
   const all = await countDeadlines(parts.db, now, soon)
@@ -103,7 +130,9 @@ async function countDeadlines(db: Db, now: Date, soon: Date): Promise<{ late: nu
   const { rows } = await sql<{ late: number; near: number; ending: number }>`select
     (select count(*) from packages where status = 'pending_review' and review_due_at <= ${now})::int as late,
     (select count(*) from packages where status = 'pending_review' and review_due_at > ${now} and review_due_at <= ${soon})::int as near,
-    (select count(*) from decisions where active and expires_at is not null and expires_at > ${now} and expires_at <= ${soon})::int as ending`.execute(db)
+    (select count(*) from decisions where active and expires_at is not null and expires_at > ${now} and expires_at <= ${soon})::int as ending`.execute(
+    db,
+  )
   return rows[0] ?? { late: 0, near: 0, ending: 0 }
 }
 
@@ -111,15 +140,30 @@ function tell(parts: ReviewParts, kind: 'overdue' | 'expired' | 'expiring', item
   if (items.length === 0) return
   parts.bus.emit('sla', {
     kind,
-    items: items.map((item) => ({ package: item.package, version: item.version, distribution: item.distribution, arch: item.arch, due_at: item.sla.expires_at ?? '' })),
+    items: items.map((item) => ({
+      package: item.package,
+      version: item.version,
+      distribution: item.distribution,
+      arch: item.arch,
+      due_at: item.sla.expires_at ?? '',
+    })),
   })
 }
 
 async function endExceptions(parts: ReviewParts, actor: Actor, now: Date): Promise<DecisionRow[]> {
   const ended: DecisionRow[] = []
   for (;;) {
-    const due = await parts.db.selectFrom('decisions').selectAll().where('active', '=', true).where('expires_at', '<=', now).orderBy('expires_at').limit(BATCH).execute()
-    for (const decision of due) if (await endDecision(parts, decision, 'expire', { actor, note: 'the exception ran out', action: 'SLA_EXPIRED' })) ended.push(decision)
+    const due = await parts.db
+      .selectFrom('decisions')
+      .selectAll()
+      .where('active', '=', true)
+      .where('expires_at', '<=', now)
+      .orderBy('expires_at')
+      .limit(BATCH)
+      .execute()
+    for (const decision of due)
+      if (await endDecision(parts, decision, 'expire', { actor, note: 'the exception ran out', action: 'SLA_EXPIRED' }))
+        ended.push(decision)
     if (due.length < BATCH) return ended
   }
 }
@@ -134,11 +178,21 @@ export interface Ending {
  * Ends one decision. A published package goes back to review, still served; what it was accepted for is open again.
  * @returns the change; null when the decision had ended, or its record is gone
  */
-export async function endDecision(parts: ReviewParts, decision: DecisionRow, event: 'expire' | 'withdraw', ending: Ending): Promise<Changed | null> {
+export async function endDecision(
+  parts: ReviewParts,
+  decision: DecisionRow,
+  event: 'expire' | 'withdraw',
+  ending: Ending,
+): Promise<Changed | null> {
   const now = parts.clock.now()
   const changed = await parts.db.transaction().execute(async (tx) => {
     const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
-    const still = await tx.selectFrom('decisions').select('id').where('id', '=', decision.id).where('active', '=', true).executeTakeFirst()
+    const still = await tx
+      .selectFrom('decisions')
+      .select('id')
+      .where('id', '=', decision.id)
+      .where('active', '=', true)
+      .executeTakeFirst()
     if (!still) return null
     await closeDecisions(tx, [decision.id], { at: now, by: ending.actor.name, note: ending.note })
     if (!before) return null
@@ -146,8 +200,21 @@ export async function endDecision(parts: ReviewParts, decision: DecisionRow, eve
     const findings = withAcceptance((before.cve_results ?? []) as Finding[], standing)
     const returns = before.status === 'published' && decision.decision === 'approve'
     const why = event === 'expire' ? ('decision_expired' as const) : ('decision_withdrawn' as const)
-    const due = reviewDueAt(now, openFindings(findings), openFindings(findings).length === 0, parts.settings().cve_policy)
-    const item = { cve_status: 'pending_review' as const, held_reason: why, review_origin: why, review_since: now, review_due_at: due, overdue_noted_at: null, review_reasons: null }
+    const due = reviewDueAt(
+      now,
+      openFindings(findings),
+      openFindings(findings).length === 0,
+      parts.settings().cve_policy,
+    )
+    const item = {
+      cve_status: 'pending_review' as const,
+      held_reason: why,
+      review_origin: why,
+      review_since: now,
+      review_due_at: due,
+      overdue_noted_at: null,
+      review_reasons: null,
+    }
     return changeRecord(
       tx,
       parts.audit,
@@ -191,9 +258,25 @@ async function noteOverdue(parts: ReviewParts, actor: Actor, now: Date): Promise
         .skipLocked()
         .execute()
       if (due.length === 0) return []
-      const marked = await tx.updateTable('packages').set({ overdue_noted_at: now, manifest_pending: true }).where('id', 'in', due.map((row) => row.id)).returningAll().execute()
+      const marked = await tx
+        .updateTable('packages')
+        .set({ overdue_noted_at: now, manifest_pending: true })
+        .where(
+          'id',
+          'in',
+          due.map((row) => row.id),
+        )
+        .returningAll()
+        .execute()
       for (const row of marked) {
-        const audit = { ...eventBase(row, actor), action: 'SLA_EXPIRED', result: 'WARNING' as const, outcome: 'overdue', detail: 'the review is overdue', extra: { due_at: row.review_due_at, held_reason: row.held_reason } }
+        const audit = {
+          ...eventBase(row, actor),
+          action: 'SLA_EXPIRED',
+          result: 'WARNING' as const,
+          outcome: 'overdue',
+          detail: 'the review is overdue',
+          extra: { due_at: row.review_due_at, held_reason: row.held_reason },
+        }
         await parts.audit.record(audit, tx)
       }
       return marked
@@ -204,9 +287,25 @@ async function noteOverdue(parts: ReviewParts, actor: Actor, now: Date): Promise
 }
 
 function reviewItem(row: PackageRow, now: Date): SlaItem {
-  return { kind: 'review', package: row.name, version: row.version, distribution: row.distribution, arch: row.arch, decision_id: null, sla: slaOf(row.review_due_at, now) }
+  return {
+    kind: 'review',
+    package: row.name,
+    version: row.version,
+    distribution: row.distribution,
+    arch: row.arch,
+    decision_id: null,
+    sla: slaOf(row.review_due_at, now),
+  }
 }
 
 function exceptionItem(decision: DecisionRow, now: Date): SlaItem {
-  return { kind: 'exception', package: decision.package, version: decision.version, distribution: decision.distribution, arch: decision.arch, decision_id: decision.id, sla: slaOf(decision.expires_at, now) }
+  return {
+    kind: 'exception',
+    package: decision.package,
+    version: decision.version,
+    distribution: decision.distribution,
+    arch: decision.arch,
+    decision_id: decision.id,
+    sla: slaOf(decision.expires_at, now),
+  }
 }

@@ -29,7 +29,9 @@ export function sentenceOf(decision: DecisionRow): string {
 export function analysisOf(finding: Finding, status: PackageStatus, standing: readonly DecisionRow[]) {
   const decision = decisionFor(finding, standing)
   if (decision) {
-    const response = { accept_risk: ['will_not_fix'], exception: [], reject: [], upgrade_required: ['update'] }[decision.action]
+    const response = { accept_risk: ['will_not_fix'], exception: [], reject: [], upgrade_required: ['update'] }[
+      decision.action
+    ]
     return {
       state: 'exploitable',
       ...(response.length > 0 ? { response } : {}),

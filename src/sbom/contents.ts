@@ -7,7 +7,14 @@ import type { PackageFormat } from '../formats/format.ts'
 import { unpackFacts } from '../store/blobs.ts'
 import { activeDecisions, type DecisionRow } from '../store/decisions.ts'
 import type { Db } from '../store/db.ts'
-import { findingPages, inventoryPages, inventoryRows, vulnerabilityPages, type InventoryRow, type Provider } from '../store/inventory-query.ts'
+import {
+  findingPages,
+  inventoryPages,
+  inventoryRows,
+  vulnerabilityPages,
+  type InventoryRow,
+  type Provider,
+} from '../store/inventory-query.ts'
 import { edgesOf, namedIn } from './edges.ts'
 import { entryOf, latest, refOf, spdxIdOf, type Entry } from './entry.ts'
 import { purlOf, type EmbeddedComponent } from './purl.ts'
@@ -74,7 +81,10 @@ export function repositoryContents(parts: ContentsParts, codename: string | unde
   async function* again(withFindings: boolean) {
     if (limit !== Infinity) {
       const rows = await inventoryRows(db, [...listed])
-      yield await entriesOf(parts, [...listed].flatMap((id) => rows.get(id) ?? []))
+      yield await entriesOf(
+        parts,
+        [...listed].flatMap((id) => rows.get(id) ?? []),
+      )
       return
     }
     for await (const rows of inventoryPages(db, { ...filter, withFindings }, PAGE)) {
@@ -132,10 +142,18 @@ export async function packageContents(parts: ContentsParts, id: number): Promise
   const [subject] = await entriesOf(parts, [row])
   if (!subject) return null
   const { providers, stubs } = await needsOf(parts, subject)
-  const offered = await inventoryRows(db, providers.map((provider) => provider.id))
+  const offered = await inventoryRows(
+    db,
+    providers.map((provider) => provider.id),
+  )
   const needed = (await entriesOf(parts, [...offered.values()])).sort((a, b) => (a.ref < b.ref ? -1 : 1))
   const standing = (await activeDecisions(db, [id])).get(id) ?? []
-  const time = latest(row.imported_at, row.last_scan, ...needed.map((entry) => entry.row.imported_at), ...standing.map((decision) => decision.decided_at))
+  const time = latest(
+    row.imported_at,
+    row.last_scan,
+    ...needed.map((entry) => entry.row.imported_at),
+    ...standing.map((decision) => decision.decided_at),
+  )
   return {
     subject,
     distribution: subject.distribution,
@@ -164,7 +182,11 @@ async function needsOf(parts: ContentsParts, subject: Entry): Promise<{ provider
   const { versions } = formatOf(parts, row)
   const edges = (await edgesOf(parts.db, [subject], () => versions)).get(row.id)
   if (!edges) return { providers: [], stubs: [] }
-  const blob = await parts.db.selectFrom('blobs').select(['facts', 'files']).where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
+  const blob = await parts.db
+    .selectFrom('blobs')
+    .select(['facts', 'files'])
+    .where('sha256', '=', row.sha256)
+    .executeTakeFirstOrThrow()
   const foreign = new Set(unsatisfied(unpackFacts(blob), new Map(), versions).map((requirement) => requirement.text))
   const stubs = edges.unmet
     // `rpmlib(…)` is what the package manager can do, not a package.
@@ -175,7 +197,10 @@ async function needsOf(parts: ContentsParts, subject: Entry): Promise<{ provider
       const purl = name === null ? null : purlOf({ format: row.format, name, version: null, arch: null }, distribution)
       return { name: name ?? text, purl, ref, spdxId: spdxIdOf(name ?? text, ref), requirement: text }
     })
-  return { providers: edges.providers, stubs: [...new Map(stubs.map((stub) => [stub.ref, stub])).values()].sort((a, b) => (a.ref < b.ref ? -1 : 1)) }
+  return {
+    providers: edges.providers,
+    stubs: [...new Map(stubs.map((stub) => [stub.ref, stub])).values()].sort((a, b) => (a.ref < b.ref ? -1 : 1)),
+  }
 }
 
 /** Every page comes through here: an embedded database answers within the same turn, and others would never have theirs. */
@@ -194,7 +219,8 @@ async function* vulnerabilitiesOf(db: Db, entries: readonly Entry[]): AsyncGener
   const decisions = await activeDecisions(db, [...byId.keys()])
   for await (const page of findingPages(db, [...byId.keys()], FINDINGS)) {
     await turn()
-    for (const { package_id: id, finding } of page) yield { entry: byId.get(id) as Entry, finding, standing: decisions.get(id) ?? [] }
+    for (const { package_id: id, finding } of page)
+      yield { entry: byId.get(id) as Entry, finding, standing: decisions.get(id) ?? [] }
   }
 }
 
@@ -203,6 +229,11 @@ function formatOf(parts: ContentsParts, row: InventoryRow): PackageFormat {
 }
 
 function namesOf(entry: Entry, provider: Provider): Named {
-  const ref = refOf({ distribution: entry.row.distribution, name: provider.package, version: provider.version, arch: provider.arch })
+  const ref = refOf({
+    distribution: entry.row.distribution,
+    name: provider.package,
+    version: provider.version,
+    arch: provider.arch,
+  })
   return { ref, spdxId: spdxIdOf(provider.package, ref) }
 }

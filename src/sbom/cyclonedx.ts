@@ -7,13 +7,29 @@ import { jsonObject, mapped } from './json-stream.ts'
 import { licenseOf } from './license.ts'
 import { isWebAddress } from './web-address.ts'
 
-const SEVERITY: Record<Severity, string> = { Critical: 'critical', High: 'high', Medium: 'medium', Low: 'low', Negligible: 'info', Unknown: 'unknown' }
+const SEVERITY: Record<Severity, string> = {
+  Critical: 'critical',
+  High: 'high',
+  Medium: 'medium',
+  Low: 'low',
+  Negligible: 'info',
+  Unknown: 'unknown',
+}
 
 /** @param version of this service */
 export function cyclonedx(contents: Contents, version: string): AsyncGenerator<string, void, void> {
   return jsonObject(
-    { $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json', bomFormat: 'CycloneDX', specVersion: '1.5', version: 1 },
-    { components: components(contents), dependencies: dependencies(contents), vulnerabilities: mapped(contents.vulnerabilities(), vulnerability) },
+    {
+      $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+      bomFormat: 'CycloneDX',
+      specVersion: '1.5',
+      version: 1,
+    },
+    {
+      components: components(contents),
+      dependencies: dependencies(contents),
+      vulnerabilities: mapped(contents.vulnerabilities(), vulnerability),
+    },
     (uuid) => ({
       // What packages need is told as far as it is offered here.
       compositions: [{ aggregate: 'incomplete' }],
@@ -29,7 +45,8 @@ export function cyclonedx(contents: Contents, version: string): AsyncGenerator<s
 
 /** What the document is about: the package's file, or the repository. */
 function described({ subject, distribution }: Contents) {
-  if (subject) return { type: 'file', 'bom-ref': fileRefOf(subject), name: subject.row.filename, hashes: hashesOf(subject) }
+  if (subject)
+    return { type: 'file', 'bom-ref': fileRefOf(subject), name: subject.row.filename, hashes: hashesOf(subject) }
   return {
     type: 'application',
     'bom-ref': 'repository',
@@ -89,28 +106,48 @@ function embeddedComponent({ type, name, version, license, path, purl, ref }: Em
 }
 
 function stubComponent({ name, purl, ref, requirement }: Stub) {
-  return { type: 'library', 'bom-ref': ref, name, scope: 'required', ...(purl ? { purl } : {}), properties: [property('requirement', requirement), property('offered', 'false')] }
+  return {
+    type: 'library',
+    'bom-ref': ref,
+    name,
+    scope: 'required',
+    ...(purl ? { purl } : {}),
+    properties: [property('requirement', requirement), property('offered', 'false')],
+  }
 }
 
 async function* dependencies(contents: Contents) {
   if (contents.subject) yield { ref: fileRefOf(contents.subject), dependsOn: [contents.subject.ref] }
-  for await (const { entry, on } of contents.dependencies()) yield { ref: entry.ref, dependsOn: on.map(({ ref }) => ref).sort() }
+  for await (const { entry, on } of contents.dependencies())
+    yield { ref: entry.ref, dependsOn: on.map(({ ref }) => ref).sort() }
 }
 
 function vulnerability({ entry, finding, standing }: Vulnerability) {
   const { row } = entry
   const analysis = analysisOf(finding, row.status, standing)
-  const inside = entry.embedded.find((other) => other.name === finding.package_name && other.version === finding.package_version)
+  const inside = entry.embedded.find(
+    (other) => other.name === finding.package_name && other.version === finding.package_version,
+  )
   return {
     'bom-ref': `${entry.ref}#${encodeURIComponent(finding.id)}`,
     id: finding.id,
     source: sourceOf(finding),
-    ratings: [{ ...(finding.cvss === null ? {} : { score: finding.cvss }), severity: SEVERITY[finding.severity], method: 'other' }],
+    ratings: [
+      {
+        ...(finding.cvss === null ? {} : { score: finding.cvss }),
+        severity: SEVERITY[finding.severity],
+        method: 'other',
+      },
+    ],
     ...(finding.description ? { description: finding.description } : {}),
-    ...(finding.fix_versions.length > 0 ? { recommendation: `Update ${finding.package_name} to ${finding.fix_versions.join(' or ')}.` } : {}),
+    ...(finding.fix_versions.length > 0
+      ? { recommendation: `Update ${finding.package_name} to ${finding.fix_versions.join(' or ')}.` }
+      : {}),
     advisories: finding.urls.filter(isWebAddress).map((url) => ({ url })),
     ...(analysis ? { analysis } : {}),
-    affects: [{ ref: (inside ?? entry).ref, versions: [{ version: inside?.version ?? row.version, status: 'affected' }] }],
+    affects: [
+      { ref: (inside ?? entry).ref, versions: [{ version: inside?.version ?? row.version, status: 'affected' }] },
+    ],
     properties: [
       property('fix_state', finding.fix_state),
       property('policy_action', finding.action),
@@ -139,5 +176,9 @@ const hashesOf = ({ row }: Entry) => [
 function licenses(text: string | null | undefined): { licenses?: object[] } {
   const license = licenseOf(text)
   if (!license) return {}
-  return { licenses: [license.kind === 'expression' ? { expression: license.text } : { license: { [license.kind]: license.text } }] }
+  return {
+    licenses: [
+      license.kind === 'expression' ? { expression: license.text } : { license: { [license.kind]: license.text } },
+    ],
+  }
 }

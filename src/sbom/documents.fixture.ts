@@ -30,7 +30,12 @@ export async function openDocuments(): Promise<Documents> {
     db,
     embedded: new Map(),
     make: (version = '1.2.3') =>
-      createSbom({ db, find: findDistribution, version, embedded: async (rows) => new Map(rows.map((row) => [row.id, documents.embedded.get(row.name) ?? []])) }),
+      createSbom({
+        db,
+        find: findDistribution,
+        version,
+        embedded: async (rows) => new Map(rows.map((row) => [row.id, documents.embedded.get(row.name) ?? []])),
+      }),
     problemsOf,
     async valid(standard, document) {
       const parsed: unknown = JSON.parse(await textOf(document))
@@ -38,8 +43,10 @@ export async function openDocuments(): Promise<Documents> {
       if (standard !== 'openvex') expect(danglingIn(standard, parsed)).toEqual([])
       return parsed
     },
-    ofRepository: async (format, codename) => documents.valid(format, await documents.make().ofRepository(codename, format)),
-    ofPackage: async (format, name, version = '1.0-1', more = {}) => documents.valid(format, await documents.make().ofPackage({ name, version, ...more }, format)),
+    ofRepository: async (format, codename) =>
+      documents.valid(format, await documents.make().ofRepository(codename, format)),
+    ofPackage: async (format, name, version = '1.0-1', more = {}) =>
+      documents.valid(format, await documents.make().ofPackage({ name, version, ...more }, format)),
     async clear() {
       documents.embedded.clear()
       await sql`truncate packages, blobs, decisions, findings, capabilities cascade`.execute(db)
@@ -57,4 +64,5 @@ export async function textOf(document: Document): Promise<string> {
 
 export const namesIn = (bom: any): string[] => bom.components.map((component: any) => component.name)
 export const componentOf = (bom: any, name: string) => bom.components.find((component: any) => component.name === name)
-export const dependsOn = (bom: any, name: string) => bom.dependencies.find((each: any) => each.ref === componentOf(bom, name)['bom-ref']).dependsOn
+export const dependsOn = (bom: any, name: string) =>
+  bom.dependencies.find((each: any) => each.ref === componentOf(bom, name)['bom-ref']).dependsOn

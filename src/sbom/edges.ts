@@ -14,9 +14,17 @@ export interface Edges {
 }
 
 /** The edges of a page of records, in two queries for each distribution of it. */
-export async function edgesOf(db: Db, entries: readonly Entry[], versionsOf: (entry: Entry) => VersionScheme): Promise<Map<number, Edges>> {
-  const requirements = await requirementsOf(db, entries.map(({ row }) => row.sha256))
-  const strong = (entry: Entry) => (requirements.get(entry.row.sha256) ?? []).filter((requirement) => requirement.strong)
+export async function edgesOf(
+  db: Db,
+  entries: readonly Entry[],
+  versionsOf: (entry: Entry) => VersionScheme,
+): Promise<Map<number, Edges>> {
+  const requirements = await requirementsOf(
+    db,
+    entries.map(({ row }) => row.sha256),
+  )
+  const strong = (entry: Entry) =>
+    (requirements.get(entry.row.sha256) ?? []).filter((requirement) => requirement.strong)
   const edges = new Map<number, Edges>()
   for (const codename of new Set(entries.map(({ row }) => row.distribution))) {
     const here = entries.filter(({ row }) => row.distribution === codename)
@@ -27,11 +35,18 @@ export async function edgesOf(db: Db, entries: readonly Entry[], versionsOf: (en
   return edges
 }
 
-function solve({ row }: Entry, requirements: readonly Requirement[], offers: ReadonlyMap<string, readonly Provider[]>, versions: VersionScheme): Edges {
+function solve(
+  { row }: Entry,
+  requirements: readonly Requirement[],
+  offers: ReadonlyMap<string, readonly Provider[]>,
+  versions: VersionScheme,
+): Edges {
   const providers = new Map<number, Provider>()
   const unmet: Requirement[] = []
   for (const requirement of requirements) {
-    const fitting = requirement.anyOf.map((relation) => (offers.get(relation.name) ?? []).filter((offer) => meets(relation, offer, versions)))
+    const fitting = requirement.anyOf.map((relation) =>
+      (offers.get(relation.name) ?? []).filter((offer) => meets(relation, offer, versions)),
+    )
     // What the package offers itself is satisfied by it, and is no edge.
     if (fitting.some((offers) => offers.some((offer) => offer.id === row.id))) continue
     const best = fitting.map((offers) => bestOf(offers, versions)).find((offer) => offer !== null)
@@ -51,7 +66,10 @@ function meets({ op, version }: Relation, offer: Provider, versions: VersionSche
 function bestOf(offers: readonly Provider[], versions: VersionScheme): Provider | null {
   const isNamed = (offer: Provider) => Number(offer.package === offer.name)
   const better = (a: Provider, b: Provider) =>
-    isNamed(a) - isNamed(b) || versions.compare(a.version, b.version) || (a.package === b.package ? 0 : a.package < b.package ? 1 : -1) || (a.arch === b.arch ? 0 : a.arch < b.arch ? 1 : -1)
+    isNamed(a) - isNamed(b) ||
+    versions.compare(a.version, b.version) ||
+    (a.package === b.package ? 0 : a.package < b.package ? 1 : -1) ||
+    (a.arch === b.arch ? 0 : a.arch < b.arch ? 1 : -1)
   return offers.reduce<Provider | null>((best, offer) => (best && better(best, offer) >= 0 ? best : offer), null)
 }
 

@@ -12,7 +12,13 @@ export function embeddedOf(components: Pick<Components, 'ofFiles'>) {
     return new Map(
       rows.map(({ id, sha256 }) => [
         id,
-        (files.get(sha256) ?? []).map(({ ecosystem, name, version, license, path }) => ({ type: TYPES[ecosystem], name, version, license, path })),
+        (files.get(sha256) ?? []).map(({ ecosystem, name, version, license, path }) => ({
+          type: TYPES[ecosystem],
+          name,
+          version,
+          license,
+          path,
+        })),
       ]),
     )
   }

@@ -31,9 +31,20 @@ export function spdxIdOf(name: string, ref: string): string {
   return `SPDXRef-Package-${name.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 60)}-${createHash('sha256').update(ref).digest('hex').slice(0, 16)}`
 }
 
-export function entryOf(row: InventoryRow, distribution: Distribution, embedded: readonly EmbeddedComponent[] = []): Entry {
+export function entryOf(
+  row: InventoryRow,
+  distribution: Distribution,
+  embedded: readonly EmbeddedComponent[] = [],
+): Entry {
   const ref = refOf(row)
-  return { row, distribution, purl: purlOf(row, distribution), ref, spdxId: spdxIdOf(row.name, ref), embedded: embeddedEntries(ref, embedded) }
+  return {
+    row,
+    distribution,
+    purl: purlOf(row, distribution),
+    ref,
+    spdxId: spdxIdOf(row.name, ref),
+    embedded: embeddedEntries(ref, embedded),
+  }
 }
 
 /** Sorted, each once: the same library may lie in a package at several places. */

@@ -12,14 +12,29 @@ const insert = (sample: Parameters<typeof insertRecord>[1]) => insertRecord(docu
 
 describe('the same content', () => {
   const fill = async () => {
-    await insert({ name: 'b', requirements: [need('a')], findings: [finding('CVE-2026-0002'), finding('CVE-2026-0001', { accepted_by_decision: true })] })
-    const row = await insert({ name: 'a', license: 'GPLv2+', findings: [finding('CVE-2026-0001', { accepted_by_decision: true })] })
+    await insert({
+      name: 'b',
+      requirements: [need('a')],
+      findings: [finding('CVE-2026-0002'), finding('CVE-2026-0001', { accepted_by_decision: true })],
+    })
+    const row = await insert({
+      name: 'a',
+      license: 'GPLv2+',
+      findings: [finding('CVE-2026-0001', { accepted_by_decision: true })],
+    })
     await decide(documents.db, row, 'accept_risk', ['CVE-2026-0001'])
   }
   const all = async (version?: string) => {
     const sbom = documents.make(version)
     const single = { name: 'b', version: '1.0-1' }
-    const made = [await sbom.ofRepository(undefined, 'cyclonedx'), await sbom.ofRepository(undefined, 'spdx'), await sbom.ofPackage(single, 'cyclonedx'), await sbom.ofPackage(single, 'spdx'), await sbom.sarifOfRepository(undefined), await sbom.openvex(undefined)]
+    const made = [
+      await sbom.ofRepository(undefined, 'cyclonedx'),
+      await sbom.ofRepository(undefined, 'spdx'),
+      await sbom.ofPackage(single, 'cyclonedx'),
+      await sbom.ofPackage(single, 'spdx'),
+      await sbom.sarifOfRepository(undefined),
+      await sbom.openvex(undefined),
+    ]
     return Promise.all(made.map(textOf))
   }
 
@@ -50,7 +65,12 @@ describe('an export of many', () => {
   test('pages meet each record once, whatever comes and goes between them', async () => {
     const name = (n: number) => `n${String(n).padStart(4, '0')}`
     await documents.db.transaction().execute(async (tx) => {
-      for (let n = 0; n < 405; n++) await insertRecord(tx, { name: name(n), requirements: [need(name((n + 1) % 405))], ...(n % 3 === 0 ? { findings: [finding('CVE-2026-0001'), finding('CVE-2026-0002')] } : {}) })
+      for (let n = 0; n < 405; n++)
+        await insertRecord(tx, {
+          name: name(n),
+          requirements: [need(name((n + 1) % 405))],
+          ...(n % 3 === 0 ? { findings: [finding('CVE-2026-0001'), finding('CVE-2026-0002')] } : {}),
+        })
     })
     const bom = await documents.ofRepository('cyclonedx')
     expect(namesIn(bom)).toEqual(Array.from({ length: 405 }, (_, n) => name(n)))
@@ -90,7 +110,12 @@ describe('an export of many', () => {
   })
 
   test('a preview is the beginning of it', async () => {
-    for (let n = 0; n < 25; n++) await insert({ name: `p${10 + n}`, findings: [finding('CVE-2026-0001')], requirements: [need('p34'), need('p10')] })
+    for (let n = 0; n < 25; n++)
+      await insert({
+        name: `p${10 + n}`,
+        findings: [finding('CVE-2026-0001')],
+        requirements: [need('p34'), need('p10')],
+      })
     const { total_packages: total, preview } = await documents.make().preview('jammy', 'cyclonedx')
     expect([documents.problemsOf('cyclonedx', preview), danglingIn('cyclonedx', preview)]).toEqual([[], []])
     expect([total, namesIn(preview)]).toEqual([25, Array.from({ length: 10 }, (_, n) => `p${10 + n}`)])

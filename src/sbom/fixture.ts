@@ -35,7 +35,12 @@ export interface SampleRecord {
 
 const digest = (algorithm: string, text: string) => createHash(algorithm).update(text).digest('hex')
 
-export const need = (name: string, op?: Requirement['anyOf'][0]['op'], version?: string, strong = true): Requirement => ({
+export const need = (
+  name: string,
+  op?: Requirement['anyOf'][0]['op'],
+  version?: string,
+  strong = true,
+): Requirement => ({
   kind: 'depends',
   strong,
   anyOf: [{ name, ...(op ? { op } : {}), ...(version ? { version } : {}) }],
@@ -44,51 +49,157 @@ export const need = (name: string, op?: Requirement['anyOf'][0]['op'], version?:
 
 export async function insertRecord(db: Db, sample: SampleRecord): Promise<PackageRow> {
   const distribution = sample.distribution ?? 'jammy'
-  const { format, distribution: { arch: treeArch } } = findDistribution(distribution) as NonNullable<ReturnType<typeof findDistribution>>
-  const { name, version = '1.0-1', arch = treeArch, status = 'published', served = status === 'published', findings, provides = [] } = sample
+  const {
+    format,
+    distribution: { arch: treeArch },
+  } = findDistribution(distribution) as NonNullable<ReturnType<typeof findDistribution>>
+  const {
+    name,
+    version = '1.0-1',
+    arch = treeArch,
+    status = 'published',
+    served = status === 'published',
+    findings,
+    provides = [],
+  } = sample
   const identity = [distribution, name, version, arch].join('\0')
   const sha256 = digest('sha256', identity)
   const filename = `${name.replaceAll('/', '-')}_${version}_${arch}.${format.id}`
   const facts: PackageFacts = {
-    format: format.id, name, version, arch, section: 'misc', description: null, maintainer: null, license: null, url: null, sourcePackage: null,
-    sourceVersion: null, installedSizeKb: null, requirements: sample.requirements ?? [], provides, files: sample.files ?? [], signatures: [], record: {},
+    format: format.id,
+    name,
+    version,
+    arch,
+    section: 'misc',
+    description: null,
+    maintainer: null,
+    license: null,
+    url: null,
+    sourcePackage: null,
+    sourceVersion: null,
+    installedSizeKb: null,
+    requirements: sample.requirements ?? [],
+    provides,
+    files: sample.files ?? [],
+    signatures: [],
+    record: {},
   }
-  await db.insertInto('distributions').values({ codename: distribution, format: format.id }).onConflict((c) => c.doNothing()).execute()
+  await db
+    .insertInto('distributions')
+    .values({ codename: distribution, format: format.id })
+    .onConflict((c) => c.doNothing())
+    .execute()
   await db
     .insertInto('blobs')
-    .values({ sha256, format: format.id, filename, size_bytes: 1000, sha512: digest('sha512', identity), sha1: digest('sha1', identity), md5: digest('md5', identity), ...packFacts(facts), created_at: ARRIVAL })
+    .values({
+      sha256,
+      format: format.id,
+      filename,
+      size_bytes: 1000,
+      sha512: digest('sha512', identity),
+      sha1: digest('sha1', identity),
+      md5: digest('md5', identity),
+      ...packFacts(facts),
+      created_at: ARRIVAL,
+    })
     .execute()
   const row = await db
     .insertInto('packages')
     .values({
-      distribution, format: format.id, name, version, arch, status, served, cve_status: 'approved', sha256, received_sha256: sha256, filename, size_bytes: 1000,
-      section: 'misc', description: sample.description ?? null, maintainer: sample.maintainer ?? null, license: sample.license ?? null, url: sample.url ?? null,
-      source_package: sample.sourcePackage ?? null, source_version: sample.sourceVersion ?? null, imported_at: sample.importedAt ?? ARRIVAL, imported_by: 'somebody',
-      import_method: 'upload', pipeline: '{}', validation_steps: '[]', coverage: '{}', dependencies: '[]', deps_missing: '[]', tags: '[]',
-      cve_results: findings ? JSON.stringify(findings) : null, last_scan: findings ? ARRIVAL : null, changed_revision: 1, manifest_pending: false,
+      distribution,
+      format: format.id,
+      name,
+      version,
+      arch,
+      status,
+      served,
+      cve_status: 'approved',
+      sha256,
+      received_sha256: sha256,
+      filename,
+      size_bytes: 1000,
+      section: 'misc',
+      description: sample.description ?? null,
+      maintainer: sample.maintainer ?? null,
+      license: sample.license ?? null,
+      url: sample.url ?? null,
+      source_package: sample.sourcePackage ?? null,
+      source_version: sample.sourceVersion ?? null,
+      imported_at: sample.importedAt ?? ARRIVAL,
+      imported_by: 'somebody',
+      import_method: 'upload',
+      pipeline: '{}',
+      validation_steps: '[]',
+      coverage: '{}',
+      dependencies: '[]',
+      deps_missing: '[]',
+      tags: '[]',
+      cve_results: findings ? JSON.stringify(findings) : null,
+      last_scan: findings ? ARRIVAL : null,
+      changed_revision: 1,
+      manifest_pending: false,
     })
     .returningAll()
     .executeTakeFirstOrThrow()
   if (findings) await storeFindings(db, row)
   const offers = [{ name, version }, ...provides]
-  await db.insertInto('capabilities').values(offers.map((offer) => ({ package_id: row.id, distribution, name: offer.name, version: offer.version ?? null }))).execute()
+  await db
+    .insertInto('capabilities')
+    .values(
+      offers.map((offer) => ({ package_id: row.id, distribution, name: offer.name, version: offer.version ?? null })),
+    )
+    .execute()
   return row
 }
 
 export function finding(id: string, more: Partial<Finding> = {}): Finding {
   return {
-    id, severity: 'High', cvss: 7.5, description: `What ${id} is about.`, package_name: 'vulnerable', package_version: '1.0-1', package_type: 'deb', fix_state: 'fixed',
-    fix_versions: ['1.1-1'], urls: [`https://example.org/${id}`], epss: 0.12, epss_percent: 93, epss_label: 'high', in_kev: false, action: 'review',
-    first_seen: '2026-03-01T12:00:00+00:00', sources: ['osv'], accepted_by_decision: false, ...more,
+    id,
+    severity: 'High',
+    cvss: 7.5,
+    description: `What ${id} is about.`,
+    package_name: 'vulnerable',
+    package_version: '1.0-1',
+    package_type: 'deb',
+    fix_state: 'fixed',
+    fix_versions: ['1.1-1'],
+    urls: [`https://example.org/${id}`],
+    epss: 0.12,
+    epss_percent: 93,
+    epss_label: 'high',
+    in_kev: false,
+    action: 'review',
+    first_seen: '2026-03-01T12:00:00+00:00',
+    sources: ['osv'],
+    accepted_by_decision: false,
+    ...more,
   }
 }
 
-export async function decide(db: Db, row: PackageRow, action: DecisionAction, ids: readonly string[], more: { targetVersion?: string; expiresAt?: Date } = {}) {
+export async function decide(
+  db: Db,
+  row: PackageRow,
+  action: DecisionAction,
+  ids: readonly string[],
+  more: { targetVersion?: string; expiresAt?: Date } = {},
+) {
   return insertDecision(db, row, {
     decision: action === 'upgrade_required' ? null : action === 'reject' ? 'reject' : 'approve',
-    action, status: row.status, previous_status: 'pending_review', justification: `because of ${action}`, decided_by: 'auditor', decided_at: DECIDED,
-    expires_in_days: null, expires_at: more.expiresAt ?? null, target_version: more.targetVersion ?? null,
-    covers: JSON.stringify(ids.map((id) => ({ id, severity: 'High', in_kev: false }))), policy_snapshot: '{}',
-    assigned_to: null, assigned_at: null, resolved_at: null, resolved_by: null, resolution_note: null,
+    action,
+    status: row.status,
+    previous_status: 'pending_review',
+    justification: `because of ${action}`,
+    decided_by: 'auditor',
+    decided_at: DECIDED,
+    expires_in_days: null,
+    expires_at: more.expiresAt ?? null,
+    target_version: more.targetVersion ?? null,
+    covers: JSON.stringify(ids.map((id) => ({ id, severity: 'High', in_kev: false }))),
+    policy_snapshot: '{}',
+    assigned_to: null,
+    assigned_at: null,
+    resolved_at: null,
+    resolved_by: null,
+    resolution_note: null,
   })
 }

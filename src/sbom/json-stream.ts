@@ -7,7 +7,8 @@ const CHUNK_CHARS = 64 * 1024
 /** A key with a value, or with the items of a list that is never held as a whole. */
 export type Part = { key: string; value: unknown } | { key: string; items: AsyncIterable<unknown> }
 
-const valuesOf = (values: Record<string, unknown>): Part[] => Object.entries(values).map(([key, value]) => ({ key, value }))
+const valuesOf = (values: Record<string, unknown>): Part[] =>
+  Object.entries(values).map(([key, value]) => ({ key, value }))
 
 /**
  * @param head values that come first
@@ -21,7 +22,10 @@ export async function* jsonObject(
 ): AsyncGenerator<string, void, void> {
   const hash = createHash('sha256')
   yield '{'
-  for await (const piece of members([...valuesOf(head), ...Object.entries(lists).map(([key, items]) => ({ key, items }))], '\n')) {
+  for await (const piece of members(
+    [...valuesOf(head), ...Object.entries(lists).map(([key, items]) => ({ key, items }))],
+    '\n',
+  )) {
     hash.update(piece)
     yield piece
   }

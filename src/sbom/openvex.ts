@@ -20,27 +20,39 @@ export interface OpenVexParts {
  * was decided as the action to take: nobody here examines whether a vulnerability can be used.
  * @param version of this service
  */
-export function openvex(parts: OpenVexParts, codename: string | undefined, version: string): AsyncGenerator<string, void, void> {
+export function openvex(
+  parts: OpenVexParts,
+  codename: string | undefined,
+  version: string,
+): AsyncGenerator<string, void, void> {
   let time: Date | null = null
 
   async function* statements() {
     for await (const decisions of decisionPages(parts.db, codename, PAGE)) {
-      const rows = await inventoryRows(parts.db, decisions.map((decision) => decision.package_id))
+      const rows = await inventoryRows(
+        parts.db,
+        decisions.map((decision) => decision.package_id),
+      )
       for (const decision of decisions) {
         const row = rows.get(decision.package_id)
         const distribution = parts.find(decision.distribution)?.distribution
         if (!row || !distribution || decision.covers.length === 0) continue
         time = latest(time, decision.decided_at)
-        for (const cover of [...decision.covers].sort((a, b) => (a.id < b.id ? -1 : 1))) yield statement(decision, cover.id, row, distribution)
+        for (const cover of [...decision.covers].sort((a, b) => (a.id < b.id ? -1 : 1)))
+          yield statement(decision, cover.id, row, distribution)
       }
     }
   }
 
-  return jsonObject({ '@context': 'https://openvex.dev/ns/v0.2.0', author: 'Gatehouse', role: 'Package repository', version: 1 }, { statements: statements() }, (uuid) => ({
-    tooling: `Gatehouse ${version}`,
-    timestamp: (time ?? new Date(0)).toISOString(),
-    '@id': `urn:uuid:${uuid}`,
-  }))
+  return jsonObject(
+    { '@context': 'https://openvex.dev/ns/v0.2.0', author: 'Gatehouse', role: 'Package repository', version: 1 },
+    { statements: statements() },
+    (uuid) => ({
+      tooling: `Gatehouse ${version}`,
+      timestamp: (time ?? new Date(0)).toISOString(),
+      '@id': `urn:uuid:${uuid}`,
+    }),
+  )
 }
 
 function statement(decision: DecisionRow, vulnerability: string, row: InventoryRow, distribution: Distribution) {

@@ -53,7 +53,10 @@ export function purlOf(pkg: Named, distribution: Distribution): string {
     arch: pkg.arch,
     epoch,
     distro: release === 'latest' ? id : `${id}-${release}`,
-    upstream: pkg.source_package && pkg.source_package !== pkg.name ? `${pkg.source_package}${pkg.source_version ? `@${pkg.source_version}` : ''}` : null,
+    upstream:
+      pkg.source_package && pkg.source_package !== pkg.name
+        ? `${pkg.source_package}${pkg.source_version ? `@${pkg.source_version}` : ''}`
+        : null,
   })
   return `pkg:${pkg.format}/${encodePart(vendor)}/${encodePart(name)}${version ? `@${encodePart(version)}` : ''}${more}`
 }
@@ -81,7 +84,9 @@ export function embeddedPurlOf({ type, name, version }: EmbeddedComponent): stri
   const at = version ? `@${encodePart(version)}` : ''
   if (type === 'maven') {
     const [group = '', artifact] = name.split(':', 2)
-    return artifact === undefined ? `pkg:maven/${encodePart(group)}${at}` : `pkg:maven/${encodePart(group)}/${encodePart(artifact)}${at}`
+    return artifact === undefined
+      ? `pkg:maven/${encodePart(group)}${at}`
+      : `pkg:maven/${encodePart(group)}/${encodePart(artifact)}${at}`
   }
   // Python names compare without case, and with `-` for `_`.
   if (type === 'pypi') return `pkg:pypi/${encodePart(name.toLowerCase().replaceAll('_', '-'))}${at}`

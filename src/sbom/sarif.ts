@@ -6,7 +6,14 @@ import type { Contents, Vulnerability } from './contents.ts'
 import { jsonList, mapped } from './json-stream.ts'
 import { isWebAddress } from './web-address.ts'
 
-const LEVEL: Record<Severity, 'error' | 'warning' | 'note'> = { Critical: 'error', High: 'error', Medium: 'warning', Low: 'note', Negligible: 'note', Unknown: 'warning' }
+const LEVEL: Record<Severity, 'error' | 'warning' | 'note'> = {
+  Critical: 'error',
+  High: 'error',
+  Medium: 'warning',
+  Low: 'note',
+  Negligible: 'note',
+  Unknown: 'warning',
+}
 
 /** What shows severities by number expects one: the middle of the range each word stands for. */
 const SCORE: Record<Severity, number> = { Critical: 9.5, High: 8, Medium: 5.5, Low: 2, Negligible: 0.1, Unknown: 0 }
@@ -37,7 +44,10 @@ function ruleOf(finding: Finding) {
     fullDescription: { text: finding.description || `${finding.id} is a known vulnerability.` },
     ...(url ? { helpUri: url } : {}),
     defaultConfiguration: { level: LEVEL[finding.severity] },
-    properties: { tags: ['security', 'vulnerability', finding.severity.toLowerCase()], 'security-severity': (finding.cvss ?? SCORE[finding.severity]).toFixed(1) },
+    properties: {
+      tags: ['security', 'vulnerability', finding.severity.toLowerCase()],
+      'security-severity': (finding.cvss ?? SCORE[finding.severity]).toFixed(1),
+    },
   }
 }
 
@@ -48,15 +58,21 @@ function resultOf({ entry, finding, standing }: Vulnerability) {
   return {
     ruleId: finding.id,
     level: LEVEL[finding.severity],
-    message: { text: `${finding.id} (${finding.severity}) in ${finding.package_name} ${finding.package_version}, package ${row.name} ${row.version} of ${row.distribution}: ${fix}.` },
+    message: {
+      text: `${finding.id} (${finding.severity}) in ${finding.package_name} ${finding.package_version}, package ${row.name} ${row.version} of ${row.distribution}: ${fix}.`,
+    },
     locations: [
       {
-        physicalLocation: { artifactLocation: { uri: [row.distribution, row.filename].map(encodeURIComponent).join('/') } },
+        physicalLocation: {
+          artifactLocation: { uri: [row.distribution, row.filename].map(encodeURIComponent).join('/') },
+        },
         logicalLocations: [{ name: row.name, fullyQualifiedName: entry.purl, kind: 'module' }],
       },
     ],
     partialFingerprints: { 'gatehouse/v1': sha256Hex(`${entry.ref}\0${finding.id}`) },
-    ...(decision ? { suppressions: [{ kind: 'external', status: 'accepted', justification: sentenceOf(decision) }] } : {}),
+    ...(decision
+      ? { suppressions: [{ kind: 'external', status: 'accepted', justification: sentenceOf(decision) }] }
+      : {}),
     properties: {
       severity: finding.severity,
       ...(finding.cvss === null ? {} : { cvss: finding.cvss }),

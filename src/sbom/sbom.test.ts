@@ -14,15 +14,35 @@ describe('an empty repository', () => {
     const bom = await documents.ofRepository('cyclonedx')
     expect(bom).toMatchObject({ specVersion: '1.5', components: [], dependencies: [], vulnerabilities: [] })
     expect(bom.metadata.timestamp).toBeUndefined()
-    expect(await documents.ofRepository('spdx')).toMatchObject({ packages: [], relationships: [{ relationshipType: 'DESCRIBES', relatedSpdxElement: 'NONE' }], creationInfo: { created: '1970-01-01T00:00:00Z' } })
-    expect(await documents.valid('sarif', await documents.make().sarifOfRepository(undefined))).toMatchObject({ runs: [{ results: [], tool: { driver: { rules: [] } } }] })
-    expect(await documents.valid('openvex', await documents.make().openvex(undefined))).toMatchObject({ statements: [] })
-    expect(await documents.make().preview(undefined, 'spdx')).toMatchObject({ total_packages: 0, format: 'spdx', preview: { packages: [] } })
+    expect(await documents.ofRepository('spdx')).toMatchObject({
+      packages: [],
+      relationships: [{ relationshipType: 'DESCRIBES', relatedSpdxElement: 'NONE' }],
+      creationInfo: { created: '1970-01-01T00:00:00Z' },
+    })
+    expect(await documents.valid('sarif', await documents.make().sarifOfRepository(undefined))).toMatchObject({
+      runs: [{ results: [], tool: { driver: { rules: [] } } }],
+    })
+    expect(await documents.valid('openvex', await documents.make().openvex(undefined))).toMatchObject({
+      statements: [],
+    })
+    expect(await documents.make().preview(undefined, 'spdx')).toMatchObject({
+      total_packages: 0,
+      format: 'spdx',
+      preview: { packages: [] },
+    })
   })
 })
 
 describe('what a component says', () => {
-  const everything = { name: 'full', license: 'GPL-2.0-or-later AND MIT', maintainer: 'A Team <team@example.org>', description: 'Is all.', url: 'https://example.org/full?a=b', sourcePackage: 'source', sourceVersion: '2.0' } as const
+  const everything = {
+    name: 'full',
+    license: 'GPL-2.0-or-later AND MIT',
+    maintainer: 'A Team <team@example.org>',
+    description: 'Is all.',
+    url: 'https://example.org/full?a=b',
+    sourcePackage: 'source',
+    sourceVersion: '2.0',
+  } as const
 
   test('CycloneDX', async () => {
     const { sha256 } = await insert(everything)
@@ -38,14 +58,21 @@ describe('what a component says', () => {
       hashes: expect.arrayContaining([{ alg: 'SHA-256', content: sha256 }]),
       properties: expect.arrayContaining([{ name: 'gatehouse:source_package', value: 'source' }]),
     })
-    expect(bom.metadata).toMatchObject({ timestamp: ARRIVAL.toISOString(), tools: { components: [{ name: 'Gatehouse', version: '1.2.3' }] }, component: { type: 'file', name: 'full_1.0-1_amd64.deb' } })
+    expect(bom.metadata).toMatchObject({
+      timestamp: ARRIVAL.toISOString(),
+      tools: { components: [{ name: 'Gatehouse', version: '1.2.3' }] },
+      component: { type: 'file', name: 'full_1.0-1_amd64.deb' },
+    })
     expect(bom.serialNumber).toMatch(/^urn:uuid:[0-9a-f-]{14}5[0-9a-f-]{21}$/)
   })
 
   test('SPDX', async () => {
     const { sha256 } = await insert(everything)
     const bom = await documents.ofPackage('spdx', 'full')
-    expect(bom).toMatchObject({ name: 'full-1.0-1-amd64', creationInfo: { created: '2026-03-01T12:00:00Z', creators: ['Tool: Gatehouse-1.2.3'] } })
+    expect(bom).toMatchObject({
+      name: 'full-1.0-1-amd64',
+      creationInfo: { created: '2026-03-01T12:00:00Z', creators: ['Tool: Gatehouse-1.2.3'] },
+    })
     expect(bom.packages).toMatchObject([
       {
         name: 'full',
@@ -58,20 +85,30 @@ describe('what a component says', () => {
         externalRefs: [{ referenceType: 'purl', referenceLocator: expect.stringMatching(/^pkg:deb\/ubuntu\/full@/) }],
       },
     ])
-    expect(bom.relationships).toEqual([{ spdxElementId: 'SPDXRef-DOCUMENT', relationshipType: 'DESCRIBES', relatedSpdxElement: bom.packages[0].SPDXID }])
+    expect(bom.relationships).toEqual([
+      { spdxElementId: 'SPDXRef-DOCUMENT', relationshipType: 'DESCRIBES', relatedSpdxElement: bom.packages[0].SPDXID },
+    ])
   })
 
   test.each([
     ['MIT', { license: { id: 'MIT' } }, 'MIT'],
     ['MIT OR BSD-2-Clause', { expression: 'MIT OR BSD-2-Clause' }, 'MIT OR BSD-2-Clause'],
-    ['GPLv2+ and others', { license: { name: 'GPLv2+ and others' } }, expect.stringMatching(/^LicenseRef-[0-9a-f]{16}$/)],
+    [
+      'GPLv2+ and others',
+      { license: { name: 'GPLv2+ and others' } },
+      expect.stringMatching(/^LicenseRef-[0-9a-f]{16}$/),
+    ],
   ])('the licence %s', async (license, cyclonedx, spdx) => {
     await insert({ name: 'licensed', license })
     expect(componentOf(await documents.ofPackage('cyclonedx', 'licensed'), 'licensed').licenses).toEqual([cyclonedx])
     const bom = await documents.ofPackage('spdx', 'licensed')
     const [{ licenseDeclared }] = bom.packages
     expect(licenseDeclared).toEqual(spdx)
-    expect(bom.hasExtractedLicensingInfos).toEqual(licenseDeclared.startsWith('LicenseRef-') ? [{ licenseId: licenseDeclared, extractedText: license, name: license }] : [])
+    expect(bom.hasExtractedLicensingInfos).toEqual(
+      licenseDeclared.startsWith('LicenseRef-')
+        ? [{ licenseId: licenseDeclared, extractedText: license, name: license }]
+        : [],
+    )
   })
 
   test('a licence by another name is told once, however many packages have it', async () => {
@@ -80,7 +117,10 @@ describe('what a component says', () => {
   })
 
   test.each([
-    ['text that would break out', { description: '"}],\u2028\n\\', maintainer: '\t(odd) <a@b> (c)', license: '"', url: 'javascript:alert(1)' }],
+    [
+      'text that would break out',
+      { description: '"}],\u2028\n\\', maintainer: '\t(odd) <a@b> (c)', license: '"', url: 'javascript:alert(1)' },
+    ],
     ['an address that is none', { url: 'https://exa mple.org/', maintainer: '<>' }],
     ['an address of every sign', { url: "https://example.org/%zz[]{}|^`<>'" }],
     ['a bracket and a fragment too many', { url: 'http://example.org/a[1]#b#c' }],
@@ -91,7 +131,12 @@ describe('what a component says', () => {
     const row = await insert({ name: 'odd', ...odd })
     for (const format of ['cyclonedx', 'spdx'] as const) {
       const bom = await documents.ofPackage(format, row.name, row.version)
-      if (format === 'cyclonedx') expect(bom.components[0]).toMatchObject({ name: row.name, version: row.version, ...('description' in odd ? { description: odd.description } : {}) })
+      if (format === 'cyclonedx')
+        expect(bom.components[0]).toMatchObject({
+          name: row.name,
+          version: row.version,
+          ...('description' in odd ? { description: odd.description } : {}),
+        })
       await documents.ofRepository(format)
     }
     const document = await documents.make().ofPackage({ name: row.name, version: row.version }, 'spdx')
@@ -108,18 +153,42 @@ describe('dependencies', () => {
     await insert({ name: 'elsewhere', distribution: 'noble' })
     await insert({ name: 'virtual-b', provides: [{ name: 'virtual' }] })
     await insert({ name: 'virtual-a', provides: [{ name: 'virtual' }] })
-    const either = { kind: 'depends', strong: true, anyOf: [{ name: 'absent' }, { name: 'virtual' }], text: 'absent | virtual' }
+    const either = {
+      kind: 'depends',
+      strong: true,
+      anyOf: [{ name: 'absent' }, { name: 'virtual' }],
+      text: 'absent | virtual',
+    }
     await insert({
       name: 'car',
       provides: [{ name: 'own-words', version: '1' }],
       files: ['usr/bin/own'],
-      requirements: [need('engine', '>=', '2'), need('held'), need('elsewhere', '>=', '1'), either, need('own-words'), need('car'), need('/usr/bin/own'), need('weak', undefined, undefined, false), need('libc.so.6()(64bit)'), need('rpmlib(X)')],
+      requirements: [
+        need('engine', '>=', '2'),
+        need('held'),
+        need('elsewhere', '>=', '1'),
+        either,
+        need('own-words'),
+        need('car'),
+        need('/usr/bin/own'),
+        need('weak', undefined, undefined, false),
+        need('libc.so.6()(64bit)'),
+        need('rpmlib(X)'),
+      ],
     })
     const bom = await documents.ofPackage('cyclonedx', 'car')
     expect(namesIn(bom)).toEqual(['car', 'engine', 'virtual-a', 'elsewhere', 'held', 'libc.so.6()(64bit)'])
     expect(componentOf(bom, 'engine').version).toBe('10.0-1')
-    expect(dependsOn(bom, 'car')).toEqual(bom.components.slice(1).map((component: any) => component['bom-ref']).sort())
-    expect(componentOf(bom, 'elsewhere')).toMatchObject({ purl: 'pkg:deb/ubuntu/elsewhere?distro=ubuntu-22.04', properties: [{ value: 'elsewhere (>= 1)' }, { name: 'gatehouse:offered', value: 'false' }] })
+    expect(dependsOn(bom, 'car')).toEqual(
+      bom.components
+        .slice(1)
+        .map((component: any) => component['bom-ref'])
+        .sort(),
+    )
+    expect(componentOf(bom, 'elsewhere')).toMatchObject({
+      purl: 'pkg:deb/ubuntu/elsewhere?distro=ubuntu-22.04',
+      properties: [{ value: 'elsewhere (>= 1)' }, { name: 'gatehouse:offered', value: 'false' }],
+    })
     expect(componentOf(bom, 'libc.so.6()(64bit)').purl).toBeUndefined()
     const spdx = await documents.ofPackage('spdx', 'car')
     expect(spdx.relationships.filter((each: any) => each.relationshipType === 'DEPENDS_ON')).toHaveLength(5)
@@ -133,7 +202,12 @@ describe('dependencies', () => {
 
   test('of a package that is not offered are told just so', async () => {
     await insert({ name: 'base' })
-    await insert({ name: 'waiting', status: 'pending_review', provides: [{ name: 'itself' }], requirements: [need('base'), need('itself')] })
+    await insert({
+      name: 'waiting',
+      status: 'pending_review',
+      provides: [{ name: 'itself' }],
+      requirements: [need('base'), need('itself')],
+    })
     expect(namesIn(await documents.ofPackage('cyclonedx', 'waiting'))).toEqual(['waiting', 'base'])
   })
 })
@@ -144,7 +218,8 @@ describe('which record is meant', () => {
     await insert({ name: 'many', distribution: 'noble', importedAt: new Date('2026-01-03') })
     await insert({ name: 'many', distribution: 'focal', status: 'quarantined', importedAt: new Date('2026-01-05') })
     await insert({ name: 'many', arch: 'all', importedAt: new Date('2026-01-02') })
-    const ref = async (more: object) => (await documents.ofPackage('cyclonedx', 'many', '1.0-1', more)).components[0]['bom-ref']
+    const ref = async (more: object) =>
+      (await documents.ofPackage('cyclonedx', 'many', '1.0-1', more)).components[0]['bom-ref']
     expect(await ref({})).toBe('noble/many/1.0-1/amd64')
     expect(await ref({ distribution: 'focal' })).toBe('focal/many/1.0-1/amd64')
     expect(await ref({ distribution: 'jammy' })).toBe('jammy/many/1.0-1/all')
@@ -153,13 +228,21 @@ describe('which record is meant', () => {
 
   test('unknown ones are told', async () => {
     await insert({ name: 'known' })
-    for (const selector of [{ name: 'unknown', version: '1.0-1' }, { name: 'known', version: '1' }, { name: 'known', version: '1.0-1', arch: 'all' }]) {
+    for (const selector of [
+      { name: 'unknown', version: '1.0-1' },
+      { name: 'known', version: '1' },
+      { name: 'known', version: '1.0-1', arch: 'all' },
+    ]) {
       await expect(documents.make().ofPackage(selector, 'spdx')).rejects.toMatchObject({ code: 'not_found' })
       await expect(documents.make().sarifOfPackage(selector)).rejects.toMatchObject({ code: 'not_found' })
     }
-    for (const ask of [documents.make().ofRepository('warty', 'spdx'), documents.make().preview('warty', 'spdx'), documents.make().sarifOfRepository('warty'), documents.make().openvex('warty')]) {
+    for (const ask of [
+      documents.make().ofRepository('warty', 'spdx'),
+      documents.make().preview('warty', 'spdx'),
+      documents.make().sarifOfRepository('warty'),
+      documents.make().openvex('warty'),
+    ]) {
       await expect(ask).rejects.toMatchObject({ code: 'unknown_distribution' })
     }
   })
 })
-

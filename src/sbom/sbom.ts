@@ -35,7 +35,10 @@ export interface Sbom {
   /** Of all that is offered. @throws Problem('unknown_distribution') */
   ofRepository(codename: string | undefined, format: SbomFormat): Promise<Document>
   /** The document that the first few packages would make. @throws Problem('unknown_distribution') */
-  preview(codename: string | undefined, format: SbomFormat): Promise<{ total_packages: number; format: SbomFormat; preview: Record<string, unknown> }>
+  preview(
+    codename: string | undefined,
+    format: SbomFormat,
+  ): Promise<{ total_packages: number; format: SbomFormat; preview: Record<string, unknown> }>
   /** @throws Problem('not_found') */
   sarifOfPackage(selector: PackageSelector): Promise<Document>
   /** @throws Problem('unknown_distribution') */
@@ -67,9 +70,16 @@ export function createSbom(parts: SbomParts): Sbom {
   async function contentsOf(selector: PackageSelector): Promise<Contents> {
     const rows = await selectRecords(parts.db, selector)
     const standing = (status: string) => Number(status === 'published')
-    const newest = rows.sort((a, b) => standing(b.status) - standing(a.status) || b.imported_at.getTime() - a.imported_at.getTime() || b.id - a.id)[0]
+    const newest = rows.sort(
+      (a, b) =>
+        standing(b.status) - standing(a.status) || b.imported_at.getTime() - a.imported_at.getTime() || b.id - a.id,
+    )[0]
     const contents = newest ? await packageContents(parts, newest.id) : null
-    if (!contents) throw new Problem('not_found', `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`)
+    if (!contents)
+      throw new Problem(
+        'not_found',
+        `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`,
+      )
     return contents
   }
 
@@ -93,7 +103,8 @@ export function createSbom(parts: SbomParts): Sbom {
       checkDistribution(codename)
       const total = await countOffered(parts.db, codename)
       let text = ''
-      for await (const piece of WRITERS[format].write(repositoryContents(parts, codename, PREVIEWED), parts.version)) text += piece
+      for await (const piece of WRITERS[format].write(repositoryContents(parts, codename, PREVIEWED), parts.version))
+        text += piece
       return { total_packages: total, format, preview: JSON.parse(text) as Record<string, unknown> }
     },
     sarifOfPackage: async (selector) => findings(await contentsOf(selector)),
@@ -103,12 +114,18 @@ export function createSbom(parts: SbomParts): Sbom {
     },
     async openvex(codename) {
       checkDistribution(codename)
-      return { mediaType: 'application/json', filename: `gatehouse-${codename ?? 'all'}.openvex.json`, content: batched(openvex(parts, codename, parts.version)) }
+      return {
+        mediaType: 'application/json',
+        filename: `gatehouse-${codename ?? 'all'}.openvex.json`,
+        content: batched(openvex(parts, codename, parts.version)),
+      }
     },
   }
 }
 
 function nameOf({ subject, distribution }: Contents): string {
-  const name = subject ? [subject.row.name, subject.row.version, subject.row.arch].join('_') : `gatehouse-${distribution?.codename ?? 'all'}`
+  const name = subject
+    ? [subject.row.name, subject.row.version, subject.row.arch].join('_')
+    : `gatehouse-${distribution?.codename ?? 'all'}`
   return name.replace(/[^A-Za-z0-9._+~-]+/g, '-').slice(0, 200)
 }

@@ -60,7 +60,11 @@ function packageOf({ row, spdxId, purl }: Entry, licenses: Licenses) {
       { algorithm: 'SHA512', checksumValue: row.sha512 },
     ],
     ...(isWebAddress(row.url) ? { homepage: row.url } : {}),
-    ...(row.source_package ? { sourceInfo: `built from the source package ${row.source_package}${row.source_version ? ` ${row.source_version}` : ''}` } : {}),
+    ...(row.source_package
+      ? {
+          sourceInfo: `built from the source package ${row.source_package}${row.source_version ? ` ${row.source_version}` : ''}`,
+        }
+      : {}),
     licenseConcluded: NOTHING,
     licenseDeclared: declared(row.license, licenses),
     copyrightText: NOTHING,
@@ -101,7 +105,11 @@ function stubPackage({ spdxId, name, purl, requirement }: Stub) {
 }
 
 async function* relationships(contents: Contents) {
-  const relation = (spdxElementId: string, relationshipType: string, relatedSpdxElement: string) => ({ spdxElementId, relationshipType, relatedSpdxElement })
+  const relation = (spdxElementId: string, relationshipType: string, relatedSpdxElement: string) => ({
+    spdxElementId,
+    relationshipType,
+    relatedSpdxElement,
+  })
   if (contents.subject) yield relation('SPDXRef-DOCUMENT', 'DESCRIBES', contents.subject.spdxId)
   let isEmpty = !contents.subject
   for await (const { entry, on } of contents.dependencies()) {
@@ -114,7 +122,11 @@ async function* relationships(contents: Contents) {
   if (isEmpty) yield relation('SPDXRef-DOCUMENT', 'DESCRIBES', 'NONE')
 }
 
-const purlReference = (purl: string) => ({ referenceCategory: 'PACKAGE-MANAGER', referenceType: 'purl', referenceLocator: purl })
+const purlReference = (purl: string) => ({
+  referenceCategory: 'PACKAGE-MANAGER',
+  referenceType: 'purl',
+  referenceLocator: purl,
+})
 
 /** `Name <mail>` as clause 7.5 writes it; distributions name teams as often as people. */
 function supplierOf(maintainer: string | null): string {

@@ -47,7 +47,18 @@ export type AntivirusStatus = EngineStatus
 
 /** What there is to say of an engine that nothing is known of, or that says nothing. */
 export function silentStatus(engine: string | null, error: string | null = null): EngineStatus {
-  return { available: false, engine, version: null, db_version: null, db_date: null, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error }
+  return {
+    available: false,
+    engine,
+    version: null,
+    db_version: null,
+    db_date: null,
+    db_updated_at: null,
+    db_files: [],
+    daemon_running: false,
+    cooldown_until: null,
+    error,
+  }
 }
 
 export interface UpdateOutcome {

@@ -23,23 +23,35 @@ test('private key files are readable by their owner only', async () => {
   expect((await stat(join(directory, 'svc.rsa'))).mode & 0o777).toBe(0o600)
 })
 
-test.each(['Origin: x\nDate: now\n', 'trailing blanks  \n- dash\n\n\nend', ''])('another implementation verifies the clear signature of %j', async (text) => {
-  const message = await openpgp.readCleartextMessage({ cleartextMessage: await keys.openpgp.clearsign(text, AT) })
-  const result = await openpgp.verify({ message, verificationKeys: await publicKey(), date: AT })
-  await expect(result.signatures[0]?.verified).resolves.toBe(true)
-})
+test.each(['Origin: x\nDate: now\n', 'trailing blanks  \n- dash\n\n\nend', ''])(
+  'another implementation verifies the clear signature of %j',
+  async (text) => {
+    const message = await openpgp.readCleartextMessage({ cleartextMessage: await keys.openpgp.clearsign(text, AT) })
+    const result = await openpgp.verify({ message, verificationKeys: await publicKey(), date: AT })
+    await expect(result.signatures[0]?.verified).resolves.toBe(true)
+  },
+)
 
 test('a detached signature verifies, and fails over other bytes', async () => {
   const content = Buffer.from('some bytes \r\n\0')
   const signature = await openpgp.readSignature({ armoredSignature: await keys.openpgp.detach(content, AT) })
   const check = async (binary: Uint8Array) =>
-    (await openpgp.verify({ message: await openpgp.createMessage({ binary }), signature, verificationKeys: await publicKey(), date: AT })).signatures[0]?.verified
+    (
+      await openpgp.verify({
+        message: await openpgp.createMessage({ binary }),
+        signature,
+        verificationKeys: await publicKey(),
+        date: AT,
+      })
+    ).signatures[0]?.verified
   await expect(check(content)).resolves.toBe(true)
   await expect(check(Buffer.from('some bytes \r\n\x01'))).rejects.toThrow()
 })
 
 test('a signature is a minute older than what it signs, for clients whose clocks run behind, and never older than its key', async () => {
-  const createdOf = async (at: Date) => (await openpgp.readSignature({ armoredSignature: await keys.openpgp.detach(Buffer.from('a'), at) })).packets[0]?.created
+  const createdOf = async (at: Date) =>
+    (await openpgp.readSignature({ armoredSignature: await keys.openpgp.detach(Buffer.from('a'), at) })).packets[0]
+      ?.created
   expect(await createdOf(AT)).toEqual(new Date(AT.getTime() - 60_000))
   const born = (await publicKey()).getCreationTime()
   expect(born < new Date('2026-01-01T00:00:00Z')).toBe(true)
@@ -57,12 +69,21 @@ test('the apk key signs with RSA and SHA-256', async () => {
 
 test('an imported key of another kind signs too, and an unreadable one is named', async () => {
   const other = await mkdtemp(join(tmpdir(), 'gatehouse-keys-'))
-  const { privateKey } = await openpgp.generateKey({ type: 'curve25519', userIDs: [{ name: 'x' }], format: 'armored', date: new Date('2026-01-01T00:00:00Z') })
+  const { privateKey } = await openpgp.generateKey({
+    type: 'curve25519',
+    userIDs: [{ name: 'x' }],
+    format: 'armored',
+    date: new Date('2026-01-01T00:00:00Z'),
+  })
   await writeFile(join(other, 'signing-key.asc'), privateKey)
   await writeFile(join(other, 'svc.rsa'), await readFile(join(directory, 'svc.rsa')))
   const imported = await openKeys(other, AT)
   const message = await openpgp.readCleartextMessage({ cleartextMessage: await imported.openpgp.clearsign('a\n', AT) })
-  const result = await openpgp.verify({ message, verificationKeys: await openpgp.readKey({ armoredKey: imported.openpgp.publicKeyArmored }), date: AT })
+  const result = await openpgp.verify({
+    message,
+    verificationKeys: await openpgp.readKey({ armoredKey: imported.openpgp.publicKeyArmored }),
+    date: AT,
+  })
   await expect(result.signatures[0]?.verified).resolves.toBe(true)
   await writeFile(join(other, 'signing-key.asc'), 'nonsense')
   await expect(openKeys(other, AT)).rejects.toThrow(/signing-key\.asc cannot be used/)

@@ -105,7 +105,12 @@ function openpgpSigner(key: openpgp.PrivateKey): Signers['openpgp'] {
       clearsign: async (text, at) =>
         openpgp.sign({ message: await openpgp.createCleartextMessage({ text }), signingKeys: key, date: dated(at) }),
       detach: async (content, at) =>
-        openpgp.sign({ message: await openpgp.createMessage({ binary: content }), signingKeys: key, detached: true, date: dated(at) }) as Promise<string>,
+        openpgp.sign({
+          message: await openpgp.createMessage({ binary: content }),
+          signingKeys: key,
+          detached: true,
+          date: dated(at),
+        }) as Promise<string>,
       detachBinary: async (content, at) =>
         (await openpgp.sign({
           message: await openpgp.createMessage({ binary: content }),
@@ -116,7 +121,8 @@ function openpgpSigner(key: openpgp.PrivateKey): Signers['openpgp'] {
         })) as Uint8Array,
     }
   }
-  const binary = (content: Uint8Array, at: Date) => signaturePacket(rsa, fingerprint, SIGNATURE_BINARY, content, dated(at))
+  const binary = (content: Uint8Array, at: Date) =>
+    signaturePacket(rsa, fingerprint, SIGNATURE_BINARY, content, dated(at))
   return {
     ...common,
     async clearsign(text, at) {
@@ -149,6 +155,16 @@ function rsaKeyOf(key: openpgp.PrivateKey): KeyObject | null {
   }
   return createPrivateKey({
     format: 'jwk',
-    key: { kty: 'RSA', n: text(n), e: text(e), d: text(d), p: text(p), q: text(q), dp: text(reduced(p)), dq: text(reduced(q)), qi: text(qi) },
+    key: {
+      kty: 'RSA',
+      n: text(n),
+      e: text(e),
+      d: text(d),
+      p: text(p),
+      q: text(q),
+      dp: text(reduced(p)),
+      dq: text(reduced(q)),
+      qi: text(qi),
+    },
   })
 }

@@ -32,7 +32,13 @@ export async function signaturePacket(
   const digest = createHash('sha512').update(signed).digest()
   const signature = await signAsync('RSA-SHA512', signed, key)
   const unhashedArea = subpacket(16, fingerprint.subarray(12))
-  const body = Buffer.concat([head, uint16(unhashedArea.length), unhashedArea, digest.subarray(0, 2), integer(signature)])
+  const body = Buffer.concat([
+    head,
+    uint16(unhashedArea.length),
+    unhashedArea,
+    digest.subarray(0, 2),
+    integer(signature),
+  ])
   // Old packet format with a two-byte length (section 4.2.2): rpm before 4.15 does not read the new one here.
   return Buffer.concat([Buffer.of(0x89), uint16(body.length), body])
 }
@@ -77,7 +83,10 @@ function crc24(data: Uint8Array): string {
 
 /** Splits a text into what is signed and what is shown (section 7): trailing blanks cut, CRLF, dashes escaped. */
 export function cleartext(text: string): { signed: Buffer; shown: string } {
-  const lines = text.replace(/\r?\n$/, '').split(/\r?\n/).map((line) => line.replace(/[ \t]+$/, ''))
+  const lines = text
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/)
+    .map((line) => line.replace(/[ \t]+$/, ''))
   return {
     signed: Buffer.from(lines.join('\r\n')),
     shown: lines.map((line) => (line.startsWith('-') ? `- ${line}` : line)).join('\n'),

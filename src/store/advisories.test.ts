@@ -12,22 +12,50 @@ beforeEach(async () => {
   now = new Date('2026-05-01T00:00:00Z')
   database ??= await createTestDatabase()
   const { db } = database
-  for (const table of ['advisories', 'advisory_packages', 'advisory_changes', 'advisory_feeds'] as const) await db.deleteFrom(table).execute()
-  await db.updateTable('advisory_state').set({ generation: 0, ecosystems: '{}', changes_floor: 0, writer: null, building: null, heartbeat_at: null }).execute()
+  for (const table of ['advisories', 'advisory_packages', 'advisory_changes', 'advisory_feeds'] as const)
+    await db.deleteFrom(table).execute()
+  await db
+    .updateTable('advisory_state')
+    .set({ generation: 0, ecosystems: '{}', changes_floor: 0, writer: null, building: null, heartbeat_at: null })
+    .execute()
   advisories = createAdvisories({ db, clock: { now: () => now } })
 })
 afterAll(async () => database?.close())
 
-function advisory(id: string, fixed: string, more: Partial<Advisory> = {}, entry: Partial<AffectedPackage> = {}): NewAdvisory {
+function advisory(
+  id: string,
+  fixed: string,
+  more: Partial<Advisory> = {},
+  entry: Partial<AffectedPackage> = {},
+): NewAdvisory {
   return {
     advisory: {
-      id, modified: '2026-01-01T00:00:00.000Z', withdrawn: null, severity: 'High', cvss: 7.5, summary: 'a "summary"', cves: ['CVE-2024-0001'],
-      aliases: [], urls: ['https://a.example/{1,2}'], notes: { 'CVE-2024-0001': 'é\\' }, security: true, ...more,
+      id,
+      modified: '2026-01-01T00:00:00.000Z',
+      withdrawn: null,
+      severity: 'High',
+      cvss: 7.5,
+      summary: 'a "summary"',
+      cves: ['CVE-2024-0001'],
+      aliases: [],
+      urls: ['https://a.example/{1,2}'],
+      notes: { 'CVE-2024-0001': 'é\\' },
+      security: true,
+      ...more,
     },
-    affected: [{
-      ecosystem: 'Debian:12', package: 'x', ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }], versions: ['9'],
-      severity: null, cvss: null, wontFix: false, stream: null, ...entry,
-    }],
+    affected: [
+      {
+        ecosystem: 'Debian:12',
+        package: 'x',
+        ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }],
+        versions: ['9'],
+        severity: null,
+        cvss: null,
+        wontFix: false,
+        stream: null,
+        ...entry,
+      },
+    ],
     digest: `${id} ${fixed}`,
     source: `bytes of ${id} ${fixed}`,
   }
@@ -49,7 +77,12 @@ async function seen(name = 'x', generation?: number): Promise<string[]> {
 }
 
 test('what is stored is read back the same', async () => {
-  const one = advisory('DSA-1', '1:2~a', { withdrawn: null, summary: null, cvss: null }, { severity: 'Low', cvss: 3.1, wontFix: true, stream: '16' })
+  const one = advisory(
+    'DSA-1',
+    '1:2~a',
+    { withdrawn: null, summary: null, cvss: null },
+    { severity: 'Low', cvss: 3.1, wontFix: true, stream: '16' },
+  )
   await take('f', [one])
   const [found] = await advisories.candidates(1, ['Debian:12'], ['x', 'y'])
   expect(found!.affected).toEqual(one.affected[0])
@@ -64,11 +97,18 @@ test('readers see the old advisories until the new ones are complete, and a read
   await take('f', [advisory('DSA-1', '1'), advisory('DSA-2', '1')])
   const under = await advisories.begin('f')
   expect(under.known.size).toBe(2)
-  expect(under.known.get('DSA-2')).toEqual({ digest: 'DSA-2 1', source: 'bytes of DSA-2 1', modified: '2026-01-01T00:00:00.000Z' })
+  expect(under.known.get('DSA-2')).toEqual({
+    digest: 'DSA-2 1',
+    source: 'bytes of DSA-2 1',
+    modified: '2026-01-01T00:00:00.000Z',
+  })
   await under.put([advisory('DSA-1', '2')])
   await under.put([advisory('DSA-3', '2')])
   expect(await seen()).toEqual(['DSA-1 1', 'DSA-2 1'])
-  expect(await under.finish({ digest: 'd', advisories: 2, keep: (id) => id !== 'DSA-2' })).toEqual({ generation: 2, removed: 1 })
+  expect(await under.finish({ digest: 'd', advisories: 2, keep: (id) => id !== 'DSA-2' })).toEqual({
+    generation: 2,
+    removed: 1,
+  })
   expect(await seen()).toEqual(['DSA-1 2', 'DSA-3 2'])
   expect(await seen('x', 1)).toEqual(['DSA-1 1', 'DSA-2 1'])
   // The next import begins by tidying, but spares the generation before.
@@ -83,7 +123,14 @@ test('readers see the old advisories until the new ones are complete, and a read
 
 async function counts() {
   const count = async (table: 'advisories' | 'advisory_packages') =>
-    Number((await database!.db.selectFrom(table).select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow()).n)
+    Number(
+      (
+        await database!.db
+          .selectFrom(table)
+          .select((eb) => eb.fn.countAll<number>().as('n'))
+          .executeTakeFirstOrThrow()
+      ).n,
+    )
   return { rows: await count('advisories'), packages: await count('advisory_packages') }
 }
 
@@ -148,9 +195,25 @@ test('feeds are independent of each other, and know when they were read and chec
   await advisories.noteChecked('new', 'not reachable')
   const day = (n: number) => new Date(`2026-05-0${n}T00:00:00Z`)
   expect(await advisories.feeds()).toEqual([
-    { name: 'f', digest: 'of 1', advisories: 1, generation: 3, importedAt: day(1), checkedAt: day(1), error: 'not reachable' },
+    {
+      name: 'f',
+      digest: 'of 1',
+      advisories: 1,
+      generation: 3,
+      importedAt: day(1),
+      checkedAt: day(1),
+      error: 'not reachable',
+    },
     { name: 'g', digest: 'of 2', advisories: 2, generation: 2, importedAt: day(1), checkedAt: day(2), error: null },
-    { name: 'new', digest: null, advisories: 0, generation: null, importedAt: null, checkedAt: null, error: 'not reachable' },
+    {
+      name: 'new',
+      digest: null,
+      advisories: 0,
+      generation: null,
+      importedAt: null,
+      checkedAt: null,
+      error: 'not reachable',
+    },
   ])
   expect(await advisories.feed('none')).toBeNull()
 })
@@ -165,8 +228,10 @@ test('an import without a difference raises no generation', async () => {
 test('ecosystems are known with the newest change in them; withdrawn advisories count for none', async () => {
   const withdrawn = { ...advisory('DSA-3', '1', { withdrawn: '2026-02-02T00:00:00.000Z' }), affected: [] }
   await take('f', [
-    advisory('DSA-1', '1'), advisory('DSA-2', '1', { modified: '2026-03-03T00:00:00.000Z' }),
-    advisory('DSA-4', '1', {}, { ecosystem: 'Debian:11' }), withdrawn,
+    advisory('DSA-1', '1'),
+    advisory('DSA-2', '1', { modified: '2026-03-03T00:00:00.000Z' }),
+    advisory('DSA-4', '1', {}, { ecosystem: 'Debian:11' }),
+    withdrawn,
   ])
   expect((await advisories.state()).ecosystems).toEqual({
     'Debian:11': { entries: 1, newest: '2026-01-01T00:00:00.000Z' },
@@ -181,9 +246,18 @@ test('what changed since a generation is told by package: added, changed and rem
   const debian = (name: string | null) => ({ ecosystem: 'Debian:12', package: name })
   expect(await advisories.changedSince(0)).toEqual({ generation: 1, complete: true, packages: [debian(null)] })
   await take('f', [base[0]!, advisory('DSA-b', '2', {}, of('b')), base[2]!, advisory('DSA-e', '1', {}, of('e'))])
-  expect(await advisories.changedSince(1)).toEqual({ generation: 2, complete: true, packages: ['b', 'd', 'e'].map(debian) })
+  expect(await advisories.changedSince(1)).toEqual({
+    generation: 2,
+    complete: true,
+    packages: ['b', 'd', 'e'].map(debian),
+  })
   // An entry that moves to another package concerns both.
-  await take('f', [base[0]!, advisory('DSA-b', '2', {}, of('b')), advisory('DSA-c', '3', {}, of('z')), advisory('DSA-e', '1', {}, of('e'))])
+  await take('f', [
+    base[0]!,
+    advisory('DSA-b', '2', {}, of('b')),
+    advisory('DSA-c', '3', {}, of('z')),
+    advisory('DSA-e', '1', {}, of('e')),
+  ])
   expect((await advisories.changedSince(2)).packages).toEqual(['c', 'z'].map(debian))
   expect((await advisories.changedSince(1)).packages).toEqual(['b', 'c', 'd', 'e', 'z'].map(debian))
   expect(await advisories.changedSince(3)).toEqual({ generation: 3, complete: true, packages: [] })
@@ -194,10 +268,18 @@ test('what changed since a generation is told by package: added, changed and rem
 })
 
 test('what a scanner must find are the packages that most is written about, and no hole that some versions never had', async () => {
-  const about = (id: string, name: string, more: Partial<AffectedPackage> = {}) => advisory(id, '2', {}, { package: name, ...more })
+  const about = (id: string, name: string, more: Partial<AffectedPackage> = {}) =>
+    advisory(id, '2', {}, { package: name, ...more })
   await take('f', [
-    about('DSA-1', 'rare'), about('DSA-2', 'openssl'), about('DSA-3', 'openssl'), about('DSA-4', 'curl'), about('DSA-5', 'curl'), about('DSA-6', 'curl'),
-    ...[7, 8, 9, 10].map((n) => about(`DSA-${n}`, 'young', { ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '1' }, { fixed: '2' }] }] })),
+    about('DSA-1', 'rare'),
+    about('DSA-2', 'openssl'),
+    about('DSA-3', 'openssl'),
+    about('DSA-4', 'curl'),
+    about('DSA-5', 'curl'),
+    about('DSA-6', 'curl'),
+    ...[7, 8, 9, 10].map((n) =>
+      about(`DSA-${n}`, 'young', { ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '1' }, { fixed: '2' }] }] }),
+    ),
     ...[11, 12, 13, 14].map((n) => about(`DSA-${n}`, 'left', { wontFix: true })),
     ...[15, 16, 17, 18].map((n) => about(`DSA-${n}`, 'elsewhere', { ecosystem: 'Debian:11' })),
   ])

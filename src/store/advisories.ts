@@ -84,7 +84,20 @@ export function createAdvisories(parts: { db: Db; clock: Clock }): Advisories {
       if (keys.length === 0) return new Map()
       const rows = await db
         .selectFrom('advisories')
-        .select(['key', 'id', 'modified', 'withdrawn', 'severity', 'cvss', 'summary', 'cves', 'aliases', 'urls', 'notes', 'security'])
+        .select([
+          'key',
+          'id',
+          'modified',
+          'withdrawn',
+          'severity',
+          'cvss',
+          'summary',
+          'cves',
+          'aliases',
+          'urls',
+          'notes',
+          'security',
+        ])
         .where(sql<boolean>`key = any(${[...keys]}::bigint[])`)
         .execute()
       return new Map(
@@ -161,10 +174,15 @@ function feedOf(row: {
 /** What the re-match asks: how far it came, and what has changed since. */
 export function rematchNews(db: Db, advisories: Advisories) {
   return {
-    seen: async (): Promise<number> => (await db.selectFrom('advisory_state').select('rematched').executeTakeFirstOrThrow()).rematched,
+    seen: async (): Promise<number> =>
+      (await db.selectFrom('advisory_state').select('rematched').executeTakeFirstOrThrow()).rematched,
     since: (generation: number): Promise<AdvisoryChanges> => advisories.changedSince(generation),
     async note(generation: number): Promise<void> {
-      await db.updateTable('advisory_state').set({ rematched: generation }).where('rematched', '<', generation).execute()
+      await db
+        .updateTable('advisory_state')
+        .set({ rematched: generation })
+        .where('rematched', '<', generation)
+        .execute()
     },
   }
 }

@@ -35,7 +35,11 @@ export interface AdvisoryImport {
    * Drops the advisories of `known` that `keep` refuses and makes all of it visible in one transaction.
    * @returns the generation now in force: unchanged when nothing was put or dropped
    */
-  finish(result: { digest: string; advisories: number; keep: (id: string) => boolean }): Promise<{ generation: number; removed: number }>
+  finish(result: {
+    digest: string
+    advisories: number
+    keep: (id: string) => boolean
+  }): Promise<{ generation: number; removed: number }>
   /** Forgets all that was put; harmless when another process took over. */
   abandon(): Promise<void>
 }
@@ -48,7 +52,8 @@ const REMEMBERED = 300
 export async function beginImport(db: Db, clock: Clock, feed: string): Promise<AdvisoryImport> {
   const writer = randomUUID()
   const { building, generation } = await claim(db, clock, writer)
-  const release = () => db.updateTable('advisory_state').set({ writer: null, building: null }).where('writer', '=', writer).execute()
+  const release = () =>
+    db.updateTable('advisory_state').set({ writer: null, building: null }).where('writer', '=', writer).execute()
   const known = await tidy(db, generation)
     .then(() => inForce(db, feed))
     .catch(async (error: unknown) => {
@@ -94,7 +99,12 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
           .execute()
         await tx
           .updateTable('advisory_state')
-          .set({ generation: current, writer: null, building: null, ...(ecosystems ? { ecosystems: JSON.stringify(ecosystems) } : {}) })
+          .set({
+            generation: current,
+            writer: null,
+            building: null,
+            ...(ecosystems ? { ecosystems: JSON.stringify(ecosystems) } : {}),
+          })
           .execute()
       })
       // PGlite has no background worker for this, and every import leaves dead rows behind.
@@ -132,7 +142,9 @@ async function inForce(db: Db, feed: string): Promise<Map<string, KnownAdvisory>
     .where('feed', '=', feed)
     .where('until', 'is', null)
     .execute()
-  return new Map(rows.map(({ id, digest, source, modified }) => [id, { digest, source, modified: modified.toISOString() }]))
+  return new Map(
+    rows.map(({ id, digest, source, modified }) => [id, { digest, source, modified: modified.toISOString() }]),
+  )
 }
 
 /**
@@ -140,11 +152,15 @@ async function inForce(db: Db, feed: string): Promise<Map<string, KnownAdvisory>
  * twice, for the generation and then for its rows: the one before it is kept.
  */
 async function tidy(db: Db, generation: number): Promise<void> {
-  await sql`delete from advisory_packages where advisory in (select key from advisories where since > ${generation})`.execute(db)
+  await sql`delete from advisory_packages where advisory in (select key from advisories where since > ${generation})`.execute(
+    db,
+  )
   await db.deleteFrom('advisories').where('since', '>', generation).execute()
   await db.updateTable('advisories').set({ until: null }).where('until', '>', generation).execute()
   await db.deleteFrom('advisory_changes').where('generation', '>', generation).execute()
-  await sql`delete from advisory_packages where advisory in (select key from advisories where until < ${generation})`.execute(db)
+  await sql`delete from advisory_packages where advisory in (select key from advisories where until < ${generation})`.execute(
+    db,
+  )
   await db.deleteFrom('advisories').where('until', '<', generation).execute()
   const floor = generation - REMEMBERED
   if (floor <= 0) return
@@ -156,7 +172,9 @@ async function putBatch(tx: Db, feed: string, building: number, batch: readonly 
   const ids = batch.map(({ advisory }) => advisory.id)
   await sql`delete from advisory_packages where advisory in (
     select key from advisories where feed = ${feed} and id = any(${ids}::text[]) and since = ${building})`.execute(tx)
-  await sql`delete from advisories where feed = ${feed} and id = any(${ids}::text[]) and since = ${building}`.execute(tx)
+  await sql`delete from advisories where feed = ${feed} and id = any(${ids}::text[]) and since = ${building}`.execute(
+    tx,
+  )
   await retire(tx, feed, building, ids)
   const of = <T>(pick: (advisory: Advisory) => T) => batch.map(({ advisory }) => pick(advisory))
   const { rows } = await sql<{ key: number; id: string }>`
@@ -171,7 +189,9 @@ async function putBatch(tx: Db, feed: string, building: number, batch: readonly 
       as t (id, digest, source, modified, withdrawn, severity, cvss, summary, cves, aliases, urls, notes, security)
     returning key, id`.execute(tx)
   const keys = new Map(rows.map((row) => [row.id, row.key]))
-  const entries = batch.flatMap(({ advisory, affected }) => affected.map((entry) => ({ ...entry, key: keys.get(advisory.id)! })))
+  const entries = batch.flatMap(({ advisory, affected }) =>
+    affected.map((entry) => ({ ...entry, key: keys.get(advisory.id)! })),
+  )
   if (entries.length === 0) return
   await sql`
     insert into advisory_packages (advisory, ecosystem, package, ranges, versions, severity, cvss, wont_fix, stream)
@@ -204,5 +224,7 @@ async function countEcosystems(db: Db, generation: number) {
     from advisory_packages p join advisories a on a.key = p.advisory
     where a.since <= ${generation} and (a.until is null or a.until > ${generation})
     group by p.ecosystem order by p.ecosystem`.execute(db)
-  return Object.fromEntries(rows.map(({ ecosystem, entries, newest }) => [ecosystem, { entries, newest: newest.toISOString() }]))
+  return Object.fromEntries(
+    rows.map(({ ecosystem, entries, newest }) => [ecosystem, { entries, newest: newest.toISOString() }]),
+  )
 }

@@ -16,9 +16,16 @@ export interface ArtifactFilter {
 export const ARTIFACT_SORTS = ['name', '-name', 'imported_at', '-imported_at'] as const
 export type ArtifactSort = (typeof ARTIFACT_SORTS)[number]
 
-export async function artifactPage(db: Db, totals: Totals, filter: ArtifactFilter, sort: ArtifactSort, at: { page: number; perPage: number }) {
+export async function artifactPage(
+  db: Db,
+  totals: Totals,
+  filter: ArtifactFilter,
+  sort: ArtifactSort,
+  at: { page: number; perPage: number },
+) {
   let query = db.selectFrom('artifacts')
-  if (filter.search) query = query.where('artifacts.search', 'like', `%${filter.search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`)
+  if (filter.search)
+    query = query.where('artifacts.search', 'like', `%${filter.search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`)
   if (filter.distribution) query = query.where(sql<boolean>`${filter.distribution} = any(artifacts.distributions)`)
   if (filter.status) query = query.where(sql<boolean>`artifacts.statuses @> ${[filter.status]}::text[]`)
   if (filter.arch) query = query.where(sql<boolean>`${filter.arch} = any(artifacts.archs)`)
@@ -33,16 +40,30 @@ export async function artifactPage(db: Db, totals: Totals, filter: ArtifactFilte
   if (limit <= 0) return { items: [], total }
   // What is skipped is skipped in the index alone, from the nearer end; rows and records are read of one page.
   const fromEnd = skipped > total / 2
-  const places = inOrder(query.select(['artifacts.name', 'artifacts.format', 'artifacts.latest_imported_at']), sort, fromEnd)
+  const places = inOrder(
+    query.select(['artifacts.name', 'artifacts.format', 'artifacts.latest_imported_at']),
+    sort,
+    fromEnd,
+  )
     .limit(limit)
     .offset(fromEnd ? total - skipped - limit : skipped)
   const joined = db
     .selectFrom(places.as('place'))
-    .innerJoin('artifacts', (join) => join.onRef('artifacts.name', '=', 'place.name').onRef('artifacts.format', '=', 'place.format'))
+    .innerJoin('artifacts', (join) =>
+      join.onRef('artifacts.name', '=', 'place.name').onRef('artifacts.format', '=', 'place.format'),
+    )
     .select(['artifacts.name', 'artifacts.format', 'artifacts.latest_id', 'artifacts.distributions'])
   const names = await inOrder(joined, sort).execute()
   if (names.length === 0) return { items: [], total }
-  const latest = await db.selectFrom('packages').selectAll().where('id', 'in', names.map((row) => row.latest_id)).execute()
+  const latest = await db
+    .selectFrom('packages')
+    .selectAll()
+    .where(
+      'id',
+      'in',
+      names.map((row) => row.latest_id),
+    )
+    .execute()
   const versions = await db
     .selectFrom('packages')
     .select(['name', 'format', 'version'])
@@ -61,7 +82,11 @@ export async function artifactPage(db: Db, totals: Totals, filter: ArtifactFilte
 }
 
 /** @param reversed from the end */
-function inOrder<T extends 'artifacts', O>(query: SelectQueryBuilder<Tables, T, O>, sort: ArtifactSort, reversed = false): SelectQueryBuilder<Tables, T, O> {
+function inOrder<T extends 'artifacts', O>(
+  query: SelectQueryBuilder<Tables, T, O>,
+  sort: ArtifactSort,
+  reversed = false,
+): SelectQueryBuilder<Tables, T, O> {
   const direction = sort.startsWith('-') === reversed ? 'asc' : 'desc'
   const columns = [sort.endsWith('name') ? 'name' : 'latest_imported_at', 'name', 'format']
   return columns.reduce((ordered, column) => ordered.orderBy(sql.ref(`artifacts.${column}`), direction), query)

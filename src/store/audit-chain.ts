@@ -72,7 +72,10 @@ export function chainHash(entry: AuditEntry): string {
  * Checks one line of a file against the hash of the line before it.
  * @param head null where the chain is not known before this line
  */
-export function verifyLine(line: string, head: string | null): { fault: string; hash: null } | { fault: null; hash: string } {
+export function verifyLine(
+  line: string,
+  head: string | null,
+): { fault: string; hash: null } | { fault: null; hash: string } {
   let entry: AuditEntry
   try {
     entry = JSON.parse(line) as AuditEntry
@@ -85,7 +88,10 @@ export function verifyLine(line: string, head: string | null): { fault: string; 
 }
 
 /** The first thing wrong with a chain, by line; null when it holds. */
-export function verifyLines(lines: Iterable<string>, head: string | null): { fault: { line: number; reason: string } | null; count: number } {
+export function verifyLines(
+  lines: Iterable<string>,
+  head: string | null,
+): { fault: { line: number; reason: string } | null; count: number } {
   let count = 0
   for (const line of lines) {
     count++

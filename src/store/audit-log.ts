@@ -40,10 +40,20 @@ export function createAuditLog(parts: {
       const head = await tx.selectFrom('audit_chain').selectAll().where('id', '=', 1).forUpdate().executeTakeFirst()
       if (!head) {
         const start = { id: 1, seq: 0, hash: await lastHashOnDisk(directory), day: '' }
-        await tx.insertInto('audit_chain').values(start).onConflict((c) => c.doNothing()).execute()
+        await tx
+          .insertInto('audit_chain')
+          .values(start)
+          .onConflict((c) => c.doNothing())
+          .execute()
         return BATCH
       }
-      const rows = await tx.selectFrom('audit').selectAll().where('seq', 'is', null).orderBy('id').limit(BATCH).execute()
+      const rows = await tx
+        .selectFrom('audit')
+        .selectAll()
+        .where('seq', 'is', null)
+        .orderBy('id')
+        .limit(BATCH)
+        .execute()
       if (rows.length === 0) return 0
       const chained: { id: number; seq: number; prev_hash: string; hash: string; day: string }[] = []
       let { seq, hash, day } = head
@@ -64,7 +74,14 @@ export function createAuditLog(parts: {
   }
 
   async function file(): Promise<number> {
-    const rows = await db.selectFrom('audit').selectAll().where('filed', '=', false).where('seq', 'is not', null).orderBy('seq').limit(BATCH).execute()
+    const rows = await db
+      .selectFrom('audit')
+      .selectAll()
+      .where('filed', '=', false)
+      .where('seq', 'is not', null)
+      .orderBy('seq')
+      .limit(BATCH)
+      .execute()
     for (const day of new Set(rows.map((row) => row.day as string))) {
       const path = join(directory, `${day}.jsonl`)
       const known = await hashesAtEnd(path, examined)
@@ -133,7 +150,10 @@ export function createAuditLog(parts: {
  * line: the half is cut, the hashes returned.
  */
 async function hashesAtEnd(path: string, examined: Map<string, number>): Promise<Set<string>> {
-  const size = await stat(path).then((info) => info.size, () => 0)
+  const size = await stat(path).then(
+    (info) => info.size,
+    () => 0,
+  )
   if (examined.get(path) === size) return new Set()
   let content: Buffer
   try {
@@ -154,7 +174,9 @@ async function hashesAtEnd(path: string, examined: Map<string, number>): Promise
 
 /** With an empty database beside existing files, the chain goes on where the files end. */
 async function lastHashOnDisk(directory: string): Promise<string> {
-  const days = (await readdir(directory).catch(() => [] as string[])).filter((name) => /^\d{4}-\d\d-\d\d\.jsonl$/.test(name)).sort()
+  const days = (await readdir(directory).catch(() => [] as string[]))
+    .filter((name) => /^\d{4}-\d\d-\d\d\.jsonl$/.test(name))
+    .sort()
   for (const day of days.reverse()) {
     // A crash may have left half a line after the last whole one.
     const lines = (await readFile(join(directory, day), 'utf8')).split('\n').slice(0, -1).filter(Boolean)

@@ -32,7 +32,11 @@ function filtered(db: Db, filter: AuditFilter) {
 }
 
 /** One page, newest first. */
-export async function auditPage(db: Db, filter: AuditFilter, at: { page: number; perPage: number }): Promise<{ items: AuditEntry[]; total: number }> {
+export async function auditPage(
+  db: Db,
+  filter: AuditFilter,
+  at: { page: number; perPage: number },
+): Promise<{ items: AuditEntry[]; total: number }> {
   const query = filtered(db, filter)
   const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await query
@@ -47,8 +51,11 @@ export async function auditPage(db: Db, filter: AuditFilter, at: { page: number;
 const BATCH = 1000
 
 /** Every entry of the time span in the order of the chain, one JSON line each. */
-export async function* auditLines(db: Db, span: { from?: Date | undefined; to?: Date | undefined }): AsyncGenerator<string> {
-  for (let after = 0; ; ) {
+export async function* auditLines(
+  db: Db,
+  span: { from?: Date | undefined; to?: Date | undefined },
+): AsyncGenerator<string> {
+  for (let after = 0; ;) {
     const rows = await filtered(db, span).selectAll().where('seq', '>', after).orderBy('seq').limit(BATCH).execute()
     if (rows.length > 0) yield rows.map((row) => JSON.stringify(entryOf(row)) + '\n').join('')
     if (rows.length < BATCH) return

@@ -28,8 +28,23 @@ export function unpackFiles(files: Uint8Array): string[] {
 export async function forgetUnused(db: Db, pool: Pool, format: FormatId, sha256: string): Promise<void> {
   await db.transaction().execute(async (tx) => {
     // An upload that failed has left bytes but no row: without one there would be nothing to lock.
-    const row = { sha256, format, filename: '', size_bytes: 0, sha512: '', sha1: '', md5: '', facts: '{}', files: new Uint8Array(), created_at: new Date(0) }
-    await tx.insertInto('blobs').values(row).onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` })).execute()
+    const row = {
+      sha256,
+      format,
+      filename: '',
+      size_bytes: 0,
+      sha512: '',
+      sha1: '',
+      md5: '',
+      facts: '{}',
+      files: new Uint8Array(),
+      created_at: new Date(0),
+    }
+    await tx
+      .insertInto('blobs')
+      .values(row)
+      .onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` }))
+      .execute()
     const used = await tx.selectFrom('packages').select('id').where('sha256', '=', sha256).limit(1).executeTakeFirst()
     if (used) return
     await tx.deleteFrom('blobs').where('sha256', '=', sha256).execute()
@@ -43,14 +58,22 @@ export async function forgetUnused(db: Db, pool: Pool, format: FormatId, sha256:
  */
 export async function placeBytes(db: Db, pool: Pool, sha256: string): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    const blob = await tx.selectFrom('blobs').select(['format', 'filename']).where('sha256', '=', sha256).forUpdate().executeTakeFirst()
+    const blob = await tx
+      .selectFrom('blobs')
+      .select(['format', 'filename'])
+      .where('sha256', '=', sha256)
+      .forUpdate()
+      .executeTakeFirst()
     const rows = await tx.selectFrom('packages').select('status').distinct().where('sha256', '=', sha256).execute()
     if (!blob || rows.length === 0) return
     const file = { sha256, ...blob }
     const from = await pool.locate(file)
     // Lost: the drift scan tells of it.
     if (from === null) return
-    const wanted = { pool: rows.some(({ status }) => !isRefused(status)), quarantine: rows.some(({ status }) => isRefused(status)) }
+    const wanted = {
+      pool: rows.some(({ status }) => !isRefused(status)),
+      quarantine: rows.some(({ status }) => isRefused(status)),
+    }
     if (wanted.pool && !(await pool.has(file))) await pool.keep(from, file)
     if (wanted.quarantine && !(await pool.hasQuarantined(file))) await pool.quarantine(from, file)
     if (!wanted.pool) await pool.leave('pool', file)

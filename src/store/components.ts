@@ -70,18 +70,30 @@ export function createComponents(db: Db): Components {
   }
 
   async function ofMany(sha256s: readonly string[]): Promise<Map<string, ComponentsOf>> {
-    const reads = await db.selectFrom('component_reads').selectAll().where(sql<boolean>`sha256 = any(${[...sha256s]}::text[])`).execute()
+    const reads = await db
+      .selectFrom('component_reads')
+      .selectAll()
+      .where(sql<boolean>`sha256 = any(${[...sha256s]}::text[])`)
+      .execute()
     const components = await ofFiles(reads.map((read) => read.sha256))
-    return new Map(reads.map(({ sha256, files_seen, bytes, skipped }) => [sha256, { components: components.get(sha256) ?? [], filesSeen: files_seen, bytes, skipped }]))
+    return new Map(
+      reads.map(({ sha256, files_seen, bytes, skipped }) => [
+        sha256,
+        { components: components.get(sha256) ?? [], filesSeen: files_seen, bytes, skipped },
+      ]),
+    )
   }
 
   return {
     async work(after, limit, unreadOnly) {
-      const { rows } = await sql<ComponentWork>`select w.package_id as id, w.sha256, p.distribution, p.format, p.status, p.filename,
+      const { rows } =
+        await sql<ComponentWork>`select w.package_id as id, w.sha256, p.distribution, p.format, p.status, p.filename,
           case when r.sha256 is null then b.files end as files
         from component_work w join packages p on p.id = w.package_id and p.sha256 = w.sha256 join blobs b on b.sha256 = w.sha256
           left join component_reads r on r.sha256 = w.sha256
-        where w.package_id > ${after} ${unreadOnly ? sql`and r.sha256 is null` : sql``} order by w.package_id limit ${limit}`.execute(db)
+        where w.package_id > ${after} ${unreadOnly ? sql`and r.sha256 is null` : sql``} order by w.package_id limit ${limit}`.execute(
+          db,
+        )
       return rows
     },
 
@@ -107,7 +119,12 @@ export function createComponents(db: Db): Components {
         const { rows } = await sql`select sha256 from blobs where sha256 = ${sha256} for key share`.execute(tx)
         if (rows.length === 0) return
         const read = { sha256, read_at: at, files_seen: filesSeen, bytes, skipped: JSON.stringify(skipped) }
-        const added = await tx.insertInto('component_reads').values(read).onConflict((c) => c.doNothing()).returning('sha256').executeTakeFirst()
+        const added = await tx
+          .insertInto('component_reads')
+          .values(read)
+          .onConflict((c) => c.doNothing())
+          .returning('sha256')
+          .executeTakeFirst()
         // Another process was there first.
         if (!added) return
         for (let from = 0; from < components.length; from += BATCH) {
@@ -127,7 +144,9 @@ export function createComponents(db: Db): Components {
       for (const [ecosystem, keys] of names) {
         for (let from = 0; from < (keys?.length ?? 1); from += BATCH) {
           const named = keys ? sql`and c.key = any(${keys.slice(from, from + BATCH)}::text[])` : sql``
-          const { rows } = await sql<{ id: number }>`select distinct p.id from components c join packages p on p.sha256 = c.sha256
+          const { rows } = await sql<{
+            id: number
+          }>`select distinct p.id from components c join packages p on p.sha256 = c.sha256
             where c.ecosystem = ${ecosystem} ${named} and p.status <> 'rejected'`.execute(db)
           for (const { id } of rows) ids.add(id)
         }
@@ -137,13 +156,19 @@ export function createComponents(db: Db): Components {
 
     async recordsAmong(ids) {
       const { rows } = await sql<{ id: number }>`select p.id from packages p
-        where p.id = any(${[...ids]}::bigint[]) and exists (select from components c where c.sha256 = p.sha256) order by 1`.execute(db)
+        where p.id = any(${[...ids]}::bigint[]) and exists (select from components c where c.sha256 = p.sha256) order by 1`.execute(
+        db,
+      )
       return rows.map(({ id }) => id)
     },
 
     async recordsAbout(cve) {
-      const { rows } = await sql<{ id: number }>`select f.package_id as id from findings f join packages p on p.id = f.package_id
-        where f.cve = ${cve} and p.status <> 'rejected' and exists (select from components c where c.sha256 = p.sha256) order by 1`.execute(db)
+      const { rows } = await sql<{
+        id: number
+      }>`select f.package_id as id from findings f join packages p on p.id = f.package_id
+        where f.cve = ${cve} and p.status <> 'rejected' and exists (select from components c where c.sha256 = p.sha256) order by 1`.execute(
+        db,
+      )
       return rows.map(({ id }) => id)
     },
   }

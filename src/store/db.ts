@@ -23,7 +23,10 @@ const INT8 = 20
  * @param url `postgres://…`, `pglite://<directory>` or `pglite://memory` (tests)
  * @throws when the directory of an embedded database is held by a living process
  */
-export async function openDatabase(url: string, options: { poolSize?: number; onError?: (error: Error) => void } = {}): Promise<Database> {
+export async function openDatabase(
+  url: string,
+  options: { poolSize?: number; onError?: (error: Error) => void } = {},
+): Promise<Database> {
   if (url.startsWith('pglite://')) {
     const place = decodeURIComponent(url.slice('pglite://'.length))
     const unlock = place === 'memory' ? async () => {} : await lockDirectory(place)
@@ -41,7 +44,13 @@ export async function openDatabase(url: string, options: { poolSize?: number; on
   }
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, Number)
-  const pool = new pg.Pool({ connectionString: url, max: options.poolSize ?? 12, types, connectionTimeoutMillis: 10_000, keepAlive: true })
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: options.poolSize ?? 12,
+    types,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+  })
   pool.on('error', (error) => options.onError?.(error))
   // The pool listens to idle connections only: one lost in the middle of a transaction would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -13,7 +13,11 @@ export interface DecisionFilter {
   unassigned?: boolean | undefined
 }
 
-export async function decisionPage(db: Db, filter: DecisionFilter, at: { page: number; perPage: number }): Promise<{ rows: DecisionRow[]; total: number }> {
+export async function decisionPage(
+  db: Db,
+  filter: DecisionFilter,
+  at: { page: number; perPage: number },
+): Promise<{ rows: DecisionRow[]; total: number }> {
   let query = db.selectFrom('decisions')
   if (filter.package !== undefined) query = query.where('package', '=', filter.package)
   if (filter.version !== undefined) query = query.where('version', '=', filter.version)

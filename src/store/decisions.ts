@@ -33,13 +33,23 @@ export async function insertDecision(tx: Db, row: PackageRow, decision: NewDecis
 export async function activeDecisions(db: Db, packageIds: readonly number[]): Promise<Map<number, DecisionRow[]>> {
   const found = new Map<number, DecisionRow[]>()
   if (packageIds.length === 0) return found
-  const rows = await db.selectFrom('decisions').selectAll().where('package_id', 'in', packageIds).where('active', '=', true).orderBy('id', 'desc').execute()
+  const rows = await db
+    .selectFrom('decisions')
+    .selectAll()
+    .where('package_id', 'in', packageIds)
+    .where('active', '=', true)
+    .orderBy('id', 'desc')
+    .execute()
   for (const row of rows) found.set(row.package_id as number, [...(found.get(row.package_id as number) ?? []), row])
   return found
 }
 
 /** Ends decisions; what is closed already stays as it is. */
-export async function closeDecisions(tx: Db, ids: readonly number[], closing: { at: Date; by: string; note: string }): Promise<void> {
+export async function closeDecisions(
+  tx: Db,
+  ids: readonly number[],
+  closing: { at: Date; by: string; note: string },
+): Promise<void> {
   if (ids.length === 0) return
   await tx
     .updateTable('decisions')
@@ -60,7 +70,12 @@ export async function reopenDecisions(tx: Db, ids: readonly number[], note: stri
   const kept = <T>(column: string) => sql<T>`case when resolution_note = ${note} then null else ${sql.ref(column)} end`
   await tx
     .updateTable('decisions')
-    .set({ active: true, resolved_at: kept('resolved_at'), resolved_by: kept('resolved_by'), resolution_note: kept('resolution_note') })
+    .set({
+      active: true,
+      resolved_at: kept('resolved_at'),
+      resolved_by: kept('resolved_by'),
+      resolution_note: kept('resolution_note'),
+    })
     .where('id', 'in', ids)
     .execute()
 }
@@ -69,7 +84,11 @@ export async function reopenDecisions(tx: Db, ids: readonly number[], note: stri
 export async function closeDecisionsOf(tx: Db, packageId: number, note: string): Promise<void> {
   await tx
     .updateTable('decisions')
-    .set({ active: false, resolved_at: sql`coalesce(resolved_at, now())`, resolution_note: sql`coalesce(resolution_note, ${note})` })
+    .set({
+      active: false,
+      resolved_at: sql`coalesce(resolved_at, now())`,
+      resolution_note: sql`coalesce(resolution_note, ${note})`,
+    })
     .where('package_id', '=', packageId)
     .where('active', '=', true)
     .execute()
@@ -85,6 +104,11 @@ export async function restoreDecision(tx: Db, row: PackageRow, decision: Decisio
   const { id: _id, package_id: _then, covers, policy_snapshot, ...kept } = decision
   await tx
     .insertInto('decisions')
-    .values({ ...kept, package_id: row.id, covers: JSON.stringify(covers), policy_snapshot: JSON.stringify(policy_snapshot) })
+    .values({
+      ...kept,
+      package_id: row.id,
+      covers: JSON.stringify(covers),
+      policy_snapshot: JSON.stringify(policy_snapshot),
+    })
     .execute()
 }

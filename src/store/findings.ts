@@ -24,7 +24,10 @@ export async function tally(tx: Db, ids: readonly number[], by: 1 | -1): Promise
 }
 
 /** Makes the rows of a record say what its `cve_results` say. To be called while it is out of the counters. */
-export async function storeFindings(tx: Db, row: Pick<PackageRow, 'id' | 'distribution' | 'cve_results' | 'severities'>): Promise<void> {
+export async function storeFindings(
+  tx: Db,
+  row: Pick<PackageRow, 'id' | 'distribution' | 'cve_results' | 'severities'>,
+): Promise<void> {
   const findings = (row.cve_results ?? []) as Finding[]
   if (findings.length === 0 && row.severities === 0) return
   await tx.deleteFrom('findings').where('package_id', '=', row.id).execute()
@@ -47,7 +50,9 @@ export async function recount(db: Db): Promise<void> {
     await tx.deleteFrom('package_counts').execute()
     await tx.deleteFrom('finding_counts').execute()
     await sql`insert into package_counts (distribution, status, cve_status, scanned, severities, n)
-      select distribution, status, coalesce(cve_status, ''), last_scan is not null, severities, count(*) from packages group by 1, 2, 3, 4, 5`.execute(tx)
+      select distribution, status, coalesce(cve_status, ''), last_scan is not null, severities, count(*) from packages group by 1, 2, 3, 4, 5`.execute(
+      tx,
+    )
     await sql`insert into finding_counts (distribution, status, severity, fix_state, n)
       select p.distribution, p.status, f.severity, f.fix_state, count(*) from findings f join packages p on p.id = f.package_id
       group by 1, 2, 3, 4`.execute(tx)

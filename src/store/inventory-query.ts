@@ -9,8 +9,27 @@ import type { PackageRow } from './manifests.ts'
 /** A record without what grows with its findings or its files, and the digests of its bytes. */
 export type InventoryRow = Pick<
   PackageRow,
-  | 'id' | 'distribution' | 'format' | 'name' | 'version' | 'arch' | 'status' | 'served' | 'sha256' | 'filename' | 'size_bytes' | 'section'
-  | 'description' | 'maintainer' | 'license' | 'url' | 'source_package' | 'source_version' | 'imported_at' | 'last_scan' | 'severities'
+  | 'id'
+  | 'distribution'
+  | 'format'
+  | 'name'
+  | 'version'
+  | 'arch'
+  | 'status'
+  | 'served'
+  | 'sha256'
+  | 'filename'
+  | 'size_bytes'
+  | 'section'
+  | 'description'
+  | 'maintainer'
+  | 'license'
+  | 'url'
+  | 'source_package'
+  | 'source_version'
+  | 'imported_at'
+  | 'last_scan'
+  | 'severities'
 > & { sha512: string; sha1: string; md5: string }
 
 const COLUMNS = sql`p.id, p.distribution, p.format, p.name, p.version, p.arch, p.status, p.served, p.sha256, p.filename, p.size_bytes, p.section,
@@ -25,7 +44,11 @@ export interface InventoryFilter {
 type Place = Pick<InventoryRow, 'distribution' | 'name' | 'version' | 'arch'>
 
 /** What is offered, in the order of distribution, name, version and architecture; each page costs the same. */
-export async function* inventoryPages(db: Db, filter: InventoryFilter, pageSize: number): AsyncGenerator<InventoryRow[], void, void> {
+export async function* inventoryPages(
+  db: Db,
+  filter: InventoryFilter,
+  pageSize: number,
+): AsyncGenerator<InventoryRow[], void, void> {
   let last: Place | null = null
   for (;;) {
     const rows: InventoryRow[] = await inventoryPage(db, filter, last, pageSize)
@@ -35,13 +58,22 @@ export async function* inventoryPages(db: Db, filter: InventoryFilter, pageSize:
   }
 }
 
-async function inventoryPage(db: Db, filter: InventoryFilter, after: Place | null, limit: number): Promise<InventoryRow[]> {
+async function inventoryPage(
+  db: Db,
+  filter: InventoryFilter,
+  after: Place | null,
+  limit: number,
+): Promise<InventoryRow[]> {
   const where = sql.join(
     [
       sql`p.served`,
       ...(filter.distribution === undefined ? [] : [sql`p.distribution = ${filter.distribution}`]),
       ...(filter.withFindings ? [sql`p.severities <> 0`] : []),
-      ...(after ? [sql`(p.distribution, p.name, p.version, p.arch) > (${after.distribution}, ${after.name}, ${after.version}, ${after.arch})`] : []),
+      ...(after
+        ? [
+            sql`(p.distribution, p.name, p.version, p.arch) > (${after.distribution}, ${after.name}, ${after.version}, ${after.arch})`,
+          ]
+        : []),
     ],
     sql` and `,
   )
@@ -68,7 +100,9 @@ export async function countOffered(db: Db, distribution: string | undefined): Pr
 /** What each of these stored files requires, by its SHA-256, without the rest of its facts. */
 export async function requirementsOf(db: Db, sha256s: readonly string[]): Promise<Map<string, Requirement[]>> {
   const { rows } = await sql<{ sha256: string; requirements: Requirement[] | null }>`
-    select sha256, facts->'requirements' as requirements from blobs where sha256 = any(${[...new Set(sha256s)]}::text[])`.execute(db)
+    select sha256, facts->'requirements' as requirements from blobs where sha256 = any(${[...new Set(sha256s)]}::text[])`.execute(
+    db,
+  )
   return new Map(rows.map((row) => [row.sha256, row.requirements ?? []]))
 }
 
@@ -85,7 +119,11 @@ export interface Provider {
 }
 
 /** Who offers these names in a distribution. */
-export async function providersOf(db: Db, distribution: string, names: readonly string[]): Promise<Map<string, Provider[]>> {
+export async function providersOf(
+  db: Db,
+  distribution: string,
+  names: readonly string[],
+): Promise<Map<string, Provider[]>> {
   if (names.length === 0) return new Map()
   const { rows } = await sql<Provider>`
     select c.name, c.version as offered, p.id, p.name as package, p.version, p.arch from capabilities c join packages p on p.id = c.package_id
@@ -105,14 +143,20 @@ export interface FindingRow {
 }
 
 /** The findings of these records, in the order of the ids, then of their own: a page of records may have any number of them. */
-export async function* findingPages(db: Db, ids: readonly number[], pageSize: number): AsyncGenerator<FindingRow[], void, void> {
+export async function* findingPages(
+  db: Db,
+  ids: readonly number[],
+  pageSize: number,
+): AsyncGenerator<FindingRow[], void, void> {
   if (ids.length === 0) return
   let last = { place: 0, cve: '' }
   for (;;) {
     const { rows } = await sql<FindingRow & { place: number; cve: string }>`
       select f.package_id, f.finding, wanted.place::int as place, f.cve from unnest(${[...ids]}::bigint[]) with ordinality as wanted (id, place)
       join findings f on f.package_id = wanted.id
-      where (wanted.place, f.cve) > (${last.place}::bigint, ${last.cve}) order by wanted.place, f.cve limit ${pageSize}`.execute(db)
+      where (wanted.place, f.cve) > (${last.place}::bigint, ${last.cve}) order by wanted.place, f.cve limit ${pageSize}`.execute(
+      db,
+    )
     if (rows.length > 0) yield rows
     if (rows.length < pageSize) return
     last = rows[rows.length - 1] as (typeof rows)[number]
@@ -120,7 +164,11 @@ export async function* findingPages(db: Db, ids: readonly number[], pageSize: nu
 }
 
 /** One finding for each vulnerability that offered records have, or one record has: the worst of them, in the order of their ids. */
-export async function* vulnerabilityPages(db: Db, filter: { distribution?: string | undefined; packageId?: number }, pageSize: number): AsyncGenerator<Finding[], void, void> {
+export async function* vulnerabilityPages(
+  db: Db,
+  filter: { distribution?: string | undefined; packageId?: number },
+  pageSize: number,
+): AsyncGenerator<Finding[], void, void> {
   let last = ''
   const scope = sql.join(
     [
@@ -147,10 +195,19 @@ export async function* vulnerabilityPages(db: Db, filter: { distribution?: strin
 }
 
 /** Decisions in force on records that are there, oldest first. */
-export async function* decisionPages(db: Db, distribution: string | undefined, pageSize: number): AsyncGenerator<(DecisionRow & { package_id: number })[], void, void> {
+export async function* decisionPages(
+  db: Db,
+  distribution: string | undefined,
+  pageSize: number,
+): AsyncGenerator<(DecisionRow & { package_id: number })[], void, void> {
   let last = 0
   for (;;) {
-    let query = db.selectFrom('decisions').selectAll().where('active', '=', true).where('package_id', 'is not', null).where('id', '>', last)
+    let query = db
+      .selectFrom('decisions')
+      .selectAll()
+      .where('active', '=', true)
+      .where('package_id', 'is not', null)
+      .where('id', '>', last)
     if (distribution !== undefined) query = query.where('distribution', '=', distribution)
     const rows = await query.orderBy('id').limit(pageSize).execute()
     if (rows.length > 0) yield rows as (DecisionRow & { package_id: number })[]

@@ -47,14 +47,26 @@ export interface Manifests {
 
 export function createManifests(db: Db, paths: Paths): Manifests {
   const key: Manifests['key'] = (record) =>
-    join(record.distribution, escaped(record.name.slice(0, 1)), escaped(`${record.name}_${record.version}_${record.arch}`) + '.json')
+    join(
+      record.distribution,
+      escaped(record.name.slice(0, 1)),
+      escaped(`${record.name}_${record.version}_${record.arch}`) + '.json',
+    )
 
   const writeOne = createBatches(writeTogether, MOST_TOGETHER)
 
   async function writeTogether(ids: number[]): Promise<Outcome<void>[]> {
     const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
     if (rows.length === 0) return ids.map(() => DONE)
-    const blobs = await db.selectFrom('blobs').selectAll().where('sha256', 'in', rows.map((row) => row.sha256)).execute()
+    const blobs = await db
+      .selectFrom('blobs')
+      .selectAll()
+      .where(
+        'sha256',
+        'in',
+        rows.map((row) => row.sha256),
+      )
+      .execute()
     const decisions = await decisionsOf(db, ids)
     const written: PackageRow[] = []
     const failed = new Map<number, unknown>()
@@ -64,7 +76,11 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         // Deleted since it was read, and its bytes with it.
         if (!blob) return
         try {
-          await writeFileOf(row, blob, decisions.filter((decision) => decision.package_id === row.id))
+          await writeFileOf(
+            row,
+            blob,
+            decisions.filter((decision) => decision.package_id === row.id),
+          )
           written.push(row)
         } catch (error) {
           failed.set(row.id, error)
@@ -80,7 +96,12 @@ export function createManifests(db: Db, paths: Paths): Manifests {
 
   async function writeFileOf(row: PackageRow, blob: BlobRow, decisions: DecisionRow[]): Promise<void> {
     const { id: _id, changed_revision: _revision, manifest_pending: _pending, ...record } = row
-    const manifest: Manifest = { schema: 1, record, decisions, blob: { ...blob, files: Buffer.from(blob.files).toString('base64') } }
+    const manifest: Manifest = {
+      schema: 1,
+      record,
+      decisions,
+      blob: { ...blob, files: Buffer.from(blob.files).toString('base64') },
+    }
     await ensureDirectory(directoryOf(row))
     await exchangeFile(join(paths.manifests, key(row)), JSON.stringify(manifest))
   }
@@ -97,7 +118,11 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     const stands = new Set(standing.rows.map(({ id }) => id))
     // Deleted meanwhile: its manifest may have been removed before it was written here.
     const gone = rows.filter((row) => !stands.has(row.id))
-    if (gone.length > 0) await db.insertInto('debris').values(gone.map((row) => ({ kind: 'manifest' as const, key: key(row) }))).execute()
+    if (gone.length > 0)
+      await db
+        .insertInto('debris')
+        .values(gone.map((row) => ({ kind: 'manifest' as const, key: key(row) })))
+        .execute()
   }
 
   async function write(ids: readonly number[]): Promise<void> {
@@ -110,7 +135,13 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     async catchUp() {
       let written = 0
       for (;;) {
-        const rows = await db.selectFrom('packages').select('id').where('manifest_pending', '=', true).orderBy('id').limit(100).execute()
+        const rows = await db
+          .selectFrom('packages')
+          .select('id')
+          .where('manifest_pending', '=', true)
+          .orderBy('id')
+          .limit(100)
+          .execute()
         if (rows.length === 0) return written
         await write(rows.map((row) => row.id))
         written += rows.length
@@ -161,15 +192,28 @@ async function listed(directory: string): Promise<string[]> {
 async function parse(path: string): Promise<Manifest | null> {
   try {
     const manifest = JSON.parse(await readFile(path, 'utf8'), revive) as Manifest
-    return manifest.schema === 1 && typeof manifest.record?.name === 'string' && typeof manifest.blob?.sha256 === 'string' ? manifest : null
+    return manifest.schema === 1 &&
+      typeof manifest.record?.name === 'string' &&
+      typeof manifest.blob?.sha256 === 'string'
+      ? manifest
+      : null
   } catch {
     return null
   }
 }
 
 const DATES = new Set([
-  'imported_at', 'last_scan', 'quarantined_at', 'created_at', 'review_since', 'review_due_at', 'overdue_noted_at',
-  'decided_at', 'expires_at', 'assigned_at', 'resolved_at',
+  'imported_at',
+  'last_scan',
+  'quarantined_at',
+  'created_at',
+  'review_since',
+  'review_due_at',
+  'overdue_noted_at',
+  'decided_at',
+  'expires_at',
+  'assigned_at',
+  'resolved_at',
 ])
 
 function revive(key: string, value: unknown): unknown {
@@ -180,7 +224,9 @@ function revive(key: string, value: unknown): unknown {
 export async function countRecords(db: Db): Promise<number> {
   const row = await db
     .selectFrom('distributions')
-    .select(sql<number>`coalesce(sum(published_count + pending_count + quarantined_count + rejected_count), 0)::int`.as('n'))
+    .select(
+      sql<number>`coalesce(sum(published_count + pending_count + quarantined_count + rejected_count), 0)::int`.as('n'),
+    )
     .executeTakeFirstOrThrow()
   return row.n
 }

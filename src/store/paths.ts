@@ -44,7 +44,16 @@ export function createPaths(root: string): Paths {
 
 /** Makes every directory the service writes to; those that hold secrets or held bytes are closed to others. */
 export async function ensurePaths(paths: Paths): Promise<void> {
-  for (const open of [paths.pool, paths.manifests, paths.keys, paths.generations, paths.dists, paths.rpm, paths.apk, paths.logs]) {
+  for (const open of [
+    paths.pool,
+    paths.manifests,
+    paths.keys,
+    paths.generations,
+    paths.dists,
+    paths.rpm,
+    paths.apk,
+    paths.logs,
+  ]) {
     await ensureDirectory(open)
   }
   for (const closed of [paths.incoming, paths.quarantine, paths.audit, paths.gnupg, paths.security]) {

@@ -1,7 +1,13 @@
 // Kysely over PGlite: one session, so one caller at a time. Knows nothing of our tables.
 import {
-  CompiledQuery, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, type DatabaseConnection, type Dialect,
-  type Driver, type QueryResult,
+  CompiledQuery,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
 } from 'kysely'
 import type { PGlite } from '@electric-sql/pglite'
 

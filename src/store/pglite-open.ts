@@ -11,5 +11,8 @@ export const SEED_PATH = join(import.meta.dirname, '..', '..', 'dist', 'pglite-s
 export async function openPglite(directory: string | null): Promise<PGlite> {
   const fresh = directory === null || !existsSync(join(directory, 'PG_VERSION'))
   const loadDataDir = fresh && existsSync(SEED_PATH) ? new Blob([await readFile(SEED_PATH)]) : undefined
-  return PGlite.create({ ...(directory === null ? {} : { dataDir: directory }), ...(loadDataDir ? { loadDataDir } : {}) })
+  return PGlite.create({
+    ...(directory === null ? {} : { dataDir: directory }),
+    ...(loadDataDir ? { loadDataDir } : {}),
+  })
 }

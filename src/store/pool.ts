@@ -49,7 +49,8 @@ export function createPool(paths: Paths): Pool {
       if (await exists(quarantinePath(file))) return quarantinePath(file)
       return null
     },
-    leave: (place, file) => rm(dirname(place === 'pool' ? path(file) : quarantinePath(file)), { recursive: true, force: true }),
+    leave: (place, file) =>
+      rm(dirname(place === 'pool' ? path(file) : quarantinePath(file)), { recursive: true, force: true }),
     async forgetAll(format, sha256) {
       const file = { format, sha256, filename: '-' }
       await rm(dirname(path(file)), { recursive: true, force: true })

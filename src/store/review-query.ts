@@ -33,10 +33,12 @@ export interface FindingTotals {
 /** Without the columns that grow with the number of findings. */
 export type LightRow = Omit<PackageRow, 'cve_results' | 'validation_steps'>
 
-const all = (conditions: readonly RawBuilder<unknown>[]) => (conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `))
+const all = (conditions: readonly RawBuilder<unknown>[]) =>
+  conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 const offset = ({ page, perPage }: At) => (page - 1) * perPage
 const numberOf = ({ rows }: { rows: { n: number }[] }) => rows[0]?.n ?? 0
-const masked = (severities: readonly Severity[]) => severities.reduce((mask, severity) => mask | severityBit(severity), 0)
+const masked = (severities: readonly Severity[]) =>
+  severities.reduce((mask, severity) => mask | severityBit(severity), 0)
 
 /** Conditions on `packages` and on `package_counts` alike. */
 function conditionsOf(filter: SecurityFilter): RawBuilder<unknown>[] {
@@ -52,17 +54,37 @@ function conditionsOf(filter: SecurityFilter): RawBuilder<unknown>[] {
 const LISTED = sql`(severities <> 0 or status <> 'published')`
 
 /** Records with findings, held, quarantined or rejected: worst first. */
-export async function securityPage(db: Db, filter: SecurityFilter, at: At): Promise<{ ids: number[]; total: number; summary: SeverityCounts }> {
+export async function securityPage(
+  db: Db,
+  filter: SecurityFilter,
+  at: At,
+): Promise<{ ids: number[]; total: number; summary: SeverityCounts }> {
   const where = all([LISTED, ...conditionsOf(filter)])
-  const ids = await sql<{ id: number }>`select id from packages where ${where} order by risk desc, id desc limit ${at.perPage} offset ${offset(at)}`.execute(db)
-  const total = await sql<{ n: number }>`select coalesce(sum(n), 0)::int as n from package_counts where ${where}`.execute(db)
+  const ids = await sql<{
+    id: number
+  }>`select id from packages where ${where} order by risk desc, id desc limit ${at.perPage} offset ${offset(at)}`.execute(
+    db,
+  )
+  const total = await sql<{
+    n: number
+  }>`select coalesce(sum(n), 0)::int as n from package_counts where ${where}`.execute(db)
   return { ids: ids.rows.map((row) => row.id), total: numberOf(total), summary: await severitySummary(db, filter) }
 }
 
 /** Every record, worst first. */
-export async function posturePage(db: Db, at: At): Promise<{ ids: number[]; total: number; scanned: number; summary: SeverityCounts }> {
-  const ids = await sql<{ id: number }>`select id from packages order by risk desc, id desc limit ${at.perPage} offset ${offset(at)}`.execute(db)
-  return { ids: ids.rows.map((row) => row.id), total: await countPackages(db), scanned: await countPackages(db, sql`scanned`), summary: await severitySummary(db, {}) }
+export async function posturePage(
+  db: Db,
+  at: At,
+): Promise<{ ids: number[]; total: number; scanned: number; summary: SeverityCounts }> {
+  const ids = await sql<{
+    id: number
+  }>`select id from packages order by risk desc, id desc limit ${at.perPage} offset ${offset(at)}`.execute(db)
+  return {
+    ids: ids.rows.map((row) => row.id),
+    total: await countPackages(db),
+    scanned: await countPackages(db, sql`scanned`),
+    summary: await severitySummary(db, {}),
+  }
 }
 
 /** Records under review, the most urgent first. */
@@ -70,17 +92,26 @@ export async function queuePage(db: Db, at: At): Promise<{ ids: number[]; review
   const ids = await sql<{ id: number }>`select id from packages where status = 'pending_review'
     order by review_due_at, risk desc, id limit ${at.perPage} offset ${offset(at)}`.execute(db)
   const blocked = await countPackages(db, sql`status = 'quarantined' and cve_status = 'blocked'`)
-  return { ids: ids.rows.map((row) => row.id), review: await countPackages(db, sql`status = 'pending_review'`), blocked }
+  return {
+    ids: ids.rows.map((row) => row.id),
+    review: await countPackages(db, sql`status = 'pending_review'`),
+    blocked,
+  }
 }
 
 async function countPackages(db: Db, where: RawBuilder<unknown> = sql`true`): Promise<number> {
-  return numberOf(await sql<{ n: number }>`select coalesce(sum(n), 0)::int as n from package_counts where ${where}`.execute(db))
+  return numberOf(
+    await sql<{ n: number }>`select coalesce(sum(n), 0)::int as n from package_counts where ${where}`.execute(db),
+  )
 }
 
 /** Findings by severity, of all records of these statuses, whatever severity is asked for. */
 export async function severitySummary(db: Db, { statuses, distribution }: SecurityFilter): Promise<SeverityCounts> {
   const where = all(conditionsOf({ statuses, distribution }))
-  const { rows } = await sql<{ severity: Severity; n: number }>`select severity, sum(n)::int as n from finding_counts where ${where} group by severity`.execute(db)
+  const { rows } = await sql<{
+    severity: Severity
+    n: number
+  }>`select severity, sum(n)::int as n from finding_counts where ${where} group by severity`.execute(db)
   return countsOf(rows)
 }
 
@@ -100,7 +131,8 @@ export async function rowsOf(db: Db, ids: readonly number[]): Promise<PackageRow
 /** The same without what may be large. */
 export async function lightRowsOf(db: Db, ids: readonly number[]): Promise<LightRow[]> {
   if (ids.length === 0) return []
-  const { rows } = await sql<LightRow>`select id, distribution, format, name, version, arch, status, cve_status, held_reason, served,
+  const { rows } =
+    await sql<LightRow>`select id, distribution, format, name, version, arch, status, cve_status, held_reason, served,
       sha256, received_sha256, filename, size_bytes, imported_at, imported_by, cve_summary, last_scan, quarantined_at, quarantined_by,
       review_origin, review_since, review_due_at, overdue_noted_at, review_reasons, severities, risk
     from packages where id = any(${[...ids]}::bigint[])`.execute(db)
@@ -113,14 +145,30 @@ function inOrder<T extends { id: number }>(rows: readonly T[], ids: readonly num
 }
 
 export async function findingTotals(db: Db, ids: readonly number[]): Promise<Map<number, FindingTotals>> {
-  const { rows } = await sql<{ package_id: number; severity: Severity; action: PolicyAction; n: number; kev: number; likely: number }>`
+  const { rows } = await sql<{
+    package_id: number
+    severity: Severity
+    action: PolicyAction
+    n: number
+    kev: number
+    likely: number
+  }>`
     select package_id, severity, action, count(*)::int as n, (count(*) filter (where in_kev))::int as kev, (count(*) filter (where epss >= 0.1))::int as likely
     from findings where package_id = any(${[...ids]}::bigint[]) group by package_id, severity, action`.execute(db)
   return new Map(
     ids.map((id) => {
       const own = rows.filter((row) => row.package_id === id)
       const sum = (key: 'n' | 'kev' | 'likely') => own.reduce((total, row) => total + row[key], 0)
-      return [id, { counts: countsOf(own), total: sum('n'), kev: sum('kev'), likely: sum('likely'), actions: ACTIONS.filter((action) => own.some((row) => row.action === action)) }]
+      return [
+        id,
+        {
+          counts: countsOf(own),
+          total: sum('n'),
+          kev: sum('kev'),
+          likely: sum('likely'),
+          actions: ACTIONS.filter((action) => own.some((row) => row.action === action)),
+        },
+      ]
     }),
   )
 }
@@ -143,19 +191,38 @@ export interface VulnerabilityRow {
 }
 
 /** Findings of all records, the worst first. */
-export async function vulnerabilityPage(db: Db, filter: VulnerabilityFilter, at: At): Promise<{ rows: VulnerabilityRow[]; total: number; scanned: number; summary: SeverityCounts }> {
+export async function vulnerabilityPage(
+  db: Db,
+  filter: VulnerabilityFilter,
+  at: At,
+): Promise<{ rows: VulnerabilityRow[]; total: number; scanned: number; summary: SeverityCounts }> {
   const { severities, fixStates, distribution } = filter
-  const shared = [...(fixStates ? [sql`fix_state in (${sql.join([...fixStates])})`] : []), ...(distribution ? [sql`distribution = ${distribution}`] : [])]
+  const shared = [
+    ...(fixStates ? [sql`fix_state in (${sql.join([...fixStates])})`] : []),
+    ...(distribution ? [sql`distribution = ${distribution}`] : []),
+  ]
   const ofSeverity = severities ? [sql`severity in (${sql.join([...severities])})`] : []
   const ranks = severities?.map(severityRank) ?? []
   // The same once more, as the range in which the index is ordered.
-  const range = ranks.length > 0 ? [sql`risk >= ${Math.min(...ranks) * 10_000_000} and risk < ${(Math.max(...ranks) + 1) * 10_000_000}`] : []
+  const range =
+    ranks.length > 0
+      ? [sql`risk >= ${Math.min(...ranks) * 10_000_000} and risk < ${(Math.max(...ranks) + 1) * 10_000_000}`]
+      : []
   const where = all([...shared, ...ofSeverity, ...range])
-  const page = await sql<VulnerabilityRow>`select f.package_id, f.finding, p.name, p.version, p.arch, p.distribution, p.status, p.served
+  const page =
+    await sql<VulnerabilityRow>`select f.package_id, f.finding, p.name, p.version, p.arch, p.distribution, p.status, p.served
     from (select package_id, cve, risk, finding from findings where ${where} order by risk desc, cve, package_id limit ${at.perPage} offset ${offset(at)}) f
     join packages p on p.id = f.package_id order by f.risk desc, f.cve, f.package_id`.execute(db)
-  const total = await sql<{ n: number }>`select coalesce(sum(n), 0)::int as n from finding_counts where ${all([...shared, ...ofSeverity])}`.execute(db)
-  const bySeverity = await sql<{ severity: Severity; n: number }>`select severity, sum(n)::int as n from finding_counts where ${all(shared)} group by severity`.execute(db)
-  const scanned = await countPackages(db, all([sql`scanned`, ...(distribution ? [sql`distribution = ${distribution}`] : [])]))
+  const total = await sql<{
+    n: number
+  }>`select coalesce(sum(n), 0)::int as n from finding_counts where ${all([...shared, ...ofSeverity])}`.execute(db)
+  const bySeverity = await sql<{
+    severity: Severity
+    n: number
+  }>`select severity, sum(n)::int as n from finding_counts where ${all(shared)} group by severity`.execute(db)
+  const scanned = await countPackages(
+    db,
+    all([sql`scanned`, ...(distribution ? [sql`distribution = ${distribution}`] : [])]),
+  )
   return { rows: page.rows, total: numberOf(total), scanned, summary: countsOf(bySeverity.rows) }
 }

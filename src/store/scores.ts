@@ -32,8 +32,15 @@ export interface Scores {
 }
 
 export function createScores({ db, clock }: { db: Db; clock: Clock }): Scores {
-  const note = (name: string, set: { digest?: string; entries?: number; checked_at?: Date; imported_at?: Date; error: string | null }) =>
-    db.insertInto('score_feeds').values({ name, ...set }).onConflict((c) => c.column('name').doUpdateSet(set)).execute()
+  const note = (
+    name: string,
+    set: { digest?: string; entries?: number; checked_at?: Date; imported_at?: Date; error: string | null },
+  ) =>
+    db
+      .insertInto('score_feeds')
+      .values({ name, ...set })
+      .onConflict((c) => c.column('name').doUpdateSet(set))
+      .execute()
 
   return {
     async lookUp(cves) {
@@ -45,7 +52,14 @@ export function createScores({ db, clock }: { db: Db; clock: Clock }): Scores {
     },
     async feeds() {
       const rows = await db.selectFrom('score_feeds').selectAll().orderBy('name').execute()
-      return rows.map((row) => ({ name: row.name as ScoreFeed['name'], digest: row.digest, entries: row.entries, checkedAt: row.checked_at, importedAt: row.imported_at, error: row.error }))
+      return rows.map((row) => ({
+        name: row.name as ScoreFeed['name'],
+        digest: row.digest,
+        entries: row.entries,
+        checkedAt: row.checked_at,
+        importedAt: row.imported_at,
+        error: row.error,
+      }))
     },
     async noteChecked(name, error) {
       await note(name, { error, ...(error === null ? { checked_at: clock.now() } : {}) })
@@ -64,13 +78,21 @@ export function createScores({ db, clock }: { db: Db; clock: Clock }): Scores {
       const ids = rows.map(({ cve }) => cve)
       const column = (key: keyof Exploited) => sql`${rows.map((row) => row[key])}::text[]`
       return db.transaction().execute(async (tx) => {
-        const known = await tx.selectFrom('kev').select('cve').where(sql<boolean>`cve = any(${ids}::text[])`).execute()
+        const known = await tx
+          .selectFrom('kev')
+          .select('cve')
+          .where(sql<boolean>`cve = any(${ids}::text[])`)
+          .execute()
         const before = new Set(known.map(({ cve }) => cve))
         await sql`insert into kev (cve, vendor, product, date_added, due_date, description)
           select * from unnest(${column('cve')}, ${column('vendor')}, ${column('product')}, ${column('dateAdded')}, ${column('dueDate')}, ${column('description')})
           on conflict (cve) do update set vendor = excluded.vendor, product = excluded.product, date_added = excluded.date_added,
             due_date = excluded.due_date, description = excluded.description`.execute(tx)
-        if (whole) await tx.deleteFrom('kev').where(sql<boolean>`not (cve = any(${ids}::text[]))`).execute()
+        if (whole)
+          await tx
+            .deleteFrom('kev')
+            .where(sql<boolean>`not (cve = any(${ids}::text[]))`)
+            .execute()
         return ids.filter((id) => !before.has(id))
       })
     },

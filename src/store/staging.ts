@@ -43,7 +43,11 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
 
   async function register(): Promise<void> {
     const row = { id: instanceId, host, pid: process.pid, heartbeat_at: clock.now() }
-    await db.insertInto('instances').values(row).onConflict((c) => c.column('id').doUpdateSet({ heartbeat_at: row.heartbeat_at })).execute()
+    await db
+      .insertInto('instances')
+      .values(row)
+      .onConflict((c) => c.column('id').doUpdateSet({ heartbeat_at: row.heartbeat_at }))
+      .execute()
     await ensureDirectory(own, 0o700)
   }
 

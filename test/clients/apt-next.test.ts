@@ -22,9 +22,14 @@ async function bootstrapped(): Promise<string> {
   if (await stat(kept).catch(() => null)) return kept
   await mkdir(tools, { recursive: true })
   const making = await mkdtemp(join(tools, 'making-'))
-  const [mirror] = execFileSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Codename: bookworm']).toString().split('\n')
+  const [mirror] = execFileSync('apt-get', ['indextargets', '--format', '$(REPO_URI)', 'Codename: bookworm'])
+    .toString()
+    .split('\n')
   if (!mirror) throw new Error('this machine knows no mirror of Debian')
-  execFileSync('debootstrap', ['--variant=minbase', SUITE, making, mirror], { stdio: ['ignore', 'ignore', 'pipe'], maxBuffer: 1 << 28 })
+  execFileSync('debootstrap', ['--variant=minbase', SUITE, making, mirror], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    maxBuffer: 1 << 28,
+  })
   await rename(making, kept)
   return kept
 }
@@ -32,16 +37,28 @@ async function bootstrapped(): Promise<string> {
 /** Not waited for in place: a proxy of this process answers it. */
 async function apt(...args: string[]): Promise<{ status: number; output: string }> {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
-  const run = promisify(execFile)('chroot', [root, 'apt-get', '-y', '-o', 'APT::Sandbox::User=root', '-o', 'APT::Update::Error-Mode=any', ...args], { env })
+  const run = promisify(execFile)(
+    'chroot',
+    [root, 'apt-get', '-y', '-o', 'APT::Sandbox::User=root', '-o', 'APT::Update::Error-Mode=any', ...args],
+    { env },
+  )
   return run.then(
     ({ stdout, stderr }) => ({ status: 0, output: stdout + stderr }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ status: code, output: stdout + stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+      status: code,
+      output: stdout + stderr,
+    }),
   )
 }
 
-const source = (address: string) => writeFile(join(root, 'etc/apt/sources.list'), `deb [signed-by=/etc/gatehouse.asc] ${address}/repos bookworm main\n`)
+const source = (address: string) =>
+  writeFile(join(root, 'etc/apt/sources.list'), `deb [signed-by=/etc/gatehouse.asc] ${address}/repos bookworm main\n`)
 const upload = async (version: string) => {
-  const { status, body } = await service.upload(await buildDeb({ name: 'next-sample', version, arch: 'all' }), 'x.deb', { distribution: 'bookworm' })
+  const { status, body } = await service.upload(
+    await buildDeb({ name: 'next-sample', version, arch: 'all' }),
+    'x.deb',
+    { distribution: 'bookworm' },
+  )
   expect([status, body.status]).toEqual([201, 'published'])
 }
 
@@ -49,7 +66,11 @@ beforeAll(async () => {
   need('debootstrap')
   directory = await mkdtemp(join(tmpdir(), 'apt-next-'))
   root = join(directory, 'root')
-  await cp(await bootstrapped(), root, { recursive: true, verbatimSymlinks: true, filter: (path) => !/\/(dev|proc|sys)\/./.test(path.slice(1)) })
+  await cp(await bootstrapped(), root, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => !/\/(dev|proc|sys)\/./.test(path.slice(1)),
+  })
   await rm(join(root, 'etc/apt/sources.list.d'), { recursive: true, force: true })
   await mkdir(join(root, 'dev'), { recursive: true })
   await writeFile(join(root, 'dev/null'), '')
@@ -78,7 +99,11 @@ it('updates, installs, and upgrades after the next publish', async () => {
 
 it('refuses an index that was changed on the way', async () => {
   const proxy = await startTamperingProxy(service.apt)
-  proxy.tamper((path, body) => (path.endsWith('InRelease') ? Buffer.from(body.toString('latin1').replace('Codename: bookworm', 'Codename: bookwurm'), 'latin1') : body))
+  proxy.tamper((path, body) =>
+    path.endsWith('InRelease')
+      ? Buffer.from(body.toString('latin1').replace('Codename: bookworm', 'Codename: bookwurm'), 'latin1')
+      : body,
+  )
   try {
     await source(proxy.url)
     const { status, output } = await apt('update')

@@ -16,7 +16,13 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   storage_full: 'needs a full disk; src/api/problems.test.ts shows what ENOSPC becomes',
 }
 /** Codes that belong to no single route. */
-const ANYWHERE: ProblemCode[] = ['internal_error', 'shutting_down', 'unknown_api_version', 'method_not_allowed', 'not_found']
+const ANYWHERE: ProblemCode[] = [
+  'internal_error',
+  'shutting_down',
+  'unknown_api_version',
+  'method_not_allowed',
+  'not_found',
+]
 
 describe('a running service', () => {
   test.each(ORDINARY)('answers %s with %i when %s', async (code, status, _, provoke) => {
@@ -33,9 +39,12 @@ describe('a running service', () => {
     expect(reply?.status).toBe(500)
     expect(Object.keys(reply?.body ?? {}).sort()).toEqual(['code', 'detail', 'request_id'])
     expect(reply?.body['request_id']).toBe(reply?.headers['x-request-id'])
-    for (const inner of ['poison', 'users', 'insert', 'trigger', 'plpgsql', '.ts', '\\n']) expect(reply?.text.toLowerCase()).not.toContain(inner)
+    for (const inner of ['poison', 'users', 'insert', 'trigger', 'plpgsql', '.ts', '\\n'])
+      expect(reply?.text.toLowerCase()).not.toContain(inner)
     const logged = gate.errors.slice(before)
-    expect(logged).toMatchObject([{ request_id: reply?.body['request_id'], err: { message: expect.stringContaining('poison in the table') } }])
+    expect(logged).toMatchObject([
+      { request_id: reply?.body['request_id'], err: { message: expect.stringContaining('poison in the table') } },
+    ])
     expect(JSON.stringify(logged)).not.toContain('Contract-pass-1')
   })
 
@@ -43,7 +52,10 @@ describe('a running service', () => {
     gate.clock.failure = new Error('the clock of /somewhere/secret stopped')
     const reply = await gate.call('GET', '/artifacts/')
     gate.clock.failure = null
-    expect(reply).toMatchObject({ status: 500, body: { code: 'internal_error', request_id: reply.headers['x-request-id'] } })
+    expect(reply).toMatchObject({
+      status: 500,
+      body: { code: 'internal_error', request_id: reply.headers['x-request-id'] },
+    })
     expect(reply.text).not.toContain('clock')
     expect((await gate.call('GET', '/artifacts/')).status).toBe(200)
   })
@@ -54,21 +66,43 @@ describe('a running service', () => {
       expect([reply.status, reply.headers['x-package-status'], reply.body]).toMatchObject([
         200,
         'rejected',
-        { status: 'rejected', duplicate: true, distribution, pipeline: { antivirus: 'not_run', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' }, validation: { passed: false, cve_status: 'blocked' } },
+        {
+          status: 'rejected',
+          duplicate: true,
+          distribution,
+          pipeline: { antivirus: 'not_run', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' },
+          validation: { passed: false, cve_status: 'blocked' },
+        },
       ])
-      expect(await lastAudited(gate, { action: 'UPLOAD' })).toMatchObject({ result: 'FAILURE', outcome: 'rejected', package: 'refused-once', distribution })
+      expect(await lastAudited(gate, { action: 'UPLOAD' })).toMatchObject({
+        result: 'FAILURE',
+        outcome: 'rejected',
+        package: 'refused-once',
+        distribution,
+      })
     }
     expect((await gate.call('GET', '/distributions/noble/packages')).body).toMatchObject({ total: 0 })
   })
 
   test('a publication that failed leaves no record', async () => {
     expect((await gate.call('GET', '/artifacts/unpublishable')).status).toBe(404)
-    expect(await lastAudited(gate, { package: 'unpublishable', action: 'UPLOAD', result: 'FAILURE' })).toMatchObject({ outcome: 'publication_failed' })
-    expect(await lastAudited(gate, { package: 'unpublishable', action: 'PUBLISH_FAILURE' })).toMatchObject({ result: 'FAILURE' })
+    expect(await lastAudited(gate, { package: 'unpublishable', action: 'UPLOAD', result: 'FAILURE' })).toMatchObject({
+      outcome: 'publication_failed',
+    })
+    expect(await lastAudited(gate, { package: 'unpublishable', action: 'PUBLISH_FAILURE' })).toMatchObject({
+      result: 'FAILURE',
+    })
   })
 })
 
-const LIFE: ProblemCode[] = ['setup_token_invalid', 'setup_done', 'passive_replica', 'scanner_unavailable', 'rate_limited', 'shutting_down']
+const LIFE: ProblemCode[] = [
+  'setup_token_invalid',
+  'setup_done',
+  'passive_replica',
+  'scanner_unavailable',
+  'rate_limited',
+  'shutting_down',
+]
 const provoked = new Set<string>()
 describe('a service from its first start to its end', () => freshLife(provoked))
 
@@ -80,5 +114,7 @@ test('no code that a route gives is left out, and no exception is kept beyond it
   const given = new Set([...gate.app.routes.flatMap((route) => [...givenBy(route)]), ...ANYWHERE])
   const shown = new Set<ProblemCode>([...ORDINARY.map(([code]) => code), ...LIFE])
   expect([...given].filter((code) => !shown.has(code) && !(code in EXCEPTIONS))).toEqual([])
-  expect(Object.keys(EXCEPTIONS).filter((code) => shown.has(code as ProblemCode) || !given.has(code as ProblemCode))).toEqual([])
+  expect(
+    Object.keys(EXCEPTIONS).filter((code) => shown.has(code as ProblemCode) || !given.has(code as ProblemCode)),
+  ).toEqual([])
 })

@@ -8,7 +8,15 @@ import { PROBLEM_CODES, type ProblemCode } from '../../src/domain/problem.ts'
 import type { Reply } from './http.ts'
 
 /** What any request can meet, whatever its route says. */
-const ANYWHERE: readonly ProblemCode[] = ['internal_error', 'shutting_down', 'validation_error', 'body_too_large', 'not_found', 'unknown_api_version', 'method_not_allowed']
+const ANYWHERE: readonly ProblemCode[] = [
+  'internal_error',
+  'shutting_down',
+  'validation_error',
+  'body_too_large',
+  'not_found',
+  'unknown_api_version',
+  'method_not_allowed',
+]
 
 /** Codes a route can give, declared and implied. */
 export function givenBy(route: Route): Set<ProblemCode> {
@@ -24,9 +32,16 @@ export function findRoute(routes: readonly Route[], method: string, path: string
   const segments = segmentsOf(path)
   const fits = routes.filter((route) => {
     const own = segmentsOf(pathOf(route))
-    return route.method === (method === 'HEAD' ? 'GET' : method) && own.length === segments.length && own.every((part, at) => part.startsWith('{') || part === segments[at])
+    return (
+      route.method === (method === 'HEAD' ? 'GET' : method) &&
+      own.length === segments.length &&
+      own.every((part, at) => part.startsWith('{') || part === segments[at])
+    )
   })
-  const literal = (route: Route) => segmentsOf(pathOf(route)).map((part) => (part.startsWith('{') ? '1' : '0')).join('')
+  const literal = (route: Route) =>
+    segmentsOf(pathOf(route))
+      .map((part) => (part.startsWith('{') ? '1' : '0'))
+      .join('')
   return fits.sort((a, b) => (literal(a) < literal(b) ? -1 : 1))[0] ?? null
 }
 
@@ -47,7 +62,8 @@ export function createDeclaredCheck(routes: readonly Route[]): (method: string, 
       if (code === undefined || !PROBLEM_CODES.includes(code)) return fail('without a known code')
       if (typeof reply.body['detail'] !== 'string' || reply.body['detail'] === '') return fail('without a sentence')
       if (STATUS_OF[code] !== reply.status) return fail(`but ${code} is ${STATUS_OF[code]}`)
-      if (route && !givenBy(route).has(code) && !ANYWHERE.includes(code)) return fail(`a code that ${keyOf(route)} does not declare`)
+      if (route && !givenBy(route).has(code) && !ANYWHERE.includes(code))
+        return fail(`a code that ${keyOf(route)} does not declare`)
     } else if (route?.answer && method !== 'HEAD' && reply.text !== '') {
       const validate = compiled.get(route) ?? ajv.compile(route.answer)
       compiled.set(route, validate)

@@ -8,7 +8,15 @@ import { buildDeb } from '../samples/deb.ts'
 import { startGate, type Gate } from './harness.ts'
 
 const DAY_MS = 86_400_000
-const coverage = { engine: 'fake', engine_version: '1', database_date: null, distro_matched: 'x', files_seen: 1, files_skipped: [], bytes: 1 }
+const coverage = {
+  engine: 'fake',
+  engine_version: '1',
+  database_date: null,
+  distro_matched: 'x',
+  files_seen: 1,
+  files_skipped: [],
+  bytes: 1,
+}
 
 /** What the engines say of the one package under test. */
 const world = { severities: [] as Severity[], infected: false, data: true }
@@ -17,19 +25,64 @@ const cveScanner: CveScanner = {
   name: 'fake',
   async scan({ facts }): Promise<CveResult> {
     const findings = world.severities.map((severity, i) => ({
-      id: `CVE-2026-${1000 + i}`, severity, cvss: null, description: null, package_name: facts.name, package_version: facts.version, package_type: 'deb',
-      fix_state: 'unknown' as const, fix_versions: [], urls: [], epss: null, epss_percent: null, epss_label: null, in_kev: false, sources: ['fake'],
+      id: `CVE-2026-${1000 + i}`,
+      severity,
+      cvss: null,
+      description: null,
+      package_name: facts.name,
+      package_version: facts.version,
+      package_type: 'deb',
+      fix_state: 'unknown' as const,
+      fix_versions: [],
+      urls: [],
+      epss: null,
+      epss_percent: null,
+      epss_label: null,
+      in_kev: false,
+      sources: ['fake'],
     }))
-    return world.data ? { word: 'scanned', findings, message: '', coverage } : { word: 'no_data', findings: [], message: '', coverage }
+    return world.data
+      ? { word: 'scanned', findings, message: '', coverage }
+      : { word: 'no_data', findings: [], message: '', coverage }
   },
 }
 const antivirus: Antivirus = {
-  status: async () => ({ available: true, engine: 'fake', version: '1', db_version: '1', db_date: null, db_updated_at: null, db_files: [], daemon_running: true, cooldown_until: null, error: null }),
-  scan: async (): Promise<AntivirusResult> => ({ word: world.infected ? 'infected' : 'clean', signature: null, member: null, message: '', coverage }),
+  status: async () => ({
+    available: true,
+    engine: 'fake',
+    version: '1',
+    db_version: '1',
+    db_date: null,
+    db_updated_at: null,
+    db_files: [],
+    daemon_running: true,
+    cooldown_until: null,
+    error: null,
+  }),
+  scan: async (): Promise<AntivirusResult> => ({
+    word: world.infected ? 'infected' : 'clean',
+    signature: null,
+    member: null,
+    message: '',
+    coverage,
+  }),
 }
 
 type Event =
-  | { do: 'approve' | 'except' | 'reject' | 'upgrade' | 'quarantine' | 'rescan' | 'delete' | 'upload' | 'sla' | 'withdraw' | 'reindex' }
+  | {
+      do:
+        | 'approve'
+        | 'except'
+        | 'reject'
+        | 'upgrade'
+        | 'quarantine'
+        | 'rescan'
+        | 'delete'
+        | 'upload'
+        | 'sla'
+        | 'withdraw'
+        | 'reindex'
+    }
   | { do: 'time'; days: number }
   | { do: 'world'; severities: Severity[]; infected: boolean; data: boolean }
 
@@ -40,7 +93,9 @@ const events: fc.Arbitrary<Event> = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ do: 'rescan' as const }) },
   { weight: 3, arbitrary: worlds },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('time' as const), days: fc.integer({ min: 1, max: 40 }) }) },
-  ...(['except', 'reject', 'upgrade', 'quarantine', 'delete', 'upload', 'sla', 'withdraw', 'reindex'] as const).map((event) => ({ weight: 1, arbitrary: fc.constant({ do: event }) })),
+  ...(['except', 'reject', 'upgrade', 'quarantine', 'delete', 'upload', 'sla', 'withdraw', 'reindex'] as const).map(
+    (event) => ({ weight: 1, arbitrary: fc.constant({ do: event }) }),
+  ),
 )
 
 interface Seen {
@@ -64,7 +119,9 @@ async function look(name: string): Promise<Seen | null> {
 
 /** Whether a client of the repository can see it, and get it. */
 async function isOffered(name: string): Promise<boolean> {
-  const packages = await (await fetch(`http://127.0.0.1:${gate.aptPort}/repos/dists/jammy/main/binary-amd64/Packages`)).text()
+  const packages = await (
+    await fetch(`http://127.0.0.1:${gate.aptPort}/repos/dists/jammy/main/binary-amd64/Packages`)
+  ).text()
   const path = new RegExp(`Filename: (\\S*/${name}_\\S+)`).exec(packages)?.[1]
   if (!path) return false
   expect((await fetch(`http://127.0.0.1:${gate.aptPort}/repos/${path}`)).status).toBe(200)
@@ -103,7 +160,10 @@ async function happen(event: Event, name: string): Promise<{ status: number } | 
     case 'reindex':
       return gate.call('POST', '/artifacts/admin/sync-index')
     case 'withdraw': {
-      const { body } = await gate.call<{ decisions: { id: number; package: string; active: boolean }[] }>('GET', '/security/decisions')
+      const { body } = await gate.call<{ decisions: { id: number; package: string; active: boolean }[] }>(
+        'GET',
+        '/security/decisions',
+      )
       const decision = body.decisions.find((one) => one.package === name && one.active)
       return decision ? gate.call('DELETE', `/security/decisions/${decision.id}`) : null
     }
@@ -142,28 +202,40 @@ test('no order of events serves what was held and not approved', { timeout: 300_
         before = now
       }
     }),
-    { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 15), ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}) },
+    {
+      numRuns: Number(process.env['PROPERTY_RUNS'] ?? 15),
+      ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}),
+    },
   )
 })
 
-test('of people who decide at the same moment exactly one is obeyed, and the others are told', { timeout: 120_000 }, async () => {
-  Object.assign(world, { severities: ['High'], infected: false, data: true })
-  for (let round = 0; round < 6; round++) {
-    const name = `disputed-${round}`
-    await happen({ do: 'upload' }, name)
-    const replies = await Promise.all((['approve', 'reject', 'quarantine', 'approve', 'reject'] as const).map((event) => happen({ do: event }, name)))
-    const won = replies.flatMap((reply, i) => (reply?.status === 200 ? [i] : []))
-    const after = await look(name)
-    // Taking it away may follow an approval, never a rejection; two decisions never stand.
-    const decisions = won.filter((i) => i !== 2)
-    expect(decisions.length, JSON.stringify(replies.map((reply) => reply?.status))).toBeLessThanOrEqual(1)
-    expect(won.length).toBeGreaterThan(0)
-    expect(replies.filter((reply) => reply?.status !== 200).every((reply) => reply?.status === 409)).toBe(true)
-    expect(await isOffered(name)).toBe(after?.status === 'published')
-    if (won.includes(2)) expect(after?.status).toBe('quarantined')
-    const { body } = await gate.call<{ decisions: { package: string; active: boolean; status: string }[] }>('GET', '/security/decisions')
-    const standing = body.decisions.filter((one) => one.package === name && one.active)
-    expect(standing.length).toBeLessThanOrEqual(1)
-    if (after?.status === 'published') expect(standing).toHaveLength(1)
-  }
-})
+test(
+  'of people who decide at the same moment exactly one is obeyed, and the others are told',
+  { timeout: 120_000 },
+  async () => {
+    Object.assign(world, { severities: ['High'], infected: false, data: true })
+    for (let round = 0; round < 6; round++) {
+      const name = `disputed-${round}`
+      await happen({ do: 'upload' }, name)
+      const replies = await Promise.all(
+        (['approve', 'reject', 'quarantine', 'approve', 'reject'] as const).map((event) => happen({ do: event }, name)),
+      )
+      const won = replies.flatMap((reply, i) => (reply?.status === 200 ? [i] : []))
+      const after = await look(name)
+      // Taking it away may follow an approval, never a rejection; two decisions never stand.
+      const decisions = won.filter((i) => i !== 2)
+      expect(decisions.length, JSON.stringify(replies.map((reply) => reply?.status))).toBeLessThanOrEqual(1)
+      expect(won.length).toBeGreaterThan(0)
+      expect(replies.filter((reply) => reply?.status !== 200).every((reply) => reply?.status === 409)).toBe(true)
+      expect(await isOffered(name)).toBe(after?.status === 'published')
+      if (won.includes(2)) expect(after?.status).toBe('quarantined')
+      const { body } = await gate.call<{ decisions: { package: string; active: boolean; status: string }[] }>(
+        'GET',
+        '/security/decisions',
+      )
+      const standing = body.decisions.filter((one) => one.package === name && one.active)
+      expect(standing.length).toBeLessThanOrEqual(1)
+      if (after?.status === 'published') expect(standing).toHaveLength(1)
+    }
+  },
+)

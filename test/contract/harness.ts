@@ -62,7 +62,11 @@ export interface Gate {
   call<T = Record<string, unknown>>(method: string, path: string, options?: CallOptions): Promise<Reply<T>>
   /** @returns a fresh session */
   login(username: string, password?: string): Promise<string>
-  upload<T = Record<string, unknown>>(file: Uint8Array, fields: Record<string, string>, options?: { as?: string; query?: string }): Promise<Reply<T>>
+  upload<T = Record<string, unknown>>(
+    file: Uint8Array,
+    fields: Record<string, string>,
+    options?: { as?: string; query?: string },
+  ): Promise<Reply<T>>
   /** stops the service, once; what it kept stays until `close` */
   stop(): Promise<void>
   close(): Promise<void>
@@ -137,7 +141,11 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
     reposDir,
     errors,
     people: {} as Gate['people'],
-    async call<T>(method: string, path: string, { as = gate.people.admin?.session ?? null, body, headers = {}, headOnly }: CallOptions = {}) {
+    async call<T>(
+      method: string,
+      path: string,
+      { as = gate.people.admin?.session ?? null, body, headers = {}, headOnly }: CallOptions = {},
+    ) {
       const bytes = body === undefined || body instanceof Uint8Array ? body : JSON.stringify(body)
       const sent: Sent = {
         method,
@@ -160,7 +168,10 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
       return body['access_token'] as string
     },
     upload(file, fields, { as, query = '' } = {}) {
-      const { body, headers } = form([...Object.entries(fields).map(([name, value]) => ({ name, value })), { name: 'file', value: file, filename: 'sample.deb' }])
+      const { body, headers } = form([
+        ...Object.entries(fields).map(([name, value]) => ({ name, value })),
+        { name: 'file', value: file, filename: 'sample.deb' },
+      ])
       return gate.call('POST', `/upload/${query}`, { body, headers, ...(as === undefined ? {} : { as }) })
     },
     stop: () => (stopped ??= app.close()),
@@ -183,12 +194,20 @@ export async function invite(gate: Gate): Promise<void> {
     const user = await gate.call('POST', '/auth/users', { as: root, body: { username, password: PASSWORD, role } })
     const token = await gate.call('POST', '/auth/api-tokens', { as: root, body: { name: `${role}-robot`, role } })
     if (user.status !== 201 || token.status !== 201) throw new Error(`no ${role}: ${user.text} ${token.text}`)
-    gate.people[role] = { username, session: await gate.login(username), token: token.body['token'] as string, tokenId: token.body['token_id'] as string }
+    gate.people[role] = {
+      username,
+      session: await gate.login(username),
+      token: token.body['token'] as string,
+      tokenId: token.body['token_id'] as string,
+    }
   }
 }
 
 /** PGlite in memory, or a database of its own on the server of TEST_DATABASE_URL; `prepare` needs it on disk in between. */
-async function databaseFor(base: string, prepare: GateOptions['prepare']): Promise<{ url: string; close(): Promise<void> }> {
+async function databaseFor(
+  base: string,
+  prepare: GateOptions['prepare'],
+): Promise<{ url: string; close(): Promise<void> }> {
   if (process.env['TEST_DATABASE_URL']) {
     const database = await createTestDatabase()
     await prepare?.(database.db)
@@ -216,7 +235,13 @@ async function placeKeys(directory: string): Promise<void> {
 
 async function makeKeys(): Promise<{ openpgp: string; apk: string }> {
   const [pgp, rsa] = await Promise.all([
-    openpgp.generateKey({ type: 'rsa', rsaBits: 2048, userIDs: [{ name: 'Contract suite' }], format: 'armored', subkeys: [] }),
+    openpgp.generateKey({
+      type: 'rsa',
+      rsaBits: 2048,
+      userIDs: [{ name: 'Contract suite' }],
+      format: 'armored',
+      subkeys: [],
+    }),
     promisify(generateKeyPair)('rsa', { modulusLength: 2048 }),
   ])
   return { openpgp: pgp.privateKey, apk: rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string }

@@ -20,21 +20,29 @@ export interface Reply<T = Record<string, unknown>> {
   body: T
 }
 
-export function send<T = Record<string, unknown>>(port: number, { method, path, headers = {}, body, headOnly = false }: Sent): Promise<Reply<T>> {
+export function send<T = Record<string, unknown>>(
+  port: number,
+  { method, path, headers = {}, body, headOnly = false }: Sent,
+): Promise<Reply<T>> {
   return new Promise((resolve, reject) => {
-    const length = body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-    const outgoing = request({ host: '127.0.0.1', port, method, path, headers: { ...length, ...headers }, agent: false }, (incoming) => {
-      const answer = (text: string) => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parse(text) as T })
-      if (headOnly) {
-        answer('')
-        incoming.destroy()
-        return
-      }
-      const chunks: Buffer[] = []
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-      incoming.on('end', () => answer(Buffer.concat(chunks).toString('utf8')))
-      incoming.on('error', reject)
-    })
+    const length =
+      body === undefined || 'transfer-encoding' in headers ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+    const outgoing = request(
+      { host: '127.0.0.1', port, method, path, headers: { ...length, ...headers }, agent: false },
+      (incoming) => {
+        const answer = (text: string) =>
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parse(text) as T })
+        if (headOnly) {
+          answer('')
+          incoming.destroy()
+          return
+        }
+        const chunks: Buffer[] = []
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+        incoming.on('end', () => answer(Buffer.concat(chunks).toString('utf8')))
+        incoming.on('error', reject)
+      },
+    )
     outgoing.on('error', reject)
     // The server may refuse before it has read everything; what it answered counts, not the broken pipe.
     outgoing.end(body)
@@ -50,7 +58,10 @@ function parse(text: string): unknown {
 }
 
 /** A multipart form with its parts in the order given; a part with a filename is a file. */
-export function form(parts: readonly { name: string; value: string | Uint8Array; filename?: string }[]): { body: Buffer; headers: Record<string, string> } {
+export function form(parts: readonly { name: string; value: string | Uint8Array; filename?: string }[]): {
+  body: Buffer
+  headers: Record<string, string>
+} {
   const boundary = 'contract-boundary-7f3a'
   const pieces = parts.flatMap(({ name, value, filename }) => [
     Buffer.from(
@@ -68,7 +79,11 @@ export function form(parts: readonly { name: string; value: string | Uint8Array;
 /** The `data` of each server-sent event with the event's name; unnamed ones are `message`. */
 export function eventsOf(text: string): { event: string; data: string }[] {
   return text.split('\n\n').flatMap((block) => {
-    const field = (name: string) => block.split('\n').find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2)
+    const field = (name: string) =>
+      block
+        .split('\n')
+        .find((line) => line.startsWith(`${name}: `))
+        ?.slice(name.length + 2)
     const data = field('data')
     return data === undefined ? [] : [{ event: field('event') ?? 'message', data }]
   })

@@ -35,12 +35,21 @@ interface From {
 /** Counts before anything else is looked at, so the cheapest thing to refuse is sent. */
 async function knock(route: Route, { as, address = '127.0.0.1' }: From) {
   const { path, options } = wellFormed(route)
-  return gate.call(route.method, path, { ...options, ...(route.body ? { body: 'nothing like it' } : {}), as, headers: { ...options.headers, 'x-forwarded-for': address } })
+  return gate.call(route.method, path, {
+    ...options,
+    ...(route.body ? { body: 'nothing like it' } : {}),
+    as,
+    headers: { ...options.headers, 'x-forwarded-for': address },
+  })
 }
 
 async function expectLimited(route: Route, from: From, limit: number, seconds: number) {
   const reply = await knock(route, from)
-  expect(reply).toMatchObject({ status: 429, body: { code: 'rate_limited', limit, retry_after: seconds }, headers: { 'retry-after': String(seconds) } })
+  expect(reply).toMatchObject({
+    status: 429,
+    body: { code: 'rate_limited', limit, retry_after: seconds },
+    headers: { 'retry-after': String(seconds) },
+  })
 }
 
 async function expectAdmitted(route: Route, from: From, times = 1) {
@@ -62,10 +71,14 @@ async function expectWindow(route: Route, from: From, limit: number) {
   await expectLimited(route, from, limit, 20)
 }
 
-const named = routes.flatMap((route) => (route.limit && route.limit !== 'none' ? [[keyOf(route), route.limit, route] as const] : []))
+const named = routes.flatMap((route) =>
+  route.limit && route.limit !== 'none' ? [[keyOf(route), route.limit, route] as const] : [],
+)
 test.each(named)('%s is limited as %s', async (_, name, route) => {
   const { perMinute, per } = FIGURES[name]
-  const twins = routes.filter((other) => other !== route && other.limit === name && (other.access === 'public') === (route.access === 'public'))
+  const twins = routes.filter(
+    (other) => other !== route && other.limit === name && (other.access === 'public') === (route.access === 'public'),
+  )
   const same = { as: route.access === 'public' ? null : admin.token, address: newAddress() }
   await expectWindow(route, same, perMinute)
   // One limit has one count, whichever route it is asked for.
@@ -84,9 +97,15 @@ test.each(named)('%s is limited as %s', async (_, name, route) => {
 test('every named limit that a route uses has a figure here, and uploads and logins use theirs', () => {
   expect(Object.keys(FIGURES)).toEqual(expect.arrayContaining(named.map(([, name]) => name)))
   const limits = Object.fromEntries(named.map(([key, name]) => [key, name]))
-  expect(limits).toMatchObject({ 'POST /api/v1/auth/token': 'login', 'POST /api/v1/upload': 'upload', 'POST /api/v1/upload/stream': 'upload', 'POST /api/v1/setup': 'credentials' })
+  expect(limits).toMatchObject({
+    'POST /api/v1/auth/token': 'login',
+    'POST /api/v1/upload': 'upload',
+    'POST /api/v1/upload/stream': 'upload',
+    'POST /api/v1/setup': 'credentials',
+  })
   for (const route of routes) {
-    if (/^\/(distributions|import)\//.test(route.path) && route.method === 'POST') expect([route.path, route.limit]).toEqual([route.path, route.path.split('/')[1]])
+    if (/^\/(distributions|import)\//.test(route.path) && route.method === 'POST')
+      expect([route.path, route.limit]).toEqual([route.path, route.path.split('/')[1]])
   }
 })
 
@@ -109,7 +128,11 @@ test('strangers have 60 requests a minute for each address, guesses of credentia
   await expectAdmitted(find('GET /api/v1/auth/roles'), { as: null, address }, 30)
   await expectAdmitted(find('GET /api/v1/auth/me'), { as: 'svc_guess', address }, 29)
   await expectAdmitted(find('POST /api/v1/upload'), { as: null, address })
-  for (const [key, as] of [['GET /api/v1/auth/roles', null], ['GET /api/v1/auth/me', 'svc_guess'], ['POST /api/v1/upload', null]] as const) {
+  for (const [key, as] of [
+    ['GET /api/v1/auth/roles', null],
+    ['GET /api/v1/auth/me', 'svc_guess'],
+    ['POST /api/v1/upload', null],
+  ] as const) {
     await expectLimited(find(key), { as, address }, 60, 60)
   }
   await expectAdmitted(find('GET /api/v1/auth/me'), { as: admin.token, address })
@@ -118,7 +141,9 @@ test('strangers have 60 requests a minute for each address, guesses of credentia
 
 test('health and metrics are never limited', async () => {
   const unlimited = routes.filter((route) => ROOT_PROBES.test(route.path))
-  expect(unlimited.map((route) => route.path)).toEqual(expect.arrayContaining(['/health', '/health/live', '/health/ready', '/metrics']))
+  expect(unlimited.map((route) => route.path)).toEqual(
+    expect.arrayContaining(['/health', '/health/live', '/health/ready', '/metrics']),
+  )
   for (const route of unlimited) expect([route.path, route.limit]).toEqual([route.path, 'none'])
   const address = newAddress()
   await expectAdmitted(find('GET /health/live'), { as: null, address }, 100)

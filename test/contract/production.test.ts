@@ -28,20 +28,33 @@ describe('the start', () => {
   test('with everything in place nothing is wrong', () => expect(faults({})).toEqual([]))
 
   test('all missing secrets are named at once, with the database', () => {
-    const found = faults({ DATABASE_URL: undefined, JWT_SECRET_KEY: undefined, WEBHOOK_SECRET: '', SVC_LICENSE_VENDOR_KEY: ' ' })
-    for (const name of ['DATABASE_URL', ...NAMES]) expect(found.filter((fault) => fault.startsWith(`${name} `))).toHaveLength(1)
+    const found = faults({
+      DATABASE_URL: undefined,
+      JWT_SECRET_KEY: undefined,
+      WEBHOOK_SECRET: '',
+      SVC_LICENSE_VENDOR_KEY: ' ',
+    })
+    for (const name of ['DATABASE_URL', ...NAMES])
+      expect(found.filter((fault) => fault.startsWith(`${name} `))).toHaveLength(1)
     expect(found).toHaveLength(4)
   })
 
   test('all weak ones are named at once, and none is quoted', () => {
-    const weak = { JWT_SECRET_KEY: 'changeme-changeme-changeme-changeme', WEBHOOK_SECRET: 'supersecret', SVC_LICENSE_VENDOR_KEY: 'vendor-key' }
+    const weak = {
+      JWT_SECRET_KEY: 'changeme-changeme-changeme-changeme',
+      WEBHOOK_SECRET: 'supersecret',
+      SVC_LICENSE_VENDOR_KEY: 'vendor-key',
+    }
     const found = faults(weak)
     for (const name of NAMES) expect(found.filter((fault) => fault.startsWith(`${name} `))).toHaveLength(1)
     for (const secret of Object.values(weak)) expect(found.join('\n')).not.toContain(secret)
-    expect(faults({ JWT_SECRET_KEY: STRONG.JWT_SECRET_KEY.slice(0, 31) })).toEqual([expect.stringContaining('shorter than 32')])
+    expect(faults({ JWT_SECRET_KEY: STRONG.JWT_SECRET_KEY.slice(0, 31) })).toEqual([
+      expect.stringContaining('shorter than 32'),
+    ])
   })
 
-  test('the community edition needs no vendor key', () => expect(faults({ SVC_EDITION: 'community', SVC_LICENSE_VENDOR_KEY: undefined })).toEqual([]))
+  test('the community edition needs no vendor key', () =>
+    expect(faults({ SVC_EDITION: 'community', SVC_LICENSE_VENDOR_KEY: undefined })).toEqual([]))
 })
 
 describe('a service in production', async () => {
@@ -49,7 +62,19 @@ describe('a service in production', async () => {
   afterAll(() => gate.close())
 
   test('there is no documentation, by any method or spelling', async () => {
-    for (const path of ['/docs', '/docs/', '/redoc', '/openapi.json', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs/redoc.standalone.js', '/docs/start.js', '/docs/anything', '/api/docs', '/api/v1/openapi.json']) {
+    for (const path of [
+      '/docs',
+      '/docs/',
+      '/redoc',
+      '/openapi.json',
+      '/docs/swagger-ui.css',
+      '/docs/swagger-ui-bundle.js',
+      '/docs/redoc.standalone.js',
+      '/docs/start.js',
+      '/docs/anything',
+      '/api/docs',
+      '/api/v1/openapi.json',
+    ]) {
       for (const method of ['GET', 'HEAD', 'POST', 'DELETE']) {
         const reply = await gate.call(method, path)
         expect([method, path, reply.status]).toEqual([method, path, 404])
@@ -60,15 +85,21 @@ describe('a service in production', async () => {
 
   test('every other route is there', async () => {
     const check = createDeclaredCheck(gate.app.routes)
-    expect(() => check('GET', '/health/live', { status: 200, headers: {}, text: '{}', body: {} })).toThrow('not in its shape')
-    for (const route of gate.app.routes.filter((route) => !route.flags?.developmentOnly && !route.path.includes('{') && route.method === 'GET')) {
+    expect(() => check('GET', '/health/live', { status: 200, headers: {}, text: '{}', body: {} })).toThrow(
+      'not in its shape',
+    )
+    for (const route of gate.app.routes.filter(
+      (route) => !route.flags?.developmentOnly && !route.path.includes('{') && route.method === 'GET',
+    )) {
       const path = route.root ? route.path : `/api/v1${route.path}`
       expect([path, (await gate.call('GET', path, { headOnly: route.answer === null })).status]).toEqual([path, 200])
     }
   })
 
   test('browsers are told to stay with TLS', async () => {
-    expect((await gate.call('GET', '/auth/roles', { as: null })).headers['strict-transport-security']).toMatch(/^max-age=\d{7,}/)
+    expect((await gate.call('GET', '/auth/roles', { as: null })).headers['strict-transport-security']).toMatch(
+      /^max-age=\d{7,}/,
+    )
   })
 
   const PRIVATE = ['path', 'error', 'fingerprint', 'issued_to', 'instance_id']
@@ -94,19 +125,34 @@ describe('a service in production', async () => {
   })
 
   test('without a scanner a package is held, not offered, and told of', async () => {
-    const reply = await gate.upload(await buildDeb({ name: 'unscanned' }), { distribution: 'noble' }, { as: gate.people.uploader.token })
+    const reply = await gate.upload(
+      await buildDeb({ name: 'unscanned' }),
+      { distribution: 'noble' },
+      { as: gate.people.uploader.token },
+    )
     expect([reply.status, reply.headers['x-package-status'], reply.body]).toMatchObject([
       201,
       'pending_review',
-      { status: 'pending_review', held_reason: 'unscanned', pipeline: { antivirus: 'error' }, validation: { passed: false } },
+      {
+        status: 'pending_review',
+        held_reason: 'unscanned',
+        pipeline: { antivirus: 'error' },
+        validation: { passed: false },
+      },
     ])
     expect(await published(gate, 'noble')).toEqual([])
     expect((await gate.call('GET', '/packages/')).body).toEqual({ packages: [], total: 0 })
     expect((await gate.call('GET', '/distributions/noble/packages')).body).toMatchObject({ total: 0 })
-    expect((await gate.call('GET', '/artifacts/unscanned')).body).toMatchObject({ manifest_status: 'pending_review', versions: [{ served: false, held_reason: 'unscanned' }] })
+    expect((await gate.call('GET', '/artifacts/unscanned')).body).toMatchObject({
+      manifest_status: 'pending_review',
+      versions: [{ served: false, held_reason: 'unscanned' }],
+    })
     expect((await gate.call('GET', '/artifacts/?status=pending_review')).body).toMatchObject({ total: 1 })
     expect((await gate.call('GET', '/metrics', { as: null })).text).toContain('svc_pending_review_total 1')
-    expect(await lastAudited(gate, { action: 'UPLOAD' })).toMatchObject({ result: 'WARNING', outcome: 'pending_review' })
+    expect(await lastAudited(gate, { action: 'UPLOAD' })).toMatchObject({
+      result: 'WARNING',
+      outcome: 'pending_review',
+    })
     const again = await gate.upload(await buildDeb({ name: 'unscanned' }), { distribution: 'noble' })
     expect(again).toMatchObject({ status: 409, body: { code: 'already_exists', status: 'pending_review' } })
   })
@@ -117,7 +163,11 @@ describe('a service in production', async () => {
     await validation({ on_unscanned: 'refuse' })
     for (const path of ['', '?strict=true']) {
       const reply = await gate.upload(await buildDeb({ name: 'refused' }), { distribution: 'noble' }, { query: path })
-      expect(reply).toMatchObject({ status: 503, body: { code: 'scanner_unavailable' }, headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) } })
+      expect(reply).toMatchObject({
+        status: 503,
+        body: { code: 'scanner_unavailable' },
+        headers: { 'retry-after': expect.stringMatching(/^[1-9]\d*$/) },
+      })
     }
     expect((await gate.call('GET', '/artifacts/refused')).status).toBe(404)
     expect(await staged(gate)).toEqual([])
@@ -126,16 +176,26 @@ describe('a service in production', async () => {
   test('what is switched off in the settings holds nothing, a scan that is on still does', async () => {
     await validation({ on_unscanned: 'hold', clamav_scan: false })
     const half = await gate.upload(await buildDeb({ name: 'half-scanned' }), { distribution: 'noble' })
-    expect(half.body).toMatchObject({ status: 'pending_review', pipeline: { antivirus: 'skipped', cve_scan: 'no_data' } })
+    expect(half.body).toMatchObject({
+      status: 'pending_review',
+      pipeline: { antivirus: 'skipped', cve_scan: 'no_data' },
+    })
     await validation({ grype_scan: false })
     const unasked = await gate.upload(await buildDeb({ name: 'not-to-be-scanned' }), { distribution: 'noble' })
-    expect(unasked.body).toMatchObject({ status: 'published', held_reason: null, pipeline: { antivirus: 'skipped', cve_scan: 'skipped' }, validation: { passed: true, cve_status: 'approved' } })
+    expect(unasked.body).toMatchObject({
+      status: 'published',
+      held_reason: null,
+      pipeline: { antivirus: 'skipped', cve_scan: 'skipped' },
+      validation: { passed: true, cve_status: 'approved' },
+    })
     expect(await published(gate, 'noble')).toEqual(['not-to-be-scanned 1.0-1'])
   })
 
   test('allow publishes with a warning', async () => {
     await validation({ on_unscanned: 'allow', clamav_scan: true, grype_scan: true })
-    const { body } = await gate.upload<{ warnings: string[] }>(await buildDeb({ name: 'allowed' }), { distribution: 'noble' })
+    const { body } = await gate.upload<{ warnings: string[] }>(await buildDeb({ name: 'allowed' }), {
+      distribution: 'noble',
+    })
     expect(body).toMatchObject({ status: 'published', pipeline: { antivirus: 'error' } })
     expect(body.warnings.join()).toMatch(/malware scanner/)
   })
@@ -150,10 +210,15 @@ describe('a service that keeps its health and metrics to itself', async () => {
   test('health wants a credential, the two probes never do', async () => {
     for (const as of [null, 'garbage']) {
       const reply = await gate.call('GET', '/health', { as })
-      expect([reply.status, reply.body['code'], reply.headers['www-authenticate']]).toEqual([401, 'unauthorized', 'Bearer'])
+      expect([reply.status, reply.body['code'], reply.headers['www-authenticate']]).toEqual([
+        401,
+        'unauthorized',
+        'Bearer',
+      ])
     }
     expect((await gate.call('GET', '/health', { as: gate.people.reader.token })).status).toBe(200)
-    for (const path of ['/health/live', '/health/ready']) expect((await gate.call('GET', path, { as: null })).status).toBe(200)
+    for (const path of ['/health/live', '/health/ready'])
+      expect((await gate.call('GET', path, { as: null })).status).toBe(200)
   })
 
   test('metrics want their own token, and no other', async () => {
@@ -168,5 +233,8 @@ describe('a service that keeps its health and metrics to itself', async () => {
 /** Every value under one of the keys, at any depth. */
 function valuesOf(value: unknown, keys: string[]): [string, unknown][] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, inner]) => [...(keys.includes(key) ? [[key, inner] as [string, unknown]] : []), ...valuesOf(inner, keys)])
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...(keys.includes(key) ? [[key, inner] as [string, unknown]] : []),
+    ...valuesOf(inner, keys),
+  ])
 }

@@ -56,8 +56,16 @@ export function valueFor(schema: Schema): unknown {
 }
 
 function textFor({ pattern, minLength = 0, maxLength = 1000 }: Schema): string {
-  const fits = (text: string) => text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern, 'u').test(text))
-  const candidates = [SAMPLE_TEXT, 'nobody@example.org', '1', 'a'.repeat(Math.max(1, minLength)), 'a'.repeat(64), 'https://example.org/']
+  const fits = (text: string) =>
+    text.length >= minLength && text.length <= maxLength && (!pattern || new RegExp(pattern, 'u').test(text))
+  const candidates = [
+    SAMPLE_TEXT,
+    'nobody@example.org',
+    '1',
+    'a'.repeat(Math.max(1, minLength)),
+    'a'.repeat(64),
+    'https://example.org/',
+  ]
   const found = candidates.find(fits)
   if (found === undefined) throw new Error(`no sample text fits ${pattern ?? ''}; add one here`)
   return found
@@ -67,7 +75,13 @@ function textFor({ pattern, minLength = 0, maxLength = 1000 }: Schema): string {
 export function wrongTypeFor(schema: Schema): unknown {
   const types = typesOf(schema)
   if (types.length === 0) return undefined
-  const values: [string, unknown][] = [['number', 7.5], ['string', 'seven'], ['boolean', true], ['object', { a: 1 }], ['array', [1]]]
+  const values: [string, unknown][] = [
+    ['number', 7.5],
+    ['string', 'seven'],
+    ['boolean', true],
+    ['object', { a: 1 }],
+    ['array', [1]],
+  ]
   return values.find(([type]) => !types.includes(type) && !(type === 'number' && types.includes('integer')))?.[1]
 }
 
@@ -96,7 +110,9 @@ export function refusedTexts(schema: Schema): string[] {
 /** The route's address, each `{parameter}` filled in. */
 export function addressOf(route: Route, values: Record<string, string> = {}): string {
   const schemas = propertiesOf(route.params)
-  return pathOf(route).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? String(valueFor(schemas[name] ?? { type: 'string' }))))
+  return pathOf(route).replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(values[name] ?? String(valueFor(schemas[name] ?? { type: 'string' }))),
+  )
 }
 
 /** What the query needs to hold so that the rest of the request is looked at. */

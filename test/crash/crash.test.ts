@@ -14,14 +14,21 @@ import { OPERATIONS, type Operation } from './operations.ts'
 import type { Format } from './packages.ts'
 import { examine } from './state.ts'
 
-const CODENAMES: Record<Format, string[]> = { apt: ['jammy', 'noble', 'focal', 'bookworm'], rpm: ['rocky9', 'fedora'], apk: ['alpine3.20', 'alpine3.21'] }
+const CODENAMES: Record<Format, string[]> = {
+  apt: ['jammy', 'noble', 'focal', 'bookworm'],
+  rpm: ['rocky9', 'fedora'],
+  apk: ['alpine3.20', 'alpine3.21'],
+}
 /** How long a process may live on before a checkpoint counts as never reached. */
 const REACH_MS = 60_000
 /** As many as there are processors to run on: each case mostly starts processes. */
 const CASES_AT_ONCE = 2
 
 const LONG = process.env['CRASH_FORM'] === 'long'
-const CASES = OPERATIONS.map((operation) => ({ operation, passes: operation.passes.filter(([, , form]) => LONG || form !== 'long') }))
+const CASES = OPERATIONS.map((operation) => ({
+  operation,
+  passes: operation.passes.filter(([, , form]) => LONG || form !== 'long'),
+}))
 
 it('every checkpoint is passed by some operation', () => {
   const passed = new Set(CASES.flatMap(({ passes }) => passes.map(([checkpoint]) => checkpoint.split(':')[0])))
@@ -56,19 +63,33 @@ describe.each<[Engine, Format]>([
   for (const { operation, passes } of CASES.filter((candidate) => candidate.operation.format === format)) {
     for (const [checkpoint, then] of passes) {
       if (engine === 'pglite' && !operation.alsoEmbedded?.some((name) => checkpoint === name)) continue
-      it.concurrent(`${checkpoint} of ${operation.name}`, () => slots(() => endAll((started) => dieAndReturn(started, operation, checkpoint, then))))
+      it.concurrent(`${checkpoint} of ${operation.name}`, () =>
+        slots(() => endAll((started) => dieAndReturn(started, operation, checkpoint, then))),
+      )
     }
   }
 
-  async function dieAndReturn(started: Service[], operation: Operation, checkpoint: string, then: 'before' | 'after' | 'partly'): Promise<void> {
+  async function dieAndReturn(
+    started: Service[],
+    operation: Operation,
+    checkpoint: string,
+    then: 'before' | 'after' | 'partly',
+  ): Promise<void> {
     const house = await houses.copy(operation)
     const reader = await createReader(house, CODENAMES[format])
     const steps = await operation.steps()
     const last = steps.at(-1) as (typeof steps)[number]
-    const before = steps.slice(0, -1).reduce((records, step) => step.effect(records, stock), operation.emptyDatabase ? [] : stock)
+    const before = steps
+      .slice(0, -1)
+      .reduce((records, step) => step.effect(records, stock), operation.emptyDatabase ? [] : stock)
     const after = last.effect(before, stock)
     const start = async (env: Record<string, string> = {}, raw = false) => {
-      const service = await startService({ ...house, ...(operation.emptyDatabase ? { token: undefined } : {}), env: { ...house.env, ...(operation.antivirus ? clamdAt(clamd) : {}), ...env }, raw })
+      const service = await startService({
+        ...house,
+        ...(operation.emptyDatabase ? { token: undefined } : {}),
+        env: { ...house.env, ...(operation.antivirus ? clamdAt(clamd) : {}), ...env },
+        raw,
+      })
       started.push(service)
       return service
     }
@@ -164,7 +185,9 @@ async function createReader(house: House, codenames: string[]) {
 }
 
 function offeredBy(records: string[], codename: string): string[] {
-  const published = records.map((record) => record.split(' ')).filter(([distribution, , , , status]) => distribution === codename && status === 'published')
+  const published = records
+    .map((record) => record.split(' '))
+    .filter(([distribution, , , , status]) => distribution === codename && status === 'published')
   return published.map(([, name, version, arch]) => `${name} ${version} ${arch}`).sort()
 }
 

@@ -30,7 +30,8 @@ it('while PostgreSQL is away reads go on and writes are refused in words; afterw
   const postgres = houses.postgres as Postgres
   const publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
   const offered = async () => [...(await look(readHttp(service), 'jammy', publicKey, { still: false })).packages.keys()]
-  const upload = async (name: string) => service.upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
+  const upload = async (name: string) =>
+    service.upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
   expect((await upload('before')).status).toBe(201)
 
   // Uploads are under way at every stage when it goes.

@@ -90,7 +90,8 @@ async function furnish(base: string, engine: Engine, postgres: Postgres | null, 
   } finally {
     await service.kill()
   }
-  for (const name of await readdir(join(reposDir, 'gnupg'))) keys.set(name, await readFile(join(reposDir, 'gnupg', name)))
+  for (const name of await readdir(join(reposDir, 'gnupg')))
+    keys.set(name, await readFile(join(reposDir, 'gnupg', name)))
 
   let copies = 0
   return {
@@ -106,7 +107,9 @@ async function furnish(base: string, engine: Engine, postgres: Postgres | null, 
       return {
         directory,
         reposDir: join(directory, 'repos'),
-        databaseUrl: postgres ? await postgres.create(name, emptyDatabase ? undefined : 'original') : `pglite://${join(directory, 'db')}`,
+        databaseUrl: postgres
+          ? await postgres.create(name, emptyDatabase ? undefined : 'original')
+          : `pglite://${join(directory, 'db')}`,
         token,
         env,
         async remove() {

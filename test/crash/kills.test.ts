@@ -103,7 +103,10 @@ describe('a first start that is killed again and again', () => {
   })
 
   it('comes up in the end, with nothing left over', async () => {
-    const house: Pick<House, 'reposDir' | 'databaseUrl'> = { reposDir: join(directory, 'repos'), databaseUrl: `pglite://${join(directory, 'db')}` }
+    const house: Pick<House, 'reposDir' | 'databaseUrl'> = {
+      reposDir: join(directory, 'repos'),
+      databaseUrl: `pglite://${join(directory, 'db')}`,
+    }
     for (const lifetime of [700, 1100, 1500, 2000, 2500]) {
       const service = (running = await startService({ ...house, raw: true }))
       await new Promise((resolve) => setTimeout(resolve, lifetime))

@@ -11,10 +11,15 @@ export async function lookApk(read: Read, codename: string, { seen }: LookOption
   const key = await must('keys/svc.rsa.pub')
   const index = await must(`${at}/APKINDEX.tar.gz`)
   const files = untar(signedPart(index, key) ?? fail('the signature of the index is not ours, or of other bytes'))
-  const revision = Number(/ r(\d+)$/.exec(String(files.get('DESCRIPTION')).trim())?.[1] ?? fail('the index has no revision'))
+  const revision = Number(
+    / r(\d+)$/.exec(String(files.get('DESCRIPTION')).trim())?.[1] ?? fail('the index has no revision'),
+  )
   const packages = new Map<string, Offer>()
-  for (const stanza of String(files.get('APKINDEX') ?? fail('there is no APKINDEX in the index')).split('\n\n').filter(Boolean)) {
-    const field = (letter: string) => new RegExp(`^${letter}:(.*)$`, 'm').exec(stanza)?.[1] ?? fail(`a record has no ${letter}: ${stanza}`)
+  for (const stanza of String(files.get('APKINDEX') ?? fail('there is no APKINDEX in the index'))
+    .split('\n\n')
+    .filter(Boolean)) {
+    const field = (letter: string) =>
+      new RegExp(`^${letter}:(.*)$`, 'm').exec(stanza)?.[1] ?? fail(`a record has no ${letter}: ${stanza}`)
     const [name, version] = [field('P'), field('V')]
     const id = `${name} ${version} ${field('A')}`
     if (packages.has(id)) fail(`${id} is in the index twice`)
@@ -26,7 +31,10 @@ export async function lookApk(read: Read, codename: string, { seen }: LookOption
     if (seen?.has(sha256)) continue
     if (bytes.byteLength !== Number(field('S'))) fail(`${filename} has ${bytes.byteLength} bytes`)
     const control = field('C').replace(/^Q1/, '')
-    if (!memberEnds(bytes).some((end) => createHash('sha1').update(bytes.subarray(0, end)).digest('base64') === control)) fail(`${filename} has another control segment than the index says`)
+    if (
+      !memberEnds(bytes).some((end) => createHash('sha1').update(bytes.subarray(0, end)).digest('base64') === control)
+    )
+      fail(`${filename} has another control segment than the index says`)
     seen?.add(sha256)
   }
   return { date: revision, packages }
@@ -45,7 +53,8 @@ function signedPart(index: Buffer, key: Buffer): Buffer | null {
     try {
       const [[name, signature] = []] = untar(gunzipSync(index.subarray(0, end)))
       const rest = index.subarray(end)
-      if (name === '.SIGN.RSA256.svc.rsa.pub' && signature && verify('RSA-SHA256', rest, key, signature)) return gunzipSync(rest)
+      if (name === '.SIGN.RSA256.svc.rsa.pub' && signature && verify('RSA-SHA256', rest, key, signature))
+        return gunzipSync(rest)
     } catch {
       // Not the end of the first member.
     }
@@ -55,7 +64,7 @@ function signedPart(index: Buffer, key: Buffer): Buffer | null {
 
 function untar(tar: Buffer): Map<string, Buffer> {
   const files = new Map<string, Buffer>()
-  for (let at = 0; at + 512 <= tar.length && tar[at] !== 0; ) {
+  for (let at = 0; at + 512 <= tar.length && tar[at] !== 0;) {
     const name = tar.toString('latin1', at, at + 100).replace(/\0.*$/s, '')
     const size = parseInt(tar.toString('latin1', at + 124, at + 136), 8)
     files.set(name, tar.subarray(at + 512, at + 512 + size))

@@ -3,15 +3,27 @@ import { gunzipSync } from 'node:zlib'
 import * as openpgp from 'openpgp'
 import { check, fail, hash, verifyDetached, type Look, type LookOptions, type Offer, type Read } from './look.ts'
 
-export async function lookRpm(read: Read, codename: string, publicKey: string, { still = true, seen }: LookOptions): Promise<Look> {
+export async function lookRpm(
+  read: Read,
+  codename: string,
+  publicKey: string,
+  { still = true, seen }: LookOptions,
+): Promise<Look> {
   const at = `rpm/${codename}/x86_64`
   const must = async (path: string) => (await read(`${at}/${path}`)) ?? fail(`${at}/${path} is missing`)
   const repomd = await must('repodata/repomd.xml')
-  if (still) await verifyDetached(repomd, await must('repodata/repomd.xml.asc'), await openpgp.readKey({ armoredKey: publicKey }))
+  if (still)
+    await verifyDetached(
+      repomd,
+      await must('repodata/repomd.xml.asc'),
+      await openpgp.readKey({ armoredKey: publicKey }),
+    )
 
   const texts = new Map<string, string>()
   let date = 0
-  for (const [, type, data] of repomd.toString().matchAll(/<data type="(\w+)">(.*?)<\/data>/gs) as Iterable<[string, string, string]>) {
+  for (const [, type, data] of repomd.toString().matchAll(/<data type="(\w+)">(.*?)<\/data>/gs) as Iterable<
+    [string, string, string]
+  >) {
     const one = (pattern: RegExp) => pattern.exec(data)?.[1] ?? fail(`${type} has no ${pattern.source}`)
     const path = one(/<location href="([^"]+)"/)
     const bytes = await must(path)
@@ -29,7 +41,11 @@ export async function lookRpm(read: Read, codename: string, publicKey: string, {
     const version = `${epoch === '0' ? '' : `${epoch}:`}${field(/ ver="([^"]+)"/)}-${field(/ rel="([^"]+)"/)}`
     const id = `${field(/<name>([^<]+)</)} ${version} ${field(/<arch>([^<]+)</)}`
     if (packages.has(id)) fail(`${id} is in the index twice`)
-    const offer = { filename: field(/<location href="([^"]+)"/), sha256: field(/<checksum type="sha256" pkgid="YES">(\w+)</), sizeBytes: Number(field(/<size package="(\d+)"/)) }
+    const offer = {
+      filename: field(/<location href="([^"]+)"/),
+      sha256: field(/<checksum type="sha256" pkgid="YES">(\w+)</),
+      sizeBytes: Number(field(/<size package="(\d+)"/)),
+    }
     packages.set(id, offer)
     digests.push(offer.sha256)
     if (seen?.has(offer.filename)) continue
@@ -39,7 +55,10 @@ export async function lookRpm(read: Read, codename: string, publicKey: string, {
   for (const type of ['primary', 'filelists', 'other']) {
     const count = Number(/ packages="(\d+)"/.exec(textOf(texts, type))?.[1])
     if (count !== packages.size) fail(`${type} says that it has ${count} packages, there are ${packages.size}`)
-    const own = type === 'primary' ? digests : [...textOf(texts, type).matchAll(/<package pkgid="(\w+)"/g)].map(([, pkgid]) => pkgid)
+    const own =
+      type === 'primary'
+        ? digests
+        : [...textOf(texts, type).matchAll(/<package pkgid="(\w+)"/g)].map(([, pkgid]) => pkgid)
     if (String(own) !== String(digests)) fail(`${type} is of other packages than primary`)
   }
   if (packages.size !== new Set(digests).size) fail(`${hash('sha256', repomd)} lists one file twice`)

@@ -43,13 +43,20 @@ export async function look(read: Read, codename: string, publicKey: string, opti
   return format === 'apk' ? lookApk(read, codename, options) : lookApt(read, codename, publicKey, options)
 }
 
-async function lookApt(read: Read, codename: string, publicKey: string, { still = true, seen }: LookOptions): Promise<Look> {
+async function lookApt(
+  read: Read,
+  codename: string,
+  publicKey: string,
+  { still = true, seen }: LookOptions,
+): Promise<Look> {
   const at = `dists/${codename}`
   const must = async (path: string) => (await read(path)) ?? fail(`${path} is missing`)
   const key = await openpgp.readKey({ armoredKey: publicKey })
   const inRelease = (await must(`${at}/InRelease`)).toString()
   const message = await openpgp.readCleartextMessage({ cleartextMessage: inRelease })
-  const { signatures } = await openpgp.verify({ message, verificationKeys: key, expectSigned: true, date: latest() }).catch((error: unknown) => fail(`InRelease: ${String(error)}`))
+  const { signatures } = await openpgp
+    .verify({ message, verificationKeys: key, expectSigned: true, date: latest() })
+    .catch((error: unknown) => fail(`InRelease: ${String(error)}`))
   await signatures[0]?.verified
   const release = message.getText()
   if (still) await compareDetached(await must(`${at}/Release`), await must(`${at}/Release.gpg`), release, key)
@@ -73,11 +80,17 @@ async function lookApt(read: Read, codename: string, publicKey: string, { still 
   const plain = files.get('main/binary-amd64/Packages') as { sha256: string; sizeBytes: number }
   const text = gunzipSync(content.get('main/binary-amd64/Packages.gz') as Buffer)
   check('Packages out of Packages.gz', text, plain.sha256, plain.sizeBytes)
-  check('Packages out of Packages.xz', await lzma.decompress(content.get('main/binary-amd64/Packages.xz') as Buffer), plain.sha256, plain.sizeBytes)
+  check(
+    'Packages out of Packages.xz',
+    await lzma.decompress(content.get('main/binary-amd64/Packages.xz') as Buffer),
+    plain.sha256,
+    plain.sizeBytes,
+  )
 
   const packages = new Map<string, Offer>()
   for (const stanza of text.toString().split('\n\n').filter(Boolean)) {
-    const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(stanza)?.[1] ?? fail(`a stanza has no ${name}: ${stanza}`)
+    const field = (name: string) =>
+      new RegExp(`^${name}: (.*)$`, 'm').exec(stanza)?.[1] ?? fail(`a stanza has no ${name}: ${stanza}`)
     const id = `${field('Package')} ${field('Version')} ${field('Architecture')}`
     if (packages.has(id)) fail(`${id} is in the index twice`)
     const offer = { filename: field('Filename'), sha256: field('SHA256'), sizeBytes: Number(field('Size')) }
@@ -92,7 +105,12 @@ async function lookApt(read: Read, codename: string, publicKey: string, { still 
   return { date: Date.parse(/^Date: (.*)$/m.exec(release)?.[1] ?? fail('the Release has no Date')) / 1000, packages }
 }
 
-async function compareDetached(release: Buffer, signature: Buffer, cleartext: string, key: openpgp.PublicKey): Promise<void> {
+async function compareDetached(
+  release: Buffer,
+  signature: Buffer,
+  cleartext: string,
+  key: openpgp.PublicKey,
+): Promise<void> {
   if (release.toString().trimEnd() !== cleartext.trimEnd()) fail('Release and InRelease differ')
   await verifyDetached(release, signature, key)
 }
@@ -100,7 +118,13 @@ async function compareDetached(release: Buffer, signature: Buffer, cleartext: st
 /** @throws when the armored signature is not that key's over these bytes */
 export async function verifyDetached(release: Buffer, signature: Buffer, key: openpgp.PublicKey): Promise<void> {
   const message = await openpgp.createMessage({ binary: release })
-  const { signatures } = await openpgp.verify({ message, signature: await openpgp.readSignature({ armoredSignature: signature.toString() }), verificationKeys: key, expectSigned: true, date: latest() })
+  const { signatures } = await openpgp.verify({
+    message,
+    signature: await openpgp.readSignature({ armoredSignature: signature.toString() }),
+    verificationKeys: key,
+    expectSigned: true,
+    date: latest(),
+  })
   await signatures[0]?.verified
 }
 
@@ -111,7 +135,8 @@ function latest(): Date {
 
 function listed(release: string): Map<string, { sha256: string; sizeBytes: number }> {
   const files = new Map<string, { sha256: string; sizeBytes: number }>()
-  for (const [, sha256, size, path] of release.matchAll(/^ ([0-9a-f]{64}) +(\d+) (\S+)$/gm)) files.set(path as string, { sha256: sha256 as string, sizeBytes: Number(size) })
+  for (const [, sha256, size, path] of release.matchAll(/^ ([0-9a-f]{64}) +(\d+) (\S+)$/gm))
+    files.set(path as string, { sha256: sha256 as string, sizeBytes: Number(size) })
   return files
 }
 

@@ -33,7 +33,11 @@ export interface Operation {
    * Where to die, and what a restart makes of it: the last step undone, done, or (sync-index) to be asked for again.
    * Cases marked `long` walk a way that another case has walked; they run where CRASH_FORM says `long`.
    */
-  passes: [checkpoint: CheckpointName | `${CheckpointName}:${number}`, then: 'before' | 'after' | 'partly', form?: 'long'][]
+  passes: [
+    checkpoint: CheckpointName | `${CheckpointName}:${number}`,
+    then: 'before' | 'after' | 'partly',
+    form?: 'long',
+  ][]
   /** the ones also tried on the engine that starts slowly */
   alsoEmbedded?: CheckpointName[]
 }
@@ -41,7 +45,14 @@ export interface Operation {
 /** @param status the record it becomes */
 async function upload(format: Format, sample: Sample, distribution: string, status = 'published'): Promise<Step> {
   const file = await buildPackage(format, sample)
-  const record = [distribution, sample.name, sample.version, archOf(format, sample), status, createHash('sha256').update(file).digest('hex')].join(' ')
+  const record = [
+    distribution,
+    sample.name,
+    sample.version,
+    archOf(format, sample),
+    status,
+    createHash('sha256').update(file).digest('hex'),
+  ].join(' ')
   return {
     ask: (service) => service.upload(file, 'package', { distribution }),
     effect: (records) => [...records, record].sort(),
@@ -67,10 +78,17 @@ function review(path: string, body: object, [from, to]: [string, string], start:
   }
 }
 
-const nothing = (method: string, path: string): Step => ({ ask: (service) => service.call(method, path), effect: (records) => records, again: 200 })
-const before = (...names: Operation['passes'][number][0][]) => names.map((name): Operation['passes'][number] => [name, 'before'])
-const after = (...names: Operation['passes'][number][0][]) => names.map((name): Operation['passes'][number] => [name, 'after'])
-const long = (passes: Operation['passes']) => passes.map(([name, then]): Operation['passes'][number] => [name, then, 'long'])
+const nothing = (method: string, path: string): Step => ({
+  ask: (service) => service.call(method, path),
+  effect: (records) => records,
+  again: 200,
+})
+const before = (...names: Operation['passes'][number][0][]) =>
+  names.map((name): Operation['passes'][number] => [name, 'before'])
+const after = (...names: Operation['passes'][number][0][]) =>
+  names.map((name): Operation['passes'][number] => [name, 'after'])
+const long = (passes: Operation['passes']) =>
+  passes.map(([name, then]): Operation['passes'][number] => [name, then, 'long'])
 
 /** Every checkpoint of a way is tried where that way is walked first; where another joins it, those where it differs. */
 export const OPERATIONS: Operation[] = [
@@ -80,14 +98,26 @@ export const OPERATIONS: Operation[] = [
     steps: async () => [await upload('apt', { name: 'fresh', version: '1.0' }, 'jammy')],
     passes: [
       ...before('staged', 'verdicts', 'pooled'),
-      ...after('settled', 'manifest-written', 'tree-linked', 'generation-written', 'before-flip', 'after-flip', 'published', 'audit-appended'),
+      ...after(
+        'settled',
+        'manifest-written',
+        'tree-linked',
+        'generation-written',
+        'before-flip',
+        'after-flip',
+        'published',
+        'audit-appended',
+      ),
     ],
     alsoEmbedded: ['settled', 'after-flip'],
   },
   {
     name: 'a second publish right after the first',
     format: 'apt',
-    steps: async () => [await upload('apt', { name: 'first', version: '1.0' }, 'bookworm'), await upload('apt', { name: 'second', version: '1.0' }, 'bookworm')],
+    steps: async () => [
+      await upload('apt', { name: 'first', version: '1.0' }, 'bookworm'),
+      await upload('apt', { name: 'second', version: '1.0' }, 'bookworm'),
+    ],
     passes: [...long(after('generation-written:2')), ...after('after-flip:2')],
   },
   {
@@ -107,19 +137,40 @@ export const OPERATIONS: Operation[] = [
     name: 'an upload that is quarantined',
     format: 'apt',
     antivirus: true,
-    steps: async () => [await upload('apt', { name: 'infected', version: '1.0', content: eicar().toString('latin1') }, 'jammy', 'quarantined')],
+    steps: async () => [
+      await upload(
+        'apt',
+        { name: 'infected', version: '1.0', content: eicar().toString('latin1') },
+        'jammy',
+        'quarantined',
+      ),
+    ],
     passes: [...before('pooled'), ...long(after('settled'))],
   },
   {
     name: 'an approval',
     format: 'apt',
-    steps: async () => [review('waiting/1.0/decide', { decision: 'approve', justification: 'known to us' }, ['pending_review', 'published'], 'jammy waiting ')],
+    steps: async () => [
+      review(
+        'waiting/1.0/decide',
+        { decision: 'approve', justification: 'known to us' },
+        ['pending_review', 'published'],
+        'jammy waiting ',
+      ),
+    ],
     passes: [...after('decided', 'before-flip'), ...long(after('tree-linked', 'after-flip', 'published'))],
   },
   {
     name: 'a rejection',
     format: 'apt',
-    steps: async () => [review('waiting/1.0/decide', { decision: 'reject', justification: 'not wanted' }, ['pending_review', 'rejected'], 'jammy waiting ')],
+    steps: async () => [
+      review(
+        'waiting/1.0/decide',
+        { decision: 'reject', justification: 'not wanted' },
+        ['pending_review', 'rejected'],
+        'jammy waiting ',
+      ),
+    ],
     passes: [...long(after('decided')), ...after('placed')],
   },
   {
@@ -132,7 +183,10 @@ export const OPERATIONS: Operation[] = [
     name: 'the deletion of one version',
     format: 'apt',
     steps: async () => [remove('alpha/1.0', (record) => record.startsWith('jammy alpha 1.0 '))],
-    passes: [...after('deleted', 'after-flip', 'manifest-removed'), ...long(after('generation-written', 'before-flip', 'published'))],
+    passes: [
+      ...after('deleted', 'after-flip', 'manifest-removed'),
+      ...long(after('generation-written', 'before-flip', 'published')),
+    ],
     alsoEmbedded: ['manifest-removed'],
   },
   {
@@ -173,7 +227,11 @@ export const OPERATIONS: Operation[] = [
     name: 'an rpm that is signed and published',
     format: 'rpm',
     steps: async () => [await upload('rpm', { name: 'fresh', version: '1.0-1' }, 'rocky9')],
-    passes: [...before('pooled'), ...after('settled', 'after-flip'), ...long([...before('verdicts'), ...after('before-flip')])],
+    passes: [
+      ...before('pooled'),
+      ...after('settled', 'after-flip'),
+      ...long([...before('verdicts'), ...after('before-flip')]),
+    ],
   },
   {
     name: 'the deletion of an rpm',

@@ -35,11 +35,15 @@ export async function startPostgres(): Promise<Postgres> {
   const data = join(base, 'data')
   const root = process.getuid?.() === 0
   if (root) {
-    const [uid, gid] = ['-u', '-g'].map((option) => Number(spawnSync('id', [option, 'postgres'], { encoding: 'utf8' }).stdout))
+    const [uid, gid] = ['-u', '-g'].map((option) =>
+      Number(spawnSync('id', [option, 'postgres'], { encoding: 'utf8' }).stdout),
+    )
     chownSync(base, uid as number, gid as number)
   }
   const run = async (program: string, ...args: string[]) => {
-    const command = root ? ['runuser', '-u', 'postgres', '--', join(bin, program), ...args] : [join(bin, program), ...args]
+    const command = root
+      ? ['runuser', '-u', 'postgres', '--', join(bin, program), ...args]
+      : [join(bin, program), ...args]
     // Output is left alone: the server inherits it and would hold a pipe open.
     const child = spawn(command[0] as string, command.slice(1), { cwd: base, stdio: 'ignore' })
     const [code] = (await once(child, 'exit')) as [number | null]
@@ -49,7 +53,18 @@ export async function startPostgres(): Promise<Postgres> {
   const port = await freePort()
   const server: Postgres = {
     url: (database) => `postgres://postgres@127.0.0.1:${port}/${database}`,
-    start: () => run('pg_ctl', '-D', data, '-w', '-l', join(base, 'log'), '-o', `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${base} ${FAST}`, 'start'),
+    start: () =>
+      run(
+        'pg_ctl',
+        '-D',
+        data,
+        '-w',
+        '-l',
+        join(base, 'log'),
+        '-o',
+        `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${base} ${FAST}`,
+        'start',
+      ),
     stop: () => run('pg_ctl', '-D', data, '-m', 'immediate', 'stop'),
     async query<T extends object>(database: string, text: string): Promise<T[]> {
       const client = new pg.Client({ connectionString: server.url(database) })
@@ -79,7 +94,10 @@ export async function startPostgres(): Promise<Postgres> {
 /** Where Debian keeps the newest server it has. */
 function programs(): string | null {
   const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
-  const newest = versions.map(Number).sort((a, b) => b - a).find((version) => existsSync(`/usr/lib/postgresql/${version}/bin/postgres`))
+  const newest = versions
+    .map(Number)
+    .sort((a, b) => b - a)
+    .find((version) => existsSync(`/usr/lib/postgresql/${version}/bin/postgres`))
   return newest === undefined ? null : `/usr/lib/postgresql/${newest}/bin`
 }
 

@@ -37,7 +37,12 @@ export interface Examination {
 }
 
 /** Looks at a house whose processes have all ended. */
-export async function examine({ reposDir, databaseUrl, killed = false, collected = false }: Examination): Promise<State> {
+export async function examine({
+  reposDir,
+  databaseUrl,
+  killed = false,
+  collected = false,
+}: Examination): Promise<State> {
   const { db, close } = await openDatabase(databaseUrl, { poolSize: 2 })
   try {
     const paths = createPaths(reposDir)
@@ -56,7 +61,9 @@ export async function examine({ reposDir, databaseUrl, killed = false, collected
   }
 }
 
-export function describe(row: Pick<PackageRow, 'distribution' | 'name' | 'version' | 'arch' | 'status' | 'received_sha256'>): string {
+export function describe(
+  row: Pick<PackageRow, 'distribution' | 'name' | 'version' | 'arch' | 'status' | 'received_sha256'>,
+): string {
   return [row.distribution, row.name, row.version, row.arch, row.status, row.received_sha256].join(' ')
 }
 
@@ -75,7 +82,13 @@ async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
 }
 
 /** What clients read is what the records say, and nothing else lies about. */
-async function examineTrees(db: Db, paths: Paths, rows: PackageRow[], collected: boolean, faults: string[]): Promise<Record<string, number>> {
+async function examineTrees(
+  db: Db,
+  paths: Paths,
+  rows: PackageRow[],
+  collected: boolean,
+  faults: string[],
+): Promise<Record<string, number>> {
   const publicKey = await readFile(join(paths.keys, 'gpg.key'), 'utf8')
   const dates: Record<string, number> = {}
   for (const distribution of await db.selectFrom('distributions').selectAll().execute()) {
@@ -85,16 +98,20 @@ async function examineTrees(db: Db, paths: Paths, rows: PackageRow[], collected:
     const { format } = offered
     const fault = (sentence: string) => void faults.push(`${codename}: ${sentence}`)
     const tree = treeOf(paths, format, offered.distribution)
-    if (distribution.published_revision !== distribution.revision) fault(`revision ${distribution.revision}, published ${distribution.published_revision}`)
+    if (distribution.published_revision !== distribution.revision)
+      fault(`revision ${distribution.revision}, published ${distribution.published_revision}`)
     const target = await readlink(tree.link).catch(() => 'no link')
-    if (!target.split('/').includes(distribution.generation ?? '')) fault(`the link leads to ${target}, the record says ${distribution.generation}`)
+    if (!target.split('/').includes(distribution.generation ?? ''))
+      fault(`the link leads to ${target}, the record says ${distribution.generation}`)
 
     const served = rows.filter((row) => row.distribution === codename && row.served)
     try {
       const { date, packages } = await look(readDisk(paths.root), codename, publicKey)
       dates[codename] = date
       const wanted = new Map(served.map((row) => [`${row.name} ${row.version} ${row.arch}`, row.sha256]))
-      for (const [id, sha256] of wanted) if (packages.get(id)?.sha256 !== sha256) fault(`${id} is served, but the index has ${packages.get(id)?.sha256 ?? 'it not'}`)
+      for (const [id, sha256] of wanted)
+        if (packages.get(id)?.sha256 !== sha256)
+          fault(`${id} is served, but the index has ${packages.get(id)?.sha256 ?? 'it not'}`)
       for (const id of packages.keys()) if (!wanted.has(id)) fault(`${id} is in the index without a served record`)
     } catch (error) {
       fault((error as Error).message)
@@ -113,7 +130,8 @@ async function examineTrees(db: Db, paths: Paths, rows: PackageRow[], collected:
     const generations: string[] = []
     for (const name of await readdir(tree.base)) {
       if (/^r\d+-\d+-[0-9a-f]{8}$/.test(name)) generations.push(name)
-      else if (![basename(tree.packages), 'by-hash', 'extras', 'blocks.cache'].includes(name) && collected) fault(`${name} lies beside the generations`)
+      else if (![basename(tree.packages), 'by-hash', 'extras', 'blocks.cache'].includes(name) && collected)
+        fault(`${name} lies beside the generations`)
     }
     if (collected && generations.length > 3) fault(`${generations.length} generations after a collection`)
     for (const name of await readdir(dirname(tree.link))) {
@@ -134,31 +152,41 @@ async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: st
   for (const [path, sha256] of expected) {
     const bytes = await readFile(path).catch(() => null)
     if (!bytes) faults.push(`${relative(paths.root, path)} is missing`)
-    else if (createHash('sha256').update(bytes).digest('hex') !== sha256) faults.push(`${relative(paths.root, path)} has other bytes`)
+    else if (createHash('sha256').update(bytes).digest('hex') !== sha256)
+      faults.push(`${relative(paths.root, path)} has other bytes`)
   }
   const used = new Set(rows.map((row) => row.sha256))
   for (const place of [paths.pool, paths.quarantine]) {
     for (const path of await filesBelow(place)) {
       const full = join(place, path)
       // Bytes that one distribution refused and another took lie in both places until the last record goes.
-      if (!expected.has(full) && ![...used].some((sha256) => path.includes(sha256))) faults.push(`${relative(paths.root, full)} belongs to no record`)
+      if (!expected.has(full) && ![...used].some((sha256) => path.includes(sha256)))
+        faults.push(`${relative(paths.root, full)} belongs to no record`)
     }
     for (const path of await directoriesBelow(place)) {
-      if (/[0-9a-f]{64}$/.test(path) && (await readdir(join(place, path))).length === 0) faults.push(`${relative(paths.root, join(place, path))} is empty`)
+      if (/[0-9a-f]{64}$/.test(path) && (await readdir(join(place, path))).length === 0)
+        faults.push(`${relative(paths.root, join(place, path))} is empty`)
     }
   }
-  for (const { sha256 } of await db.selectFrom('blobs').select('sha256').execute()) if (!used.has(sha256)) faults.push(`the blob ${sha256} is used by nobody`)
+  for (const { sha256 } of await db.selectFrom('blobs').select('sha256').execute())
+    if (!used.has(sha256)) faults.push(`the blob ${sha256} is used by nobody`)
 }
 
 async function examineManifests(db: Db, paths: Paths, rows: PackageRow[], faults: string[]): Promise<void> {
   const manifests = createManifests(db, paths)
   const byKey = new Map(rows.map((row) => [manifests.key(row), row]))
-  for (const path of await filesBelow(paths.manifests)) if (!byKey.has(path)) faults.push(`manifests/${path} belongs to no record`)
+  for (const path of await filesBelow(paths.manifests))
+    if (!byKey.has(path)) faults.push(`manifests/${path} belongs to no record`)
   for await (const { key, manifest } of manifests.all()) {
     const row = byKey.get(key)
     if (!row) continue
     if (!manifest) faults.push(`manifests/${key} cannot be read`)
-    else if (manifest.record.sha256 !== row.sha256 || manifest.record.status !== row.status || manifest.blob.sha256 !== row.sha256) faults.push(`manifests/${key} says something else than its record`)
+    else if (
+      manifest.record.sha256 !== row.sha256 ||
+      manifest.record.status !== row.status ||
+      manifest.blob.sha256 !== row.sha256
+    )
+      faults.push(`manifests/${key} says something else than its record`)
     byKey.delete(key)
   }
   for (const key of byKey.keys()) faults.push(`manifests/${key} is missing`)
@@ -173,15 +201,26 @@ async function examineTables(db: Db, rows: PackageRow[], faults: string[]): Prom
     const own = rows.filter((record) => record.distribution === row.codename)
     const count = (status: string) => own.filter((record) => record.status === status).length
     const told = [row.published_count, row.pending_count, row.quarantined_count, row.rejected_count, row.size_bytes]
-    const counted = [count('published'), count('pending_review'), count('quarantined'), count('rejected'), own.reduce((sum, record) => sum + record.size_bytes, 0)]
-    if (String(told) !== String(counted)) faults.push(`${row.codename} counts ${String(told)}, there are ${String(counted)}`)
+    const counted = [
+      count('published'),
+      count('pending_review'),
+      count('quarantined'),
+      count('rejected'),
+      own.reduce((sum, record) => sum + record.size_bytes, 0),
+    ]
+    if (String(told) !== String(counted))
+      faults.push(`${row.codename} counts ${String(told)}, there are ${String(counted)}`)
   }
   const offered = rows.filter((row) => row.served).map((row) => row.id)
   for (const table of ['entries', 'capabilities'] as const) {
-    const ids = (await db.selectFrom(table).select('package_id').distinct().orderBy('package_id').execute()).map((row) => row.package_id)
+    const ids = (await db.selectFrom(table).select('package_id').distinct().orderBy('package_id').execute()).map(
+      (row) => row.package_id,
+    )
     if (String(ids) !== String(offered)) faults.push(`${table} are of ${String(ids)}, served are ${String(offered)}`)
   }
-  const artifacts = (await db.selectFrom('artifacts').select(['format', 'name', 'latest_id']).execute()).map((row) => `${row.format} ${row.name}`).sort()
+  const artifacts = (await db.selectFrom('artifacts').select(['format', 'name', 'latest_id']).execute())
+    .map((row) => `${row.format} ${row.name}`)
+    .sort()
   const names = [...new Set(rows.map((row) => `${row.format} ${row.name}`))].sort()
   if (String(artifacts) !== String(names)) faults.push(`artifacts are ${String(artifacts)}, names are ${String(names)}`)
 }
@@ -200,7 +239,8 @@ async function examineAudit(db: Db, paths: Paths, faults: string[]): Promise<voi
   const unfiled = rows.filter((row) => row.seq === null || !row.filed)
   if (unfiled.length > 0) faults.push(`${unfiled.length} audit entries are not in the files`)
   const last = rows.at(-1)
-  if (last && last.hash !== (JSON.parse(lines.at(-1) ?? '{}') as { hash?: string }).hash) faults.push('the audit files end elsewhere than the table')
+  if (last && last.hash !== (JSON.parse(lines.at(-1) ?? '{}') as { hash?: string }).hash)
+    faults.push('the audit files end elsewhere than the table')
 }
 
 async function examineStaging(db: Db, paths: Paths, killed: boolean, faults: string[]): Promise<void> {
@@ -218,16 +258,25 @@ async function examineStaging(db: Db, paths: Paths, killed: boolean, faults: str
 async function filesBelow(directory: string): Promise<string[]> {
   if (!existsSync(directory)) return []
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => !entry.isDirectory()).map((entry) => relative(directory, join(entry.parentPath, entry.name))).sort()
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .sort()
 }
 
 async function directoriesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isDirectory()).map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
 }
 
 /** Waits for a file to appear; the suites' way to wait for what another process does. */
-export async function waitFor<T>(what: string, look: () => Promise<T | null | undefined | false>, ms = 60_000): Promise<T> {
+export async function waitFor<T>(
+  what: string,
+  look: () => Promise<T | null | undefined | false>,
+  ms = 60_000,
+): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {
     const found = await look()
@@ -239,5 +288,8 @@ export async function waitFor<T>(what: string, look: () => Promise<T | null | un
 
 /** Whether a path is there, whatever it is. */
 export async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(() => true, () => false)
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
 }

@@ -23,10 +23,17 @@ beforeEach(async () => {
   publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
 })
 
-const offered = async (service: Service, codename: string) => [...(await look(readHttp(service), codename, publicKey)).packages.keys()]
+const offered = async (service: Service, codename: string) => [
+  ...(await look(readHttp(service), codename, publicKey)).packages.keys(),
+]
 
 /** Refused in the service's own words, and not to be found anywhere. */
-async function expectRefused(service: Service, answer: { status: number; body: any }, name: string, codes: string[]): Promise<void> {
+async function expectRefused(
+  service: Service,
+  answer: { status: number; body: any },
+  name: string,
+  codes: string[],
+): Promise<void> {
   expect(answer.status).toBe(500)
   expect(codes).toContain(answer.body.code)
   expect(typeof answer.body.detail).toBe('string')
@@ -53,32 +60,43 @@ describe('a full disk', () => {
   it.each([
     ['pages', [0, 1, 2, 3, 4, 6, 8, 10, 12]],
     ['names', [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 17, 19, 22]],
-  ] as const)('refuses an upload wherever it runs out of %s, and takes it when there is room again', async (what, levels) => {
-    const outcomes = new Set<number>()
-    for (const left of levels) {
-      const name = `${what}-${left}`
-      const file = await buildDeb({ name, version: '1.0' })
-      await disk.leave(left, what)
-      const answer = await service.upload(file, 'a.deb', { distribution: 'jammy' })
-      outcomes.add(answer.status)
-      if (answer.status !== 201) await expectRefused(service, answer, name, ['storage_full', 'publication_failed'])
-      await disk.free()
-      const again = await service.upload(file, 'a.deb', { distribution: 'jammy' })
-      expect([name, again.status]).toEqual([name, answer.status === 201 ? 409 : 201])
-      expect(await offered(service, 'jammy')).toContain(`${name} 1.0 amd64`)
-    }
-    expect(outcomes).toEqual(new Set([500, 201]))
-    expect(await service.stop()).toBe(0)
-    expect((await examine({ ...house, collected: true })).faults).toEqual([])
-  })
+  ] as const)(
+    'refuses an upload wherever it runs out of %s, and takes it when there is room again',
+    async (what, levels) => {
+      const outcomes = new Set<number>()
+      for (const left of levels) {
+        const name = `${what}-${left}`
+        const file = await buildDeb({ name, version: '1.0' })
+        await disk.leave(left, what)
+        const answer = await service.upload(file, 'a.deb', { distribution: 'jammy' })
+        outcomes.add(answer.status)
+        if (answer.status !== 201) await expectRefused(service, answer, name, ['storage_full', 'publication_failed'])
+        await disk.free()
+        const again = await service.upload(file, 'a.deb', { distribution: 'jammy' })
+        expect([name, again.status]).toEqual([name, answer.status === 201 ? 409 : 201])
+        expect(await offered(service, 'jammy')).toContain(`${name} 1.0 amd64`)
+      }
+      expect(outcomes).toEqual(new Set([500, 201]))
+      expect(await service.stop()).toBe(0)
+      expect((await examine({ ...house, collected: true })).faults).toEqual([])
+    },
+  )
 
   it('refuses an upload larger than what is left, again and again', async () => {
     for (let n = 0; n < 3; n++) {
       await disk.leave(64, 'pages')
       const file = await buildDeb({ name: 'large', version: '1.0', files: { 'usr/share/large': randomBytes(1 << 20) } })
-      await expectRefused(service, await service.upload(file, 'a.deb', { distribution: 'jammy' }), 'large', ['storage_full'])
+      await expectRefused(service, await service.upload(file, 'a.deb', { distribution: 'jammy' }), 'large', [
+        'storage_full',
+      ])
       // What was received in vain is gone: a package that fits is taken.
-      expect((await service.upload(await buildDeb({ name: `small-${n}`, version: '1.0' }), 'a.deb', { distribution: 'jammy' })).status).toBe(201)
+      expect(
+        (
+          await service.upload(await buildDeb({ name: `small-${n}`, version: '1.0' }), 'a.deb', {
+            distribution: 'jammy',
+          })
+        ).status,
+      ).toBe(201)
       const { bavail } = await statfs(disk.directory)
       expect(bavail).toBeGreaterThan(32)
     }
@@ -92,14 +110,22 @@ describe('a full disk', () => {
     const before = await offered(service, 'jammy')
     expect(before).toContain('alpha 1.0 amd64')
     expect((await service.call('DELETE', '/artifacts/alpha/1.0')).body.code).toMatch(/storage_full|publication_failed/)
-    expect((await service.call('PATCH', '/settings/', { retention: { audit_days: 30 } })).body.code).toBe('storage_full')
+    expect((await service.call('PATCH', '/settings/', { retention: { audit_days: 30 } })).body.code).toBe(
+      'storage_full',
+    )
     await service.kill()
     service = await startService(house)
     expect(await offered(service, 'jammy')).toEqual(before)
     await disk.free()
-    expect((await service.upload(await buildDeb({ name: 'later', version: '1.0' }), 'a.deb', { distribution: 'jammy' })).status).toBe(201)
+    expect(
+      (await service.upload(await buildDeb({ name: 'later', version: '1.0' }), 'a.deb', { distribution: 'jammy' }))
+        .status,
+    ).toBe(201)
     // Deleted in the database from the first try on, and now for clients too.
-    expect(await offered(service, 'jammy')).toEqual([...before.filter((id) => !id.startsWith('alpha 1.0 ')), 'later 1.0 amd64'])
+    expect(await offered(service, 'jammy')).toEqual([
+      ...before.filter((id) => !id.startsWith('alpha 1.0 ')),
+      'later 1.0 amd64',
+    ])
     expect(await service.stop()).toBe(0)
     service = await startService(house)
     expect(await service.stop()).toBe(0)
@@ -114,7 +140,8 @@ describe('a pool on a mount of its own', () => {
     let service: Service | undefined
     try {
       service = await startService(house)
-      const upload = async (name: string) => (service as Service).upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
+      const upload = async (name: string) =>
+        (service as Service).upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
       expect((await upload('copied')).status).toBe(201)
       pool.readOnly()
       await expectRefused(service, await upload('refused'), 'refused', ['internal_error'])

@@ -3,14 +3,20 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 function der(tag: number, ...parts: Uint8Array[]): Buffer {
   const body = Buffer.concat(parts)
-  const length = body.length < 0x80 ? [body.length] : body.length < 0x100 ? [0x81, body.length] : [0x82, body.length >> 8, body.length & 0xff]
+  const length =
+    body.length < 0x80
+      ? [body.length]
+      : body.length < 0x100
+        ? [0x81, body.length]
+        : [0x82, body.length >> 8, body.length & 0xff]
   return Buffer.concat([Buffer.from([tag, ...length]), body])
 }
 
 const sequence = (...parts: Uint8Array[]) => der(0x30, ...parts)
 const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'))
 const bits = (bytes: Uint8Array) => der(0x03, Buffer.from([0]), bytes)
-const time = (date: Date) => der(0x17, Buffer.from(date.toISOString().replace(/^..(..)-(..)-(..)T(..):(..):(..).*$/, '$1$2$3$4$5$6Z')))
+const time = (date: Date) =>
+  der(0x17, Buffer.from(date.toISOString().replace(/^..(..)-(..)-(..)T(..):(..):(..).*$/, '$1$2$3$4$5$6Z')))
 const extension = (id: string, value: Buffer) => sequence(oid(id), der(0x04, value))
 
 const ECDSA_SHA256 = sequence(oid('2a8648ce3d040302'))
@@ -32,8 +38,17 @@ export function selfSigned(host: string): { key: string; cert: string } {
     sequence(time(new Date(now - HOUR_MS)), time(new Date(now + HOUR_MS))),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(extension(BASIC_CONSTRAINTS, sequence(der(0x01, Buffer.from([0xff])))), extension(ALTERNATIVE_NAME, sequence(der(0x82, Buffer.from(host)))))),
+    der(
+      0xa3,
+      sequence(
+        extension(BASIC_CONSTRAINTS, sequence(der(0x01, Buffer.from([0xff])))),
+        extension(ALTERNATIVE_NAME, sequence(der(0x82, Buffer.from(host)))),
+      ),
+    ),
   )
   const certificate = sequence(body, ECDSA_SHA256, bits(sign('sha256', body, privateKey)))
-  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64')}\n-----END CERTIFICATE-----\n` }
+  return {
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    cert: `-----BEGIN CERTIFICATE-----\n${certificate.toString('base64')}\n-----END CERTIFICATE-----\n`,
+  }
 }

@@ -45,11 +45,19 @@ export async function startMailSink(options: SMTPServerOptions = {}, port = 0): 
     },
     onData(stream, session, done) {
       let raw = ''
-      stream.on('data', (part) => (raw += String(part))).on('end', () => {
-        const { mailFrom, rcptTo } = session.envelope
-        received.push({ raw, from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address), secure: session.secure, user: session.user })
-        done()
-      })
+      stream
+        .on('data', (part) => (raw += String(part)))
+        .on('end', () => {
+          const { mailFrom, rcptTo } = session.envelope
+          received.push({
+            raw,
+            from: mailFrom ? mailFrom.address : '',
+            to: rcptTo.map(({ address }) => address),
+            secure: session.secure,
+            user: session.user,
+          })
+          done()
+        })
     },
     ...options,
   })
@@ -73,8 +81,13 @@ export function headerOf(raw: string, name: string): string | null {
   const head = (raw.split('\r\n\r\n')[0] as string).replace(/\r\n[ \t]+/g, ' ')
   const found = new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1]
   if (found === undefined) return null
-  return found.replace(/\?=\s+=\?/g, '?==?').replace(/=\?UTF-8\?([QB])\?([^?]*)\?=/gi, (_, kind: string, text: string) =>
-    kind.toUpperCase() === 'B' ? Buffer.from(text, 'base64').toString('utf8') : decodeQuoted(text.replaceAll('_', ' ')))
+  return found
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?UTF-8\?([QB])\?([^?]*)\?=/gi, (_, kind: string, text: string) =>
+      kind.toUpperCase() === 'B'
+        ? Buffer.from(text, 'base64').toString('utf8')
+        : decodeQuoted(text.replaceAll('_', ' ')),
+    )
 }
 
 /** One part's text, decoded. */
@@ -90,5 +103,8 @@ export function partOf(raw: string, type: 'text/plain' | 'text/html'): string {
 }
 
 function decodeQuoted(text: string): string {
-  return Buffer.from(text.replace(/=([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))), 'latin1').toString('utf8')
+  return Buffer.from(
+    text.replace(/=([0-9A-F]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))),
+    'latin1',
+  ).toString('utf8')
 }

@@ -61,7 +61,9 @@ it(
       if (!['package', 'invalid_package', 'unrecognized'].includes(outcome) || cpuMs > MOST_CPU_MS) {
         const kept = join(tmpdir(), `fuzz-${SEED}-${run}`)
         await copyFile(path, kept)
-        throw new Error(`${which} took ${Math.round(cpuMs)} ms and ended in ${outcome}; kept as ${kept}\n${said.fault ?? ''}`)
+        throw new Error(
+          `${which} took ${Math.round(cpuMs)} ms and ended in ${outcome}; kept as ${kept}\n${said.fault ?? ''}`,
+        )
       }
       counts[`${subject.name.slice(0, 3)} ${outcome}`] = (counts[`${subject.name.slice(0, 3)} ${outcome}`] ?? 0) + 1
       if (cpuMs > slowest.cpuMs) Object.assign(slowest, { cpuMs: Math.round(cpuMs), run, name: subject.name })
@@ -79,13 +81,20 @@ const pieces = new Map<number, Promise<Buffer>>()
 /** What a run takes its foreign pieces from, by its number alone: another sound package. */
 function other(run: number): Promise<Buffer> {
   const index = (run * 7 + 3) % SUBJECTS.length
-  if (!pieces.has(index)) pieces.set(index, (SUBJECTS[index] as (typeof SUBJECTS)[number]).make((bytes) => bytes))
+  if (!pieces.has(index))
+    pieces.set(
+      index,
+      (SUBJECTS[index] as (typeof SUBJECTS)[number]).make((bytes) => bytes),
+    )
   return pieces.get(index) as Promise<Buffer>
 }
 
 /** Reads in a process of its own. */
 function startReader(): { read(path: string): Promise<Outcome>; end(): void } {
-  const child: ChildProcess = fork(join(import.meta.dirname, 'child.mjs'), { execArgv: ['--max-old-space-size=256'], stdio: 'inherit' })
+  const child: ChildProcess = fork(join(import.meta.dirname, 'child.mjs'), {
+    execArgv: ['--max-old-space-size=256'],
+    stdio: 'inherit',
+  })
   return {
     read: (path) =>
       new Promise((resolve, reject) => {

@@ -28,15 +28,34 @@ const DAMAGES: Damage[] = [
   // cut off
   (bytes, below) => bytes.subarray(0, below(bytes.length)),
   // a piece missing, twice, moved, of another file, or of one value
-  (bytes, below) => ((from, length) => Buffer.concat([bytes.subarray(0, from), bytes.subarray(from + length)]))(below(bytes.length), below(64)),
-  (bytes, below) => ((from, length) => Buffer.concat([bytes.subarray(0, from + length), bytes.subarray(from)]))(below(bytes.length), below(600)),
-  (bytes, below) => ((from, to) => Buffer.concat([bytes.subarray(0, to), bytes.subarray(from, from + 100), bytes.subarray(to)]))(below(bytes.length), below(bytes.length)),
+  (bytes, below) =>
+    ((from, length) => Buffer.concat([bytes.subarray(0, from), bytes.subarray(from + length)]))(
+      below(bytes.length),
+      below(64),
+    ),
+  (bytes, below) =>
+    ((from, length) => Buffer.concat([bytes.subarray(0, from + length), bytes.subarray(from)]))(
+      below(bytes.length),
+      below(600),
+    ),
+  (bytes, below) =>
+    ((from, to) => Buffer.concat([bytes.subarray(0, to), bytes.subarray(from, from + 100), bytes.subarray(to)]))(
+      below(bytes.length),
+      below(bytes.length),
+    ),
   (bytes, below, other) => Buffer.concat([bytes.subarray(0, below(bytes.length)), other.subarray(below(other.length))]),
   (bytes, below) => filled(bytes, below(bytes.length), below(64), EXTREMES[below(EXTREMES.length)] as number),
   // a 32-bit number, as binary headers count in
-  (bytes, below) => ((copy) => (copy.length >= 4 && copy.writeUInt32BE((2 ** below(33) - below(2)) >>> 0, below(copy.length - 3)), copy))(Buffer.from(bytes)),
+  (bytes, below) =>
+    ((copy) => (
+      copy.length >= 4 && copy.writeUInt32BE((2 ** below(33) - below(2)) >>> 0, below(copy.length - 3)),
+      copy
+    ))(Buffer.from(bytes)),
   // a decimal or octal number, as ar and tar count in
-  (bytes, below) => ((at) => (at === -1 ? bytes : replaced(bytes, at, Buffer.from(NUMBERS[below(NUMBERS.length)] as string))))(findDigit(bytes, below(bytes.length))),
+  (bytes, below) =>
+    ((at) => (at === -1 ? bytes : replaced(bytes, at, Buffer.from(NUMBERS[below(NUMBERS.length)] as string))))(
+      findDigit(bytes, below(bytes.length)),
+    ),
   // something behind the end
   (bytes, below, other) => Buffer.concat([bytes, other.subarray(0, below(2000))]),
 ]
@@ -45,7 +64,8 @@ const DAMAGES: Damage[] = [
 export function mutate(bytes: Buffer, other: Buffer, random: () => number): Buffer {
   const below = (n: number) => Math.floor(random() * Math.max(1, n))
   let damaged = bytes
-  for (let left = 1 + below(2) * below(4); left > 0; left--) damaged = (DAMAGES[below(DAMAGES.length)] as Damage)(damaged, below, other)
+  for (let left = 1 + below(2) * below(4); left > 0; left--)
+    damaged = (DAMAGES[below(DAMAGES.length)] as Damage)(damaged, below, other)
   return damaged
 }
 
@@ -68,6 +88,7 @@ function replaced(bytes: Buffer, at: number, text: Buffer): Buffer {
 }
 
 function findDigit(bytes: Buffer, from: number): number {
-  for (let at = from; at < bytes.length; at++) if ((bytes[at] as number) >= 0x30 && (bytes[at] as number) <= 0x39) return at
+  for (let at = from; at < bytes.length; at++)
+    if ((bytes[at] as number) >= 0x30 && (bytes[at] as number) <= 0x39) return at
   return -1
 }

@@ -47,17 +47,66 @@ const rpm = (make: Subject['make'], part: string): Subject => ({ name: `rpm, ${p
 const apk = (make: Subject['make'], part: string): Subject => ({ name: `apk, ${part}`, make })
 
 export const SUBJECTS: Subject[] = [
-  ...COMPRESSIONS.map((compression) => deb(whole(() => buildDeb({ compression, files: FILES })), `whole, ${compression}`)),
-  deb((mutate) => debOf(buildTar([{ name: './control', content: mutate(Buffer.from(CONTROL)) }]), 'none'), 'control file'),
-  ...COMPRESSIONS.map((compression) => deb((mutate) => debOf(repaired(mutate(controlTar())), compression), `control.tar in ${compression}`)),
+  ...COMPRESSIONS.map((compression) =>
+    deb(
+      whole(() => buildDeb({ compression, files: FILES })),
+      `whole, ${compression}`,
+    ),
+  ),
+  deb(
+    (mutate) => debOf(buildTar([{ name: './control', content: mutate(Buffer.from(CONTROL)) }]), 'none'),
+    'control file',
+  ),
+  ...COMPRESSIONS.map((compression) =>
+    deb((mutate) => debOf(repaired(mutate(controlTar())), compression), `control.tar in ${compression}`),
+  ),
   deb((mutate) => debOf(controlTar(), 'none', repaired(mutate(dataTar()))), 'data.tar'),
-  ...(['gz', 'xz', 'zst', 'lzma', 'none'] as const).map((compression) => rpm(whole(() => buildRpm({ compression, files: RPM_FILES })), `whole, ${compression}`)),
-  rpm(async (mutate) => rpmOf(await buildRpm({ files: RPM_FILES, requires: ['libc.so.6()(64bit)', 'a >= 1:2.0-1', '(b if c)'], provides: ['d = 1.0'], recommends: ['e'] }), mutate), 'header with right digests'),
-  rpm((mutate) => buildRpm({ files: RPM_FILES, payload: mutate(PAYLOAD), compressor: 'gzip' }), 'payload that is not what it claims'),
+  ...(['gz', 'xz', 'zst', 'lzma', 'none'] as const).map((compression) =>
+    rpm(
+      whole(() => buildRpm({ compression, files: RPM_FILES })),
+      `whole, ${compression}`,
+    ),
+  ),
+  rpm(
+    async (mutate) =>
+      rpmOf(
+        await buildRpm({
+          files: RPM_FILES,
+          requires: ['libc.so.6()(64bit)', 'a >= 1:2.0-1', '(b if c)'],
+          provides: ['d = 1.0'],
+          recommends: ['e'],
+        }),
+        mutate,
+      ),
+    'header with right digests',
+  ),
+  rpm(
+    (mutate) => buildRpm({ files: RPM_FILES, payload: mutate(PAYLOAD), compressor: 'gzip' }),
+    'payload that is not what it claims',
+  ),
   rpm(async (mutate) => buildRpm({ files: RPM_FILES, payload: gzipSync(mutate(PAYLOAD)), compressor: 'gzip' }), 'cpio'),
-  apk(whole(async () => buildApk({ files: FILES })), 'whole'),
-  apk(async (mutate) => apkOf(mutate(Buffer.from(pkginfoText({ info: { depend: ['so:libc.musl-x86_64.so.1', 'a>=1.0', '!b'], provides: ['c=1.0-r0'] } }, apkData())))), '.PKGINFO'),
-  apk(async (mutate) => apkOf(Buffer.from(pkginfoText({}, gzipSync(dataTar()))), mutate), 'data segment with right digest'),
+  apk(
+    whole(async () => buildApk({ files: FILES })),
+    'whole',
+  ),
+  apk(
+    async (mutate) =>
+      apkOf(
+        mutate(
+          Buffer.from(
+            pkginfoText(
+              { info: { depend: ['so:libc.musl-x86_64.so.1', 'a>=1.0', '!b'], provides: ['c=1.0-r0'] } },
+              apkData(),
+            ),
+          ),
+        ),
+      ),
+    '.PKGINFO',
+  ),
+  apk(
+    async (mutate) => apkOf(Buffer.from(pkginfoText({}, gzipSync(dataTar()))), mutate),
+    'data segment with right digest',
+  ),
 ]
 
 /** Made once, damaged often. */
@@ -67,11 +116,19 @@ function whole(build: () => Promise<Buffer>): Subject['make'] {
 }
 
 function controlTar(): Buffer {
-  return buildTar([{ name: './' }, { name: './control', content: CONTROL }, { name: './postinst', content: '#!/bin/sh\n', mode: 0o755 }])
+  return buildTar([
+    { name: './' },
+    { name: './control', content: CONTROL },
+    { name: './postinst', content: '#!/bin/sh\n', mode: 0o755 },
+  ])
 }
 
 function dataTar(): Buffer {
-  return buildTar([...withDirectories(FILES), { name: 'usr/bin/link', type: '2', linkName: 'sample' }].filter(({ type }) => type !== 'x'))
+  return buildTar(
+    [...withDirectories(FILES), { name: 'usr/bin/link', type: '2', linkName: 'sample' }].filter(
+      ({ type }) => type !== 'x',
+    ),
+  )
 }
 
 const soundData = new Map<SampleCompression, Promise<Buffer>>()

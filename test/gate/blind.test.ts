@@ -12,8 +12,17 @@ let service: Service
 
 beforeAll(async () => {
   clamd = await startFakeClamd({ answer: () => (blind ? 'stream: OK' : null) })
-  service = await startService({ env: { CLAMAV_HOST: clamd.address.host, CLAMAV_PORT: String(clamd.address.port), REPO_FORMAT: 'all', FRESHCLAM_BIN: '/bin/true' } })
-  const { status } = await service.call('PATCH', '/settings/', { validation: { grype_scan: false, on_unscanned: 'hold' } })
+  service = await startService({
+    env: {
+      CLAMAV_HOST: clamd.address.host,
+      CLAMAV_PORT: String(clamd.address.port),
+      REPO_FORMAT: 'all',
+      FRESHCLAM_BIN: '/bin/true',
+    },
+  })
+  const { status } = await service.call('PATCH', '/settings/', {
+    validation: { grype_scan: false, on_unscanned: 'hold' },
+  })
   expect(status).toBe(200)
 })
 afterAll(async () => {
@@ -24,7 +33,11 @@ afterAll(async () => {
 
 const BUILDS = [
   ['deb', 'jammy', (name: string, content: string) => buildDeb({ name, files: { 'usr/share/x/x': content } })],
-  ['rpm', 'almalinux9', (name: string, content: string) => buildRpm({ name, files: [{ path: '/usr/share/x', content }] })],
+  [
+    'rpm',
+    'almalinux9',
+    (name: string, content: string) => buildRpm({ name, files: [{ path: '/usr/share/x', content }] }),
+  ],
   ['apk', 'alpine3.21', (name: string, content: string) => buildApk({ name, files: { 'usr/share/x': content } })],
 ] as const
 
@@ -37,7 +50,10 @@ it('metrics and health tell', async () => {
   const metrics = await (await fetch(`${service.api}/metrics`)).text()
   for (const [format] of BUILDS) expect(metrics).toContain(`svc_scanner_blind{scanner="clamav",scope="${format}"} 1`)
   const { body } = await service.call('GET', '/health')
-  expect(body).toMatchObject({ status: 'degraded', checks: { non_critical: { antivirus: { ok: false, error: expect.stringContaining('EICAR') } } } })
+  expect(body).toMatchObject({
+    status: 'degraded',
+    checks: { non_critical: { antivirus: { ok: false, error: expect.stringContaining('EICAR') } } },
+  })
 })
 
 it('once it sees again, packages pass and malware does not: a restart is not needed', async () => {

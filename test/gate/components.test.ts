@@ -38,7 +38,14 @@ const KINDS: Record<FormatId, Kind> = {
     codename: 'jammy',
     version: '1.0-1',
     build: (name, files) => buildDeb({ name, version: '1.0-1', files }),
-    library: (version) => ({ 'opt/app/node_modules/@acme/left-pad/package.json': JSON.stringify({ name: '@acme/left-pad', version, license: 'MIT' }), 'opt/app/node_modules/@acme/left-pad/index.js': '1' }),
+    library: (version) => ({
+      'opt/app/node_modules/@acme/left-pad/package.json': JSON.stringify({
+        name: '@acme/left-pad',
+        version,
+        license: 'MIT',
+      }),
+      'opt/app/node_modules/@acme/left-pad/index.js': '1',
+    }),
     ecosystem: 'npm',
     type: 'npm',
     name: '@acme/left-pad',
@@ -47,8 +54,19 @@ const KINDS: Record<FormatId, Kind> = {
   rpm: {
     codename: 'almalinux9',
     version: '1.0-1',
-    build: (name, files) => buildRpm({ name, version: '1.0', release: '1', arch: 'x86_64', files: Object.entries(files).map(([path, content]) => ({ path: `/${path}`, content })) }),
-    library: (version) => ({ 'opt/app/app.war': buildZip([{ name: 'WEB-INF/lib/logger.jar', content: buildJar('org.example', 'logger', version), stored: true }]) }),
+    build: (name, files) =>
+      buildRpm({
+        name,
+        version: '1.0',
+        release: '1',
+        arch: 'x86_64',
+        files: Object.entries(files).map(([path, content]) => ({ path: `/${path}`, content })),
+      }),
+    library: (version) => ({
+      'opt/app/app.war': buildZip([
+        { name: 'WEB-INF/lib/logger.jar', content: buildJar('org.example', 'logger', version), stored: true },
+      ]),
+    }),
     ecosystem: 'Maven',
     type: 'maven',
     name: 'org.example:logger',
@@ -58,7 +76,9 @@ const KINDS: Record<FormatId, Kind> = {
     codename: 'alpine3.21',
     version: '1.0-r1',
     build: (name, files) => buildApk({ name, version: '1.0-r1', files }),
-    library: (version) => ({ 'usr/lib/python3.12/site-packages/Acme_Http.dist-info/METADATA': `Metadata-Version: 2.1\nName: Acme_Http\nVersion: ${version}\nLicense: BSD\n\nName: another\n` }),
+    library: (version) => ({
+      'usr/lib/python3.12/site-packages/Acme_Http.dist-info/METADATA': `Metadata-Version: 2.1\nName: Acme_Http\nVersion: ${version}\nLicense: BSD\n\nName: another\n`,
+    }),
     ecosystem: 'PyPI',
     type: 'pypi',
     name: 'Acme_Http',
@@ -68,7 +88,9 @@ const KINDS: Record<FormatId, Kind> = {
 const FORMATS = Object.keys(KINDS) as FormatId[]
 
 const upload = async (format: FormatId, name: string, files: Files) => {
-  const { body } = await service.upload(await KINDS[format].build(name, files), `anything.${format}`, { distribution: KINDS[format].codename })
+  const { body } = await service.upload(await KINDS[format].build(name, files), `anything.${format}`, {
+    distribution: KINDS[format].codename,
+  })
   return body as Record<string, any>
 }
 
@@ -85,18 +107,62 @@ async function lookedAt(name: string): Promise<Record<string, any>> {
 const imported = () => readAdvisories(service)
 
 const served = async (format: FormatId, name: string) =>
-  (await service.call('GET', '/packages/')).body.packages.some((file: string) => file.startsWith(name) && file.endsWith(`.${format}`))
+  (await service.call('GET', '/packages/')).body.packages.some(
+    (file: string) => file.startsWith(name) && file.endsWith(`.${format}`),
+  )
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gate-components-'))
   await writeAdvisories(directory, [
-    ...FORMATS.map((format) => ({ id: `GHSA-${format}`, ecosystem: KINDS[format].ecosystem, package: KINDS[format].name, fixed: '2.0', cve: `CVE-2026-300${FORMATS.indexOf(format)}`, severity: 'critical' as const })),
+    ...FORMATS.map((format) => ({
+      id: `GHSA-${format}`,
+      ecosystem: KINDS[format].ecosystem,
+      package: KINDS[format].name,
+      fixed: '2.0',
+      cve: `CVE-2026-300${FORMATS.indexOf(format)}`,
+      severity: 'critical' as const,
+    })),
     // The package and a library inside it, each with a hole, and both with the same one.
-    { id: 'USN-both', ecosystem: 'Ubuntu:22.04:LTS', package: 'both', fixed: null, cve: 'CVE-2026-3100', severity: 'low' as const },
-    { id: 'USN-shared', ecosystem: 'Ubuntu:22.04:LTS', package: 'both', fixed: null, cve: 'CVE-2026-3000', severity: 'low' as const },
-    { id: 'USN-1', ecosystem: 'Ubuntu:22.04:LTS', package: 'nothing', fixed: null, cve: 'CVE-2026-3999', severity: 'low' as const },
-    { id: 'AL-1', ecosystem: 'AlmaLinux:9', package: 'nothing', fixed: null, cve: 'CVE-2026-3999', severity: 'low' as const },
-    { id: 'ALP-1', ecosystem: 'Alpine:v3.21', package: 'nothing', fixed: null, cve: 'CVE-2026-3999', severity: 'low' as const },
+    {
+      id: 'USN-both',
+      ecosystem: 'Ubuntu:22.04:LTS',
+      package: 'both',
+      fixed: null,
+      cve: 'CVE-2026-3100',
+      severity: 'low' as const,
+    },
+    {
+      id: 'USN-shared',
+      ecosystem: 'Ubuntu:22.04:LTS',
+      package: 'both',
+      fixed: null,
+      cve: 'CVE-2026-3000',
+      severity: 'low' as const,
+    },
+    {
+      id: 'USN-1',
+      ecosystem: 'Ubuntu:22.04:LTS',
+      package: 'nothing',
+      fixed: null,
+      cve: 'CVE-2026-3999',
+      severity: 'low' as const,
+    },
+    {
+      id: 'AL-1',
+      ecosystem: 'AlmaLinux:9',
+      package: 'nothing',
+      fixed: null,
+      cve: 'CVE-2026-3999',
+      severity: 'low' as const,
+    },
+    {
+      id: 'ALP-1',
+      ecosystem: 'Alpine:v3.21',
+      package: 'nothing',
+      fixed: null,
+      cve: 'CVE-2026-3999',
+      severity: 'low' as const,
+    },
   ])
   service = await startService({ env: { SVC_OSV_DIR: directory, REPO_FORMAT: 'all' } })
   await imported()
@@ -113,35 +179,97 @@ describe.each(FORMATS)('%s', (format) => {
   const cve = `CVE-2026-300${FORMATS.indexOf(format)}`
 
   it('a package with a library that has a critical hole is published, then held for review and still served', async () => {
-    expect(await upload(format, carrier, library('1.5'))).toMatchObject({ status: 'published', pipeline: { cve_scan: 'no_findings' } })
+    expect(await upload(format, carrier, library('1.5'))).toMatchObject({
+      status: 'published',
+      pipeline: { cve_scan: 'no_findings' },
+    })
     const record = await lookedAt(carrier)
-    expect(record).toMatchObject({ status: 'pending_review', served: true, held_reason: 'dependency_scan', cve_summary: { scanned: true, critical: 1 } })
-    expect(record.cve_results).toMatchObject([{ id: cve, package_name: name, package_version: '1.5', package_type: type, action: 'block', sources: ['osv-components'], fix_versions: ['2.0'] }])
-    expect(record.coverage.dependency_scan).toMatchObject({ engine: 'osv-components', distro_matched: ecosystem, files_seen: 1, files_skipped: [] })
+    expect(record).toMatchObject({
+      status: 'pending_review',
+      served: true,
+      held_reason: 'dependency_scan',
+      cve_summary: { scanned: true, critical: 1 },
+    })
+    expect(record.cve_results).toMatchObject([
+      {
+        id: cve,
+        package_name: name,
+        package_version: '1.5',
+        package_type: type,
+        action: 'block',
+        sources: ['osv-components'],
+        fix_versions: ['2.0'],
+      },
+    ])
+    expect(record.coverage.dependency_scan).toMatchObject({
+      engine: 'osv-components',
+      distro_matched: ecosystem,
+      files_seen: 1,
+      files_skipped: [],
+    })
     expect(await served(format, carrier)).toBe(true)
     const { body } = await service.call('GET', '/security/review-queue')
-    expect(body.items.find((one: { name: string }) => one.name === carrier)).toMatchObject({ origin: 'dependency_scan', sla: { has_sla: true } })
+    expect(body.items.find((one: { name: string }) => one.name === carrier)).toMatchObject({
+      origin: 'dependency_scan',
+      sla: { has_sla: true },
+    })
   })
 
   it('its bill of materials shows the library, with the hole on it', async () => {
-    const cyclonedx = await service.call('GET', `/sbom/${carrier}/${encodeURIComponent(version)}?distribution=${codename}`)
+    const cyclonedx = await service.call(
+      'GET',
+      `/sbom/${carrier}/${encodeURIComponent(version)}?distribution=${codename}`,
+    )
     const main = [cyclonedx.body.metadata.component, ...cyclonedx.body.components].find((one: any) => one?.components)
     expect(main.components).toMatchObject([{ purl: `${purl}@1.5` }])
-    expect(cyclonedx.body.vulnerabilities).toMatchObject([{ id: cve, affects: [{ ref: main.components[0]['bom-ref'] }] }])
-    const spdx = await service.call('GET', `/sbom/${carrier}/${encodeURIComponent(version)}?format=spdx&distribution=${codename}`)
+    expect(cyclonedx.body.vulnerabilities).toMatchObject([
+      { id: cve, affects: [{ ref: main.components[0]['bom-ref'] }] },
+    ])
+    const spdx = await service.call(
+      'GET',
+      `/sbom/${carrier}/${encodeURIComponent(version)}?format=spdx&distribution=${codename}`,
+    )
     expect(JSON.stringify(spdx.body)).toContain(`${purl}@1.5`)
   })
 
   it('is decided once: neither a rescan nor a change of the advisory brings it back, a new hole does', async () => {
-    const decided = await service.call('POST', `/security/packages/${carrier}/${encodeURIComponent(version)}/decide`, { decision: 'approve', justification: 'not reachable here', distribution: codename })
+    const decided = await service.call('POST', `/security/packages/${carrier}/${encodeURIComponent(version)}/decide`, {
+      decision: 'approve',
+      justification: 'not reachable here',
+      distribution: codename,
+    })
     expect(decided.body).toMatchObject({ new_status: 'published' })
-    const again = await service.call('POST', `/security/packages/${carrier}/${encodeURIComponent(version)}/rescan`, { distribution: codename })
+    const again = await service.call('POST', `/security/packages/${carrier}/${encodeURIComponent(version)}/rescan`, {
+      distribution: codename,
+    })
     expect(again.body).toMatchObject({ new_status: 'published', new_cve_ids: [], dropped_cve_ids: [], cve_count: 1 })
-    await writeAdvisories(directory, [{ id: `GHSA-${format}`, ecosystem, package: name, fixed: '2.1', cve, severity: 'critical', modified: '2026-02-01T00:00:00Z' }])
+    await writeAdvisories(directory, [
+      {
+        id: `GHSA-${format}`,
+        ecosystem,
+        package: name,
+        fixed: '2.1',
+        cve,
+        severity: 'critical',
+        modified: '2026-02-01T00:00:00Z',
+      },
+    ])
     await imported()
     const record = await lookedAt(carrier)
-    expect(record).toMatchObject({ status: 'published', cve_results: [{ id: cve, fix_versions: ['2.1'], accepted_by_decision: true }] })
-    await writeAdvisories(directory, [{ id: `GHSA-${format}-2`, ecosystem, package: name, fixed: null, cve: `CVE-2026-320${FORMATS.indexOf(format)}`, severity: 'high' }])
+    expect(record).toMatchObject({
+      status: 'published',
+      cve_results: [{ id: cve, fix_versions: ['2.1'], accepted_by_decision: true }],
+    })
+    await writeAdvisories(directory, [
+      {
+        id: `GHSA-${format}-2`,
+        ecosystem,
+        package: name,
+        fixed: null,
+        cve: `CVE-2026-320${FORMATS.indexOf(format)}`,
+        severity: 'high',
+      },
+    ])
     await imported()
     expect(await lookedAt(carrier)).toMatchObject({ status: 'pending_review', served: true, held_reason: 'rematch' })
     await rm(join(directory, `GHSA-${format}-2.json`))
@@ -155,58 +283,132 @@ describe.each(FORMATS)('%s', (format) => {
   })
 })
 
-const record = async (name: string) => (await service.call('GET', `/artifacts/${name}`)).body.versions[0] as Record<string, any>
+const record = async (name: string) =>
+  (await service.call('GET', `/artifacts/${name}`)).body.versions[0] as Record<string, any>
 const ids = (one: Record<string, any>) => one['cve_results'].map((finding: { id: string }) => finding.id).sort()
 
-describe('the package and what lies in it are two scanners\' work', () => {
+describe("the package and what lies in it are two scanners' work", () => {
   it('neither takes back what the other found, and the worse of both stands for what both found', async () => {
-    expect(await upload('deb', 'both', KINDS.deb.library('1.5'))).toMatchObject({ status: 'published', pipeline: { cve_scan: 'allowed' } })
+    expect(await upload('deb', 'both', KINDS.deb.library('1.5'))).toMatchObject({
+      status: 'published',
+      pipeline: { cve_scan: 'allowed' },
+    })
     const first = await lookedAt('both')
     expect(first).toMatchObject({ status: 'pending_review', served: true })
     expect(ids(first)).toEqual(['CVE-2026-3000', 'CVE-2026-3100'])
-    const shared = { id: 'CVE-2026-3000', severity: 'Critical', package_type: 'npm', sources: ['osv', 'osv-components'] }
+    const shared = {
+      id: 'CVE-2026-3000',
+      severity: 'Critical',
+      package_type: 'npm',
+      sources: ['osv', 'osv-components'],
+    }
     expect(first['cve_results']).toContainEqual(expect.objectContaining(shared))
     // The distribution speaks again: its own finding goes, and the library's stays as it was.
     await rm(join(directory, 'USN-both.json'))
-    await writeAdvisories(directory, [{ id: 'USN-shared', ecosystem: 'Ubuntu:22.04:LTS', package: 'both', fixed: '9.0', cve: 'CVE-2026-3000', severity: 'low', modified: '2026-03-01T00:00:00Z' }])
+    await writeAdvisories(directory, [
+      {
+        id: 'USN-shared',
+        ecosystem: 'Ubuntu:22.04:LTS',
+        package: 'both',
+        fixed: '9.0',
+        cve: 'CVE-2026-3000',
+        severity: 'low',
+        modified: '2026-03-01T00:00:00Z',
+      },
+    ])
     await imported()
     expect((await record('both'))['cve_results']).toEqual([expect.objectContaining(shared)])
     await rm(join(directory, 'USN-shared.json'))
     await imported()
-    expect((await record('both'))['cve_results']).toEqual([expect.objectContaining({ ...shared, sources: ['osv-components'] })])
+    expect((await record('both'))['cve_results']).toEqual([
+      expect.objectContaining({ ...shared, sources: ['osv-components'] }),
+    ])
   })
 
-  it('a library\'s hole that the policy lets pass changes nothing but the list', async () => {
-    await writeAdvisories(directory, [{ id: 'GHSA-mild', ecosystem: 'npm', package: 'mild', fixed: null, cve: 'CVE-2026-3300', severity: 'medium' }])
+  it("a library's hole that the policy lets pass changes nothing but the list", async () => {
+    await writeAdvisories(directory, [
+      { id: 'GHSA-mild', ecosystem: 'npm', package: 'mild', fixed: null, cve: 'CVE-2026-3300', severity: 'medium' },
+    ])
     await imported()
-    await upload('deb', 'mildly', { 'opt/node_modules/mild/package.json': JSON.stringify({ name: 'mild', version: '1.0.0' }) })
-    expect(await lookedAt('mildly')).toMatchObject({ status: 'published', held_reason: null, cve_results: [{ id: 'CVE-2026-3300', action: 'warn' }] })
+    await upload('deb', 'mildly', {
+      'opt/node_modules/mild/package.json': JSON.stringify({ name: 'mild', version: '1.0.0' }),
+    })
+    expect(await lookedAt('mildly')).toMatchObject({
+      status: 'published',
+      held_reason: null,
+      cve_results: [{ id: 'CVE-2026-3300', action: 'warn' }],
+    })
   })
 
   it('a library that the distribution packs and mends is not held for the version it tells', async () => {
-    const requests = (version: string) => ({ 'usr/lib/python3/dist-packages/requests.dist-info/METADATA': `Metadata-Version: 2.1\nName: requests\nVersion: ${version}\n\n` })
-    const build = (name: string, version: string) => buildDeb({ name, version, fields: { Source: 'requests' }, files: requests('2.25.1') })
+    const requests = (version: string) => ({
+      'usr/lib/python3/dist-packages/requests.dist-info/METADATA': `Metadata-Version: 2.1\nName: requests\nVersion: ${version}\n\n`,
+    })
+    const build = (name: string, version: string) =>
+      buildDeb({ name, version, fields: { Source: 'requests' }, files: requests('2.25.1') })
     const put = async (name: string, version: string) => {
       await service.upload(await build(name, version), 'anything.deb', { distribution: 'jammy' })
       return lookedAt(name)
     }
     await writeAdvisories(directory, [
-      { id: 'GHSA-requests', ecosystem: 'PyPI', package: 'requests', fixed: '2.31.0', cve: 'CVE-2026-3400', severity: 'critical' },
-      { id: 'USN-requests', ecosystem: 'Ubuntu:22.04:LTS', package: 'requests', fixed: '2.25.1+dfsg-2ubuntu0.1', cve: 'CVE-2026-3400', severity: 'medium' },
+      {
+        id: 'GHSA-requests',
+        ecosystem: 'PyPI',
+        package: 'requests',
+        fixed: '2.31.0',
+        cve: 'CVE-2026-3400',
+        severity: 'critical',
+      },
+      {
+        id: 'USN-requests',
+        ecosystem: 'Ubuntu:22.04:LTS',
+        package: 'requests',
+        fixed: '2.25.1+dfsg-2ubuntu0.1',
+        cve: 'CVE-2026-3400',
+        severity: 'medium',
+      },
     ])
     await imported()
-    expect(await put('python3-requests-old', '2.25.1+dfsg-2')).toMatchObject({ status: 'pending_review', cve_results: [{ id: 'CVE-2026-3400', severity: 'Critical' }] })
+    expect(await put('python3-requests-old', '2.25.1+dfsg-2')).toMatchObject({
+      status: 'pending_review',
+      cve_results: [{ id: 'CVE-2026-3400', severity: 'Critical' }],
+    })
     const mended = await put('python3-requests', '2.25.1+dfsg-2ubuntu0.1')
     expect(mended).toMatchObject({ status: 'published', held_reason: null, cve_results: [] })
-    expect(mended['coverage'].dependency_scan.files_skipped).toEqual([{ name: 'CVE-2026-3400 in requests 2.25.1', reason: expect.stringMatching(/^by the advisories for Ubuntu/) }])
+    expect(mended['coverage'].dependency_scan.files_skipped).toEqual([
+      { name: 'CVE-2026-3400 in requests 2.25.1', reason: expect.stringMatching(/^by the advisories for Ubuntu/) },
+    ])
     // Somebody else's package with the same library inside has nobody who mended it.
-    expect(await (async () => (await upload('deb', 'vendor-tool', requests('2.25.1')), lookedAt('vendor-tool')))()).toMatchObject({ status: 'pending_review', cve_results: [{ id: 'CVE-2026-3400' }] })
+    expect(
+      await (async () => (await upload('deb', 'vendor-tool', requests('2.25.1')), lookedAt('vendor-tool')))(),
+    ).toMatchObject({ status: 'pending_review', cve_results: [{ id: 'CVE-2026-3400' }] })
 
     // A hole that the distribution does not know in its package stands, until it says that this version does not have it.
-    await writeAdvisories(directory, [{ id: 'GHSA-requests-2', ecosystem: 'PyPI', package: 'requests', fixed: null, cve: 'CVE-2026-3401', severity: 'critical' }])
+    await writeAdvisories(directory, [
+      {
+        id: 'GHSA-requests-2',
+        ecosystem: 'PyPI',
+        package: 'requests',
+        fixed: null,
+        cve: 'CVE-2026-3401',
+        severity: 'critical',
+      },
+    ])
     await imported()
-    expect(await record('python3-requests')).toMatchObject({ status: 'pending_review', cve_results: [{ id: 'CVE-2026-3401' }] })
-    await writeAdvisories(directory, [{ id: 'USN-requests-2', ecosystem: 'Ubuntu:22.04:LTS', package: 'requests', fixed: '2.25.1+dfsg-1', cve: 'CVE-2026-3401', severity: 'low' }])
+    expect(await record('python3-requests')).toMatchObject({
+      status: 'pending_review',
+      cve_results: [{ id: 'CVE-2026-3401' }],
+    })
+    await writeAdvisories(directory, [
+      {
+        id: 'USN-requests-2',
+        ecosystem: 'Ubuntu:22.04:LTS',
+        package: 'requests',
+        fixed: '2.25.1+dfsg-1',
+        cve: 'CVE-2026-3401',
+        severity: 'low',
+      },
+    ])
     await imported()
     expect(await record('python3-requests')).toMatchObject({ cve_results: [] })
   })
@@ -224,24 +426,39 @@ describe('the package and what lies in it are two scanners\' work', () => {
 
 describe('hostile archives', () => {
   it.each<[string, () => Buffer, RegExp]>([
-    ['a bomb', () => buildZip(Array.from({ length: 20 }, (_, n) => ({ name: `${n}.jar`, content: Buffer.alloc(30 * MIB) }))), /^unpacks to more than/],
-    ['100,000 files', () => buildZip(Array.from({ length: 100_000 }, (_, n) => ({ name: `f${n}`, content: '', stored: true }))), /files/],
-    ['damage', () => Buffer.concat([buildJar('a', 'b', '1').subarray(0, 100), Buffer.alloc(500, 7)]), /^not a zip archive/],
-  ])('with %s are told of, beside what could be read; the service lives on and stays small', async (what, jar, reason) => {
-    const name = `hostile-${what.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`
-    const bytes = jar()
-    // proc(5): 5 resets the peak resident set to the present one.
-    await writeFile(`/proc/${service.process.pid}/clear_refs`, '5')
-    const before = await memory()
-    await upload('deb', name, { 'opt/evil.jar': bytes, ...KINDS.deb.library('9.0') })
-    const told = await lookedAt(name)
-    expect(told).toMatchObject({ status: 'published', cve_results: [] })
-    const { files_skipped: skipped } = told['coverage'].dependency_scan
-    expect(skipped).toContainEqual({ name: 'opt/evil.jar', reason: expect.stringMatching(reason) })
-    expect((await memory()).most - before.now).toBeLessThan(200 * MIB)
-    const { body } = await service.call('GET', `/sbom/${name}/1.0-1`)
-    expect(JSON.stringify(body)).toContain(`${KINDS.deb.purl}@9.0`)
-  })
+    [
+      'a bomb',
+      () => buildZip(Array.from({ length: 20 }, (_, n) => ({ name: `${n}.jar`, content: Buffer.alloc(30 * MIB) }))),
+      /^unpacks to more than/,
+    ],
+    [
+      '100,000 files',
+      () => buildZip(Array.from({ length: 100_000 }, (_, n) => ({ name: `f${n}`, content: '', stored: true }))),
+      /files/,
+    ],
+    [
+      'damage',
+      () => Buffer.concat([buildJar('a', 'b', '1').subarray(0, 100), Buffer.alloc(500, 7)]),
+      /^not a zip archive/,
+    ],
+  ])(
+    'with %s are told of, beside what could be read; the service lives on and stays small',
+    async (what, jar, reason) => {
+      const name = `hostile-${what.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`
+      const bytes = jar()
+      // proc(5): 5 resets the peak resident set to the present one.
+      await writeFile(`/proc/${service.process.pid}/clear_refs`, '5')
+      const before = await memory()
+      await upload('deb', name, { 'opt/evil.jar': bytes, ...KINDS.deb.library('9.0') })
+      const told = await lookedAt(name)
+      expect(told).toMatchObject({ status: 'published', cve_results: [] })
+      const { files_skipped: skipped } = told['coverage'].dependency_scan
+      expect(skipped).toContainEqual({ name: 'opt/evil.jar', reason: expect.stringMatching(reason) })
+      expect((await memory()).most - before.now).toBeLessThan(200 * MIB)
+      const { body } = await service.call('GET', `/sbom/${name}/1.0-1`)
+      expect(JSON.stringify(body)).toContain(`${KINDS.deb.purl}@9.0`)
+    },
+  )
 })
 
 async function memory(): Promise<{ now: number; most: number }> {
@@ -259,5 +476,9 @@ it('what was not looked at when the process died is looked at by the next one', 
   const { reposDir, databaseUrl } = service
   await service.kill()
   service = await startService({ reposDir, databaseUrl, env: { SVC_OSV_DIR: directory, REPO_FORMAT: 'all' } })
-  expect(await lookedAt('interrupted')).toMatchObject({ status: 'pending_review', served: true, held_reason: 'dependency_scan' })
+  expect(await lookedAt('interrupted')).toMatchObject({
+    status: 'pending_review',
+    served: true,
+    held_reason: 'dependency_scan',
+  })
 })

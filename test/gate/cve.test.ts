@@ -42,7 +42,9 @@ const KINDS: Record<FormatId, Kind> = {
     async index() {
       const repomd = await text(`${service.rpm}/repos/almalinux9/x86_64/repodata/repomd.xml`)
       const href = /repodata\/[^"]*primary\.xml\.gz/.exec(repomd)?.[0]
-      return gunzipSync(Buffer.from(await (await fetch(`${service.rpm}/repos/almalinux9/x86_64/${href}`)).arrayBuffer())).toString()
+      return gunzipSync(
+        Buffer.from(await (await fetch(`${service.rpm}/repos/almalinux9/x86_64/${href}`)).arrayBuffer()),
+      ).toString()
     },
   },
   apk: {
@@ -51,7 +53,9 @@ const KINDS: Record<FormatId, Kind> = {
     version: (number) => `${number}.0-r1`,
     build: (name, number) => buildApk({ name, version: `${number}.0-r1` }),
     async index() {
-      const bytes = Buffer.from(await (await fetch(`${service.apt}/apk/alpine3.21/main/x86_64/APKINDEX.tar.gz`)).arrayBuffer())
+      const bytes = Buffer.from(
+        await (await fetch(`${service.apt}/apk/alpine3.21/main/x86_64/APKINDEX.tar.gz`)).arrayBuffer(),
+      )
       return gunzipSync(bytes).toString('latin1')
     },
   },
@@ -59,7 +63,9 @@ const KINDS: Record<FormatId, Kind> = {
 const FORMATS = Object.keys(KINDS) as FormatId[]
 
 const upload = async (format: FormatId, name: string, number: number) =>
-  service.upload(await KINDS[format].build(name, number), `anything.${format}`, { distribution: KINDS[format].codename })
+  service.upload(await KINDS[format].build(name, number), `anything.${format}`, {
+    distribution: KINDS[format].codename,
+  })
 
 /** Every file below the directories that listeners serve for the format. */
 async function servedFiles(format: FormatId): Promise<string[]> {
@@ -71,7 +77,14 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gate-cve-'))
   const advisories = FORMATS.flatMap((format) => {
     const { ecosystem, version } = KINDS[format]
-    const about = (name: string, cve: string, severity?: 'critical' | 'high' | 'medium' | 'low') => ({ id: `SA-${format}-${name}-${cve}`, ecosystem, package: name, fixed: version(2), cve, ...(severity ? { severity } : {}) })
+    const about = (name: string, cve: string, severity?: 'critical' | 'high' | 'medium' | 'low') => ({
+      id: `SA-${format}-${name}-${cve}`,
+      ecosystem,
+      package: name,
+      fixed: version(2),
+      cve,
+      ...(severity ? { severity } : {}),
+    })
     return [
       about('critical', 'CVE-2026-1001', 'critical'),
       about('high', 'CVE-2026-1002', 'high'),
@@ -107,7 +120,11 @@ describe.each(FORMATS)('%s', (format) => {
     ['unheard-of', 'published', 'no_findings'],
   ])('a package with %s holes is %s', async (name, status, word) => {
     const { body } = await upload(format, name, 1)
-    expect(body).toMatchObject({ status, pipeline: { cve_scan: word }, coverage: { cve_scan: { engine: 'osv', distro_matched: KINDS[format].ecosystem } } })
+    expect(body).toMatchObject({
+      status,
+      pipeline: { cve_scan: word },
+      coverage: { cve_scan: { engine: 'osv', distro_matched: KINDS[format].ecosystem } },
+    })
     const served = (await servedFiles(format)).some((path) => path.includes(`${name}_1`) || path.includes(`${name}-1`))
     expect(served).toBe(status === 'published')
     expect((await index()).includes(name)).toBe(status === 'published')
@@ -122,20 +139,35 @@ describe.each(FORMATS)('%s', (format) => {
     const queue = await service.call('GET', `/security/review-queue?distribution=${codename}`)
     const item = queue.body.items.find((one: { name: string }) => one.name === 'mixed')
     expect(item).toMatchObject({ cve_counts: { high: 1, low: 1 }, held_reason: 'cve_review' })
-    const decided = await service.call('POST', `/security/packages/mixed/${encodeURIComponent(version(1))}/decide`, { decision: 'approve', justification: 'no path to it here', distribution: codename })
+    const decided = await service.call('POST', `/security/packages/mixed/${encodeURIComponent(version(1))}/decide`, {
+      decision: 'approve',
+      justification: 'no path to it here',
+      distribution: codename,
+    })
     expect(decided.body).toMatchObject({ status: 'ok', new_status: 'published' })
     expect(await index()).toContain('mixed')
     const { body } = await service.call('GET', '/artifacts/mixed')
     const record = body.versions.find((one: { distribution: string }) => one.distribution === codename)
-    expect(record.cve_results.find((finding: { id: string }) => finding.id === 'CVE-2026-1007')).toMatchObject({ accepted_by_decision: true, fix_versions: [version(2)] })
+    expect(record.cve_results.find((finding: { id: string }) => finding.id === 'CVE-2026-1007')).toMatchObject({
+      accepted_by_decision: true,
+      fix_versions: [version(2)],
+    })
     const audit = await service.call('GET', '/artifacts/audit/logs?action=SECURITY_DECISION&package=mixed')
     expect(audit.body.items[0]).toMatchObject({ user: 'admin', package: 'mixed', distribution: codename })
   })
 
   it('a rescan publishes nothing that waits, and does not ask again what was decided', async () => {
-    const waiting = await service.call('POST', `/security/packages/high/${encodeURIComponent(version(1))}/rescan`, { distribution: codename })
-    expect(waiting.body).toMatchObject({ cve_scan: 'review', previous_status: 'pending_review', new_status: 'pending_review' })
-    const decided = await service.call('POST', `/security/packages/mixed/${encodeURIComponent(version(1))}/rescan`, { distribution: codename })
+    const waiting = await service.call('POST', `/security/packages/high/${encodeURIComponent(version(1))}/rescan`, {
+      distribution: codename,
+    })
+    expect(waiting.body).toMatchObject({
+      cve_scan: 'review',
+      previous_status: 'pending_review',
+      new_status: 'pending_review',
+    })
+    const decided = await service.call('POST', `/security/packages/mixed/${encodeURIComponent(version(1))}/rescan`, {
+      distribution: codename,
+    })
     expect(decided.body).toMatchObject({ new_status: 'published', new_cve_ids: [], dropped_cve_ids: [] })
     expect(await index()).not.toContain('Package: high')
   })
@@ -143,13 +175,22 @@ describe.each(FORMATS)('%s', (format) => {
   it('a new advisory brings a published package to review, still served; a withdrawn one is dropped', async () => {
     const { ecosystem } = KINDS[format]
     await writeAdvisories(directory, [
-      { id: `SA-${format}-new`, ecosystem, package: 'unheard-of', fixed: null, cve: 'CVE-2026-2001', severity: 'critical' },
+      {
+        id: `SA-${format}-new`,
+        ecosystem,
+        package: 'unheard-of',
+        fixed: null,
+        cve: 'CVE-2026-2001',
+        severity: 'critical',
+      },
       { id: `SA-${format}-new-low`, ecosystem, package: 'low', fixed: null, cve: 'CVE-2026-2002', severity: 'low' },
     ])
     await rm(join(directory, `SA-${format}-medium-CVE-2026-1003.json`))
     await imported()
     const record = async (name: string) =>
-      (await service.call('GET', `/artifacts/${name}`)).body.versions.find((one: { distribution: string; version: string }) => one.distribution === codename && one.version === version(1))
+      (await service.call('GET', `/artifacts/${name}`)).body.versions.find(
+        (one: { distribution: string; version: string }) => one.distribution === codename && one.version === version(1),
+      )
     expect(await record('unheard-of')).toMatchObject({ status: 'pending_review', served: true, held_reason: 'rematch' })
     expect(await index()).toContain('unheard-of')
     expect(await record('low')).toMatchObject({ status: 'published', cve_summary: { low: 2 } })
@@ -158,7 +199,11 @@ describe.each(FORMATS)('%s', (format) => {
   })
 
   it('rejecting takes it from clients, and its bytes are never taken in again', async () => {
-    const { body } = await service.call('POST', `/security/packages/unheard-of/${encodeURIComponent(version(1))}/decide`, { decision: 'reject', justification: 'cannot be mended', distribution: codename })
+    const { body } = await service.call(
+      'POST',
+      `/security/packages/unheard-of/${encodeURIComponent(version(1))}/decide`,
+      { decision: 'reject', justification: 'cannot be mended', distribution: codename },
+    )
     expect(body.new_status).toBe('rejected')
     expect(await index()).not.toContain('unheard-of')
     const again = await upload(format, 'unheard-of', 1)
@@ -169,7 +214,9 @@ describe.each(FORMATS)('%s', (format) => {
 
 it('dnf and zypper are told which package mends what, a while after the last publish', async () => {
   const repository = `${service.rpm}/repos/almalinux9/x86_64`
-  await expect.poll(async () => text(`${repository}/repodata/repomd.xml`), { timeout: 90_000, interval: 1000 }).toContain('-updateinfo.xml.gz')
+  await expect
+    .poll(async () => text(`${repository}/repodata/repomd.xml`), { timeout: 90_000, interval: 1000 })
+    .toContain('-updateinfo.xml.gz')
   const href = /repodata\/[0-9a-f]+-updateinfo\.xml\.gz/.exec(await text(`${repository}/repodata/repomd.xml`))![0]
   const updateinfo = gunzipSync(Buffer.from(await (await fetch(`${repository}/${href}`)).arrayBuffer())).toString()
   expect(updateinfo).toContain('<id>SA-rpm-critical-CVE-2026-1001</id>')
@@ -179,7 +226,10 @@ it('dnf and zypper are told which package mends what, a while after the last pub
 
 it('the policy is changed in one place and decides the next upload', async () => {
   await service.call('PATCH', '/security/policy', { medium: 'block', unknown: 'review' })
-  await writeAdvisories(directory, [{ id: 'SA-later', ecosystem: 'Ubuntu:22.04:LTS', package: 'later', fixed: null, severity: 'medium' }, { id: 'SA-dim', ecosystem: 'Ubuntu:22.04:LTS', package: 'dim', fixed: null }])
+  await writeAdvisories(directory, [
+    { id: 'SA-later', ecosystem: 'Ubuntu:22.04:LTS', package: 'later', fixed: null, severity: 'medium' },
+    { id: 'SA-dim', ecosystem: 'Ubuntu:22.04:LTS', package: 'dim', fixed: null },
+  ])
   await imported()
   expect((await upload('deb', 'later', 1)).body.status).toBe('quarantined')
   expect((await upload('deb', 'dim', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'cve_review' })
@@ -190,9 +240,13 @@ it('the engine says what it knows, and how old that is', async () => {
   expect(body).toMatchObject({ available: true, engine: 'osv', db_files: ['directory'] })
   const metrics = await (await fetch(`${service.api}/metrics`)).text()
   expect(Number(/^svc_grype_db_age_seconds (\d+)/m.exec(metrics)?.[1])).toBeLessThan(600)
-  const health = await (await fetch(`${service.api}/health`)).json() as { checks: { info: { vulnscan: unknown }; non_critical: { scheduler: { jobs: { id: string }[] } } } }
+  const health = (await (await fetch(`${service.api}/health`)).json()) as {
+    checks: { info: { vulnscan: unknown }; non_critical: { scheduler: { jobs: { id: string }[] } } }
+  }
   expect(health.checks.info.vulnscan).toMatchObject({ ok: true })
-  expect(health.checks.non_critical.scheduler.jobs.map((job) => job.id)).toEqual(expect.arrayContaining(['cve_rematch', 'sla_check_daily']))
+  expect(health.checks.non_critical.scheduler.jobs.map((job) => job.id)).toEqual(
+    expect.arrayContaining(['cve_rematch', 'sla_check_daily']),
+  )
 })
 
 it('broken advisories change nothing: the last good ones stay in force', async () => {

@@ -40,7 +40,12 @@ export async function grypeTools(): Promise<GrypeTools> {
 }
 
 /** Writes `vulnerability.db` into the directory. @param built the day it says it was made, today without it */
-export async function makeDatabase(tools: GrypeTools, directory: string, advisories: readonly GrypeAdvisory[], { built, exploited = [] }: { built?: Date; exploited?: string[] } = {}): Promise<string> {
+export async function makeDatabase(
+  tools: GrypeTools,
+  directory: string,
+  advisories: readonly GrypeAdvisory[],
+  { built, exploited = [] }: { built?: Date; exploited?: string[] } = {},
+): Promise<string> {
   const child = spawn(tools.maker, [directory], { stdio: ['pipe', 'ignore', 'pipe'] })
   let said = ''
   child.stderr.on('data', (part: Buffer) => (said += part.toString()))
@@ -52,5 +57,7 @@ export async function makeDatabase(tools: GrypeTools, directory: string, advisor
 
 /** Puts a database in force in a cache directory, as `grype db import` does. */
 export async function importDatabase(tools: GrypeTools, database: string, cacheDirectory: string): Promise<void> {
-  await run(tools.grype, ['db', 'import', database], { env: { ...process.env, GRYPE_DB_CACHE_DIR: cacheDirectory, GRYPE_CHECK_FOR_APP_UPDATE: 'false' } })
+  await run(tools.grype, ['db', 'import', database], {
+    env: { ...process.env, GRYPE_DB_CACHE_DIR: cacheDirectory, GRYPE_CHECK_FOR_APP_UPDATE: 'false' },
+  })
 }

@@ -38,7 +38,8 @@ const KINDS: Record<FormatId, Kind> = {
     ecosystem: 'Ubuntu:22.04:LTS',
     os: { provider: 'ubuntu', os: 'ubuntu', release: 'ubuntu', major: '22', minor: '04', type: 'deb' },
     version: (number) => `${number}.0-1`,
-    build: (name, number, source) => buildDeb({ name, version: `${number}.0-1`, ...(source ? { fields: { Source: source } } : {}) }),
+    build: (name, number, source) =>
+      buildDeb({ name, version: `${number}.0-1`, ...(source ? { fields: { Source: source } } : {}) }),
     unknown: 'noble',
     index: () => text(`${service.apt}/repos/dists/jammy/main/binary-amd64/Packages`),
   },
@@ -49,7 +50,14 @@ const KINDS: Record<FormatId, Kind> = {
     // The clones are judged by what Red Hat says.
     os: { provider: 'rhel', os: 'redhat', release: 'rhel', major: '9', type: 'rpm' },
     version: (number) => `${number}.0-1`,
-    build: (name, number, source) => buildRpm({ name, version: `${number}.0`, release: '1', arch: 'x86_64', ...(source ? { tags: { 1044: string(`${source}-${number}.0-1.src.rpm`) } } : {}) }),
+    build: (name, number, source) =>
+      buildRpm({
+        name,
+        version: `${number}.0`,
+        release: '1',
+        arch: 'x86_64',
+        ...(source ? { tags: { 1044: string(`${source}-${number}.0-1.src.rpm`) } } : {}),
+      }),
     unknown: 'fedora',
     index: async () => JSON.stringify((await service.call('GET', '/artifacts?distribution=rocky9&limit=200')).body),
   },
@@ -59,7 +67,8 @@ const KINDS: Record<FormatId, Kind> = {
     ecosystem: 'Alpine:v3.21',
     os: { provider: 'alpine', os: 'alpine', release: 'alpine', major: '3', minor: '21', type: 'apk' },
     version: (number) => `${number}.0-r1`,
-    build: (name, number, source) => buildApk({ name, version: `${number}.0-r1`, ...(source ? { info: { origin: source } } : {}) }),
+    build: (name, number, source) =>
+      buildApk({ name, version: `${number}.0-r1`, ...(source ? { info: { origin: source } } : {}) }),
     unknown: '',
     index: async () => JSON.stringify((await service.call('GET', '/artifacts?distribution=alpine3.21&limit=200')).body),
   },
@@ -73,8 +82,23 @@ let mirror: Server
 /** what the mirror of databases has, by path; nothing at first */
 const mirrored = new Map<string, Buffer>()
 
-const hole = (format: FormatId, name: string, cve: string, severity: GrypeAdvisory['severity'], more: Partial<GrypeAdvisory> = {}): GrypeAdvisory => ({
-  ...KINDS[format].os, id: cve, package: name, versions: `< ${KINDS[format].version(2)}`, fix: KINDS[format].version(2), fix_state: 'fixed', ...(severity ? { severity } : {}), urls: [`https://example.org/${cve}`], text: `a hole in ${name}`, ...more,
+const hole = (
+  format: FormatId,
+  name: string,
+  cve: string,
+  severity: GrypeAdvisory['severity'],
+  more: Partial<GrypeAdvisory> = {},
+): GrypeAdvisory => ({
+  ...KINDS[format].os,
+  id: cve,
+  package: name,
+  versions: `< ${KINDS[format].version(2)}`,
+  fix: KINDS[format].version(2),
+  fix_state: 'fixed',
+  ...(severity ? { severity } : {}),
+  urls: [`https://example.org/${cve}`],
+  text: `a hole in ${name}`,
+  ...more,
 })
 
 const advisories = (): GrypeAdvisory[] =>
@@ -90,8 +114,14 @@ const advisories = (): GrypeAdvisory[] =>
   ])
 
 const cacheDirectory = () => join(base, 'repos', 'grype-db')
-const environment = () => ({ SVC_OSV_DIR: join(base, 'osv'), REPO_FORMAT: 'all', GRYPE_BIN: tools.grype, GRYPE_DB_UPDATE_URL: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/databases` })
-const start = () => startService({ reposDir: join(base, 'repos'), databaseUrl: `pglite://${join(base, 'db')}`, env: environment() })
+const environment = () => ({
+  SVC_OSV_DIR: join(base, 'osv'),
+  REPO_FORMAT: 'all',
+  GRYPE_BIN: tools.grype,
+  GRYPE_DB_UPDATE_URL: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/databases`,
+})
+const start = () =>
+  startService({ reposDir: join(base, 'repos'), databaseUrl: `pglite://${join(base, 'db')}`, env: environment() })
 
 beforeAll(async () => {
   base = await mkdtemp(join(tmpdir(), 'gate-grype-'))
@@ -101,13 +131,30 @@ beforeAll(async () => {
     response.writeHead(found ? 200 : 404).end(request.method === 'HEAD' ? undefined : found)
   })
   await new Promise<void>((resolve) => mirror.listen(0, '127.0.0.1', resolve))
-  await importDatabase(tools, await makeDatabase(tools, join(base, 'made'), advisories(), { exploited: ['CVE-2026-3006'] }), cacheDirectory())
+  await importDatabase(
+    tools,
+    await makeDatabase(tools, join(base, 'made'), advisories(), { exploited: ['CVE-2026-3006'] }),
+    cacheDirectory(),
+  )
   await writeAdvisories(
     join(base, 'osv'),
     FORMATS.flatMap((format) => {
       const { ecosystem, version } = KINDS[format]
-      const about = (name: string, cve: string, severity: 'critical' | 'high' | 'medium') => ({ id: `SA-${format}-${cve}`, ecosystem, package: name, fixed: version(2), cve, severity })
-      return [about('quiet', 'CVE-2026-4001', 'critical'), about('lost', 'CVE-2026-4002', 'high'), about('warned', 'CVE-2026-4003', 'medium'), about('both', 'CVE-2026-3006', 'high'), about('canary', 'CVE-2026-3007', 'high')]
+      const about = (name: string, cve: string, severity: 'critical' | 'high' | 'medium') => ({
+        id: `SA-${format}-${cve}`,
+        ecosystem,
+        package: name,
+        fixed: version(2),
+        cve,
+        severity,
+      })
+      return [
+        about('quiet', 'CVE-2026-4001', 'critical'),
+        about('lost', 'CVE-2026-4002', 'high'),
+        about('warned', 'CVE-2026-4003', 'medium'),
+        about('both', 'CVE-2026-3006', 'high'),
+        about('canary', 'CVE-2026-3007', 'high'),
+      ]
     }),
   )
   service = await start()
@@ -129,8 +176,13 @@ async function update() {
   }
 }
 
-const upload = async (format: FormatId, name: string, number: number, source?: string, distribution = KINDS[format].codename) =>
-  service.upload(await KINDS[format].build(name, number, source), `anything.${format}`, { distribution })
+const upload = async (
+  format: FormatId,
+  name: string,
+  number: number,
+  source?: string,
+  distribution = KINDS[format].codename,
+) => service.upload(await KINDS[format].build(name, number, source), `anything.${format}`, { distribution })
 
 async function record(format: FormatId, name: string) {
   const { body } = await service.call('GET', `/artifacts/${name}`)
@@ -138,7 +190,12 @@ async function record(format: FormatId, name: string) {
 }
 
 const sourcesOf = async (format: FormatId, name: string) =>
-  Object.fromEntries(((await record(format, name)).cve_results ?? []).map((finding: { id: string; sources: string[] }) => [finding.id, finding.sources]))
+  Object.fromEntries(
+    ((await record(format, name)).cve_results ?? []).map((finding: { id: string; sources: string[] }) => [
+      finding.id,
+      finding.sources,
+    ]),
+  )
 
 describe.each(FORMATS)('%s', (format) => {
   const kind = KINDS[format]
@@ -151,35 +208,76 @@ describe.each(FORMATS)('%s', (format) => {
     ['unheard-of', 'published', 'no_findings'],
   ])('a package with %s holes is %s', async (name, status, word) => {
     const { body } = await upload(format, name, 1)
-    expect(body).toMatchObject({ status, pipeline: { cve_scan: word }, coverage: { cve_scan: { engine: 'grype', engine_version: '0.110.0', distro_matched: kind.distro, files_seen: 1 } } })
+    expect(body).toMatchObject({
+      status,
+      pipeline: { cve_scan: word },
+      coverage: {
+        cve_scan: { engine: 'grype', engine_version: '0.110.0', distro_matched: kind.distro, files_seen: 1 },
+      },
+    })
     expect(Date.parse(body.coverage.cve_scan.database_date)).toBeGreaterThan(Date.now() - 3_600_000)
   })
 
   it('the version that has the fix passes', async () => {
-    expect((await upload(format, 'critical', 2)).body).toMatchObject({ status: 'published', pipeline: { cve_scan: 'no_findings' } })
+    expect((await upload(format, 'critical', 2)).body).toMatchObject({
+      status: 'published',
+      pipeline: { cve_scan: 'no_findings' },
+    })
   })
 
   it('what is known of the source package holds for what is built of it', async () => {
-    expect((await upload(format, 'part-of-it', 1, 'the-source')).body).toMatchObject({ status: 'pending_review', pipeline: { cve_scan: 'review' } })
-    expect((await record(format, 'part-of-it')).cve_results).toMatchObject([{ id: 'CVE-2026-3005', severity: 'High', package_name: 'part-of-it', fix_state: 'fixed', fix_versions: [kind.version(2)], sources: ['grype'] }])
+    expect((await upload(format, 'part-of-it', 1, 'the-source')).body).toMatchObject({
+      status: 'pending_review',
+      pipeline: { cve_scan: 'review' },
+    })
+    expect((await record(format, 'part-of-it')).cve_results).toMatchObject([
+      {
+        id: 'CVE-2026-3005',
+        severity: 'High',
+        package_name: 'part-of-it',
+        fix_state: 'fixed',
+        fix_versions: [kind.version(2)],
+        sources: ['grype'],
+      },
+    ])
   })
 
   it('what grype knows of a hole is told', async () => {
-    expect((await record(format, 'forsaken')).cve_results).toMatchObject([{ id: 'CVE-2026-3004', severity: 'Low', fix_state: 'wont-fix', fix_versions: [], description: 'a hole in forsaken', urls: expect.arrayContaining(['https://example.org/CVE-2026-3004']) }])
+    expect((await record(format, 'forsaken')).cve_results).toMatchObject([
+      {
+        id: 'CVE-2026-3004',
+        severity: 'Low',
+        fix_state: 'wont-fix',
+        fix_versions: [],
+        description: 'a hole in forsaken',
+        urls: expect.arrayContaining(['https://example.org/CVE-2026-3004']),
+      },
+    ])
   })
 
   it.skipIf(kind.unknown === '')('a distribution that the database knows nothing of is not clean', async () => {
-    expect((await upload(format, 'critical', 1, undefined, kind.unknown)).body).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'no_data' }, coverage: { cve_scan: { engine: 'grype', distro_matched: null } } })
+    expect((await upload(format, 'critical', 1, undefined, kind.unknown)).body).toMatchObject({
+      status: 'pending_review',
+      held_reason: 'unscanned',
+      pipeline: { cve_scan: 'no_data' },
+      coverage: { cve_scan: { engine: 'grype', distro_matched: null } },
+    })
   })
 
   it('what only the second scanner finds brings it to review, and it stays served', async () => {
-    expect((await upload(format, 'quiet', 1)).body).toMatchObject({ status: 'published', pipeline: { cve_scan: 'no_findings' } })
+    expect((await upload(format, 'quiet', 1)).body).toMatchObject({
+      status: 'published',
+      pipeline: { cve_scan: 'no_findings' },
+    })
     await expect.poll(async () => (await record(format, 'quiet')).status, { timeout: 60_000 }).toBe('pending_review')
     expect(await record(format, 'quiet')).toMatchObject({ served: true, held_reason: 'second_scanner' })
     expect(await sourcesOf(format, 'quiet')).toEqual({ 'CVE-2026-4001': ['osv'] })
     expect(await kind.index()).toContain('quiet')
     const queue = await service.call('GET', `/security/review-queue?distribution=${kind.codename}`)
-    expect(queue.body.items.find((one: { name: string }) => one.name === 'quiet')).toMatchObject({ origin: 'second_scanner', held_reason: 'second_scanner' })
+    expect(queue.body.items.find((one: { name: string }) => one.name === 'quiet')).toMatchObject({
+      origin: 'second_scanner',
+      held_reason: 'second_scanner',
+    })
   })
 
   it('what only it finds and the policy lets pass changes nothing but the list', async () => {
@@ -190,16 +288,31 @@ describe.each(FORMATS)('%s', (format) => {
 
   it('what both find is one finding, and the first scanner rates it', async () => {
     expect((await upload(format, 'both', 1)).body.status).toBe('published')
-    await expect.poll(() => sourcesOf(format, 'both'), { timeout: 60_000 }).toEqual({ 'CVE-2026-3006': ['grype', 'osv'] })
-    expect(await record(format, 'both')).toMatchObject({ status: 'published', cve_results: [{ severity: 'Medium', in_kev: true }] })
+    await expect
+      .poll(() => sourcesOf(format, 'both'), { timeout: 60_000 })
+      .toEqual({ 'CVE-2026-3006': ['grype', 'osv'] })
+    expect(await record(format, 'both')).toMatchObject({
+      status: 'published',
+      cve_results: [{ severity: 'Medium', in_kev: true }],
+    })
   })
 
   it('an approval stands for what both scanners found: neither a rescan nor another look asks again', async () => {
     const path = `/security/packages/quiet/${encodeURIComponent(kind.version(1))}`
-    const decided = await service.call('POST', `${path}/decide`, { decision: 'approve', justification: 'no path to it here', distribution: kind.codename })
+    const decided = await service.call('POST', `${path}/decide`, {
+      decision: 'approve',
+      justification: 'no path to it here',
+      distribution: kind.codename,
+    })
     expect(decided.body).toMatchObject({ new_status: 'published' })
     const again = await service.call('POST', `${path}/rescan`, { distribution: kind.codename })
-    expect(again.body).toMatchObject({ cve_scan: 'no_findings', new_status: 'published', new_cve_ids: [], dropped_cve_ids: [], coverage: { engine: 'grype' } })
+    expect(again.body).toMatchObject({
+      cve_scan: 'no_findings',
+      new_status: 'published',
+      new_cve_ids: [],
+      dropped_cve_ids: [],
+      coverage: { engine: 'grype' },
+    })
     expect(await sourcesOf(format, 'quiet')).toEqual({ 'CVE-2026-4001': ['osv'] })
   })
 })
@@ -222,7 +335,10 @@ it('the engine says what it knows, and how old that is', async () => {
 
 it('an update that fails leaves the database in force', async () => {
   expect(await update()).toMatchObject({ status: 'failed', message: expect.stringContaining('grype') })
-  expect((await upload('deb', 'high', 0)).body).toMatchObject({ status: 'pending_review', pipeline: { cve_scan: 'review' } })
+  expect((await upload('deb', 'high', 0)).body).toMatchObject({
+    status: 'pending_review',
+    pipeline: { cve_scan: 'review' },
+  })
 })
 
 /** Offers a database as grype's own server does: an archive, and a document that names it with its digest. */
@@ -233,24 +349,45 @@ async function offer(advisories: readonly GrypeAdvisory[], name: string, checksu
   const archive = await readFile(join(base, `${name}.tar.gz`))
   const digest = checksum ?? createHash('sha256').update(archive).digest('hex')
   mirrored.set(`/databases/v6/${name}.tar.gz`, archive)
-  mirrored.set('/databases/v6/latest.json', Buffer.from(JSON.stringify({ status: 'active', schemaVersion: 'v6.1.4', built: built.toISOString().replace('.000', ''), path: `${name}.tar.gz`, checksum: `sha256:${digest}` })))
+  mirrored.set(
+    '/databases/v6/latest.json',
+    Buffer.from(
+      JSON.stringify({
+        status: 'active',
+        schemaVersion: 'v6.1.4',
+        built: built.toISOString().replace('.000', ''),
+        path: `${name}.tar.gz`,
+        checksum: `sha256:${digest}`,
+      }),
+    ),
+  )
 }
 
 it('what is not what was announced changes nothing', async () => {
   await offer([], 'forged', '0'.repeat(64))
   expect(await update()).toMatchObject({ status: 'failed' })
-  expect((await upload('apk', 'high', 0)).body).toMatchObject({ status: 'pending_review', pipeline: { cve_scan: 'review' } })
+  expect((await upload('apk', 'high', 0)).body).toMatchObject({
+    status: 'pending_review',
+    pipeline: { cve_scan: 'review' },
+  })
 })
 
 it('a newer database is loaded, and decides the next upload', async () => {
   await offer([...advisories(), hole('deb', 'newly', 'CVE-2026-5001', 'critical')], 'newer')
   expect(await update()).toMatchObject({ status: 'updated' })
-  expect((await upload('deb', 'newly', 1)).body).toMatchObject({ status: 'quarantined', pipeline: { cve_scan: 'blocked' } })
+  expect((await upload('deb', 'newly', 1)).body).toMatchObject({
+    status: 'quarantined',
+    pipeline: { cve_scan: 'blocked' },
+  })
 })
 
 it('an old database is used, and its age is told', async () => {
   const built = new Date(Date.now() - 40 * 86_400_000)
-  await importDatabase(tools, await makeDatabase(tools, join(base, 'made-old'), advisories(), { built }), cacheDirectory())
+  await importDatabase(
+    tools,
+    await makeDatabase(tools, join(base, 'made-old'), advisories(), { built }),
+    cacheDirectory(),
+  )
   const { body } = await upload('deb', 'old-data', 1)
   expect(body).toMatchObject({ status: 'published', pipeline: { cve_scan: 'no_findings' } })
   expect(Math.abs(Date.parse(body.coverage.cve_scan.database_date) - built.getTime())).toBeLessThan(2000)
@@ -258,7 +395,11 @@ it('an old database is used, and its age is told', async () => {
 
 it('without a database nothing passes', async () => {
   await rm(join(cacheDirectory(), '6'), { recursive: true })
-  expect((await upload('rpm', 'no-database', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'error' } })
+  expect((await upload('rpm', 'no-database', 1)).body).toMatchObject({
+    status: 'pending_review',
+    held_reason: 'unscanned',
+    pipeline: { cve_scan: 'error' },
+  })
   const rescan = await service.call('POST', `/security/packages/no-database/1.0-1/rescan`, {})
   expect(rescan.status).toBe(503)
 })
@@ -267,7 +408,11 @@ it('a database that is cut lets nothing pass', async () => {
   const database = await makeDatabase(tools, join(base, 'made-again'), advisories())
   await importDatabase(tools, database, cacheDirectory())
   await writeFile(join(cacheDirectory(), '6', 'vulnerability.db'), 'this is no database')
-  expect((await upload('apk', 'cut-database', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'error' } })
+  expect((await upload('apk', 'cut-database', 1)).body).toMatchObject({
+    status: 'pending_review',
+    held_reason: 'unscanned',
+    pipeline: { cve_scan: 'error' },
+  })
 })
 
 it('a grype that finds nothing of what is known is blind, and what it calls clean is held', async () => {
@@ -275,6 +420,12 @@ it('a grype that finds nothing of what is known is blind, and what it calls clea
   await importDatabase(tools, await makeDatabase(tools, join(base, 'made-blind'), harmless), cacheDirectory())
   await service.stop()
   service = await start()
-  await expect.poll(() => text(`${service.api}/metrics`), { timeout: 60_000 }).toMatch(/^svc_scanner_blind\{[^}]*grype[^}]*\} 1/m)
-  expect((await upload('deb', 'looks-clean', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'error' } })
+  await expect
+    .poll(() => text(`${service.api}/metrics`), { timeout: 60_000 })
+    .toMatch(/^svc_scanner_blind\{[^}]*grype[^}]*\} 1/m)
+  expect((await upload('deb', 'looks-clean', 1)).body).toMatchObject({
+    status: 'pending_review',
+    held_reason: 'unscanned',
+    pipeline: { cve_scan: 'error' },
+  })
 })

@@ -42,7 +42,12 @@ export async function trivyTools(): Promise<TrivyTools> {
 }
 
 /** Puts a database in force in a directory, in place of the one there. @param updated the day it says it is of, today without it */
-export async function makeDatabase(tools: TrivyTools, directory: string, advisories: readonly TrivyAdvisory[], updated?: Date): Promise<void> {
+export async function makeDatabase(
+  tools: TrivyTools,
+  directory: string,
+  advisories: readonly TrivyAdvisory[],
+  updated?: Date,
+): Promise<void> {
   await rm(directory, { recursive: true, force: true })
   const child = spawn(tools.maker, [directory], { stdio: ['pipe', 'ignore', 'pipe'] })
   let said = ''
@@ -66,7 +71,10 @@ export async function startRegistry(): Promise<Registry> {
   const server = createServer((request, response) => {
     const found = served.get(request.url!)
     if (request.url === '/v2/') response.writeHead(200).end()
-    else response.writeHead(found ? 200 : 500, found && { 'content-type': found.type, 'content-length': found.bytes.length }).end(found?.bytes)
+    else
+      response
+        .writeHead(found ? 200 : 500, found && { 'content-type': found.type, 'content-length': found.bytes.length })
+        .end(found?.bytes)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const blob = (bytes: Buffer, type: string, more: object = {}) => {
@@ -85,7 +93,11 @@ export async function startRegistry(): Promise<Registry> {
         schemaVersion: 2,
         mediaType: type,
         config: blob(Buffer.from('{}'), 'application/vnd.aquasec.trivy.config.v1+json'),
-        layers: [blob(archive, 'application/vnd.aquasec.trivy.db.layer.v1.tar+gzip', { annotations: { 'org.opencontainers.image.title': 'db.tar.gz' } })],
+        layers: [
+          blob(archive, 'application/vnd.aquasec.trivy.db.layer.v1.tar+gzip', {
+            annotations: { 'org.opencontainers.image.title': 'db.tar.gz' },
+          }),
+        ],
       }
       served.set('/v2/trivy-db/manifests/2', { type, bytes: Buffer.from(JSON.stringify(manifest)) })
     },

@@ -10,7 +10,14 @@ import { systemClock } from '../../src/kernel/clock.ts'
 import { readBuckets } from '../../src/scanners/trivy/buckets.ts'
 import { trivyDistro } from '../../src/scanners/trivy/document.ts'
 import { createTrivy } from '../../src/scanners/trivy/trivy.ts'
-import { makeDatabase, startRegistry, trivyTools, type Registry, type TrivyAdvisory, type TrivyTools } from './trivy-database.ts'
+import {
+  makeDatabase,
+  startRegistry,
+  trivyTools,
+  type Registry,
+  type TrivyAdvisory,
+  type TrivyTools,
+} from './trivy-database.ts'
 
 const OFFERED = formats.flatMap(({ distributions }) => distributions)
 /** Of it trivy has no advisories. */
@@ -26,20 +33,58 @@ let made = 0
 
 const version = ({ format }: Distribution, number: number) => (format === 'apk' ? `${number}.0-r1` : `${number}.0-1`)
 const about = (distribution: Distribution, more: Partial<PackageFacts> = {}) =>
-  factsToMatch({ format: distribution.format, name: 'high', version: version(distribution, 1), arch: distribution.arch, sourcePackage: null, sourceVersion: null, ...more })
+  factsToMatch({
+    format: distribution.format,
+    name: 'high',
+    version: version(distribution, 1),
+    arch: distribution.arch,
+    sourcePackage: null,
+    sourceVersion: null,
+    ...more,
+  })
 
 /** A hole in `high` before 2.0, as trivy's database has it for the distribution. */
 function hole(distribution: Distribution, more: Partial<TrivyAdvisory> = {}): TrivyAdvisory {
   const { family, version: release } = trivyDistro(distribution)
-  const common = { release, package: 'high', fixed: version(distribution, 2), severity: 'HIGH' as const, arches: ['x86_64'], urls: ['https://example.org/CVE-2026-3001'], title: 'a hole in high' }
-  if (family === 'centos') return { ...common, id: 'RHSA-2026:3001', family: 'redhat', cves: ['CVE-2026-3001'], ...more }
-  if (family.startsWith('opensuse')) return { ...common, id: 'openSUSE-SU-2026:3001-1', family, urls: ['https://www.suse.com/security/cve/CVE-2026-3001/'], ...more }
-  return { ...common, id: 'CVE-2026-3001', family, score: 7.5, vector: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N', ...more }
+  const common = {
+    release,
+    package: 'high',
+    fixed: version(distribution, 2),
+    severity: 'HIGH' as const,
+    arches: ['x86_64'],
+    urls: ['https://example.org/CVE-2026-3001'],
+    title: 'a hole in high',
+  }
+  if (family === 'centos')
+    return { ...common, id: 'RHSA-2026:3001', family: 'redhat', cves: ['CVE-2026-3001'], ...more }
+  if (family.startsWith('opensuse'))
+    return {
+      ...common,
+      id: 'openSUSE-SU-2026:3001-1',
+      family,
+      urls: ['https://www.suse.com/security/cve/CVE-2026-3001/'],
+      ...more,
+    }
+  return {
+    ...common,
+    id: 'CVE-2026-3001',
+    family,
+    score: 7.5,
+    vector: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N',
+    ...more,
+  }
 }
 
 const engine = (cacheDirectory = cache) =>
-  createTrivy({ program: tools.trivy, cacheDirectory, environment: { PATH: process.env['PATH']!, TRIVY_DB_REPOSITORY: registry.name }, clock: systemClock, againAfterMs: 10 })
-const scan = (distribution: Distribution, more: Partial<PackageFacts> = {}) => engine().scan({ facts: about(distribution, more), distribution })
+  createTrivy({
+    program: tools.trivy,
+    cacheDirectory,
+    environment: { PATH: process.env['PATH']!, TRIVY_DB_REPOSITORY: registry.name },
+    clock: systemClock,
+    againAfterMs: 10,
+  })
+const scan = (distribution: Distribution, more: Partial<PackageFacts> = {}) =>
+  engine().scan({ facts: about(distribution, more), distribution })
 const database = () => join(cache, 'trivy', 'db')
 
 beforeAll(async () => {
@@ -52,7 +97,14 @@ beforeAll(async () => {
     hole(named('rocky9'), { package: 'with-epoch', fixed: '1:2.0-1' }),
     hole(named('jammy'), { package: 'the-source', id: 'CVE-2026-3002' }),
     hole(named('alpine3.21'), { package: 'the-source', id: 'CVE-2026-3002' }),
-    hole(named('centos-stream9'), { id: 'CVE-2026-3003', cves: [], fixed: '', status: 'will_not_fix', package: 'forsaken', severity: 'LOW' }),
+    hole(named('centos-stream9'), {
+      id: 'CVE-2026-3003',
+      cves: [],
+      fixed: '',
+      status: 'will_not_fix',
+      package: 'forsaken',
+      severity: 'LOW',
+    }),
   ])
 }, 3_600_000)
 afterAll(async () => {
@@ -66,9 +118,26 @@ describe.each(MATCHED)('$codename', (distribution) => {
 
   it('has the hole below the fix, and not at it', async () => {
     const below = await scan(distribution)
-    expect(below).toMatchObject({ word: 'scanned', findings: [{ id: 'CVE-2026-3001', severity: 'High', fix_state: 'fixed', fix_versions: [version(distribution, 2)], description: 'a hole in high', sources: ['trivy'] }], coverage })
+    expect(below).toMatchObject({
+      word: 'scanned',
+      findings: [
+        {
+          id: 'CVE-2026-3001',
+          severity: 'High',
+          fix_state: 'fixed',
+          fix_versions: [version(distribution, 2)],
+          description: 'a hole in high',
+          sources: ['trivy'],
+        },
+      ],
+      coverage,
+    })
     expect(Date.parse(below.coverage.database_date!)).toBeGreaterThan(Date.now() - 3_600_000)
-    expect(await scan(distribution, { version: version(distribution, 2) })).toMatchObject({ word: 'scanned', findings: [], coverage })
+    expect(await scan(distribution, { version: version(distribution, 2) })).toMatchObject({
+      word: 'scanned',
+      findings: [],
+      coverage,
+    })
   })
 
   it('has it for a package that tells no architecture, as those of the canaries', async () => {
@@ -77,7 +146,11 @@ describe.each(MATCHED)('$codename', (distribution) => {
 
   it('is no data where the database has only the others', async () => {
     const others = join(base, `without-${distribution.codename}`)
-    await makeDatabase(tools, join(others, 'trivy', 'db'), MATCHED.filter(({ codename }) => codename !== distribution.codename).map((other) => hole(other)))
+    await makeDatabase(
+      tools,
+      join(others, 'trivy', 'db'),
+      MATCHED.filter(({ codename }) => codename !== distribution.codename).map((other) => hole(other)),
+    )
     const result = await engine(others).scan({ facts: about(distribution), distribution })
     // Red Hat's advisories are looked for by repository: without any it fails.
     expect(result.word).toBe(distribution.codename === 'centos-stream9' ? 'error' : 'no_data')
@@ -86,25 +159,59 @@ describe.each(MATCHED)('$codename', (distribution) => {
 })
 
 it.each(NEVER)('%s is no data', async (codename) => {
-  expect(await scan(named(codename))).toMatchObject({ word: 'no_data', findings: [], coverage: { engine_version: '0.68.2', distro_matched: null } })
+  expect(await scan(named(codename))).toMatchObject({
+    word: 'no_data',
+    findings: [],
+    coverage: { engine_version: '0.68.2', distro_matched: null },
+  })
 })
 
 describe('what trivy makes of a package', () => {
   it.each<[string, string, Partial<PackageFacts>, string, string[]]>([
-    ['its source, of another version', 'jammy', { name: 'part', version: '9.0-1', sourcePackage: 'the-source', sourceVersion: '1.0-1' }, 'scanned', ['CVE-2026-3002']],
-    ['its source, which is fixed', 'jammy', { name: 'part', version: '9.0-1', sourcePackage: 'the-source', sourceVersion: '2.0-1' }, 'scanned', []],
+    [
+      'its source, of another version',
+      'jammy',
+      { name: 'part', version: '9.0-1', sourcePackage: 'the-source', sourceVersion: '1.0-1' },
+      'scanned',
+      ['CVE-2026-3002'],
+    ],
+    [
+      'its source, which is fixed',
+      'jammy',
+      { name: 'part', version: '9.0-1', sourcePackage: 'the-source', sourceVersion: '2.0-1' },
+      'scanned',
+      [],
+    ],
     ['its origin', 'alpine3.21', { name: 'part', sourcePackage: 'the-source' }, 'scanned', ['CVE-2026-3002']],
     ['a Debian version before the fix by a tilde', 'jammy', { version: '2.0~rc1-1' }, 'scanned', ['CVE-2026-3001']],
     ['a Debian version after the fix by its epoch', 'jammy', { version: '1:1.0-1' }, 'scanned', []],
-    ['no epoch, where the fix has one', 'rocky9', { name: 'with-epoch', version: '3.0-1' }, 'scanned', ['CVE-2026-3001']],
+    [
+      'no epoch, where the fix has one',
+      'rocky9',
+      { name: 'with-epoch', version: '3.0-1' },
+      'scanned',
+      ['CVE-2026-3001'],
+    ],
     ['an epoch, below the fix', 'rocky9', { name: 'with-epoch', version: '1:1.0-1' }, 'scanned', ['CVE-2026-3001']],
     ['an epoch, at the fix', 'rocky9', { name: 'with-epoch', version: '1:2.0-1' }, 'scanned', []],
     ['a hole that will not be fixed', 'centos-stream9', { name: 'forsaken' }, 'scanned', ['CVE-2026-3003']],
     ['a Debian version that it cannot read', 'jammy', { version: 'of-letters' }, 'no_data', []],
     ['the same in Debian', 'bookworm', { version: 'of-letters' }, 'no_data', []],
     ['an Alpine version that it cannot read', 'alpine3.21', { version: 'of-letters' }, 'no_data', []],
-    ['a module of AlmaLinux, which it leaves out', 'almalinux8', { version: '1.0-1.module_el8.6.0+1+a' }, 'no_data', []],
-    ['a module of Rocky Linux, which its database leaves out', 'rocky8', { name: 'other', version: '1.0-1.module+el8.9.0+1+a' }, 'no_data', []],
+    [
+      'a module of AlmaLinux, which it leaves out',
+      'almalinux8',
+      { version: '1.0-1.module_el8.6.0+1+a' },
+      'no_data',
+      [],
+    ],
+    [
+      'a module of Rocky Linux, which its database leaves out',
+      'rocky8',
+      { name: 'other', version: '1.0-1.module+el8.9.0+1+a' },
+      'no_data',
+      [],
+    ],
     ['a package of a vendor that it leaves out', 'centos-stream9', { version: '1.0-1.remi' }, 'no_data', []],
   ])('%s', async (_, codename, more, word, ids) => {
     const result = await scan(named(codename), more)
@@ -115,7 +222,11 @@ describe('what trivy makes of a package', () => {
 
 it('the buckets of a database of several levels are read', async () => {
   const releases = Array.from({ length: 400 }, (_, number) => `3.${number}`)
-  await makeDatabase(tools, join(base, 'many'), releases.map((release) => ({ ...hole(named('alpine3.21')), release })))
+  await makeDatabase(
+    tools,
+    join(base, 'many'),
+    releases.map((release) => ({ ...hole(named('alpine3.21')), release })),
+  )
   const names = await readBuckets(join(base, 'many', 'trivy.db'))
   expect(releases.filter((release) => !names.has(`alpine ${release}`))).toEqual([])
   expect(names.size).toBe(402)
@@ -125,7 +236,11 @@ describe('a database that does not work lets nothing pass', () => {
   const jammy = named('jammy')
   beforeEach(async () => {
     cache = join(base, `broken-${made++}`)
-    await makeDatabase(tools, database(), MATCHED.map((distribution) => hole(distribution)))
+    await makeDatabase(
+      tools,
+      database(),
+      MATCHED.map((distribution) => hole(distribution)),
+    )
   })
 
   it.each<[string, () => Promise<unknown>]>([
@@ -133,9 +248,24 @@ describe('a database that does not work lets nothing pass', () => {
     ['has no description', () => rm(join(database(), 'metadata.json'))],
     ['is no database', () => writeFile(join(database(), 'trivy.db'), 'this is no database')],
     ['is empty', () => writeFile(join(database(), 'trivy.db'), '')],
-    ['is cut', async () => writeFile(join(database(), 'trivy.db'), (await readFile(join(database(), 'trivy.db'))).subarray(0, 20_000))],
-    ['is damaged in its midst', async () => writeFile(join(database(), 'trivy.db'), (await readFile(join(database(), 'trivy.db'))).fill(0xff, 8192))],
-    ['is of another schema', async () => writeFile(join(database(), 'metadata.json'), (await readFile(join(database(), 'metadata.json'), 'utf8')).replace('"Version":2', '"Version":1'))],
+    [
+      'is cut',
+      async () =>
+        writeFile(join(database(), 'trivy.db'), (await readFile(join(database(), 'trivy.db'))).subarray(0, 20_000)),
+    ],
+    [
+      'is damaged in its midst',
+      async () =>
+        writeFile(join(database(), 'trivy.db'), (await readFile(join(database(), 'trivy.db'))).fill(0xff, 8192)),
+    ],
+    [
+      'is of another schema',
+      async () =>
+        writeFile(
+          join(database(), 'metadata.json'),
+          (await readFile(join(database(), 'metadata.json'), 'utf8')).replace('"Version":2', '"Version":1'),
+        ),
+    ],
   ])('because it %s', async (_, spoil) => {
     await spoil()
     const result = await scan(jammy, { version: '2.0-1' })
@@ -148,9 +278,16 @@ describe('a database that does not work lets nothing pass', () => {
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
     await writeFile(join(database(), 'trivy.db'), 'this is no database')
-    expect(await trivy.status()).toMatchObject({ available: false, version: '0.68.2', error: 'the database of trivy cannot be read' })
+    expect(await trivy.status()).toMatchObject({
+      available: false,
+      version: '0.68.2',
+      error: 'the database of trivy cannot be read',
+    })
     expect(await trivy.update()).toMatchObject({ status: expect.stringMatching(/^up/) })
-    expect(await trivy.scan({ facts: about(jammy), distribution: jammy })).toMatchObject({ word: 'scanned', findings: [{ id: 'CVE-2026-3001' }] })
+    expect(await trivy.scan({ facts: about(jammy), distribution: jammy })).toMatchObject({
+      word: 'scanned',
+      findings: [{ id: 'CVE-2026-3001' }],
+    })
   })
 })
 
@@ -167,18 +304,26 @@ describe('an update', () => {
     await makeDatabase(tools, join(base, 'offered'), [hole(jammy)])
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
-    expect(await trivy.status()).toMatchObject({ available: false, version: '0.68.2', error: 'trivy has no database yet' })
+    expect(await trivy.status()).toMatchObject({
+      available: false,
+      version: '0.68.2',
+      error: 'trivy has no database yet',
+    })
     const lines: string[] = []
     expect(await trivy.update((line) => void lines.push(line))).toMatchObject({ status: 'updated' })
     expect(lines.join('\n')).toContain('Downloading')
     const status = await trivy.status()
     expect(status).toMatchObject({ available: true, version: '0.68.2', db_version: '2', error: null })
-    for (const at of [status.db_date, status.db_updated_at]) expect(Date.parse(at!)).toBeGreaterThan(Date.now() - 3_600_000)
+    for (const at of [status.db_date, status.db_updated_at])
+      expect(Date.parse(at!)).toBeGreaterThan(Date.now() - 3_600_000)
     expect(await trivy.update()).toEqual({ status: 'up_to_date', message: 'there is no newer database' })
   })
 
   it('to a newer one decides the next scan, and leaves nothing behind', async () => {
-    await makeDatabase(tools, join(base, 'offered'), [hole(jammy), hole(jammy, { package: 'newly', id: 'CVE-2026-3009' })])
+    await makeDatabase(tools, join(base, 'offered'), [
+      hole(jammy),
+      hole(jammy, { package: 'newly', id: 'CVE-2026-3009' }),
+    ])
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
     const newly = () => trivy.scan({ facts: about(jammy, { name: 'newly' }), distribution: jammy })
@@ -191,13 +336,16 @@ describe('an update', () => {
 
   it.each<[string, () => Promise<void>]>([
     ['that finds no registry', () => registry.offer(null)],
-    ['to what is no database', async () => {
-      await rm(join(base, 'forged'), { recursive: true, force: true })
-      await mkdir(join(base, 'forged'))
-      await writeFile(join(base, 'forged', 'trivy.db'), 'this is no database')
-      await copyFile(join(database(), 'metadata.json'), join(base, 'forged', 'metadata.json'))
-      await registry.offer(join(base, 'forged'))
-    }],
+    [
+      'to what is no database',
+      async () => {
+        await rm(join(base, 'forged'), { recursive: true, force: true })
+        await mkdir(join(base, 'forged'))
+        await writeFile(join(base, 'forged', 'trivy.db'), 'this is no database')
+        await copyFile(join(database(), 'metadata.json'), join(base, 'forged', 'metadata.json'))
+        await registry.offer(join(base, 'forged'))
+      },
+    ],
   ])('%s fails, and leaves the one in force', async (_, prepare) => {
     await prepare()
     expect(await engine().update()).toMatchObject({ status: 'failed', message: expect.stringContaining('trivy') })

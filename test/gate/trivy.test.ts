@@ -61,7 +61,17 @@ let service: Service
 
 const hole = (format: FormatId, name: string, cve: string, severity: TrivyAdvisory['severity']): TrivyAdvisory => {
   const { family, distro, version } = KINDS[format]
-  return { id: cve, family, release: distro.split('/')[1]!, package: name, fixed: version(2), severity: severity!, arches: ['x86_64'], urls: [`https://example.org/${cve}`], title: `a hole in ${name}` }
+  return {
+    id: cve,
+    family,
+    release: distro.split('/')[1]!,
+    package: name,
+    fixed: version(2),
+    severity: severity!,
+    arches: ['x86_64'],
+    urls: [`https://example.org/${cve}`],
+    title: `a hole in ${name}`,
+  }
 }
 const advisories = () =>
   FORMATS.flatMap((format) => [
@@ -76,8 +86,15 @@ const advisories = () =>
 
 const database = () => join(base, 'repos', 'grype-db', 'trivy', 'db')
 // Where nobody listens: a suite must not load a real database.
-const environment = () => ({ SVC_OSV_DIR: join(base, 'osv'), REPO_FORMAT: 'all', SVC_CVE_SCANNERS: 'trivy,osv', TRIVY_BIN: tools.trivy, HTTPS_PROXY: 'http://127.0.0.1:9' })
-const start = () => startService({ reposDir: join(base, 'repos'), databaseUrl: `pglite://${join(base, 'db')}`, env: environment() })
+const environment = () => ({
+  SVC_OSV_DIR: join(base, 'osv'),
+  REPO_FORMAT: 'all',
+  SVC_CVE_SCANNERS: 'trivy,osv',
+  TRIVY_BIN: tools.trivy,
+  HTTPS_PROXY: 'http://127.0.0.1:9',
+})
+const start = () =>
+  startService({ reposDir: join(base, 'repos'), databaseUrl: `pglite://${join(base, 'db')}`, env: environment() })
 
 beforeAll(async () => {
   base = await mkdtemp(join(tmpdir(), 'gate-trivy-'))
@@ -87,8 +104,19 @@ beforeAll(async () => {
     join(base, 'osv'),
     FORMATS.flatMap((format) => {
       const { ecosystem, version } = KINDS[format]
-      const about = (name: string, cve: string, severity: 'critical' | 'high') => ({ id: `SA-${format}-${cve}`, ecosystem, package: name, fixed: version(2), cve, severity })
-      return [about('quiet', 'CVE-2026-4001', 'critical'), about('both', 'CVE-2026-3006', 'high'), about('canary', 'CVE-2026-3007', 'high')]
+      const about = (name: string, cve: string, severity: 'critical' | 'high') => ({
+        id: `SA-${format}-${cve}`,
+        ecosystem,
+        package: name,
+        fixed: version(2),
+        cve,
+        severity,
+      })
+      return [
+        about('quiet', 'CVE-2026-4001', 'critical'),
+        about('both', 'CVE-2026-3006', 'high'),
+        about('canary', 'CVE-2026-3007', 'high'),
+      ]
     }),
   )
   service = await start()
@@ -118,7 +146,12 @@ async function record(format: FormatId, name: string) {
 }
 
 const sourcesOf = async (format: FormatId, name: string) =>
-  Object.fromEntries(((await record(format, name)).cve_results ?? []).map((finding: { id: string; sources: string[] }) => [finding.id, finding.sources]))
+  Object.fromEntries(
+    ((await record(format, name)).cve_results ?? []).map((finding: { id: string; sources: string[] }) => [
+      finding.id,
+      finding.sources,
+    ]),
+  )
 
 const metrics = async () => (await fetch(`${service.api}/metrics`)).text()
 
@@ -133,7 +166,11 @@ describe.each(FORMATS)('%s', (format) => {
     ['unheard-of', 'published', 'no_findings'],
   ])('a package with %s holes is %s', async (name, status, word) => {
     const body = await upload(format, name, 1)
-    expect(body).toMatchObject({ status, pipeline: { cve_scan: word }, coverage: { cve_scan: { engine: 'trivy', engine_version: '0.68.2', distro_matched: kind.distro, files_seen: 1 } } })
+    expect(body).toMatchObject({
+      status,
+      pipeline: { cve_scan: word },
+      coverage: { cve_scan: { engine: 'trivy', engine_version: '0.68.2', distro_matched: kind.distro, files_seen: 1 } },
+    })
     expect(Date.parse(body.coverage.cve_scan.database_date)).toBeGreaterThan(Date.now() - 3_600_000)
   })
 
@@ -142,29 +179,58 @@ describe.each(FORMATS)('%s', (format) => {
   })
 
   it('what trivy knows of a hole is told', async () => {
-    expect((await record(format, 'low')).cve_results).toMatchObject([{ id: 'CVE-2026-3004', severity: 'Low', fix_state: 'fixed', fix_versions: [kind.version(2)], description: 'a hole in low', urls: expect.arrayContaining(['https://example.org/CVE-2026-3004']), sources: ['trivy'] }])
+    expect((await record(format, 'low')).cve_results).toMatchObject([
+      {
+        id: 'CVE-2026-3004',
+        severity: 'Low',
+        fix_state: 'fixed',
+        fix_versions: [kind.version(2)],
+        description: 'a hole in low',
+        urls: expect.arrayContaining(['https://example.org/CVE-2026-3004']),
+        sources: ['trivy'],
+      },
+    ])
   })
 
   it('a distribution that the database knows nothing of is not clean', async () => {
-    expect(await upload(format, 'critical', 1, kind.unknown)).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'no_data' }, coverage: { cve_scan: { engine: 'trivy', distro_matched: null } } })
+    expect(await upload(format, 'critical', 1, kind.unknown)).toMatchObject({
+      status: 'pending_review',
+      held_reason: 'unscanned',
+      pipeline: { cve_scan: 'no_data' },
+      coverage: { cve_scan: { engine: 'trivy', distro_matched: null } },
+    })
   })
 
   it('what only the second scanner finds brings it to review', async () => {
-    expect(await upload(format, 'quiet', 1)).toMatchObject({ status: 'published', pipeline: { cve_scan: 'no_findings' } })
-    await expect.poll(async () => (await record(format, 'quiet')).held_reason, { timeout: 60_000 }).toBe('second_scanner')
+    expect(await upload(format, 'quiet', 1)).toMatchObject({
+      status: 'published',
+      pipeline: { cve_scan: 'no_findings' },
+    })
+    await expect
+      .poll(async () => (await record(format, 'quiet')).held_reason, { timeout: 60_000 })
+      .toBe('second_scanner')
     expect(await sourcesOf(format, 'quiet')).toEqual({ 'CVE-2026-4001': ['osv'] })
   })
 
   it('what both find is one finding, and the first scanner rates it', async () => {
     expect((await upload(format, 'both', 1)).status).toBe('published')
-    await expect.poll(() => sourcesOf(format, 'both'), { timeout: 60_000 }).toEqual({ 'CVE-2026-3006': ['osv', 'trivy'] })
+    await expect
+      .poll(() => sourcesOf(format, 'both'), { timeout: 60_000 })
+      .toEqual({ 'CVE-2026-3006': ['osv', 'trivy'] })
     expect(await record(format, 'both')).toMatchObject({ status: 'published', cve_results: [{ severity: 'Medium' }] })
   })
 })
 
 it('the engine says what it knows, and how old that is', async () => {
   const { body } = await service.call('GET', '/security/vulnscan/status')
-  expect(body).toMatchObject({ available: true, engine: 'trivy', version: '0.68.2', db_version: '2', db_files: ['trivy.db'], error: null })
+  expect(body).toMatchObject({
+    available: true,
+    engine: 'trivy',
+    version: '0.68.2',
+    db_version: '2',
+    db_files: ['trivy.db'],
+    error: null,
+  })
   expect(Date.parse(body.db_date)).toBeGreaterThan(Date.now() - 3_600_000)
   expect(await metrics()).not.toMatch(/^svc_scanner_blind\{[^}]*\} 1/m)
 })
@@ -180,7 +246,11 @@ it('an old database is used, and its age is told; an update that fails leaves it
 
 it('without a database nothing passes', async () => {
   await rm(database(), { recursive: true })
-  expect(await upload('rpm', 'no-database', 1)).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'error' } })
+  expect(await upload('rpm', 'no-database', 1)).toMatchObject({
+    status: 'pending_review',
+    held_reason: 'unscanned',
+    pipeline: { cve_scan: 'error' },
+  })
   expect((await service.call('POST', `/security/packages/no-database/1.0-1/rescan`, {})).status).toBe(503)
 })
 
@@ -191,7 +261,11 @@ it.each<[string, FormatId, (whole: Buffer) => Buffer | string]>([
   await makeDatabase(tools, database(), advisories())
   await writeFile(join(database(), 'trivy.db'), spoil(await readFile(join(database(), 'trivy.db'))))
   for (const name of ['critical', 'unheard-of']) {
-    expect(await upload(format, name, 3)).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'error' } })
+    expect(await upload(format, name, 3)).toMatchObject({
+      status: 'pending_review',
+      held_reason: 'unscanned',
+      pipeline: { cve_scan: 'error' },
+    })
   }
 })
 
@@ -199,13 +273,27 @@ it('a database that cannot be read is told by the status after a start', async (
   await writeFile(join(database(), 'trivy.db'), 'this is no database')
   await service.stop()
   service = await start()
-  expect((await service.call('GET', '/security/vulnscan/status')).body).toMatchObject({ available: false, engine: 'trivy', version: '0.68.2', db_date: null, error: 'the database of trivy cannot be read' })
+  expect((await service.call('GET', '/security/vulnscan/status')).body).toMatchObject({
+    available: false,
+    engine: 'trivy',
+    version: '0.68.2',
+    db_date: null,
+    error: 'the database of trivy cannot be read',
+  })
 })
 
 it('a trivy that finds nothing of what is known is blind, and what it calls clean is held', async () => {
-  await makeDatabase(tools, database(), FORMATS.map((format) => hole(format, 'nobody-has-it', 'CVE-2026-9999', 'LOW')))
+  await makeDatabase(
+    tools,
+    database(),
+    FORMATS.map((format) => hole(format, 'nobody-has-it', 'CVE-2026-9999', 'LOW')),
+  )
   await service.stop()
   service = await start()
   await expect.poll(metrics, { timeout: 60_000 }).toMatch(/^svc_scanner_blind\{[^}]*trivy[^}]*\} 1/m)
-  expect(await upload('deb', 'looks-clean', 1)).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { cve_scan: 'error' } })
+  expect(await upload('deb', 'looks-clean', 1)).toMatchObject({
+    status: 'pending_review',
+    held_reason: 'unscanned',
+    pipeline: { cve_scan: 'error' },
+  })
 })

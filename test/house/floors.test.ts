@@ -42,7 +42,9 @@ interface Import {
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(SRC, file), 'utf8')
-  return [...text.matchAll(/^(?:import|export)[^'"]*?from '(\.[^']+)'|^import '(\.[^']+)'|import\('(\.[^']+)'\)/gm)].map((match) => ({
+  return [
+    ...text.matchAll(/^(?:import|export)[^'"]*?from '(\.[^']+)'|^import '(\.[^']+)'|import\('(\.[^']+)'\)/gm),
+  ].map((match) => ({
     from: file,
     to: relative(SRC, resolve(join(SRC, dirname(file)), match[1] ?? match[2] ?? match[3] ?? '')),
   }))
@@ -68,7 +70,9 @@ test('imports go down only', () => {
 
 test('one format never imports another', () => {
   const plugin = (file: string) => /^formats\/([^/]+)\//.exec(file)?.[1]
-  const wrong = [...graph.values()].flat().filter(({ from, to }) => plugin(from) && plugin(to) && plugin(from) !== plugin(to))
+  const wrong = [...graph.values()]
+    .flat()
+    .filter(({ from, to }) => plugin(from) && plugin(to) && plugin(from) !== plugin(to))
   expect(wrong).toEqual([])
 })
 

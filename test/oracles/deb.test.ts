@@ -72,7 +72,10 @@ describe('the deb format and Debian’s tools', () => {
 
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'deb-oracle-'))
-    await run('apt-get', ['-o', 'APT::Sandbox::User=root', 'download', ...NAMES, ...(await smallPackages(300))], { cwd: directory, ...MEBIBYTES })
+    await run('apt-get', ['-o', 'APT::Sandbox::User=root', 'download', ...NAMES, ...(await smallPackages(300))], {
+      cwd: directory,
+      ...MEBIBYTES,
+    })
     const [hello] = (await readdir(directory)).filter((name) => name.startsWith('hello_'))
     const root = join(directory, 'root')
     await run('dpkg-deb', ['-R', join(directory, hello!), root])

@@ -10,7 +10,15 @@ import { versions as rpm } from '../../src/formats/rpm/versions.ts'
 import { createOsvImporter } from '../../src/scanners/osv/import.ts'
 import { createOsvMatcher, type OsvMatcher } from '../../src/scanners/osv/matcher.ts'
 import type { FormatOrder } from '../../src/scanners/osv/orders.ts'
-import { isObject, objectAt, objectsAt, parseJson, stringAt, stringsAt, type Json } from '../../src/scanners/osv/json.ts'
+import {
+  isObject,
+  objectAt,
+  objectsAt,
+  parseJson,
+  stringAt,
+  stringsAt,
+  type Json,
+} from '../../src/scanners/osv/json.ts'
 import { zipEntries } from '../../src/scanners/osv/zip.ts'
 import { createAdvisories, type Advisories } from '../../src/store/advisories.ts'
 import type { Database } from '../../src/store/db.ts'
@@ -38,7 +46,8 @@ const records = new Map<string, Json>()
 
 beforeAll(async () => {
   for (const release of RELEASES) {
-    if (!existsSync(zipOf(release))) throw new Error(`shared/data/osv/almalinux${release}.zip is missing beside the checkout`)
+    if (!existsSync(zipOf(release)))
+      throw new Error(`shared/data/osv/almalinux${release}.zip is missing beside the checkout`)
     for await (const entry of zipEntries(zipOf(release), 2 ** 26)) {
       const record = parseJson((await entry.read()).toString('utf8'))
       if (isObject(record)) records.set(stringAt(record, 'id')!, record)
@@ -51,19 +60,48 @@ beforeAll(async () => {
 afterAll(async () => database?.close())
 
 const importer = () =>
-  createOsvImporter({ advisories, compare, clock, workDirectory: DATA, download: () => Promise.reject(new Error('not here')) })
+  createOsvImporter({
+    advisories,
+    compare,
+    clock,
+    workDirectory: DATA,
+    download: () => Promise.reject(new Error('not here')),
+  })
 
 function distribution(release: number): Distribution {
   return {
-    codename: `almalinux${release}`, format: 'rpm', arch: 'x86_64', component: null, scannerDistro: `almalinux:${release}`,
-    os: 'AlmaLinux', osVersion: String(release), name: `AlmaLinux ${release}`, fullName: `AlmaLinux ${release}`, packageManager: 'dnf',
+    codename: `almalinux${release}`,
+    format: 'rpm',
+    arch: 'x86_64',
+    component: null,
+    scannerDistro: `almalinux:${release}`,
+    os: 'AlmaLinux',
+    osVersion: String(release),
+    name: `AlmaLinux ${release}`,
+    fullName: `AlmaLinux ${release}`,
+    packageManager: 'dnf',
   }
 }
 
 function facts(name: string, version: string): PackageFacts {
   return {
-    format: 'rpm', name, version, arch: 'x86_64', section: null, description: null, maintainer: null, license: null, url: null,
-    sourcePackage: null, sourceVersion: null, installedSizeKb: null, requirements: [], provides: [], files: [], signatures: [], record: null,
+    format: 'rpm',
+    name,
+    version,
+    arch: 'x86_64',
+    section: null,
+    description: null,
+    maintainer: null,
+    license: null,
+    url: null,
+    sourcePackage: null,
+    sourceVersion: null,
+    installedSizeKb: null,
+    requirements: [],
+    provides: [],
+    files: [],
+    signatures: [],
+    record: null,
   }
 }
 
@@ -72,7 +110,9 @@ const fixesIn = (record: Json, release: number, name?: string) =>
     const fits = stringAt(objectAt(entry, 'package'), 'ecosystem') === `AlmaLinux:${release}`
     const own = stringAt(objectAt(entry, 'package'), 'name')!
     if (!fits || (name !== undefined && own !== name)) return []
-    const fixed = objectsAt(entry, 'ranges').flatMap((range) => objectsAt(range, 'events').flatMap((event) => stringAt(event, 'fixed') ?? []))
+    const fixed = objectsAt(entry, 'ranges').flatMap((range) =>
+      objectsAt(range, 'events').flatMap((event) => stringAt(event, 'fixed') ?? []),
+    )
     return fixed.map((version) => ({ name: own, fixed: version }))
   })
 
@@ -93,7 +133,9 @@ function samples(): Sample[] {
     if (chosen.has(id) || fixes.length === 0) continue
     const { name } = fixes[random(fixes.length)]!
     // Where an advisory names several builds of a package, the fix begins with the lowest.
-    const fixed = fixesIn(advisory, release, name).map((fix) => fix.fixed).sort(rpm.compare)[0]!
+    const fixed = fixesIn(advisory, release, name)
+      .map((fix) => fix.fixed)
+      .sort(rpm.compare)[0]!
     chosen.set(id, { advisory, id, release, name, fixed })
   }
   return [...chosen.values()]
@@ -113,7 +155,9 @@ describe('the AlmaLinux advisories', () => {
     clearInterval(watch)
     const cpu = process.cpuUsage(used)
     const seconds = `${((performance.now() - started) / 1000).toFixed(1)} s (${((cpu.user + cpu.system) / 1e6).toFixed(1)} s of CPU)`
-    console.log(`${database.engine}: three files in ${seconds}, memory ${(before / 2 ** 20).toFixed(0)} -> at most ${(peak / 2 ** 20).toFixed(0)} MiB`)
+    console.log(
+      `${database.engine}: three files in ${seconds}, memory ${(before / 2 ** 20).toFixed(0)} -> at most ${(peak / 2 ** 20).toFixed(0)} MiB`,
+    )
     expect((await advisories.feeds()).map((feed) => feed.advisories)).toEqual([660, 3237, 1783])
     const { generation, ecosystems } = await advisories.state()
     expect(generation).toBe(3)
@@ -126,7 +170,8 @@ describe('the AlmaLinux advisories', () => {
     const wrong: string[] = []
     const started = performance.now()
     for (const { id, release, name, fixed } of samples()) {
-      const at = (version: string) => matcher.matchedAdvisories({ facts: facts(name, version), distribution: distribution(release) })
+      const at = (version: string) =>
+        matcher.matchedAdvisories({ facts: facts(name, version), distribution: distribution(release) })
       const below = `${fixed}~`
       if (rpm.compare(below, fixed) >= 0) throw new Error(`${below} is not below ${fixed}`)
       if (!(await at(below)).includes(id)) wrong.push(`${id}: ${name} ${below} was not found`)
@@ -158,7 +203,11 @@ describe('the AlmaLinux advisories', () => {
 
   test('cost milliseconds a package, the kernel and names without any included', async () => {
     const packages: [name: string, version: string][] = [
-      ['bash', '4.4.20-1.el8'], ['kernel', '4.18.0-80.el8'], ['kernel', '4.18.0-553.120.1.el8_10'], ['openssl-libs', '1:1.1.1c-2.el8'], ['no-such-package', '1-1'],
+      ['bash', '4.4.20-1.el8'],
+      ['kernel', '4.18.0-80.el8'],
+      ['kernel', '4.18.0-553.120.1.el8_10'],
+      ['openssl-libs', '1:1.1.1c-2.el8'],
+      ['no-such-package', '1-1'],
     ]
     for (const [name, version] of packages) {
       const times: number[] = []

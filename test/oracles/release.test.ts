@@ -17,14 +17,34 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'release-'))
   service = await startService({ env: { REPO_FORMAT: 'apt' } })
   expect((await service.upload(await buildDeb(), 'x.deb', { distribution: 'bookworm' })).status).toBe(201)
-  for (const [name, path] of [['InRelease', 'dists/bookworm/InRelease'], ['Release', 'dists/bookworm/Release'], ['Release.gpg', 'dists/bookworm/Release.gpg'], ['key.asc', 'gpg.key']] as const) {
+  for (const [name, path] of [
+    ['InRelease', 'dists/bookworm/InRelease'],
+    ['Release', 'dists/bookworm/Release'],
+    ['Release.gpg', 'dists/bookworm/Release.gpg'],
+    ['key.asc', 'gpg.key'],
+  ] as const) {
     const response = await fetch(`${service.apt}/repos/${path}`)
     expect(response.status).toBe(200)
     await writeFile(at(name), Buffer.from(await response.arrayBuffer()))
   }
   execFileSync('gpg', ['--batch', '--homedir', directory, '--dearmor', '-o', at('key.gpg'), at('key.asc')])
   // A stranger's key, which must verify nothing.
-  execFileSync('gpg', ['--batch', '--homedir', directory, '--passphrase', '', '--quick-generate-key', 'stranger', 'rsa2048', 'sign', 'never'], { stdio: 'ignore' })
+  execFileSync(
+    'gpg',
+    [
+      '--batch',
+      '--homedir',
+      directory,
+      '--passphrase',
+      '',
+      '--quick-generate-key',
+      'stranger',
+      'rsa2048',
+      'sign',
+      'never',
+    ],
+    { stdio: 'ignore' },
+  )
   await writeFile(at('stranger.gpg'), execFileSync('gpg', ['--batch', '--homedir', directory, '--export', 'stranger']))
 })
 afterAll(async () => {
@@ -46,18 +66,27 @@ function passes([program, ...args]: string[]): boolean {
   return status === 0
 }
 
-it.each(VERIFIERS)('%s believes Release by Release.gpg, not one with a changed byte, nor by a stranger’s key', async (_, detached) => {
-  expect(passes(detached(at('key.gpg'), 'Release.gpg', 'Release'))).toBe(true)
-  expect(passes(detached(at('stranger.gpg'), 'Release.gpg', 'Release'))).toBe(false)
-  await writeFile(at('changed'), (await readFile(at('Release'), 'utf8')).replace('Codename: bookworm', 'Codename: bookwurm'))
-  expect(passes(detached(at('key.gpg'), 'Release.gpg', 'changed'))).toBe(false)
-})
+it.each(VERIFIERS)(
+  '%s believes Release by Release.gpg, not one with a changed byte, nor by a stranger’s key',
+  async (_, detached) => {
+    expect(passes(detached(at('key.gpg'), 'Release.gpg', 'Release'))).toBe(true)
+    expect(passes(detached(at('stranger.gpg'), 'Release.gpg', 'Release'))).toBe(false)
+    await writeFile(
+      at('changed'),
+      (await readFile(at('Release'), 'utf8')).replace('Codename: bookworm', 'Codename: bookwurm'),
+    )
+    expect(passes(detached(at('key.gpg'), 'Release.gpg', 'changed'))).toBe(false)
+  },
+)
 
 it('gpgv believes InRelease, not one with a changed byte, nor by a stranger’s key', async () => {
   const inline = (key: string, file: string) => ['gpgv', '--keyring', key, file]
   expect(passes(inline(at('key.gpg'), 'InRelease'))).toBe(true)
   expect(passes(inline(at('stranger.gpg'), 'InRelease'))).toBe(false)
-  await writeFile(at('changed'), (await readFile(at('InRelease'), 'utf8')).replace('Codename: bookworm', 'Codename: bookwurm'))
+  await writeFile(
+    at('changed'),
+    (await readFile(at('InRelease'), 'utf8')).replace('Codename: bookworm', 'Codename: bookwurm'),
+  )
   expect(passes(inline(at('key.gpg'), 'changed'))).toBe(false)
 })
 

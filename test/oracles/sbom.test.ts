@@ -26,11 +26,34 @@ beforeAll(async () => {
     { type: 'maven', name: 'org.example:thing', version: '2', license: 'Some Licence of its own' },
     { type: 'pypi', name: 'requests', version: null },
   ])
-  await insertRecord(db, { name: 'base', license: 'GPL-2.0-or-later WITH Classpath-exception-2.0', maintainer: 'A Team <team@example.org>', url: 'https://example.org/base?a=b#c' })
-  await insertRecord(db, { name: 'odd+name', version: '1:2.0~rc1+b1-1', license: 'GPLv2+ and MIT', maintainer: 'Somebody (of a team) <nobody@example.org>', url: 'javascript:0', description: '"odd"\n\u2028' })
+  await insertRecord(db, {
+    name: 'base',
+    license: 'GPL-2.0-or-later WITH Classpath-exception-2.0',
+    maintainer: 'A Team <team@example.org>',
+    url: 'https://example.org/base?a=b#c',
+  })
+  await insertRecord(db, {
+    name: 'odd+name',
+    version: '1:2.0~rc1+b1-1',
+    license: 'GPLv2+ and MIT',
+    maintainer: 'Somebody (of a team) <nobody@example.org>',
+    url: 'javascript:0',
+    description: '"odd"\n\u2028',
+  })
   await insertRecord(db, { name: 'silent', distribution: 'alpine3.20', maintainer: '<nobody@example.org>' })
-  await insertRecord(db, { name: 'MixedCase', version: '3:1.0-1.el9', distribution: 'almalinux9', license: 'ASL 2.0', sourcePackage: 'mixed', sourceVersion: '1.0-1.el9' })
-  const row = await insertRecord(db, { name: 'bundle', requirements: [needs('base', '>=', '1'), needs('libc.so.6()(64bit)'), needs('absent')], findings: [finding('CVE-2026-0001')] })
+  await insertRecord(db, {
+    name: 'MixedCase',
+    version: '3:1.0-1.el9',
+    distribution: 'almalinux9',
+    license: 'ASL 2.0',
+    sourcePackage: 'mixed',
+    sourceVersion: '1.0-1.el9',
+  })
+  const row = await insertRecord(db, {
+    name: 'bundle',
+    requirements: [needs('base', '>=', '1'), needs('libc.so.6()(64bit)'), needs('absent')],
+    findings: [finding('CVE-2026-0001')],
+  })
   await decide(db, row, 'accept_risk', ['CVE-2026-0001'])
 }, 600_000)
 afterAll(async () => {
@@ -42,7 +65,9 @@ afterAll(async () => {
 async function complaints(text: string): Promise<string> {
   const path = join(directory, 'document.spdx.json')
   await writeFile(path, text)
-  const { stdout, stderr } = await run(program, ['-i', path, '--version', 'SPDX-2.3']).catch((error: { stdout: string; stderr: string }) => error)
+  const { stdout, stderr } = await run(program, ['-i', path, '--version', 'SPDX-2.3']).catch(
+    (error: { stdout: string; stderr: string }) => error,
+  )
   return stdout + stderr
 }
 
@@ -50,7 +75,13 @@ test('an export is sound', async () => {
   expect(await complaints(await textOf(await documents.make().ofRepository(undefined, 'spdx')))).toBe('')
 })
 
-test.each([['base', '1.0-1'], ['odd+name', '1:2.0~rc1+b1-1'], ['silent', '1.0-1'], ['MixedCase', '3:1.0-1.el9'], ['bundle', '1.0-1']])('the document of %s is sound', async (name, version) => {
+test.each([
+  ['base', '1.0-1'],
+  ['odd+name', '1:2.0~rc1+b1-1'],
+  ['silent', '1.0-1'],
+  ['MixedCase', '3:1.0-1.el9'],
+  ['bundle', '1.0-1'],
+])('the document of %s is sound', async (name, version) => {
   expect(await complaints(await textOf(await documents.make().ofPackage({ name, version }, 'spdx')))).toBe('')
 })
 
@@ -61,7 +92,12 @@ test('an empty document is sound', async () => {
 
 test('a document that is not sound is told', async () => {
   const text = await textOf(await documents.make().ofPackage({ name: 'bundle', version: '1.0-1' }, 'spdx'))
-  for (const [what, instead] of [['"DEPENDS_ON"', '"NEEDS"'], ['"licenseDeclared":"MIT"', '"licenseDeclared":"mit or so"'], ['"SHA1"', '"SHA0"'], ['Organization: ', 'Team: ']] as const) {
+  for (const [what, instead] of [
+    ['"DEPENDS_ON"', '"NEEDS"'],
+    ['"licenseDeclared":"MIT"', '"licenseDeclared":"mit or so"'],
+    ['"SHA1"', '"SHA0"'],
+    ['Organization: ', 'Team: '],
+  ] as const) {
     const broken = text.replace(what, instead)
     if (broken !== text) expect([what, await complaints(broken)]).toEqual([what, expect.stringMatching(/./)])
   }
@@ -73,7 +109,10 @@ async function spdxTools(): Promise<string> {
   const path = join(tools, 'bin', 'pyspdxtools')
   if (existsSync(path)) return path
   need('python3-venv')
-  const steps = [['/usr/bin/python3', '-m', 'venv', tools], [join(tools, 'bin', 'pip'), 'install', '--quiet', `spdx-tools==${VERSION}`]] as [string, ...string[]][]
+  const steps = [
+    ['/usr/bin/python3', '-m', 'venv', tools],
+    [join(tools, 'bin', 'pip'), 'install', '--quiet', `spdx-tools==${VERSION}`],
+  ] as [string, ...string[]][]
   for (const [command, ...args] of steps) {
     const { status, stderr, error } = spawnSync(command, args, { encoding: 'utf8' })
     if (error || status !== 0) throw new Error(`${command} ${args.join(' ')} failed\n${stderr}`)

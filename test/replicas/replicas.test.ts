@@ -29,13 +29,18 @@ afterEach(async () => {
 
 const [LEADER, OTHER] = [0, 1]
 const at = (index: number) => services[index] as Service
-const upload = (service: Service, file: Buffer, distribution = 'jammy') => service.upload(file, 'a.deb', { distribution })
-const offered = async (read: Read, codename = 'jammy') => [...(await look(read, codename, publicKey, { still: false })).packages.keys()]
-const isLeader = async (service: Service) => (await service.call('GET', '/health')).body.checks.info.ha.is_leader as boolean
+const upload = (service: Service, file: Buffer, distribution = 'jammy') =>
+  service.upload(file, 'a.deb', { distribution })
+const offered = async (read: Read, codename = 'jammy') => [
+  ...(await look(read, codename, publicKey, { still: false })).packages.keys(),
+]
+const isLeader = async (service: Service) =>
+  (await service.call('GET', '/health')).body.checks.info.ha.is_leader as boolean
 
 /** Ends both, starts and ends one that recovers, and looks at what is left. */
 async function expectHouseInOrder(): Promise<string[]> {
-  for (const service of services) if (service.process.exitCode === null && service.process.signalCode === null) expect(await service.stop()).toBe(0)
+  for (const service of services)
+    if (service.process.exitCode === null && service.process.signalCode === null) expect(await service.stop()).toBe(0)
   const last = await startService(house)
   expect(await last.stop()).toBe(0)
   const state = await examine({ ...house, collected: true })
@@ -95,16 +100,22 @@ it('of the same bytes brought at once one is taken, the others are there already
     const file = await buildDeb({ name: 'same', version: `1.${round}` })
     const answers = await Promise.all([0, 1, 0, 1, 0, 1].map((which) => upload(at(which), file)))
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
-    expect(new Set(answers.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(new Set(['already_exists']))
+    expect(new Set(answers.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(
+      new Set(['already_exists']),
+    )
   }
   await expectHouseInOrder()
 })
 
 it('of other bytes under one name one is taken, and the bytes of the others are kept nowhere', async () => {
-  const files = await Promise.all([0, 1, 2, 3].map((n) => buildDeb({ name: 'contested', version: '1.0', files: { 'usr/share/n': String(n) } })))
+  const files = await Promise.all(
+    [0, 1, 2, 3].map((n) => buildDeb({ name: 'contested', version: '1.0', files: { 'usr/share/n': String(n) } })),
+  )
   const answers = await Promise.all(files.map((file, n) => upload(at(n % 2), file)))
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
-  expect(new Set(answers.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(new Set(['duplicate_conflict']))
+  expect(new Set(answers.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(
+    new Set(['duplicate_conflict']),
+  )
   await expectHouseInOrder()
 })
 
@@ -127,7 +138,10 @@ it('deletions that race with uploads of the same bytes never leave a record with
   const deleting = Promise.all(
     [0, 1].map(async (which) => {
       while (!over) {
-        const { status } = await at(which).call('DELETE', `/artifacts/again?distribution=${['jammy', 'noble', 'focal'][Math.floor(Math.random() * 3)]}`)
+        const { status } = await at(which).call(
+          'DELETE',
+          `/artifacts/again?distribution=${['jammy', 'noble', 'focal'][Math.floor(Math.random() * 3)]}`,
+        )
         // 409: the other deleted it between our look and our deletion.
         expect([200, 404, 409]).toContain(status)
         if (status === 200) deleted++
@@ -140,7 +154,9 @@ it('deletions that race with uploads of the same bytes never leave a record with
   expect(uploaded).toBeGreaterThan(3)
   expect(deleted).toBeGreaterThan(0)
   const records = await expectHouseInOrder()
-  expect(await isThere(join(house.reposDir, 'pool', 'deb', sha256.slice(0, 2), sha256))).toBe(records.some((record) => record.endsWith(sha256)))
+  expect(await isThere(join(house.reposDir, 'pool', 'deb', sha256.slice(0, 2), sha256))).toBe(
+    records.some((record) => record.endsWith(sha256)),
+  )
 })
 
 it('when the leader is killed the other leads within seconds and finishes what it left', async () => {
@@ -159,9 +175,17 @@ it('when the leader is killed the other leads within seconds and finishes what i
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
 
   await waitFor('the other to lead', () => isLeader(at(OTHER)), 15_000)
-  await waitFor('the upload to be published', async () => (await offered(readHttp(at(OTHER)))).includes('left 1.0 amd64'), 15_000)
+  await waitFor(
+    'the upload to be published',
+    async () => (await offered(readHttp(at(OTHER)))).includes('left 1.0 amd64'),
+    15_000,
+  )
   expect((await upload(at(OTHER), left)).body.code).toBe('already_exists')
-  await waitFor('the staging of the dead one to be gone', async () => (await readdir(join(house.reposDir, 'staging', 'incoming'))).length === 1, 15_000)
+  await waitFor(
+    'the staging of the dead one to be gone',
+    async () => (await readdir(join(house.reposDir, 'staging', 'incoming'))).length === 1,
+    15_000,
+  )
   expect((await at(OTHER).call('POST', '/distributions/init')).status).toBe(200)
   await expectHouseInOrder()
 })
@@ -173,7 +197,11 @@ it('audit entries of both form one chain, written by whoever leads, over a leade
   await waitFor('the first to lead', () => isLeader(at(LEADER)))
   services[OTHER] = await startService(house)
   for (let n = 0; n < 3; n++) {
-    await Promise.all(services.map(async (service, which) => upload(service, await buildDeb({ name: `audited-${which}-${n}`, version: '1.0' })).catch(() => null)))
+    await Promise.all(
+      services.map(async (service, which) =>
+        upload(service, await buildDeb({ name: `audited-${which}-${n}`, version: '1.0' })).catch(() => null),
+      ),
+    )
     await Promise.all(services.map((service) => service.call('GET', '/artifacts/audit/logs').catch(() => null)))
   }
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
@@ -188,12 +216,17 @@ it('what sync-index restores on one is offered by the other too', async () => {
   const { postgres } = houses
   const database = new URL(house.databaseUrl).pathname.slice(1)
   // As a database restored from an older dump would have it: the record is gone, its manifest and bytes are not.
-  await postgres?.query(database, `with gone as (delete from packages where name = 'beta' and distribution = 'jammy' returning size_bytes)
-    update distributions set published_count = published_count - 1, size_bytes = size_bytes - (select sum(size_bytes) from gone) where codename = 'jammy'`)
+  await postgres?.query(
+    database,
+    `with gone as (delete from packages where name = 'beta' and distribution = 'jammy' returning size_bytes)
+    update distributions set published_count = published_count - 1, size_bytes = size_bytes - (select sum(size_bytes) from gone) where codename = 'jammy'`,
+  )
   await postgres?.query(database, `delete from artifacts where name = 'beta'`)
   const { body } = await at(LEADER).call('POST', '/artifacts/admin/sync-index')
   expect(body).toMatchObject({ status: 'ok', orphans: 0, missing_files: 0 })
   expect((await upload(at(OTHER), await buildDeb({ name: 'later', version: '1.0' }))).status).toBe(201)
-  expect(await offered(readHttp(at(OTHER)))).toEqual(expect.arrayContaining(['beta 1.0 all', 'warm 1.0 amd64', 'later 1.0 amd64']))
+  expect(await offered(readHttp(at(OTHER)))).toEqual(
+    expect.arrayContaining(['beta 1.0 all', 'warm 1.0 amd64', 'later 1.0 amd64']),
+  )
   await expectHouseInOrder()
 })

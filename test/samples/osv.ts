@@ -33,7 +33,12 @@ export async function writeAdvisories(directory: string, advisories: readonly Sa
       details: `Somebody can reach through ${name}.`,
       ...(cve ? { upstream: [cve], aliases: [] } : {}),
       ...(severity ? { severity: [{ type: 'CVSS_V3', score: VECTORS[severity] }] } : {}),
-      affected: [{ package: { ecosystem, name }, ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, ...(fixed === null ? [] : [{ fixed }])] }] }],
+      affected: [
+        {
+          package: { ecosystem, name },
+          ranges: [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, ...(fixed === null ? [] : [{ fixed }])] }],
+        },
+      ],
       references: [{ type: 'ADVISORY', url: `https://example.org/${id}` }],
     }
     await writeFile(join(directory, `${id}.json`), JSON.stringify(record))

@@ -42,10 +42,18 @@ export function buildZip(entries: readonly SampleZipEntry[]): Buffer {
 }
 
 /** A jar as Maven makes it. */
-export function buildJar(group: string, artifact: string, version: string, more: readonly SampleZipEntry[] = []): Buffer {
+export function buildJar(
+  group: string,
+  artifact: string,
+  version: string,
+  more: readonly SampleZipEntry[] = [],
+): Buffer {
   return buildZip([
     { name: 'META-INF/MANIFEST.MF', content: 'Manifest-Version: 1.0\r\n\r\n' },
-    { name: `META-INF/maven/${group}/${artifact}/pom.properties`, content: `#Generated\nversion=${version}\ngroupId=${group}\nartifactId=${artifact}\n` },
+    {
+      name: `META-INF/maven/${group}/${artifact}/pom.properties`,
+      content: `#Generated\nversion=${version}\ngroupId=${group}\nartifactId=${artifact}\n`,
+    },
     ...more,
   ])
 }

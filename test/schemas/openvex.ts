@@ -10,7 +10,10 @@ const product = Type.Object(
   {
     '@id': iri,
     identifiers: Type.Object({ purl: Type.String({ pattern: '^pkg:' }) }, closed),
-    hashes: Type.Object({ 'sha-256': Type.String({ pattern: '^[0-9a-f]{64}$' }), 'sha-512': Type.String({ pattern: '^[0-9a-f]{128}$' }) }, closed),
+    hashes: Type.Object(
+      { 'sha-256': Type.String({ pattern: '^[0-9a-f]{64}$' }), 'sha-512': Type.String({ pattern: '^[0-9a-f]{128}$' }) },
+      closed,
+    ),
   },
   closed,
 )

@@ -18,7 +18,10 @@ function validator(schema: object, others: Record<string, object> = {}, options:
   const ajv = new dialect({ strict: false, allErrors: true, ...options })
   addFormats.default(ajv as never)
   // Two formats of later drafts: as strict as what they widen.
-  ajv.addFormat('iri-reference', (text: string) => ajv.validate({ type: 'string', format: 'uri-reference' }, encodeURI(decodeURI(text))) as boolean)
+  ajv.addFormat(
+    'iri-reference',
+    (text: string) => ajv.validate({ type: 'string', format: 'uri-reference' }, encodeURI(decodeURI(text))) as boolean,
+  )
   ajv.addFormat('idn-email', /^[^@\s]+@[^@\s]+$/)
   for (const [address, other] of Object.entries(others)) ajv.addSchema(other, address)
   return ajv.compile(schema)
@@ -27,13 +30,22 @@ function validator(schema: object, others: Record<string, object> = {}, options:
 function cyclonedxSchemas(): [schema: object, others: Record<string, object>] {
   const directory = join(dirname(locate.resolve('@cyclonedx/cyclonedx-library/package.json')), 'res', 'schema')
   const file = (name: string) => parse(join(directory, `${name}.SNAPSHOT.schema.json`))
-  const others = ['spdx', 'jsf-0.82'].map((name) => [`http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json`, file(name)])
+  const others = ['spdx', 'jsf-0.82'].map((name) => [
+    `http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json`,
+    file(name),
+  ])
   return [file('bom-1.5'), Object.fromEntries(others) as Record<string, object>]
 }
 
 function sarifSchema(): object {
   // Of draft 4 it uses nothing that later drafts read otherwise, but for the name of its own address.
-  const { id: _id, $schema: _draft, ...schema } = parse(join(dirname(locate.resolve('@microsoft/jest-sarif/package.json')), 'lib', 'schemas', 'sarif-2.1.0-rtm.5.json')) as Record<string, unknown>
+  const {
+    id: _id,
+    $schema: _draft,
+    ...schema
+  } = parse(
+    join(dirname(locate.resolve('@microsoft/jest-sarif/package.json')), 'lib', 'schemas', 'sarif-2.1.0-rtm.5.json'),
+  ) as Record<string, unknown>
   return schema
 }
 
@@ -61,7 +73,13 @@ export function createStandards(): (standard: Standard, document: unknown) => st
   return (standard, document) => {
     const validators = made.get(standard) ?? make[standard]()
     made.set(standard, validators)
-    return validators.flatMap((validate) => (validate(document) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`)))
+    return validators.flatMap((validate) =>
+      validate(document)
+        ? []
+        : (validate.errors ?? []).map(
+            (error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`,
+          ),
+    )
   }
 }
 
@@ -72,19 +90,42 @@ export function danglingIn(standard: 'cyclonedx' | 'spdx' | 'sarif', document: a
     const relations: string[] = document.relationships.map((each: object) => JSON.stringify(each))
     const used = document.relationships.flatMap((each: any) => [each.spdxElementId, each.relatedSpdxElement])
     const licenses = new Set(document.hasExtractedLicensingInfos.map((each: any) => each.licenseId))
-    const declared = document.packages.map((each: any) => each.licenseDeclared).filter((text: string) => text.startsWith('LicenseRef-'))
-    return [...missing(used, ids), ...twice(ids), ...twice(relations), ...declared.filter((id: string) => !licenses.has(id))]
+    const declared = document.packages
+      .map((each: any) => each.licenseDeclared)
+      .filter((text: string) => text.startsWith('LicenseRef-'))
+    return [
+      ...missing(used, ids),
+      ...twice(ids),
+      ...twice(relations),
+      ...declared.filter((id: string) => !licenses.has(id)),
+    ]
   }
   if (standard === 'sarif') {
     const [run] = document.runs
     const rules = run.tool.driver.rules.map((rule: any) => rule.id)
-    return [...missing(run.results.map((result: any) => result.ruleId), rules), ...twice(rules), ...twice(run.results.map((result: any) => result.partialFingerprints['gatehouse/v1']))]
+    return [
+      ...missing(
+        run.results.map((result: any) => result.ruleId),
+        rules,
+      ),
+      ...twice(rules),
+      ...twice(run.results.map((result: any) => result.partialFingerprints['gatehouse/v1'])),
+    ]
   }
   const components = document.components.flatMap((each: any) => [each, ...(each.components ?? [])])
   const refs = [document.metadata.component['bom-ref'], ...components.map((each: any) => each['bom-ref'])]
-  const used = [...document.dependencies.flatMap((each: any) => [each.ref, ...each.dependsOn]), ...document.vulnerabilities.flatMap((each: any) => each.affects.map((affected: any) => affected.ref))]
-  return [...missing(used, refs), ...twice(refs), ...twice(document.dependencies.map((each: any) => each.ref)), ...twice(document.vulnerabilities.map((each: any) => each['bom-ref']))]
+  const used = [
+    ...document.dependencies.flatMap((each: any) => [each.ref, ...each.dependsOn]),
+    ...document.vulnerabilities.flatMap((each: any) => each.affects.map((affected: any) => affected.ref)),
+  ]
+  return [
+    ...missing(used, refs),
+    ...twice(refs),
+    ...twice(document.dependencies.map((each: any) => each.ref)),
+    ...twice(document.vulnerabilities.map((each: any) => each['bom-ref'])),
+  ]
 }
 
-const missing = (used: string[], known: string[]) => [...new Set(used)].filter((id) => !known.includes(id)).map((id) => `${id} is nowhere`)
+const missing = (used: string[], known: string[]) =>
+  [...new Set(used)].filter((id) => !known.includes(id)).map((id) => `${id} is nowhere`)
 const twice = (ids: string[]) => ids.filter((id, at) => ids.indexOf(id) !== at).map((id) => `${id} is there twice`)

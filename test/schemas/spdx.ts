@@ -9,11 +9,20 @@ const agent = Type.String({ pattern: '^(NOASSERTION|(Person|Organization): [^()]
 /** 7.10 */
 const LENGTHS = { MD5: 32, SHA1: 40, SHA256: 64, SHA512: 128 }
 const checksum = Type.Union(
-  Object.entries(LENGTHS).map(([algorithm, length]) => Type.Object({ algorithm: Type.Literal(algorithm), checksumValue: Type.String({ pattern: `^[0-9a-f]{${length}}$` }) }, closed)),
+  Object.entries(LENGTHS).map(([algorithm, length]) =>
+    Type.Object(
+      { algorithm: Type.Literal(algorithm), checksumValue: Type.String({ pattern: `^[0-9a-f]{${length}}$` }) },
+      closed,
+    ),
+  ),
 )
 /** 7.21, with annex F.3.5 */
 const reference = Type.Object(
-  { referenceCategory: Type.Literal('PACKAGE-MANAGER'), referenceType: Type.Literal('purl'), referenceLocator: Type.String({ pattern: '^pkg:[a-z]+/\\S+$' }) },
+  {
+    referenceCategory: Type.Literal('PACKAGE-MANAGER'),
+    referenceType: Type.Literal('purl'),
+    referenceLocator: Type.String({ pattern: '^pkg:[a-z]+/\\S+$' }),
+  },
   closed,
 )
 
@@ -41,7 +50,14 @@ const packageInformation = Type.Object(
 )
 
 /** Clause 11, of its many kinds those in use. */
-const relationship = Type.Object({ spdxElementId: id, relationshipType: Type.Enum(['DESCRIBES', 'CONTAINS', 'DEPENDS_ON']), relatedSpdxElement: Type.Union([id, Type.Literal('NONE')]) }, closed)
+const relationship = Type.Object(
+  {
+    spdxElementId: id,
+    relationshipType: Type.Enum(['DESCRIBES', 'CONTAINS', 'DEPENDS_ON']),
+    relatedSpdxElement: Type.Union([id, Type.Literal('NONE')]),
+  },
+  closed,
+)
 
 /** Clause 6, 10. */
 export const spdxDocument = Type.Object(
@@ -51,7 +67,13 @@ export const spdxDocument = Type.Object(
     SPDXID: Type.Literal('SPDXRef-DOCUMENT'),
     name: text,
     documentNamespace: Type.String({ format: 'uri', pattern: '^[^#]+$' }),
-    creationInfo: Type.Object({ created: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$' }), creators: Type.Array(Type.String({ pattern: '^Tool: ' }), { minItems: 1 }) }, closed),
+    creationInfo: Type.Object(
+      {
+        created: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$' }),
+        creators: Type.Array(Type.String({ pattern: '^Tool: ' }), { minItems: 1 }),
+      },
+      closed,
+    ),
     packages: Type.Array(packageInformation),
     relationships: Type.Array(relationship),
     hasExtractedLicensingInfos: Type.Array(Type.Object({ licenseId, extractedText: text, name: text }, closed)),

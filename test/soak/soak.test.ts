@@ -33,7 +33,8 @@ beforeAll(async () => {
   house = await houses.copy()
   service = await startService({ ...house, env: { REPO_FORMAT: 'all' } })
   key = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
-  for (let n = 0; n < CLIENTS; n++) roots.push(await createAptRoot({ url: `${service.apt}/repos`, suite: CODENAMES.apt, key }))
+  for (let n = 0; n < CLIENTS; n++)
+    roots.push(await createAptRoot({ url: `${service.apt}/repos`, suite: CODENAMES.apt, key }))
 })
 afterAll(async () => {
   await service?.kill()
@@ -43,7 +44,15 @@ afterAll(async () => {
 
 /** What uploaders were told: digest by `name version`; a package is stable while nobody is about to delete it. */
 const stable: Record<Format, Map<string, string>> = { apt: new Map(), rpm: new Map(), apk: new Map() }
-const figures = { seconds: 0, publishes: { apt: 0, rpm: 0, apk: 0 }, deletes: { apt: 0, rpm: 0, apk: 0 }, updates: 0, downloads: 0, reads: { rpm: 0, apk: 0 }, slowestPublishMs: 0 }
+const figures = {
+  seconds: 0,
+  publishes: { apt: 0, rpm: 0, apk: 0 },
+  deletes: { apt: 0, rpm: 0, apk: 0 },
+  updates: 0,
+  downloads: 0,
+  reads: { rpm: 0, apk: 0 },
+  slowestPublishMs: 0,
+}
 
 it(
   'publishing and deleting never show a client anything broken',
@@ -53,9 +62,14 @@ it(
     let left = OPERATIONS > 0 ? OPERATIONS : Infinity
     const more = () => left-- > 0 && Date.now() < until
     let over = false
-    const uploading = Promise.all(UPLOADERS.map((format, n) => bring(format, `soak-${n}`, more))).finally(() => (over = true))
+    const uploading = Promise.all(UPLOADERS.map((format, n) => bring(format, `soak-${n}`, more))).finally(
+      () => (over = true),
+    )
     const isOver = () => over
-    const reading = Promise.all([...roots.map((root) => readAlong(root, isOver)), ...(['rpm', 'apk'] as const).map((format) => lookAlong(format, isOver))])
+    const reading = Promise.all([
+      ...roots.map((root) => readAlong(root, isOver)),
+      ...(['rpm', 'apk'] as const).map((format) => lookAlong(format, isOver)),
+    ])
     await Promise.all([uploading, reading])
     figures.seconds = Math.round((Date.now() - started) / 1000)
 
@@ -63,13 +77,19 @@ it(
     for (const root of roots) {
       expectClean(await root.update())
       // apt-cache dumpavail would tell of the newest version alone.
-      const known = new Set(((await root.list('_Packages')) ?? '').split('\n\n').map((stanza) => `${/^Package: (.*)$/m.exec(stanza)?.[1]} ${/^Version: (.*)$/m.exec(stanza)?.[1]}`))
+      const known = new Set(
+        ((await root.list('_Packages')) ?? '')
+          .split('\n\n')
+          .map((stanza) => `${/^Package: (.*)$/m.exec(stanza)?.[1]} ${/^Version: (.*)$/m.exec(stanza)?.[1]}`),
+      )
       for (const id of stable.apt.keys()) expect(known).toContain(id)
       expect([...known].filter((id) => id.startsWith('soak-'))).toHaveLength(stable.apt.size)
     }
     for (const format of ['rpm', 'apk'] as const) {
       const { packages } = await look(readHttp(service), CODENAMES[format], key)
-      expect([...packages.keys()].filter((id) => id.startsWith('soak-')).sort()).toEqual(idsOf(format, stable[format].keys()).sort())
+      expect([...packages.keys()].filter((id) => id.startsWith('soak-')).sort()).toEqual(
+        idsOf(format, stable[format].keys()).sort(),
+      )
     }
     console.log('soak', figures)
     expect(figures.updates).toBeGreaterThanOrEqual(CLIENTS)
@@ -128,7 +148,11 @@ async function lookAlong(format: 'rpm' | 'apk', isOver: () => boolean): Promise<
     const { date, packages } = await look(readHttp(service), CODENAMES[format], key, { still: false, seen })
     expect(date).toBeGreaterThanOrEqual(newest)
     newest = date
-    for (const id of idsOf(format, promised.filter((id) => stable[format].has(id)))) expect([...packages.keys()]).toContain(id)
+    for (const id of idsOf(
+      format,
+      promised.filter((id) => stable[format].has(id)),
+    ))
+      expect([...packages.keys()]).toContain(id)
     figures.reads[format]++
     await new Promise((resolve) => setTimeout(resolve, 100))
   } while (!isOver())

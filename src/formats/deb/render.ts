@@ -45,7 +45,10 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
     ...input.extras.flatMap(withPlain),
   ])
   const bytes = Buffer.from(release)
-  const [detached, clearsigned] = await Promise.all([signers.openpgp.detach(bytes, date), signers.openpgp.clearsign(release, date)])
+  const [detached, clearsigned] = await Promise.all([
+    signers.openpgp.detach(bytes, date),
+    signers.openpgp.clearsign(release, date),
+  ])
   return [
     ...compressed.map(([path, { parts, sha256 }]): IndexFile => ({ path, content: parts, byHash: sha256 })),
     { path: 'Release', content: bytes },

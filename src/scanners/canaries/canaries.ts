@@ -52,7 +52,8 @@ export function createCanaries(parts: {
   let signatures: string | null | undefined
   let running: Promise<Blindness[]> | null = null
 
-  const isBlind = (name: string, scope: string) => scopes.some((one) => one.scanner === name && one.scope === scope && one.blind)
+  const isBlind = (name: string, scope: string) =>
+    scopes.some((one) => one.scanner === name && one.scope === scope && one.blind)
 
   async function missesMalware(engine: Antivirus, format: (typeof parts.formats)[number]): Promise<boolean | null> {
     const path = join(parts.workDirectory, `canary-${randomBytes(6).toString('hex')}`)
@@ -60,7 +61,12 @@ export function createCanaries(parts: {
     try {
       await ensureDirectory(parts.workDirectory, 0o700)
       await writeFile(path, bytes, { mode: 0o600 })
-      const { word } = await engine.scan({ path, filename: `canary.${format.id}`, sizeBytes: bytes.length, members: () => format.members(path) })
+      const { word } = await engine.scan({
+        path,
+        filename: `canary.${format.id}`,
+        sizeBytes: bytes.length,
+        members: () => format.members(path),
+      })
       return word === 'error' ? null : word !== 'infected'
     } catch {
       return null
@@ -73,7 +79,16 @@ export function createCanaries(parts: {
     try {
       const holes = await parts.knownHoles(distribution)
       for (const hole of holes) {
-        const { word, findings } = await scanner.scan({ facts: factsToMatch({ ...hole, format: distribution.format, arch: '', sourcePackage: hole.name, sourceVersion: hole.version }), distribution })
+        const { word, findings } = await scanner.scan({
+          facts: factsToMatch({
+            ...hole,
+            format: distribution.format,
+            arch: '',
+            sourcePackage: hole.name,
+            sourceVersion: hole.version,
+          }),
+          distribution,
+        })
         if (word !== 'scanned') return null
         // One that is found is enough: a single advisory may be about something special.
         if (findings.length > 0) return false
@@ -89,7 +104,8 @@ export function createCanaries(parts: {
     const seen: Blindness[] = []
     const status = await antivirus?.status()
     // What could not be asked keeps the answer of the last time.
-    const note = (name: string, scope: string, blind: boolean | null) => seen.push({ scanner: name, scope, blind: blind ?? isBlind(name, scope) })
+    const note = (name: string, scope: string, blind: boolean | null) =>
+      seen.push({ scanner: name, scope, blind: blind ?? isBlind(name, scope) })
     if (antivirus && status?.available) {
       for (const format of parts.formats) note('clamav', format.id, await missesMalware(antivirus, format))
       signatures = status.db_version
@@ -130,7 +146,11 @@ export function createCanaries(parts: {
         async scan(input) {
           if (running) await running
           const result = await guarded.scan(input)
-          return isBlind(guarded.name, input.distribution.codename) && result.word === 'scanned' && result.findings.length === 0 ? { ...result, ...noMatch(input.distribution, result.coverage) } : result
+          return isBlind(guarded.name, input.distribution.codename) &&
+            result.word === 'scanned' &&
+            result.findings.length === 0
+            ? { ...result, ...noMatch(input.distribution, result.coverage) }
+            : result
         },
       }
     },
@@ -138,9 +158,17 @@ export function createCanaries(parts: {
 }
 
 function noVerdict({ coverage }: AntivirusResult): Pick<AntivirusResult, 'word' | 'message' | 'coverage'> {
-  return { word: 'error', message: 'the malware scanner does not find the EICAR test file: what it calls clean was not scanned', coverage }
+  return {
+    word: 'error',
+    message: 'the malware scanner does not find the EICAR test file: what it calls clean was not scanned',
+    coverage,
+  }
 }
 
 function noMatch(distribution: Distribution, coverage: Coverage): Pick<CveResult, 'word' | 'message' | 'coverage'> {
-  return { word: 'error', message: `the vulnerability scanner does not find what is known about ${distribution.fullName}: no findings mean nothing`, coverage }
+  return {
+    word: 'error',
+    message: `the vulnerability scanner does not find what is known about ${distribution.fullName}: no findings mean nothing`,
+    coverage,
+  }
 }

@@ -48,7 +48,11 @@ export function createFreshclam(parts: { program: string; clock: Clock; timeoutM
   }
 }
 
-function run(program: string, timeoutMs: number, progress: (line: string) => void): Promise<{ code: number | null; lines: string[] }> {
+function run(
+  program: string,
+  timeoutMs: number,
+  progress: (line: string) => void,
+): Promise<{ code: number | null; lines: string[] }> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, ['--stdout'], { stdio: ['ignore', 'pipe', 'pipe'] })
     const lines: string[] = []
@@ -65,7 +69,16 @@ function run(program: string, timeoutMs: number, progress: (line: string) => voi
     child.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(timer)
       const missing = error.code === 'ENOENT' || error.code === 'EACCES'
-      reject(missing ? new Problem('scanner_unavailable', 'there is no program here that updates the signatures', {}, { retryAfterSeconds: 3600 }) : error)
+      reject(
+        missing
+          ? new Problem(
+              'scanner_unavailable',
+              'there is no program here that updates the signatures',
+              {},
+              { retryAfterSeconds: 3600 },
+            )
+          : error,
+      )
     })
     child.on('close', (code) => {
       clearTimeout(timer)
@@ -81,7 +94,11 @@ export function outcomeOf(code: number | null, lines: readonly string[]): Update
   if (cooling) return { status: 'cooldown', message: cooling }
   const updated = lines.filter((line) => /\bupdated \(version/i.test(line))
   if ((code === 0 || code === 1) && updated.length > 0) return { status: 'updated', message: updated.join('; ') }
-  if ((code === 0 || code === 1) && said(/up[- ]to[- ]date/i)) return { status: 'up_to_date', message: 'the signatures are up to date' }
+  if ((code === 0 || code === 1) && said(/up[- ]to[- ]date/i))
+    return { status: 'up_to_date', message: 'the signatures are up to date' }
   if (code === 0) return { status: 'up_to_date', message: lines.at(-1) ?? 'nothing to load' }
-  return { status: 'failed', message: said(/^ERROR:/) ?? lines.at(-1) ?? (code === null ? 'it took too long' : `it ended with code ${code}`) }
+  return {
+    status: 'failed',
+    message: said(/^ERROR:/) ?? lines.at(-1) ?? (code === null ? 'it took too long' : `it ended with code ${code}`),
+  }
 }

@@ -21,12 +21,19 @@ const LONGEST_PATH = 1000
  * @param grammar of the ecosystem's names
  * @throws Unreadable when it names no component
  */
-export function componentOf(ecosystem: Component['ecosystem'], said: { name: unknown; version: unknown; license?: unknown }, path: string, grammar: RegExp): FoundComponent {
+export function componentOf(
+  ecosystem: Component['ecosystem'],
+  said: { name: unknown; version: unknown; license?: unknown },
+  path: string,
+  grammar: RegExp,
+): FoundComponent {
   const { name, version } = said
   if (typeof name !== 'string' || typeof version !== 'string') throw new Unreadable('names no package or no version')
-  if (name.length > LONGEST_NAME || !grammar.test(name)) throw new Unreadable('has a name that its ecosystem does not know')
+  if (name.length > LONGEST_NAME || !grammar.test(name))
+    throw new Unreadable('has a name that its ecosystem does not know')
   // Placeholders that a build did not fill in are no version either.
-  if (version.length > LONGEST_VERSION || !/^[A-Za-z0-9][A-Za-z0-9._+!~:-]*$/.test(version)) throw new Unreadable('has a version that its ecosystem does not know')
+  if (version.length > LONGEST_VERSION || !/^[A-Za-z0-9][A-Za-z0-9._+!~:-]*$/.test(version))
+    throw new Unreadable('has a version that its ecosystem does not know')
   return { ecosystem, name, version, path: shown(path), license: licenseOf(said.license) }
 }
 

@@ -45,7 +45,11 @@ export function createComponentMatcher(parts: {
     async match(packages) {
       const { ecosystems } = await parts.state()
       // Many packages carry the same libraries: each is matched once.
-      const different = new Map(packages.flatMap(({ inside }) => inside.components.map((component) => [identityOf(component), component] as const)))
+      const different = new Map(
+        packages.flatMap(({ inside }) =>
+          inside.components.map((component) => [identityOf(component), component] as const),
+        ),
+      )
       const matches = await parts.matcher.matchComponents([...different.values()])
       const known = new Map(matches.map(({ component, findings }) => [identityOf(component), findings]))
       const results: { findings: OsvFinding[]; coverage: Coverage }[] = []
@@ -53,11 +57,17 @@ export function createComponentMatcher(parts: {
         const found = worstOf(carrier.inside.components.flatMap((component) => known.get(identityOf(component)) ?? []))
         const cleared = found.length > 0 ? await parts.matcher.clearedOf(carrier) : null
         const isMended = ({ id }: OsvFinding) => cleared?.has(id) ?? false
-        results.push({ findings: found.filter((finding) => !isMended(finding)), coverage: coverageOf(carrier, ecosystems, found.filter(isMended)) })
+        results.push({
+          findings: found.filter((finding) => !isMended(finding)),
+          coverage: coverageOf(carrier, ecosystems, found.filter(isMended)),
+        })
       }
       const enriched = await parts.enrich(results.flatMap(({ findings }) => findings))
       let at = 0
-      return results.map(({ findings, coverage }) => ({ findings: enriched.slice(at, (at += findings.length)), coverage }))
+      return results.map(({ findings, coverage }) => ({
+        findings: enriched.slice(at, (at += findings.length)),
+        coverage,
+      }))
     },
   }
 }
@@ -68,17 +78,24 @@ function worstOf(all: readonly OsvFinding[]): OsvFinding[] {
   const worst = new Map<string, OsvFinding>()
   for (const finding of all) {
     const known = worst.get(finding.id)
-    if (!known || severityRank(finding.severity) > severityRank(known.severity)) worst.set(finding.id, { ...finding, sources: [COMPONENT_ENGINE] })
+    if (!known || severityRank(finding.severity) > severityRank(known.severity))
+      worst.set(finding.id, { ...finding, sources: [COMPONENT_ENGINE] })
   }
   return [...worst.values()]
 }
 
 /** @param mended findings that the distribution says do not hold */
-function coverageOf({ inside, facts, distribution }: Carrier, ecosystems: AdvisoryState['ecosystems'], mended: readonly OsvFinding[]): Coverage {
+function coverageOf(
+  { inside, facts, distribution }: Carrier,
+  ecosystems: AdvisoryState['ecosystems'],
+  mended: readonly OsvFinding[],
+): Coverage {
   const { components, filesSeen, bytes, skipped } = inside
   const present = COMPONENT_ECOSYSTEMS.filter((name) => components.some((component) => component.ecosystem === name))
   const covered = present.filter((name) => ecosystems[name])
-  const without = present.filter((name) => !ecosystems[name]).map((name) => ({ name: `components of ${name}`, reason: 'no advisories for them have been imported' }))
+  const without = present
+    .filter((name) => !ecosystems[name])
+    .map((name) => ({ name: `components of ${name}`, reason: 'no advisories for them have been imported' }))
   const left = mended.map(({ id, package_name, package_version }) => ({
     name: `${id} in ${package_name} ${package_version}`,
     reason: `by the advisories for ${distribution.fullName}, ${facts.name} ${facts.version} does not have it`,

@@ -34,20 +34,29 @@ export interface JavaTold {
 }
 
 /** Tells what is in an archive, or why it could not be looked into. @param path of the archive inside the package */
-export async function readJavaArchive(source: ZipSource, path: string, limits: JavaLimits, told: JavaTold): Promise<void> {
+export async function readJavaArchive(
+  source: ZipSource,
+  path: string,
+  limits: JavaLimits,
+  told: JavaTold,
+): Promise<void> {
   let unpacked = 0
   let jars = 0
 
   const take = (entry: ZipEntry) => {
     unpacked += entry.sizeBytes
-    if (unpacked > limits.mostUnpackedBytes) throw new Unreadable(`unpacks to more than ${limits.mostUnpackedBytes} bytes`)
+    if (unpacked > limits.mostUnpackedBytes)
+      throw new Unreadable(`unpacks to more than ${limits.mostUnpackedBytes} bytes`)
     return entry.read()
   }
 
   async function look(archive: ZipSource, at: string, outermost: boolean): Promise<void> {
     for await (const entry of zipEntriesOf(archive, limits)) {
       if (COORDINATES.test(entry.name)) await coordinates(entry, at)
-      else if (JAVA_ARCHIVE.test(entry.name)) await (outermost ? inner(entry, `${at}!/${entry.name}`) : told.skipped(`${at}!/${entry.name}`, 'lies in an archive inside another'))
+      else if (JAVA_ARCHIVE.test(entry.name))
+        await (outermost
+          ? inner(entry, `${at}!/${entry.name}`)
+          : told.skipped(`${at}!/${entry.name}`, 'lies in an archive inside another'))
     }
   }
 
@@ -67,7 +76,8 @@ export async function readJavaArchive(source: ZipSource, path: string, limits: J
     if (++jars > limits.mostJars) throw new Unreadable(`holds more than ${limits.mostJars} archives`)
     try {
       const stored = await entry.inside()
-      if (!stored && entry.sizeBytes > limits.largestPackedJarBytes) return told.skipped(at, `is packed and larger than ${limits.largestPackedJarBytes} bytes`)
+      if (!stored && entry.sizeBytes > limits.largestPackedJarBytes)
+        return told.skipped(at, `is packed and larger than ${limits.largestPackedJarBytes} bytes`)
       await look(stored ?? bufferSource(await take(entry)), at, false)
     } catch (error) {
       if (unpacked > limits.mostUnpackedBytes) throw error

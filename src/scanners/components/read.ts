@@ -57,7 +57,12 @@ function kindOf(path: string): Kind | null {
  * than the limit; so is the rest of a package whose own archive ends early.
  * @param newPath a name for a file that is removed before this returns
  */
-export async function readComponents(parts: { members: AsyncIterable<ScanMember>; filename: string; newPath(): string; limits?: Partial<ComponentLimits> }): Promise<ComponentsRead> {
+export async function readComponents(parts: {
+  members: AsyncIterable<ScanMember>
+  filename: string
+  newPath(): string
+  limits?: Partial<ComponentLimits>
+}): Promise<ComponentsRead> {
   const limits = { ...COMPONENT_LIMITS, ...parts.limits }
   const components = new Map<string, FoundComponent>()
   const skipped: ComponentsRead['skipped'] = []
@@ -74,7 +79,13 @@ export async function readComponents(parts: { members: AsyncIterable<ScanMember>
     else tooMany++
   }
 
-  async function manifest(member: ScanMember, path: string, most: number, whole: boolean, read: (content: Buffer, path: string) => FoundComponent): Promise<void> {
+  async function manifest(
+    member: ScanMember,
+    path: string,
+    most: number,
+    whole: boolean,
+    read: (content: Buffer, path: string) => FoundComponent,
+  ): Promise<void> {
     if (whole && member.sizeBytes > most) return skip(path, `is larger than ${most} bytes`)
     const content = await head(member, most)
     filesSeen++
@@ -88,9 +99,11 @@ export async function readComponents(parts: { members: AsyncIterable<ScanMember>
   }
 
   async function archive(member: ScanMember, path: string): Promise<void> {
-    if (member.sizeBytes > limits.largestArchiveBytes) return skip(path, `is larger than ${limits.largestArchiveBytes} bytes`)
+    if (member.sizeBytes > limits.largestArchiveBytes)
+      return skip(path, `is larger than ${limits.largestArchiveBytes} bytes`)
     archiveBytes += member.sizeBytes
-    if (archiveBytes > limits.mostArchiveBytes) return skip(path, `the archives of the package have more than ${limits.mostArchiveBytes} bytes`)
+    if (archiveBytes > limits.mostArchiveBytes)
+      return skip(path, `the archives of the package have more than ${limits.mostArchiveBytes} bytes`)
     filesSeen++
     bytes += member.sizeBytes
     const told = { found, skipped: skip }
@@ -121,7 +134,8 @@ export async function readComponents(parts: { members: AsyncIterable<ScanMember>
     skip(parts.filename, `could not be read to its end: ${error.detail}`)
   }
   if (unnamed > 0) skipped.push({ name: `${unnamed} more`, reason: 'not listed one by one' })
-  if (tooMany > 0) skipped.push({ name: `${tooMany} more components`, reason: `a package's first ${limits.mostComponents} are kept` })
+  if (tooMany > 0)
+    skipped.push({ name: `${tooMany} more components`, reason: `a package's first ${limits.mostComponents} are kept` })
   return { components: [...components.values()], filesSeen, bytes, skipped }
 }
 

@@ -13,8 +13,12 @@ type RawFinding = CveResult['findings'][number]
 
 /** What this asks of the store. */
 export interface ScoreStore {
-  lookUp(cves: readonly string[]): Promise<ReadonlyMap<string, { score: number | null; percentile: number | null; exploited: boolean }>>
-  feeds(): Promise<{ name: string; digest: string | null; entries: number; checkedAt: Date | null; error: string | null }[]>
+  lookUp(
+    cves: readonly string[],
+  ): Promise<ReadonlyMap<string, { score: number | null; percentile: number | null; exploited: boolean }>>
+  feeds(): Promise<
+    { name: string; digest: string | null; entries: number; checkedAt: Date | null; error: string | null }[]
+  >
   noteChecked(name: 'epss' | 'kev', error: string | null): Promise<void>
   noteImported(name: 'epss' | 'kev', digest: string, entries: number): Promise<void>
   putScores(batch: readonly Score[]): Promise<void>
@@ -23,13 +27,18 @@ export interface ScoreStore {
 
 export interface Enrichment {
   /** The same findings with score, label and known-exploited flag. */
-  enrich<F extends Pick<RawFinding, 'id' | 'epss' | 'epss_percent' | 'epss_label' | 'in_kev'>>(findings: readonly F[]): Promise<F[]>
+  enrich<F extends Pick<RawFinding, 'id' | 'epss' | 'epss_percent' | 'epss_label' | 'in_kev'>>(
+    findings: readonly F[],
+  ): Promise<F[]>
   /**
    * Reads both lists where they were last read a day ago or more.
    * @returns what happened, and the CVEs newly known to be exploited
    * @throws Problem('already_running')
    */
-  refresh(options?: { force?: boolean; progress?: (line: string) => void }): Promise<UpdateOutcome & { exploited: string[] }>
+  refresh(options?: {
+    force?: boolean
+    progress?: (line: string) => void
+  }): Promise<UpdateOutcome & { exploited: string[] }>
   /** Takes entries over that somebody sent. @returns CVEs that were not known to be exploited */
   addExploited(entries: readonly Exploited[]): Promise<string[]>
   /** never throws */
@@ -39,7 +48,12 @@ export interface Enrichment {
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
 const BATCH = 5000
 /** From which share on a score is worth a word; 0.1 is where the listing counts it as high (decisions, section 9). */
-const LABELS: [least: number, label: string][] = [[0.5, 'critical'], [0.1, 'high'], [0.01, 'medium'], [0, 'low']]
+const LABELS: [least: number, label: string][] = [
+  [0.5, 'critical'],
+  [0.1, 'high'],
+  [0.01, 'medium'],
+  [0, 'low'],
+]
 
 /** @param download fetches a URL into a new file, or throws */
 export function createEnrichment(parts: {
@@ -53,7 +67,12 @@ export function createEnrichment(parts: {
   const { scores, clock } = parts
   let running = false
 
-  async function readList(name: 'epss' | 'kev', url: string | null, force: boolean, take: (path: string) => Promise<number>): Promise<'imported' | 'unchanged' | 'fresh' | 'off' | Error> {
+  async function readList(
+    name: 'epss' | 'kev',
+    url: string | null,
+    force: boolean,
+    take: (path: string) => Promise<number>,
+  ): Promise<'imported' | 'unchanged' | 'fresh' | 'off' | Error> {
     if (!url) return 'off'
     const before = (await scores.feeds()).find((feed) => feed.name === name)
     const age = before?.checkedAt ? clock.now().getTime() - before.checkedAt.getTime() : Infinity
@@ -124,10 +143,16 @@ export function createEnrichment(parts: {
             return entries.length
           }),
         }
-        const told = Object.entries(results).map(([name, result]) => `${name}: ${result instanceof Error ? result.message : result}`)
+        const told = Object.entries(results).map(
+          ([name, result]) => `${name}: ${result instanceof Error ? result.message : result}`,
+        )
         for (const line of told) progress(line)
         const all = Object.values(results)
-        const status = all.includes('imported') ? 'updated' : all.some((result) => result instanceof Error) || all.every((result) => result === 'off') ? 'failed' : 'up_to_date'
+        const status = all.includes('imported')
+          ? 'updated'
+          : all.some((result) => result instanceof Error) || all.every((result) => result === 'off')
+            ? 'failed'
+            : 'up_to_date'
         return { status, message: told.join('; '), exploited }
       } finally {
         running = false
@@ -139,9 +164,20 @@ export function createEnrichment(parts: {
     async status() {
       try {
         const feeds = await scores.feeds()
-        const read = feeds.flatMap((feed) => (feed.digest ? (feed.checkedAt ?? []) : [])).sort((a, b) => a.getTime() - b.getTime())[0] ?? null
+        const read =
+          feeds
+            .flatMap((feed) => (feed.digest ? (feed.checkedAt ?? []) : []))
+            .sort((a, b) => a.getTime() - b.getTime())[0] ?? null
         const failed = feeds.find((feed) => feed.error !== null)
-        return { ...SILENT, available: feeds.some((feed) => feed.digest !== null), db_version: feeds.map((feed) => `${feed.name}: ${feed.entries}`).join(', ') || null, db_date: isoTimeOrNull(read), db_updated_at: isoTimeOrNull(read), db_files: feeds.map((feed) => feed.name), error: failed?.error ?? null }
+        return {
+          ...SILENT,
+          available: feeds.some((feed) => feed.digest !== null),
+          db_version: feeds.map((feed) => `${feed.name}: ${feed.entries}`).join(', ') || null,
+          db_date: isoTimeOrNull(read),
+          db_updated_at: isoTimeOrNull(read),
+          db_files: feeds.map((feed) => feed.name),
+          error: failed?.error ?? null,
+        }
       } catch (error) {
         return { ...SILENT, error: (error as Error).message }
       }
@@ -152,7 +188,11 @@ export function createEnrichment(parts: {
 const SILENT = silentStatus('epss, kev')
 
 /** Enriches where the settings say so. A failure to look up costs the extras, not the scan. */
-export function enrichingWhere(wanted: () => boolean, { enrich }: Pick<Enrichment, 'enrich'>, onError: (error: unknown) => void): Enrichment['enrich'] {
+export function enrichingWhere(
+  wanted: () => boolean,
+  { enrich }: Pick<Enrichment, 'enrich'>,
+  onError: (error: unknown) => void,
+): Enrichment['enrich'] {
   return async (findings) => {
     if (!wanted() || findings.length === 0) return [...findings]
     return enrich(findings).catch((error: unknown) => {

@@ -27,7 +27,9 @@ test('a list of scores is read by the names of its columns', async () => {
     { cve: 'CVE-2021-44228', score: 0.94358, percentile: 0.99957 },
     { cve: 'CVE-1999-0001', score: 0.00001, percentile: 0 },
   ])
-  expect(await scoresOf(gzipSync('percentile,cve,epss\n0.5,CVE-2021-44228,0.25\n'))).toEqual([{ cve: 'CVE-2021-44228', score: 0.25, percentile: 0.5 }])
+  expect(await scoresOf(gzipSync('percentile,cve,epss\n0.5,CVE-2021-44228,0.25\n'))).toEqual([
+    { cve: 'CVE-2021-44228', score: 0.25, percentile: 0.5 },
+  ])
 })
 
 const many = HEAD + Array.from({ length: 20_000 }, (_, i) => `CVE-2021-${10_000 + i},0.${i % 97}1,0.5\n`).join('')
@@ -44,16 +46,40 @@ test.each<[string, Uint8Array]>([
 })
 
 describe('known-exploited entries', () => {
-  const entry = { cveID: 'CVE-2021-44228', vendorProject: 'Apache', product: 'Log4j2', dateAdded: '2021-12-10', dueDate: '2021-12-24', shortDescription: 'JNDI', extra: 1 }
-  const read = { cve: 'CVE-2021-44228', vendor: 'Apache', product: 'Log4j2', dateAdded: '2021-12-10', dueDate: '2021-12-24', description: 'JNDI' }
+  const entry = {
+    cveID: 'CVE-2021-44228',
+    vendorProject: 'Apache',
+    product: 'Log4j2',
+    dateAdded: '2021-12-10',
+    dueDate: '2021-12-24',
+    shortDescription: 'JNDI',
+    extra: 1,
+  }
+  const read = {
+    cve: 'CVE-2021-44228',
+    vendor: 'Apache',
+    product: 'Log4j2',
+    dateAdded: '2021-12-10',
+    dueDate: '2021-12-24',
+    description: 'JNDI',
+  }
   test('come one by one, as a list and as the catalogue', () => {
     expect(readExploited(entry)).toEqual([read])
     expect(readExploited([entry, entry])).toEqual([read, read])
     expect(readExploited({ title: 'KEV', vulnerabilities: [entry] })).toEqual([read])
-    expect(readExploited([{ cveID: 'CVE-2021-44228' }])).toMatchObject([{ cve: 'CVE-2021-44228', vendor: null, dueDate: null }])
+    expect(readExploited([{ cveID: 'CVE-2021-44228' }])).toMatchObject([
+      { cve: 'CVE-2021-44228', vendor: null, dueDate: null },
+    ])
   })
 
-  test.each([[null], ['CVE-2021-44228'], [{}], [[{ cveID: 'CVE-1' }]], [{ vulnerabilities: [entry, { cveID: 7 }] }], [[[entry]]]])('%j is refused as a whole', (json) => {
+  test.each([
+    [null],
+    ['CVE-2021-44228'],
+    [{}],
+    [[{ cveID: 'CVE-1' }]],
+    [{ vulnerabilities: [entry, { cveID: 7 }] }],
+    [[[entry]]],
+  ])('%j is refused as a whole', (json) => {
     expect(() => readExploited(json)).toThrow(/names no CVE/)
   })
 })

@@ -25,7 +25,8 @@ export async function* readScores(path: string): AsyncGenerator<Score> {
     if (line.startsWith('#') || line === '') continue
     const fields = line.split(',')
     if (!columns) {
-      if (!['cve', 'epss', 'percentile'].every((name) => fields.includes(name))) throw new Error('the columns cve, epss and percentile are missing')
+      if (!['cve', 'epss', 'percentile'].every((name) => fields.includes(name)))
+        throw new Error('the columns cve, epss and percentile are missing')
       columns = fields
       continue
     }
@@ -47,12 +48,26 @@ const isShare = (value: number) => value >= 0 && value <= 1
  * @throws Problem('validation_error') when it is none of these
  */
 export function readExploited(json: unknown): Exploited[] {
-  const list = Array.isArray(json) ? json : isObject(json) && Array.isArray(json['vulnerabilities']) ? json['vulnerabilities'] : [json]
+  const list = Array.isArray(json)
+    ? json
+    : isObject(json) && Array.isArray(json['vulnerabilities'])
+      ? json['vulnerabilities']
+      : [json]
   return list.map((entry: unknown, i) => {
     const cve = isObject(entry) ? entry['cveID'] : null
-    if (!isObject(entry) || typeof cve !== 'string' || !isCve(cve)) throw new Problem('validation_error', `entry ${i + 1} names no CVE in \`cveID\``, { errors: [{ field: `${i}.cveID`, message: 'a CVE id is expected' }] })
+    if (!isObject(entry) || typeof cve !== 'string' || !isCve(cve))
+      throw new Problem('validation_error', `entry ${i + 1} names no CVE in \`cveID\``, {
+        errors: [{ field: `${i}.cveID`, message: 'a CVE id is expected' }],
+      })
     const text = (key: string) => (typeof entry[key] === 'string' ? (entry[key] as string).slice(0, 2000) : null)
-    return { cve, vendor: text('vendorProject'), product: text('product'), dateAdded: text('dateAdded'), dueDate: text('dueDate'), description: text('shortDescription') }
+    return {
+      cve,
+      vendor: text('vendorProject'),
+      product: text('product'),
+      dateAdded: text('dateAdded'),
+      dueDate: text('dueDate'),
+      description: text('shortDescription'),
+    }
   })
 }
 

@@ -36,14 +36,28 @@ describe('the scanners', () => {
     ['all three are wanted', { ...HERE, SVC_CVE_SCANNERS: 'trivy,grype,osv' }, ['trivy', 'grype', 'osv'], 0],
     ['a scanner is wanted twice', { ...HERE, SVC_CVE_SCANNERS: 'grype,grype' }, ['grype'], 0],
     ['trivy is wanted and not here', { ...NOWHERE, SVC_CVE_SCANNERS: 'trivy,osv' }, ['osv'], 1],
-    ['trivy is here by its variable', { ...NOWHERE, SVC_CVE_SCANNERS: 'trivy,osv', TRIVY_BIN: '<here>/trivy' }, ['trivy', 'osv'], 0],
+    [
+      'trivy is here by its variable',
+      { ...NOWHERE, SVC_CVE_SCANNERS: 'trivy,osv', TRIVY_BIN: '<here>/trivy' },
+      ['trivy', 'osv'],
+      0,
+    ],
     ['none is wanted', { ...HERE, SVC_CVE_SCANNERS: 'none' }, ['osv'], 0],
     ['only what is not here is wanted', { ...NOWHERE, SVC_CVE_SCANNERS: 'grype,trivy' }, ['osv'], 1],
   ])('when %s', async (_, variables, names, told) => {
     const said: unknown[] = []
-    const log = { warn: (line: unknown) => said.push(line), error: (line: unknown) => said.push(line) } as unknown as Log
-    const given = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, value.replace('<here>', directory)]))
-    const { env } = readEnv({ DATABASE_URL: 'pglite:///nowhere', JWT_SECRET_KEY: 'a secret of some length, for a test', ...given })
+    const log = {
+      warn: (line: unknown) => said.push(line),
+      error: (line: unknown) => said.push(line),
+    } as unknown as Log
+    const given = Object.fromEntries(
+      Object.entries(variables).map(([name, value]) => [name, value.replace('<here>', directory)]),
+    )
+    const { env } = readEnv({
+      DATABASE_URL: 'pglite:///nowhere',
+      JWT_SECRET_KEY: 'a secret of some length, for a test',
+      ...given,
+    })
     const { scanners, external } = await chooseScanners({ env, embedded, clock, log })
     expect(scanners.map(({ name }) => name)).toEqual(names)
     expect(external.map(({ name }) => name)).toEqual(names.filter((name) => name !== 'osv'))
@@ -52,8 +66,23 @@ describe('the scanners', () => {
 })
 
 describe('their databases', () => {
-  const status = (engine: string, date: string | null): EngineStatus => ({ available: date !== null, engine, version: null, db_version: null, db_date: date, db_updated_at: null, db_files: [], daemon_running: false, cooldown_until: null, error: null })
-  const own = (outcome: UpdateOutcome['status']): AdvisoryData => ({ status: async () => status('osv', null), ageSeconds: async () => 1, update: async () => ({ status: outcome, message: 'own' }) })
+  const status = (engine: string, date: string | null): EngineStatus => ({
+    available: date !== null,
+    engine,
+    version: null,
+    db_version: null,
+    db_date: date,
+    db_updated_at: null,
+    db_files: [],
+    daemon_running: false,
+    cooldown_until: null,
+    error: null,
+  })
+  const own = (outcome: UpdateOutcome['status']): AdvisoryData => ({
+    status: async () => status('osv', null),
+    ageSeconds: async () => 1,
+    update: async () => ({ status: outcome, message: 'own' }),
+  })
 
   function grype(date: string | null, outcome: UpdateOutcome['status']) {
     const state = { asked: 0, updates: 0 }
@@ -77,7 +106,9 @@ describe('their databases', () => {
     expect(state.asked).toBe(1)
     const second = withExternal(own('up_to_date'), [scanner], 'osv', clock)
     expect([(await second.status()).engine, await second.ageSeconds()]).toEqual(['osv', 1])
-    expect(await withExternal(own('up_to_date'), [grype(null, 'failed').scanner], 'grype', clock).ageSeconds()).toBe(null)
+    expect(await withExternal(own('up_to_date'), [grype(null, 'failed').scanner], 'grype', clock).ageSeconds()).toBe(
+      null,
+    )
   })
 
   test('are updated when they are a day old, there is none, or somebody wants it', async () => {
@@ -100,7 +131,9 @@ describe('their databases', () => {
     ['failed', 'up_to_date', 'osv', 'failed'],
   ])('own %s and external %s, judged by %s, is %s', async (first, second, judge, word) => {
     const lines: string[] = []
-    const outcome = await withExternal(own(first), [grype(null, second).scanner], judge, clock).update((line) => void lines.push(line))
+    const outcome = await withExternal(own(first), [grype(null, second).scanner], judge, clock).update(
+      (line) => void lines.push(line),
+    )
     expect(outcome).toEqual({ status: word, message: 'osv: own; grype: theirs' })
     expect(lines).toEqual(['grype: line'])
   })

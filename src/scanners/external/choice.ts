@@ -8,7 +8,19 @@ import { createTrivy } from '../trivy/trivy.ts'
 import { findProgram } from './find.ts'
 import type { ExternalScanner } from './scanner.ts'
 
-export type ScannerEnv = Pick<Env, 'cveScanners' | 'grypeBin' | 'trivyBin' | 'grypeDbUrl' | 'trivyDbRepository' | 'grypeDbCacheDir' | 'searchPath' | 'httpProxy' | 'httpsProxy' | 'noProxy'>
+export type ScannerEnv = Pick<
+  Env,
+  | 'cveScanners'
+  | 'grypeBin'
+  | 'trivyBin'
+  | 'grypeDbUrl'
+  | 'trivyDbRepository'
+  | 'grypeDbCacheDir'
+  | 'searchPath'
+  | 'httpProxy'
+  | 'httpsProxy'
+  | 'noProxy'
+>
 
 export interface Choice {
   /** never empty */
@@ -21,9 +33,19 @@ export interface Choice {
  * The scanners of `SVC_CVE_SCANNERS` that are here. A program that a variable names is taken to be here: what it should
  * have judged counts as unscanned while it is not.
  */
-export async function chooseScanners(parts: { env: ScannerEnv; embedded: CveScanner; clock: Clock; log: Log }): Promise<Choice> {
+export async function chooseScanners(parts: {
+  env: ScannerEnv
+  embedded: CveScanner
+  clock: Clock
+  log: Log
+}): Promise<Choice> {
   const { env, embedded, clock, log } = parts
-  const environment = present({ PATH: env.searchPath, HTTP_PROXY: env.httpProxy, HTTPS_PROXY: env.httpsProxy, NO_PROXY: env.noProxy })
+  const environment = present({
+    PATH: env.searchPath,
+    HTTP_PROXY: env.httpProxy,
+    HTTPS_PROXY: env.httpsProxy,
+    NO_PROXY: env.noProxy,
+  })
   const external: ExternalScanner[] = []
   const scanners: CveScanner[] = []
   for (const name of new Set(env.cveScanners)) {
@@ -38,9 +60,16 @@ export async function chooseScanners(parts: { env: ScannerEnv; embedded: CveScan
       if (name === 'trivy') log.warn('trivy is among SVC_CVE_SCANNERS, but there is no such program: it is left out')
       continue
     }
-    if (path === given && !(await findProgram(path, env.searchPath))) log.error(`there is no program ${path}: what ${name} should judge counts as unscanned`)
+    if (path === given && !(await findProgram(path, env.searchPath)))
+      log.error(`there is no program ${path}: what ${name} should judge counts as unscanned`)
     const common = { program: path, cacheDirectory: env.grypeDbCacheDir, environment, clock }
-    const scanner = name === 'grype' ? createGrype({ ...common, updateUrl: env.grypeDbUrl }) : createTrivy({ ...common, environment: { ...environment, ...present({ TRIVY_DB_REPOSITORY: env.trivyDbRepository }) } })
+    const scanner =
+      name === 'grype'
+        ? createGrype({ ...common, updateUrl: env.grypeDbUrl })
+        : createTrivy({
+            ...common,
+            environment: { ...environment, ...present({ TRIVY_DB_REPOSITORY: env.trivyDbRepository }) },
+          })
     external.push(scanner)
     scanners.push(scanner)
   }

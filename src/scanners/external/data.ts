@@ -12,7 +12,12 @@ const STATUS_MS = 5 * 60_000
  * The same as one: state and age are those of the first scanner, an update is that of all.
  * @param first name of the scanner that judges arrivals
  */
-export function withExternal(advisories: AdvisoryData, external: readonly ExternalScanner[], first: string, clock: Clock): AdvisoryData {
+export function withExternal(
+  advisories: AdvisoryData,
+  external: readonly ExternalScanner[],
+  first: string,
+  clock: Clock,
+): AdvisoryData {
   if (external.length === 0) return advisories
   const seen = new Map<string, { at: number; status: Promise<EngineStatus> }>()
 
@@ -25,9 +30,14 @@ export function withExternal(advisories: AdvisoryData, external: readonly Extern
     return status
   }
 
-  async function updateOne(scanner: ExternalScanner, progress: (line: string) => void, force: boolean): Promise<UpdateOutcome> {
+  async function updateOne(
+    scanner: ExternalScanner,
+    progress: (line: string) => void,
+    force: boolean,
+  ): Promise<UpdateOutcome> {
     const { db_date: date } = await scanner.status()
-    if (!force && date !== null && clock.now().getTime() - Date.parse(date) < MAX_AGE_MS) return { status: 'up_to_date', message: 'it is less than a day old' }
+    if (!force && date !== null && clock.now().getTime() - Date.parse(date) < MAX_AGE_MS)
+      return { status: 'up_to_date', message: 'it is less than a day old' }
     const outcome = await scanner.update((line) => progress(`${scanner.name}: ${line}`))
     seen.delete(scanner.name)
     return outcome

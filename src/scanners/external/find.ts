@@ -5,7 +5,12 @@ import { isAbsolute, join, resolve } from 'node:path'
 /** @returns an absolute path; null when there is none that can be run */
 export async function findProgram(nameOrPath: string, searchPath: string): Promise<string | null> {
   // An entry that is not absolute depends on where the service was started: never looked into.
-  const candidates = nameOrPath.includes('/') ? [resolve(nameOrPath)] : searchPath.split(':').filter(isAbsolute).map((directory) => join(directory, nameOrPath))
+  const candidates = nameOrPath.includes('/')
+    ? [resolve(nameOrPath)]
+    : searchPath
+        .split(':')
+        .filter(isAbsolute)
+        .map((directory) => join(directory, nameOrPath))
   for (const path of candidates) {
     try {
       await access(path, constants.X_OK)

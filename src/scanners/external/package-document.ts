@@ -15,16 +15,31 @@ export interface Told {
 }
 
 /** CycloneDX 1.5 JSON. Time and serial number are left out: the same package gives the same document. */
-export function packageDocument(told: Told, os?: { name: string; version: string; properties?: Record<string, string> }): string {
-  const system = os ? [{ 'bom-ref': 'os', type: 'operating-system', name: os.name, version: os.version, ...properties(os.properties) }] : []
-  const component = { 'bom-ref': 'package', type: 'library', name: told.name, version: told.version, purl: told.purl, ...properties(told.properties) }
+export function packageDocument(
+  told: Told,
+  os?: { name: string; version: string; properties?: Record<string, string> },
+): string {
+  const system = os
+    ? [{ 'bom-ref': 'os', type: 'operating-system', name: os.name, version: os.version, ...properties(os.properties) }]
+    : []
+  const component = {
+    'bom-ref': 'package',
+    type: 'library',
+    name: told.name,
+    version: told.version,
+    purl: told.purl,
+    ...properties(told.properties),
+  }
   return JSON.stringify({
     bomFormat: 'CycloneDX',
     specVersion: '1.5',
     version: 1,
     metadata: { component: { 'bom-ref': 'root', type: 'application', name: 'gatehouse' } },
     components: [...system, component],
-    dependencies: [{ ref: 'root', dependsOn: os ? ['os'] : ['package'] }, ...(os ? [{ ref: 'os', dependsOn: ['package'] }] : [])],
+    dependencies: [
+      { ref: 'root', dependsOn: os ? ['os'] : ['package'] },
+      ...(os ? [{ ref: 'os', dependsOn: ['package'] }] : []),
+    ],
   })
 }
 
@@ -33,7 +48,13 @@ function properties(values: Record<string, string> | undefined) {
 }
 
 /** `pkg:rpm/almalinux/curl@7.76.1-31.el9?arch=x86_64&epoch=0`; empty qualifiers are left out. */
-export function packageUrl(type: string, vendor: string, name: string, version: string, more: Record<string, string | null>): string {
+export function packageUrl(
+  type: string,
+  vendor: string,
+  name: string,
+  version: string,
+  more: Record<string, string | null>,
+): string {
   const given = Object.entries(more).filter((entry): entry is [string, string] => !!entry[1])
   const query = given.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
   return `pkg:${type}/${encodeURIComponent(vendor)}/${encodeURIComponent(name)}@${encodeURIComponent(version)}${query.length > 0 ? `?${query.join('&')}` : ''}`
@@ -60,7 +81,11 @@ export function systemOf(distribution: Distribution): { system: string; release:
 }
 
 /** Runs something over a document in a file, which is gone afterwards. */
-export async function withDocument<T>(directory: string, document: string, use: (path: string) => Promise<T>): Promise<T> {
+export async function withDocument<T>(
+  directory: string,
+  document: string,
+  use: (path: string) => Promise<T>,
+): Promise<T> {
   const path = join(directory, `${randomBytes(8).toString('hex')}.cdx.json`)
   await ensureDirectory(directory, 0o700)
   try {

@@ -23,14 +23,26 @@ async function script(name: string, body: string): Promise<string> {
 
 async function run(body: string, more: Partial<Run> = {}, atOnce?: number): Promise<string> {
   const path = await script(`program-${Math.random().toString(36).slice(2)}`, body)
-  return createProgram({ name: 'scanner', path, env: { PATH: SYSTEM, GIVEN: 'yes' }, directory: async () => directory, ...(atOnce ? { atOnce } : {}) }).run({ args: [], timeoutMs: 10_000, ...more })
+  return createProgram({
+    name: 'scanner',
+    path,
+    env: { PATH: SYSTEM, GIVEN: 'yes' },
+    directory: async () => directory,
+    ...(atOnce ? { atOnce } : {}),
+  }).run({ args: [], timeoutMs: 10_000, ...more })
 }
 
-const failure = (promise: Promise<unknown>) => promise.then(() => Promise.reject(new Error('it did not fail')), (error: ProgramFailed) => error)
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => Promise.reject(new Error('it did not fail')),
+    (error: ProgramFailed) => error,
+  )
 
 describe('a program', () => {
   test('reads what it is given, and its answer is what it writes', async () => {
-    expect(await run('cat; echo " and $1"', { input: 'what was given', args: ['more'] })).toBe('what was given and more\n')
+    expect(await run('cat; echo " and $1"', { input: 'what was given', args: ['more'] })).toBe(
+      'what was given and more\n',
+    )
   })
 
   test('works in its own directory, with no environment but the one meant for it', async () => {
@@ -43,17 +55,36 @@ describe('a program', () => {
 
   test('that ends with an error has not answered, whatever it wrote', async () => {
     const error = await failure(run('echo "{}"; printf "\\033[31mfirst\\033[0m\\nthe database is gone\\n" >&2; exit 1'))
-    expect(error).toMatchObject({ name: 'ProgramFailed', reason: 'failed', message: 'scanner ended with code 1: the database is gone', said: 'first\nthe database is gone' })
+    expect(error).toMatchObject({
+      name: 'ProgramFailed',
+      reason: 'failed',
+      message: 'scanner ended with code 1: the database is gone',
+      said: 'first\nthe database is gone',
+    })
   })
 
   test('that tells why before it tells where is quoted with what it told', async () => {
-    const path = await script('talkative', `printf 'FATAL\\n  - the database is gone:\\n    somewhere.go:12\\n' >&2; exit 1`)
-    const program = createProgram({ name: 'scanner', path, env: { PATH: SYSTEM }, directory: async () => directory, why: (said) => /^ +- (.*):$/m.exec(said)?.[1] })
-    expect(await failure(program.run({ args: [], timeoutMs: 10_000 }))).toMatchObject({ message: 'scanner ended with code 1: the database is gone' })
+    const path = await script(
+      'talkative',
+      `printf 'FATAL\\n  - the database is gone:\\n    somewhere.go:12\\n' >&2; exit 1`,
+    )
+    const program = createProgram({
+      name: 'scanner',
+      path,
+      env: { PATH: SYSTEM },
+      directory: async () => directory,
+      why: (said) => /^ +- (.*):$/m.exec(said)?.[1],
+    })
+    expect(await failure(program.run({ args: [], timeoutMs: 10_000 }))).toMatchObject({
+      message: 'scanner ended with code 1: the database is gone',
+    })
   })
 
   test('that crashes has not answered', async () => {
-    expect(await failure(run('echo "{}"; kill -SEGV $$'))).toMatchObject({ reason: 'failed', message: expect.stringContaining('SIGSEGV') })
+    expect(await failure(run('echo "{}"; kill -SEGV $$'))).toMatchObject({
+      reason: 'failed',
+      message: expect.stringContaining('SIGSEGV'),
+    })
   })
 
   test('that fails once is run again where that is wanted, and only then', async () => {
@@ -88,8 +119,16 @@ describe('a program', () => {
   })
 
   test('that is not there is told apart from one that fails', async () => {
-    const program = createProgram({ name: 'scanner', path: join(directory, 'none'), env: {}, directory: async () => directory })
-    expect(await failure(program.run({ args: [], timeoutMs: 1000 }))).toMatchObject({ reason: 'missing', message: 'there is no program scanner here' })
+    const program = createProgram({
+      name: 'scanner',
+      path: join(directory, 'none'),
+      env: {},
+      directory: async () => directory,
+    })
+    expect(await failure(program.run({ args: [], timeoutMs: 1000 }))).toMatchObject({
+      reason: 'missing',
+      message: 'there is no program scanner here',
+    })
   })
 
   test('tells its progress line by line', async () => {
@@ -99,8 +138,17 @@ describe('a program', () => {
   })
 
   test('runs as often at once as it may, and nobody waits for ever', async () => {
-    const path = await script('counted', `n=$(mktemp ${directory}/running.XXXXXX); ls ${directory}/running.* | wc -l; sleep 0.2; rm $n`)
-    const program = createProgram({ name: 'scanner', path, env: { PATH: SYSTEM }, directory: async () => directory, atOnce: 2 })
+    const path = await script(
+      'counted',
+      `n=$(mktemp ${directory}/running.XXXXXX); ls ${directory}/running.* | wc -l; sleep 0.2; rm $n`,
+    )
+    const program = createProgram({
+      name: 'scanner',
+      path,
+      env: { PATH: SYSTEM },
+      directory: async () => directory,
+      atOnce: 2,
+    })
     const seen = await Promise.all(Array.from({ length: 6 }, () => program.run({ args: [], timeoutMs: 10_000 })))
     expect(Math.max(...seen.map(Number))).toBe(2)
   })

@@ -42,7 +42,14 @@ const KEPT_STDERR = 8192
  * @param parts.atOnce more wait for their turn
  * @param parts.why the line of what it wrote to stderr that tells why it failed, where that is not the last
  */
-export function createProgram(parts: { name: string; path: string; env: Record<string, string>; directory(): Promise<string>; atOnce?: number; why?(said: string): string | undefined }): Program {
+export function createProgram(parts: {
+  name: string
+  path: string
+  env: Record<string, string>
+  directory(): Promise<string>
+  atOnce?: number
+  why?(said: string): string | undefined
+}): Program {
   const turns = createTurns(parts.atOnce ?? 2)
   return {
     name: parts.name,
@@ -51,7 +58,8 @@ export function createProgram(parts: { name: string; path: string; env: Record<s
       try {
         return await once()
       } catch (error) {
-        if (run.againAfterMs === undefined || !(error instanceof ProgramFailed) || error.reason !== 'failed') throw error
+        if (run.againAfterMs === undefined || !(error instanceof ProgramFailed) || error.reason !== 'failed')
+          throw error
         await new Promise((resolve) => setTimeout(resolve, run.againAfterMs))
         return once()
       }
@@ -59,7 +67,11 @@ export function createProgram(parts: { name: string; path: string; env: Record<s
   }
 }
 
-function start({ name, path, env, why = lastLine }: Omit<Parameters<typeof createProgram>[0], 'directory'>, directory: string, run: Run): Promise<string> {
+function start(
+  { name, path, env, why = lastLine }: Omit<Parameters<typeof createProgram>[0], 'directory'>,
+  directory: string,
+  run: Run,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     // A group of its own, so that what it starts itself ends with it.
     const child = spawn(path, [...run.args], { cwd: directory, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -76,10 +88,15 @@ function start({ name, path, env, why = lastLine }: Omit<Parameters<typeof creat
         // It has ended by itself.
       }
     }
-    const timer = setTimeout(() => stop(new ProgramFailed('timeout', `${name} did not answer within ${Math.round(run.timeoutMs / 1000)} seconds`)), run.timeoutMs)
+    const timer = setTimeout(
+      () =>
+        stop(new ProgramFailed('timeout', `${name} did not answer within ${Math.round(run.timeoutMs / 1000)} seconds`)),
+      run.timeoutMs,
+    )
     child.stdout.on('data', (part: Buffer) => {
       size += part.length
-      if (size > (run.maxBytes ?? MAX_BYTES)) stop(new ProgramFailed('too_much', `${name} wrote more than ${run.maxBytes ?? MAX_BYTES} bytes`))
+      if (size > (run.maxBytes ?? MAX_BYTES))
+        stop(new ProgramFailed('too_much', `${name} wrote more than ${run.maxBytes ?? MAX_BYTES} bytes`))
       else out.push(part)
     })
     child.stderr.setEncoding('utf8').on('data', (part: string) => {
@@ -92,7 +109,12 @@ function start({ name, path, env, why = lastLine }: Omit<Parameters<typeof creat
     child.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(timer)
       const missing = error.code === 'ENOENT' || error.code === 'EACCES'
-      reject(new ProgramFailed(missing ? 'missing' : 'failed', missing ? `there is no program ${name} here` : `${name} could not be run: ${error.message}`))
+      reject(
+        new ProgramFailed(
+          missing ? 'missing' : 'failed',
+          missing ? `there is no program ${name} here` : `${name} could not be run: ${error.message}`,
+        ),
+      )
     })
     child.on('close', (code, signal) => {
       clearTimeout(timer)
@@ -101,7 +123,13 @@ function start({ name, path, env, why = lastLine }: Omit<Parameters<typeof creat
       else {
         const text = plain(said)
         const reason = (why(text) ?? lastLine(text))?.trim().slice(0, 500)
-        reject(new ProgramFailed('failed', `${name} ended with ${signal ?? `code ${code}`}${reason ? `: ${reason}` : ''}`, text))
+        reject(
+          new ProgramFailed(
+            'failed',
+            `${name} ended with ${signal ?? `code ${code}`}${reason ? `: ${reason}` : ''}`,
+            text,
+          ),
+        )
       }
     })
     // A program that ends without reading what it is given is judged by how it ended.
@@ -116,7 +144,11 @@ function plain(text: string): string {
   return text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '').trim()
 }
 
-const lastLine = (said: string) => said.split('\n').filter((line) => line.trim() !== '').at(-1)
+const lastLine = (said: string) =>
+  said
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .at(-1)
 
 function createTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = []

@@ -69,8 +69,21 @@ export function ageNote(databaseDate: string | null, now: Date): string {
   return days >= OLD_DAYS ? `, in a database that is ${days} days old` : ''
 }
 
-export function coverageOf(engine: string, version: string | null, databaseDate: string | null, matched: string | null): Coverage {
-  return { engine, engine_version: version, database_date: databaseDate, distro_matched: matched, files_seen: matched === null ? 0 : 1, files_skipped: [], bytes: 0 }
+export function coverageOf(
+  engine: string,
+  version: string | null,
+  databaseDate: string | null,
+  matched: string | null,
+): Coverage {
+  return {
+    engine,
+    engine_version: version,
+    database_date: databaseDate,
+    distro_matched: matched,
+    files_seen: matched === null ? 0 : 1,
+    files_skipped: [],
+    bytes: 0,
+  }
 }
 
 /** A scan that could not be made: never a pass. */

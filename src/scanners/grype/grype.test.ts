@@ -12,31 +12,86 @@ import { RECORDED } from './recorded.fixture.ts'
 import { readGrypeReport } from './report.ts'
 
 const facts = (over: Partial<PackageFacts> = {}): PackageFacts => ({
-  format: 'rpm', name: 'high', version: '1.0-1', arch: 'x86_64', sourcePackage: null, sourceVersion: null, section: null, description: null, maintainer: null, license: null,
-  url: null, installedSizeKb: null, requirements: [], provides: [], files: [], signatures: [], record: null, ...over,
+  format: 'rpm',
+  name: 'high',
+  version: '1.0-1',
+  arch: 'x86_64',
+  sourcePackage: null,
+  sourceVersion: null,
+  section: null,
+  description: null,
+  maintainer: null,
+  license: null,
+  url: null,
+  installedSizeKb: null,
+  requirements: [],
+  provides: [],
+  files: [],
+  signatures: [],
+  record: null,
+  ...over,
 })
 const distribution = (codename: string) => findDistribution(codename)!.distribution
 
 interface Document {
   components: { name: string; version: string; purl: string }[]
 }
-const told = (over: Partial<PackageFacts>, codename: string) => (JSON.parse(grypeDocument(facts(over), distribution(codename))) as Document).components[0]!
+const told = (over: Partial<PackageFacts>, codename: string) =>
+  (JSON.parse(grypeDocument(facts(over), distribution(codename))) as Document).components[0]!
 
 describe('what grype is told', () => {
   test.each([
-    ['jammy', 'ubuntu:22.04'], ['bookworm', 'debian:12'], ['almalinux9', 'almalinux:9'], ['rocky8', 'rockylinux:8'], ['centos-stream9', 'centos:9'], ['oraclelinux8', 'oraclelinux:8'],
-    ['fedora', 'fedora:42'], ['opensuse-leap-15.6', 'opensuse-leap:15.6'], ['opensuse-tumbleweed', 'opensuse/tumbleweed:latest'], ['alpine3.18', 'alpine:3.18'],
+    ['jammy', 'ubuntu:22.04'],
+    ['bookworm', 'debian:12'],
+    ['almalinux9', 'almalinux:9'],
+    ['rocky8', 'rockylinux:8'],
+    ['centos-stream9', 'centos:9'],
+    ['oraclelinux8', 'oraclelinux:8'],
+    ['fedora', 'fedora:42'],
+    ['opensuse-leap-15.6', 'opensuse-leap:15.6'],
+    ['opensuse-tumbleweed', 'opensuse/tumbleweed:latest'],
+    ['alpine3.18', 'alpine:3.18'],
   ])('%s is %s', (codename, distro) => {
     expect(grypeDistro(distribution(codename))).toBe(distro)
   })
 
   test.each<[string, Partial<PackageFacts>, string, string]>([
-    ['an rpm with an epoch', { version: '1:2.0-3.el9', sourcePackage: 'high', sourceVersion: '2.0-3.el9' }, 'almalinux9', 'pkg:rpm/almalinux/high@2.0-3.el9?arch=x86_64&distro=almalinux-9&epoch=1'],
-    ['an rpm of another source', { sourcePackage: 'src', sourceVersion: '1.0-1' }, 'rocky9', 'pkg:rpm/rockylinux/high@1.0-1?arch=x86_64&distro=rockylinux-9&upstream=src-1.0-1.src.rpm'],
-    ['a deb with an epoch and a source of another version', { format: 'deb', version: '1:1.0-1+b2', arch: 'amd64', sourcePackage: 'src', sourceVersion: '1:1.0-1' }, 'jammy', 'pkg:deb/ubuntu/high@1%3A1.0-1%2Bb2?arch=amd64&distro=ubuntu-22.04&upstream=src%401%3A1.0-1'],
-    ['a deb that is its own source', { format: 'deb', arch: 'amd64', sourcePackage: 'high', sourceVersion: '1.0-1' }, 'jammy', 'pkg:deb/ubuntu/high@1.0-1?arch=amd64&distro=ubuntu-22.04'],
-    ['an apk with an origin', { format: 'apk', version: '1.0-r1', sourcePackage: 'src' }, 'alpine3.21', 'pkg:apk/alpine/high@1.0-r1?arch=x86_64&distro=alpine-3.21&upstream=src%401.0-r1'],
-    ['a name that is no letters', { name: 'libstdc++6' }, 'almalinux9', 'pkg:rpm/almalinux/libstdc%2B%2B6@1.0-1?arch=x86_64&distro=almalinux-9'],
+    [
+      'an rpm with an epoch',
+      { version: '1:2.0-3.el9', sourcePackage: 'high', sourceVersion: '2.0-3.el9' },
+      'almalinux9',
+      'pkg:rpm/almalinux/high@2.0-3.el9?arch=x86_64&distro=almalinux-9&epoch=1',
+    ],
+    [
+      'an rpm of another source',
+      { sourcePackage: 'src', sourceVersion: '1.0-1' },
+      'rocky9',
+      'pkg:rpm/rockylinux/high@1.0-1?arch=x86_64&distro=rockylinux-9&upstream=src-1.0-1.src.rpm',
+    ],
+    [
+      'a deb with an epoch and a source of another version',
+      { format: 'deb', version: '1:1.0-1+b2', arch: 'amd64', sourcePackage: 'src', sourceVersion: '1:1.0-1' },
+      'jammy',
+      'pkg:deb/ubuntu/high@1%3A1.0-1%2Bb2?arch=amd64&distro=ubuntu-22.04&upstream=src%401%3A1.0-1',
+    ],
+    [
+      'a deb that is its own source',
+      { format: 'deb', arch: 'amd64', sourcePackage: 'high', sourceVersion: '1.0-1' },
+      'jammy',
+      'pkg:deb/ubuntu/high@1.0-1?arch=amd64&distro=ubuntu-22.04',
+    ],
+    [
+      'an apk with an origin',
+      { format: 'apk', version: '1.0-r1', sourcePackage: 'src' },
+      'alpine3.21',
+      'pkg:apk/alpine/high@1.0-r1?arch=x86_64&distro=alpine-3.21&upstream=src%401.0-r1',
+    ],
+    [
+      'a name that is no letters',
+      { name: 'libstdc++6' },
+      'almalinux9',
+      'pkg:rpm/almalinux/libstdc%2B%2B6@1.0-1?arch=x86_64&distro=almalinux-9',
+    ],
   ])('%s', (_, over, codename, purl) => {
     const component = told(over, codename)
     expect(component.purl).toBe(purl)
@@ -52,43 +107,103 @@ describe('what it really wrote', () => {
     expect(report).toMatchObject({ version: '0.110.0', databaseDate: expect.stringMatching(/^2026-11-21T/) })
     expect(report.findings).toEqual([
       {
-        id: 'CVE-2026-1', severity: 'High', cvss: 7.5, description: 'a hole', package_name: 'high', package_version: '1.0-1', package_type: 'rpm', fix_state: 'fixed', fix_versions: ['2.0-1'],
-        urls: ['https://example.org/a'], epss: null, epss_percent: null, epss_label: null, in_kev: true, sources: ['grype'],
+        id: 'CVE-2026-1',
+        severity: 'High',
+        cvss: 7.5,
+        description: 'a hole',
+        package_name: 'high',
+        package_version: '1.0-1',
+        package_type: 'rpm',
+        fix_state: 'fixed',
+        fix_versions: ['2.0-1'],
+        urls: ['https://example.org/a'],
+        epss: null,
+        epss_percent: null,
+        epss_label: null,
+        in_kev: true,
+        sources: ['grype'],
       },
     ])
   })
 
   test('an advisory is told by the CVEs it is about', () => {
-    expect(read(RECORDED.oracle).findings.map(({ id, severity, fix_versions }) => [id, severity, fix_versions])).toEqual([
+    expect(
+      read(RECORDED.oracle).findings.map(({ id, severity, fix_versions }) => [id, severity, fix_versions]),
+    ).toEqual([
       ['CVE-2026-1', 'Medium', ['2.0-1']],
       ['CVE-2026-2', 'Medium', ['2.0-1']],
     ])
   })
 
   test('what the source has, what is not fixed, and what nobody rates', () => {
-    expect(read(RECORDED.ubuntu).findings).toMatchObject([{ id: 'CVE-2026-3', severity: 'Negligible', fix_state: 'wont-fix', fix_versions: [] }])
-    expect(read(RECORDED.alpine).findings).toMatchObject([{ id: 'CVE-2026-4', severity: 'Unknown', fix_state: 'fixed' }])
+    expect(read(RECORDED.ubuntu).findings).toMatchObject([
+      { id: 'CVE-2026-3', severity: 'Negligible', fix_state: 'wont-fix', fix_versions: [] },
+    ])
+    expect(read(RECORDED.alpine).findings).toMatchObject([
+      { id: 'CVE-2026-4', severity: 'Unknown', fix_state: 'fixed' },
+    ])
   })
 })
 
 describe('other reports', () => {
-  const match = (vulnerability: object, related: object[] = []) => ({ matches: [{ vulnerability, relatedVulnerabilities: related }], descriptor: { name: 'grype' } })
+  const match = (vulnerability: object, related: object[] = []) => ({
+    matches: [{ vulnerability, relatedVulnerabilities: related }],
+    descriptor: { name: 'grype' },
+  })
 
   test('an advisory without a CVE keeps its name, one with is filled in from what is said of the CVE', () => {
-    expect(read(match({ id: 'GHSA-aaaa-bbbb-cccc', severity: 'high' })).findings).toMatchObject([{ id: 'GHSA-aaaa-bbbb-cccc', severity: 'High', fix_state: 'unknown' }])
-    const filled = read(match({ id: 'ALPINE-1', severity: 'Unknown' }, [{ id: 'CVE-2026-9', severity: 'Critical', description: 'text', cvss: [{ version: '2.0', metrics: { baseScore: 5 } }, { version: '3.1', metrics: { baseScore: 9.8 } }], epss: [{ cve: 'CVE-2026-9', epss: 0.25 }] }]))
-    expect(filled.findings).toMatchObject([{ id: 'CVE-2026-9', severity: 'Critical', description: 'text', cvss: 9.8, epss: 0.25, epss_percent: 25 }])
+    expect(read(match({ id: 'GHSA-aaaa-bbbb-cccc', severity: 'high' })).findings).toMatchObject([
+      { id: 'GHSA-aaaa-bbbb-cccc', severity: 'High', fix_state: 'unknown' },
+    ])
+    const filled = read(
+      match({ id: 'ALPINE-1', severity: 'Unknown' }, [
+        {
+          id: 'CVE-2026-9',
+          severity: 'Critical',
+          description: 'text',
+          cvss: [
+            { version: '2.0', metrics: { baseScore: 5 } },
+            { version: '3.1', metrics: { baseScore: 9.8 } },
+          ],
+          epss: [{ cve: 'CVE-2026-9', epss: 0.25 }],
+        },
+      ]),
+    )
+    expect(filled.findings).toMatchObject([
+      { id: 'CVE-2026-9', severity: 'Critical', description: 'text', cvss: 9.8, epss: 0.25, epss_percent: 25 },
+    ])
   })
 
   test('what two advisories say of a CVE is one finding, the worse of both', () => {
     const { findings } = read({
       descriptor: { name: 'grype' },
       matches: [
-        { vulnerability: { id: 'CVE-2026-9', severity: 'Low', fix: { state: 'wont-fix' }, urls: ['https://example.org/1', 'ftp://example.org/2'] } },
-        { vulnerability: { id: 'CVE-2026-9', severity: 'High', fix: { state: 'fixed', versions: ['2'] }, urls: ['https://example.org/3', 'https://example.org/4', 'https://example.org/5'] } },
+        {
+          vulnerability: {
+            id: 'CVE-2026-9',
+            severity: 'Low',
+            fix: { state: 'wont-fix' },
+            urls: ['https://example.org/1', 'ftp://example.org/2'],
+          },
+        },
+        {
+          vulnerability: {
+            id: 'CVE-2026-9',
+            severity: 'High',
+            fix: { state: 'fixed', versions: ['2'] },
+            urls: ['https://example.org/3', 'https://example.org/4', 'https://example.org/5'],
+          },
+        },
       ],
     })
-    expect(findings).toMatchObject([{ severity: 'High', fix_state: 'fixed', fix_versions: ['2'], urls: ['https://example.org/3', 'https://example.org/4', 'https://example.org/5'] }])
+    expect(findings).toMatchObject([
+      {
+        severity: 'High',
+        fix_state: 'fixed',
+        fix_versions: ['2'],
+        urls: ['https://example.org/3', 'https://example.org/4', 'https://example.org/5'],
+      },
+    ])
   })
 
   test.each([
@@ -114,13 +229,26 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 
 /** The real one's answers, unless a case of the script says otherwise. */
 async function fake(cases: string, scanTimeoutMs = 10_000) {
-  for (const [name, report] of Object.entries(RECORDED)) await writeFile(join(cache, `${name}.json`), JSON.stringify(report))
+  for (const [name, report] of Object.entries(RECORDED))
+    await writeFile(join(cache, `${name}.json`), JSON.stringify(report))
   const program = join(cache, 'grype')
-  await writeFile(program, `#!/bin/sh\necho "$*" >> '${cache}/calls'\nenv > '${cache}/env'\ncase "$*" in\n${cases}\n*--distro\\ fedora*"-o json") cat '${cache}/fedora.json';;\nsbom:*) cp "\${1#sbom:}" '${cache}/told'; cat '${cache}/rocky.json';;\nesac\n`)
+  await writeFile(
+    program,
+    `#!/bin/sh\necho "$*" >> '${cache}/calls'\nenv > '${cache}/env'\ncase "$*" in\n${cases}\n*--distro\\ fedora*"-o json") cat '${cache}/fedora.json';;\nsbom:*) cp "\${1#sbom:}" '${cache}/told'; cat '${cache}/rocky.json';;\nesac\n`,
+  )
   await chmod(program, 0o755)
-  return createGrype({ program, cacheDirectory: join(cache, 'db'), environment: { PATH: '/usr/bin:/bin' }, updateUrl: null, clock, scanTimeoutMs, againAfterMs: 10 })
+  return createGrype({
+    program,
+    cacheDirectory: join(cache, 'db'),
+    environment: { PATH: '/usr/bin:/bin' },
+    updateUrl: null,
+    clock,
+    scanTimeoutMs,
+    againAfterMs: 10,
+  })
 }
-const scan = (grype: ReturnType<typeof createGrype>, codename = 'rocky9') => grype.scan({ facts: facts(), distribution: distribution(codename) })
+const scan = (grype: ReturnType<typeof createGrype>, codename = 'rocky9') =>
+  grype.scan({ facts: facts(), distribution: distribution(codename) })
 const calls = async () => (await readFile(join(cache, 'calls'), 'utf8')).trim().split('\n')
 
 const UNKNOWN = `"db search"*) printf '[0000] ERROR \\033[31munable to get affected packages for any: OS not present\\033[0m\\n' >&2; exit 1;;`
@@ -130,7 +258,16 @@ describe('a scan', () => {
   test('gives findings with what was looked at, and leaves no file behind', async () => {
     const grype = await fake('')
     const result = await scan(grype)
-    expect(result).toMatchObject({ word: 'scanned', coverage: { engine: 'grype', engine_version: '0.110.0', database_date: expect.stringMatching(/^2026-11-21T/), distro_matched: 'rockylinux:9', files_seen: 1 } })
+    expect(result).toMatchObject({
+      word: 'scanned',
+      coverage: {
+        engine: 'grype',
+        engine_version: '0.110.0',
+        database_date: expect.stringMatching(/^2026-11-21T/),
+        distro_matched: 'rockylinux:9',
+        files_seen: 1,
+      },
+    })
     expect(result.findings).toHaveLength(1)
     expect((await calls())[0]).toMatch(/^sbom:\S+ --distro rockylinux:9 -o json$/)
     expect(await readFile(join(cache, 'told'), 'utf8')).toBe(grypeDocument(facts(), distribution('rocky9')))
@@ -140,43 +277,74 @@ describe('a scan', () => {
   test('loads nothing, asks nobody for news, and knows nothing of our environment', async () => {
     await scan(await fake(''))
     const environment = await readFile(join(cache, 'env'), 'utf8')
-    for (const line of ['GRYPE_DB_AUTO_UPDATE=false', 'GRYPE_CHECK_FOR_APP_UPDATE=false', 'GRYPE_DB_VALIDATE_AGE=false', `GRYPE_DB_CACHE_DIR=${cache}/db`, `HOME=${cache}/db/work/grype`]) expect(environment).toContain(line)
+    for (const line of [
+      'GRYPE_DB_AUTO_UPDATE=false',
+      'GRYPE_CHECK_FOR_APP_UPDATE=false',
+      'GRYPE_DB_VALIDATE_AGE=false',
+      `GRYPE_DB_CACHE_DIR=${cache}/db`,
+      `HOME=${cache}/db/work/grype`,
+    ])
+      expect(environment).toContain(line)
     expect(environment).not.toContain('VITEST')
   })
 
   test('without findings is clean where the database knows the distribution, which is asked once', async () => {
     const grype = await fake(KNOWN)
-    for (let i = 0; i < 2; i++) expect(await scan(grype, 'fedora')).toMatchObject({ word: 'scanned', findings: [], coverage: { distro_matched: 'fedora:42' } })
+    for (let i = 0; i < 2; i++)
+      expect(await scan(grype, 'fedora')).toMatchObject({
+        word: 'scanned',
+        findings: [],
+        coverage: { distro_matched: 'fedora:42' },
+      })
     expect((await calls()).filter((call) => call.startsWith('db search'))).toHaveLength(1)
   })
 
   test('without findings is no data where it does not', async () => {
-    expect(await scan(await fake(UNKNOWN), 'fedora')).toMatchObject({ word: 'no_data', coverage: { distro_matched: null, files_seen: 0 } })
+    expect(await scan(await fake(UNKNOWN), 'fedora')).toMatchObject({
+      word: 'no_data',
+      coverage: { distro_matched: null, files_seen: 0 },
+    })
   })
 
   test('without findings is an error where it cannot be asked', async () => {
-    expect(await scan(await fake(`"db search"*) echo 'unknown command' >&2; exit 1;;`), 'fedora')).toMatchObject({ word: 'error' })
+    expect(await scan(await fake(`"db search"*) echo 'unknown command' >&2; exit 1;;`), 'fedora')).toMatchObject({
+      word: 'error',
+    })
   })
 
   test('in a database of last month says so', async () => {
     const old = `sbom:*) sed s/2026-11-21T/2026-10-21T/ '${cache}/rocky.json';;`
-    expect(await scan(await fake(old))).toMatchObject({ word: 'scanned', message: '1 known vulnerabilities for rockylinux:9, in a database that is 31 days old' })
+    expect(await scan(await fake(old))).toMatchObject({
+      word: 'scanned',
+      message: '1 known vulnerabilities for rockylinux:9, in a database that is 31 days old',
+    })
   })
 
   test.each([
     ['crashes', 'sbom:*) kill -SEGV $$;;', /SIGSEGV/],
-    ['fails, whatever it wrote', `sbom:*) echo '{"matches":[],"descriptor":{"name":"grype"}}'; echo 'failed to load vulnerability db: database does not exist' >&2; exit 1;;`, /database does not exist/],
+    [
+      'fails, whatever it wrote',
+      `sbom:*) echo '{"matches":[],"descriptor":{"name":"grype"}}'; echo 'failed to load vulnerability db: database does not exist' >&2; exit 1;;`,
+      /database does not exist/,
+    ],
     ['writes no JSON', 'sbom:*) echo "<html>";;', /no JSON/],
     ['writes half a report', `sbom:*) head -c 300 "${'$'}{0%/*}/rocky.json";;`, /no JSON/],
     ['writes nothing', 'sbom:*) exit 0;;', /no JSON/],
     ['writes an empty report', 'sbom:*) echo "{}";;', /without matches/],
     ['writes without end', 'sbom:*) yes;;', /wrote more than/],
   ])('by a program that %s is no pass', async (_, cases, message) => {
-    expect(await scan(await fake(cases))).toMatchObject({ word: 'error', findings: [], message: expect.stringMatching(message) })
+    expect(await scan(await fake(cases))).toMatchObject({
+      word: 'error',
+      findings: [],
+      message: expect.stringMatching(message),
+    })
   })
 
   test('by a program that is slow is no pass', async () => {
-    expect(await scan(await fake('sbom:*) sleep 60;;', 300))).toMatchObject({ word: 'error', message: expect.stringMatching(/did not answer within/) })
+    expect(await scan(await fake('sbom:*) sleep 60;;', 300))).toMatchObject({
+      word: 'error',
+      message: expect.stringMatching(/did not answer within/),
+    })
   })
 
   test('by a program that is gone is no pass', async () => {
@@ -188,24 +356,44 @@ describe('a scan', () => {
 
 describe('its database', () => {
   const VERSION = `version*) echo '{"application":"grype","version":"0.110.0"}';;`
-  const status = (built: string) => `"db status"*) echo '{"schemaVersion":"v6.1.4","from":"manual import","built":"${built}","path":"x","valid":true}';;`
+  const status = (built: string) =>
+    `"db status"*) echo '{"schemaVersion":"v6.1.4","from":"manual import","built":"${built}","path":"x","valid":true}';;`
 
   test('is told', async () => {
     const grype = await fake(VERSION + status('2026-11-21T03:00:00Z'))
-    expect(await grype.status()).toMatchObject({ available: true, engine: 'grype', version: '0.110.0', db_version: 'v6.1.4', db_date: '2026-11-21T03:00:00.000+00:00', error: null })
+    expect(await grype.status()).toMatchObject({
+      available: true,
+      engine: 'grype',
+      version: '0.110.0',
+      db_version: 'v6.1.4',
+      db_date: '2026-11-21T03:00:00.000+00:00',
+      error: null,
+    })
   })
 
   test('that is not there makes the engine not available', async () => {
-    const grype = await fake(`${VERSION}"db status"*) echo '{"built":"0001-01-01T00:00:00Z","error":"database does not exist"}'; echo 'ERROR database does not exist' >&2; exit 1;;`)
-    expect(await grype.status()).toMatchObject({ available: false, version: '0.110.0', db_date: null, error: expect.stringMatching(/does not exist/) })
+    const grype = await fake(
+      `${VERSION}"db status"*) echo '{"built":"0001-01-01T00:00:00Z","error":"database does not exist"}'; echo 'ERROR database does not exist' >&2; exit 1;;`,
+    )
+    expect(await grype.status()).toMatchObject({
+      available: false,
+      version: '0.110.0',
+      db_date: null,
+      error: expect.stringMatching(/does not exist/),
+    })
   })
 
   test('is updated when its date changes, once at a time', async () => {
-    const grype = await fake(`"db status"*) echo "{\\"built\\":\\"$(cat ${cache}/day 2>/dev/null || echo 2026-11-20T03:00:00Z)\\"}";; "db update"*) echo 2026-11-21T03:00:00Z > ${cache}/day; echo 'loaded' >&2;;`)
+    const grype = await fake(
+      `"db status"*) echo "{\\"built\\":\\"$(cat ${cache}/day 2>/dev/null || echo 2026-11-20T03:00:00Z)\\"}";; "db update"*) echo 2026-11-21T03:00:00Z > ${cache}/day; echo 'loaded' >&2;;`,
+    )
     const lines: string[] = []
     const first = grype.update((line) => void lines.push(line))
     await expect(grype.update()).rejects.toMatchObject({ code: 'already_running' })
-    expect(await first).toEqual({ status: 'updated', message: 'the database of grype is of 2026-11-21T03:00:00.000+00:00' })
+    expect(await first).toEqual({
+      status: 'updated',
+      message: 'the database of grype is of 2026-11-21T03:00:00.000+00:00',
+    })
     expect(lines).toEqual(['loaded'])
     expect(await grype.update()).toMatchObject({ status: 'up_to_date' })
   })

@@ -59,7 +59,10 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
 
   async function asks(distro: string): Promise<boolean> {
     try {
-      await program.run({ args: ['db', 'search', '--distro', distro, '--pkg', NOBODY, '-o', 'json'], timeoutMs: scanTimeoutMs })
+      await program.run({
+        args: ['db', 'search', '--distro', distro, '--pkg', NOBODY, '-o', 'json'],
+        timeoutMs: scanTimeoutMs,
+      })
       return true
     } catch (error) {
       if (error instanceof ProgramFailed && /OS not present/i.test(error.said)) return false
@@ -75,14 +78,23 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
       try {
         // By a file: of its stdin grype takes a pipe or a file, and Node gives it a socket.
         const text = await withDocument(work, grypeDocument(facts, distribution), (path) =>
-          program.run({ args: [`sbom:${path}`, '--distro', distro, '-o', 'json'], timeoutMs: scanTimeoutMs, againAfterMs }),
+          program.run({
+            args: [`sbom:${path}`, '--distro', distro, '-o', 'json'],
+            timeoutMs: scanTimeoutMs,
+            againAfterMs,
+          }),
         )
         const { version, databaseDate, findings } = readGrypeReport(parseReport('grype', text), facts)
         // It says the same of a distribution it has never heard of and of a package without holes.
         const matched = findings.length > 0 || (await isKnown(distro, databaseDate))
         const coverage = coverageOf('grype', version, databaseDate, matched ? distro : null)
         if (!matched) return { word: 'no_data', findings, message: noData(distribution), coverage }
-        return { word: 'scanned', findings, message: `${findings.length} known vulnerabilities for ${distro}${ageNote(databaseDate, clock.now())}`, coverage }
+        return {
+          word: 'scanned',
+          findings,
+          message: `${findings.length} known vulnerabilities for ${distro}${ageNote(databaseDate, clock.now())}`,
+          coverage,
+        }
       } catch (error) {
         return failedScan('grype', error)
       }
@@ -94,9 +106,20 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
         () => null,
       )
       try {
-        const report = parseReport('grype', await program.run({ args: ['db', 'status', '-o', 'json'], timeoutMs: scanTimeoutMs }))
+        const report = parseReport(
+          'grype',
+          await program.run({ args: ['db', 'status', '-o', 'json'], timeoutMs: scanTimeoutMs }),
+        )
         const built = dateAt(report, 'built')
-        return { ...SILENT, available: built !== null, version, db_version: stringAt(report, 'schemaVersion'), db_date: built, db_updated_at: built, db_files: ['vulnerability.db'] }
+        return {
+          ...SILENT,
+          available: built !== null,
+          version,
+          db_version: stringAt(report, 'schemaVersion'),
+          db_date: built,
+          db_updated_at: built,
+          db_files: ['vulnerability.db'],
+        }
       } catch (error) {
         return { ...SILENT, version, error: (error as Error).message }
       }
@@ -109,7 +132,8 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
         const before = await dateOf(program)
         const said = await program.run({ args: ['db', 'update', '-v'], timeoutMs: UPDATE_MS, progress })
         const after = await dateOf(program)
-        if (after !== before) return { status: 'updated', message: `the database of grype is of ${after ?? isoTime(clock.now())}` }
+        if (after !== before)
+          return { status: 'updated', message: `the database of grype is of ${after ?? isoTime(clock.now())}` }
         return { status: 'up_to_date', message: said.trim().split('\n').at(-1) || 'there is no newer database' }
       } catch (error) {
         if (error instanceof ProgramFailed) return { status: 'failed', message: error.message }
@@ -125,7 +149,10 @@ const SILENT = silentStatus('grype')
 
 async function dateOf(program: ReturnType<typeof createProgram>): Promise<string | null> {
   try {
-    return dateAt(parseReport('grype', await program.run({ args: ['db', 'status', '-o', 'json'], timeoutMs: SCAN_MS })), 'built')
+    return dateAt(
+      parseReport('grype', await program.run({ args: ['db', 'status', '-o', 'json'], timeoutMs: SCAN_MS })),
+      'built',
+    )
   } catch {
     // There is none yet.
     return null

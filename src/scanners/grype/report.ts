@@ -1,6 +1,15 @@
 // What grype's JSON says, in our words. Pure. Written for reports of schema 6 databases (grype 0.88 and later).
 import { objectAt, objectsAt, stringAt, stringsAt, type Json } from '../osv/json.ts'
-import { dateAt, folded, NO_SCORES, numberAt, severityOf, UnreadableOutput, urlsOf, type RawFinding } from '../external/scanner.ts'
+import {
+  dateAt,
+  folded,
+  NO_SCORES,
+  numberAt,
+  severityOf,
+  UnreadableOutput,
+  urlsOf,
+  type RawFinding,
+} from '../external/scanner.ts'
 
 export interface GrypeReport {
   version: string | null
@@ -28,7 +37,11 @@ export function readGrypeReport(report: Json, subject: Subject): GrypeReport {
   }
 }
 
-const FIX_STATES: Readonly<Record<string, RawFinding['fix_state']>> = { fixed: 'fixed', 'not-fixed': 'not-fixed', 'wont-fix': 'wont-fix' }
+const FIX_STATES: Readonly<Record<string, RawFinding['fix_state']>> = {
+  fixed: 'fixed',
+  'not-fixed': 'not-fixed',
+  'wont-fix': 'wont-fix',
+}
 
 /** One finding for each CVE that a match is about. */
 function findingsOf(match: Json, subject: Subject): RawFinding[] {
@@ -43,7 +56,8 @@ function findingsOf(match: Json, subject: Subject): RawFinding[] {
     return {
       id: cve,
       // The distribution's word stands; one that rates nothing is filled in by what is said of the CVE.
-      severity: about.map((one) => severityOf(stringAt(one, 'severity'))).find((word) => word !== 'Unknown') ?? 'Unknown',
+      severity:
+        about.map((one) => severityOf(stringAt(one, 'severity'))).find((word) => word !== 'Unknown') ?? 'Unknown',
       cvss: scores[0] ?? null,
       description: about.map((one) => stringAt(one, 'description')).find((text) => text !== null) ?? null,
       package_name: subject.name,
@@ -51,10 +65,16 @@ function findingsOf(match: Json, subject: Subject): RawFinding[] {
       package_type: subject.format,
       fix_state: FIX_STATES[stringAt(fix, 'state') ?? ''] ?? 'unknown',
       fix_versions: stringsAt(fix, 'versions'),
-      urls: urlsOf([...about.map((one) => stringAt(one, 'dataSource')), ...objectsAt(vulnerability, 'advisories').map((one) => stringAt(one, 'link')), ...about.flatMap((one) => stringsAt(one, 'urls'))]),
+      urls: urlsOf([
+        ...about.map((one) => stringAt(one, 'dataSource')),
+        ...objectsAt(vulnerability, 'advisories').map((one) => stringAt(one, 'link')),
+        ...about.flatMap((one) => stringsAt(one, 'urls')),
+      ]),
       ...NO_SCORES,
       ...epssOf(about, cve),
-      in_kev: about.some((one) => objectsAt(one, 'knownExploited').some((entry) => stringAt(entry, 'cve')?.toUpperCase() === cve)),
+      in_kev: about.some((one) =>
+        objectsAt(one, 'knownExploited').some((entry) => stringAt(entry, 'cve')?.toUpperCase() === cve),
+      ),
       sources: ['grype'],
     }
   })
@@ -77,7 +97,9 @@ function scoreOf(vulnerability: Json): number | null {
 }
 
 function epssOf(about: readonly Json[], cve: string): Partial<Pick<RawFinding, 'epss' | 'epss_percent'>> {
-  const entry = about.flatMap((one) => objectsAt(one, 'epss')).find((one) => stringAt(one, 'cve')?.toUpperCase() === cve)
+  const entry = about
+    .flatMap((one) => objectsAt(one, 'epss'))
+    .find((one) => stringAt(one, 'cve')?.toUpperCase() === cve)
   const score = entry ? numberAt(entry, 'epss') : null
   return score === null ? {} : { epss: score, epss_percent: Math.round(score * 10_000) / 100 }
 }

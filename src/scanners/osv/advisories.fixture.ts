@@ -20,7 +20,15 @@ export function memoryAdvisories(clock: { now(): Date }): AdvisoryReader & Advis
   let busy = false
   const all = () => [...feeds.values()].flatMap((feed) => [...feed.records.values()])
   const ensure = (name: string) => {
-    const made = feeds.get(name) ?? { name, digest: null, advisories: 0, importedAt: null, checkedAt: null, error: null, records: new Map<string, NewAdvisory>() }
+    const made = feeds.get(name) ?? {
+      name,
+      digest: null,
+      advisories: 0,
+      importedAt: null,
+      checkedAt: null,
+      error: null,
+      records: new Map<string, NewAdvisory>(),
+    }
     feeds.set(name, made)
     return made
   }
@@ -30,7 +38,10 @@ export function memoryAdvisories(clock: { now(): Date }): AdvisoryReader & Advis
       for (const { advisory, affected } of all()) {
         for (const { ecosystem } of affected) {
           const before = ecosystems[ecosystem] ?? { entries: 0, newest: null }
-          ecosystems[ecosystem] = { entries: before.entries + 1, newest: [before.newest ?? '', advisory.modified].sort().at(-1)! }
+          ecosystems[ecosystem] = {
+            entries: before.entries + 1,
+            newest: [before.newest ?? '', advisory.modified].sort().at(-1)!,
+          }
         }
       }
       return { generation, ecosystems }
@@ -57,7 +68,12 @@ export function memoryAdvisories(clock: { now(): Date }): AdvisoryReader & Advis
       busy = true
       const records = new Map(feeds.get(name)?.records ?? [])
       return {
-        known: new Map([...records].map(([id, { digest, source, advisory }]) => [id, { digest, source, modified: advisory.modified }])),
+        known: new Map(
+          [...records].map(([id, { digest, source, advisory }]) => [
+            id,
+            { digest, source, modified: advisory.modified },
+          ]),
+        ),
         async put(batch) {
           for (const record of batch) records.set(record.advisory.id, record)
         },
@@ -92,7 +108,10 @@ export const zipOfRecords = (records: readonly object[]): Buffer =>
   zip(records.map((one) => [`${(one as { id: string }).id}.json`, Buffer.from(JSON.stringify(one))]))
 
 /** @param options `zip64` writes every size as a 64-bit one */
-export function zip(files: readonly (readonly [name: string, content: Buffer])[], options: { zip64?: boolean; stored?: boolean } = {}): Buffer {
+export function zip(
+  files: readonly (readonly [name: string, content: Buffer])[],
+  options: { zip64?: boolean; stored?: boolean } = {},
+): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []
   let offset = 0
@@ -103,13 +122,29 @@ export function zip(files: readonly (readonly [name: string, content: Buffer])[]
     common.writeUInt32LE(crc32(content), 10)
     common.writeUInt32LE(packed.length, 14)
     common.writeUInt32LE(content.length, 18)
-    const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, u16(name.length), u16(0), Buffer.from(name), packed])
-    const extra = options.zip64 ? Buffer.concat([u16(1), u16(24), u64(content.length), u64(packed.length), u64(offset)]) : Buffer.alloc(0)
+    const local = Buffer.concat([
+      Buffer.from('PK\x03\x04'),
+      common,
+      u16(name.length),
+      u16(0),
+      Buffer.from(name),
+      packed,
+    ])
+    const extra = options.zip64
+      ? Buffer.concat([u16(1), u16(24), u64(content.length), u64(packed.length), u64(offset)])
+      : Buffer.alloc(0)
     if (options.zip64) common.fill(0xff, 14, 22)
     directory.push(
       Buffer.concat([
-        Buffer.from('PK\x01\x02'), u16(45), common, u16(name.length), u16(extra.length), Buffer.alloc(10),
-        options.zip64 ? Buffer.alloc(4, 0xff) : u32(offset), Buffer.from(name), extra,
+        Buffer.from('PK\x01\x02'),
+        u16(45),
+        common,
+        u16(name.length),
+        u16(extra.length),
+        Buffer.alloc(10),
+        options.zip64 ? Buffer.alloc(4, 0xff) : u32(offset),
+        Buffer.from(name),
+        extra,
       ]),
     )
     parts.push(local)
@@ -117,12 +152,29 @@ export function zip(files: readonly (readonly [name: string, content: Buffer])[]
   }
   const index = Buffer.concat(directory)
   const wide = Buffer.concat([
-    Buffer.from('PK\x06\x06'), u64(44), Buffer.alloc(12), u64(files.length), u64(files.length), u64(index.length), u64(offset),
-    Buffer.from('PK\x06\x07'), u32(0), u64(offset + index.length), u32(1),
+    Buffer.from('PK\x06\x06'),
+    u64(44),
+    Buffer.alloc(12),
+    u64(files.length),
+    u64(files.length),
+    u64(index.length),
+    u64(offset),
+    Buffer.from('PK\x06\x07'),
+    u32(0),
+    u64(offset + index.length),
+    u32(1),
   ])
   const end = options.zip64
     ? Buffer.concat([wide, Buffer.from('PK\x05\x06'), u32(0), Buffer.alloc(12, 0xff), u16(0)])
-    : Buffer.concat([Buffer.from('PK\x05\x06'), u32(0), u16(files.length), u16(files.length), u32(index.length), u32(offset), u16(0)])
+    : Buffer.concat([
+        Buffer.from('PK\x05\x06'),
+        u32(0),
+        u16(files.length),
+        u16(files.length),
+        u32(index.length),
+        u32(offset),
+        u16(0),
+      ])
   return Buffer.concat([...parts, index, end])
 }
 

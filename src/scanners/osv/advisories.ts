@@ -17,7 +17,10 @@ export interface AdvisoryState {
 
 /** When the newest advisory of these ecosystems was changed, as every answer writes time; null where there is none. */
 export function newestOf(ecosystems: AdvisoryState['ecosystems'], names: readonly string[]): string | null {
-  const newest = names.flatMap((name) => ecosystems[name]?.newest ?? []).sort().at(-1)
+  const newest = names
+    .flatMap((name) => ecosystems[name]?.newest ?? [])
+    .sort()
+    .at(-1)
   return newest === undefined ? null : isoTime(new Date(newest))
 }
 
@@ -73,7 +76,11 @@ export interface AdvisoryImport {
    * Makes the feed consist of the advisories `put` and of those of `known` that `keep` accepts, at once.
    * @returns the generation now in force
    */
-  finish(result: { digest: string; advisories: number; keep: (id: string) => boolean }): Promise<{ generation: number; removed: number }>
+  finish(result: {
+    digest: string
+    advisories: number
+    keep: (id: string) => boolean
+  }): Promise<{ generation: number; removed: number }>
   /** Forgets all that was put. */
   abandon(): Promise<void>
 }

@@ -20,7 +20,8 @@ export function cvssScore(vector: string): CvssScore | null {
   for (const part of body.split('/')) {
     const [name, value, ...rest] = part.split(':')
     // Metric names are looked up in objects: nothing that an object inherits may pass.
-    if (rest.length > 0 || !/^[A-Z][A-Za-z]{0,2}$/.test(name ?? '') || !/^[A-Z][A-Za-z]{0,4}$/.test(value ?? '')) return null
+    if (rest.length > 0 || !/^[A-Z][A-Za-z]{0,2}$/.test(name ?? '') || !/^[A-Z][A-Za-z]{0,4}$/.test(value ?? ''))
+      return null
     if (metrics.has(name!)) return null
     metrics.set(name!, value!)
   }
@@ -67,8 +68,14 @@ const V2: Weights = {
   A: { N: 0, P: 0.275, C: 0.66 },
 }
 const V2_OPTIONAL = {
-  E: 'U POC F H ND', RL: 'OF TF W U ND', RC: 'UC UR C ND', CDP: 'N L LM MH H ND', TD: 'N L M H ND',
-  CR: 'L M H ND', IR: 'L M H ND', AR: 'L M H ND',
+  E: 'U POC F H ND',
+  RL: 'OF TF W U ND',
+  RC: 'UC UR C ND',
+  CDP: 'N L LM MH H ND',
+  TD: 'N L M H ND',
+  CR: 'L M H ND',
+  IR: 'L M H ND',
+  AR: 'L M H ND',
 }
 
 /** https://www.first.org/cvss/v2/guide (section 3.2.1) */
@@ -93,8 +100,20 @@ const V3: Weights = {
   A: IMPACT,
 }
 const V3_OPTIONAL = {
-  E: 'X U P F H', RL: 'X O T W U', RC: 'X U R C', CR: 'X L M H', IR: 'X L M H', AR: 'X L M H',
-  MAV: 'X N A L P', MAC: 'X L H', MPR: 'X N L H', MUI: 'X N R', MS: 'X U C', MC: 'X N L H', MI: 'X N L H', MA: 'X N L H',
+  E: 'X U P F H',
+  RL: 'X O T W U',
+  RC: 'X U R C',
+  CR: 'X L M H',
+  IR: 'X L M H',
+  AR: 'X L M H',
+  MAV: 'X N A L P',
+  MAC: 'X L H',
+  MPR: 'X N L H',
+  MUI: 'X N R',
+  MS: 'X U C',
+  MC: 'X N L H',
+  MI: 'X N L H',
+  MA: 'X N L H',
 }
 
 /** https://www.first.org/cvss/v3.1/specification-document#7-1-Base-Metrics-Equations */

@@ -48,9 +48,20 @@ export const SETS = {
 
 /** Metric values from the highest level down. */
 export const LEVELS: Readonly<Record<string, string>> = {
-  AV: 'NALP', PR: 'NLH', UI: 'NPA', AC: 'LH', AT: 'NP',
-  VC: 'HLN', VI: 'HLN', VA: 'HLN', CR: 'HML', IR: 'HML', AR: 'HML',
-  SC: 'SHLN', SI: 'SHLN', SA: 'SHLN',
+  AV: 'NALP',
+  PR: 'NLH',
+  UI: 'NPA',
+  AC: 'LH',
+  AT: 'NP',
+  VC: 'HLN',
+  VI: 'HLN',
+  VA: 'HLN',
+  CR: 'HML',
+  IR: 'HML',
+  AR: 'HML',
+  SC: 'SHLN',
+  SI: 'SHLN',
+  SA: 'SHLN',
 }
 
 /** The highest vectors of each level of a set, as levels of its metrics, in the order they are tried. */

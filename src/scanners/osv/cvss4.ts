@@ -2,15 +2,41 @@
 import { DEPTHS, HIGHEST, LEVELS, MACRO_SCORES, SETS } from './cvss4-tables.ts'
 
 const BASE: Readonly<Record<string, string>> = {
-  AV: 'NALP', AC: 'LH', AT: 'NP', PR: 'NLH', UI: 'NPA', VC: 'HLN', VI: 'HLN', VA: 'HLN', SC: 'HLN', SI: 'HLN', SA: 'HLN',
+  AV: 'NALP',
+  AC: 'LH',
+  AT: 'NP',
+  PR: 'NLH',
+  UI: 'NPA',
+  VC: 'HLN',
+  VI: 'HLN',
+  VA: 'HLN',
+  SC: 'HLN',
+  SI: 'HLN',
+  SA: 'HLN',
 }
 
 /** Metrics that may be absent; `X` means not defined. Supplemental ones have no part in the score. */
 const OPTIONAL: Readonly<Record<string, string>> = {
-  E: 'XAPU', CR: 'XHML', IR: 'XHML', AR: 'XHML',
-  MAV: 'XNALP', MAC: 'XLH', MAT: 'XNP', MPR: 'XNLH', MUI: 'XNPA', MVC: 'XHLN', MVI: 'XHLN', MVA: 'XHLN',
-  MSC: 'XHLN', MSI: 'XSHLN', MSA: 'XSHLN',
-  S: 'XNP', AU: 'XNY', R: 'XAUI', V: 'XDC', RE: 'XLMH',
+  E: 'XAPU',
+  CR: 'XHML',
+  IR: 'XHML',
+  AR: 'XHML',
+  MAV: 'XNALP',
+  MAC: 'XLH',
+  MAT: 'XNP',
+  MPR: 'XNLH',
+  MUI: 'XNPA',
+  MVC: 'XHLN',
+  MVI: 'XHLN',
+  MVA: 'XHLN',
+  MSC: 'XHLN',
+  MSI: 'XSHLN',
+  MSA: 'XSHLN',
+  S: 'XNP',
+  AU: 'XNY',
+  R: 'XAUI',
+  V: 'XDC',
+  RE: 'XLMH',
 }
 
 const URGENCY = ['X', 'Clear', 'Green', 'Amber', 'Red']
@@ -62,7 +88,14 @@ function macroVector(value: (name: string) => string): MacroVector {
   const safety = is('SI', 'S') || is('SA', 'S')
   const eq4 = safety ? 0 : is('SC', 'H') || is('SI', 'H') || is('SA', 'H') ? 1 : 2
   const required = (['C', 'I', 'A'] as const).some((axis) => is(`${axis}R`, 'H') && is(`V${axis}`, 'H'))
-  return { eq1, eq2: is('AC', 'L') && is('AT', 'N') ? 0 : 1, eq3, eq4, eq5: 'APU'.indexOf(value('E')), eq6: required ? 0 : 1 }
+  return {
+    eq1,
+    eq2: is('AC', 'L') && is('AT', 'N') ? 0 : 1,
+    eq3,
+    eq4,
+    eq5: 'APU'.indexOf(value('E')),
+    eq6: required ? 0 : 1,
+  }
 }
 
 function scoreOf({ eq1, eq2, eq3, eq4, eq5, eq6 }: MacroVector): number | null {

@@ -46,8 +46,14 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
     }
     if (parts.directory) {
       const failed = (error: unknown): ImportResult => ({
-        feed: 'directory', outcome: 'failed', advisories: 0, changed: 0, removed: 0, skipped: [],
-        message: error instanceof Problem ? error.detail : `the directory could not be read: ${(error as Error).message}`,
+        feed: 'directory',
+        outcome: 'failed',
+        advisories: 0,
+        changed: 0,
+        removed: 0,
+        skipped: [],
+        message:
+          error instanceof Problem ? error.detail : `the directory could not be read: ${(error as Error).message}`,
       })
       note(await importer.importDirectory(parts.directory, 'directory').catch(failed))
     }
@@ -95,13 +101,22 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
         const results = await importAll(progress, force)
         const failed = results.filter((result) => result.outcome === 'failed')
         const imported = results.filter((result) => result.outcome === 'imported')
-        const said = failed.length > 0 ? `${failed.length} of ${results.length} failed, the last good ones stay: ${failed[0]?.message}` : null
-        if (results.length === 0) return { status: 'failed', message: 'neither an address nor a directory of advisories is configured' }
+        const said =
+          failed.length > 0
+            ? `${failed.length} of ${results.length} failed, the last good ones stay: ${failed[0]?.message}`
+            : null
+        if (results.length === 0)
+          return { status: 'failed', message: 'neither an address nor a directory of advisories is configured' }
         if (imported.length > 0) {
           const changed = imported.reduce((sum, result) => sum + result.changed + result.removed, 0)
-          return { status: 'updated', message: [`${imported.length} feeds read, ${changed} advisories changed`, said].filter(Boolean).join('; ') }
+          return {
+            status: 'updated',
+            message: [`${imported.length} feeds read, ${changed} advisories changed`, said].filter(Boolean).join('; '),
+          }
         }
-        return failed.length > 0 ? { status: 'failed', message: said as string } : { status: 'up_to_date', message: 'nothing has changed' }
+        return failed.length > 0
+          ? { status: 'failed', message: said as string }
+          : { status: 'up_to_date', message: 'nothing has changed' }
       } finally {
         running = false
       }
@@ -117,6 +132,8 @@ export function coversOf(state: AdvisoryState, distribution: Distribution): stri
 
 /** Families with advisories about one of the distributions, then those of the languages' packages. */
 function bucketsFor(distributions: readonly Distribution[]): string[] {
-  const families = new Set(distributions.flatMap(({ scannerDistro }) => ecosystemOf(scannerDistro)?.name.split(':')[0] ?? []))
+  const families = new Set(
+    distributions.flatMap(({ scannerDistro }) => ecosystemOf(scannerDistro)?.name.split(':')[0] ?? []),
+  )
   return BUCKETS.filter((bucket) => families.has(bucket) || ['npm', 'PyPI', 'Maven'].includes(bucket))
 }

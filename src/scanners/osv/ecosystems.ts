@@ -5,8 +5,16 @@ import type { FormatId } from '../../domain/package.ts'
 export type OrderName = FormatId | 'npm' | 'PyPI' | 'Maven'
 
 const ORDERS: Readonly<Record<string, OrderName>> = {
-  Debian: 'deb', Ubuntu: 'deb', AlmaLinux: 'rpm', 'Rocky Linux': 'rpm', 'Red Hat': 'rpm', openSUSE: 'rpm', Alpine: 'apk',
-  npm: 'npm', PyPI: 'PyPI', Maven: 'Maven',
+  Debian: 'deb',
+  Ubuntu: 'deb',
+  AlmaLinux: 'rpm',
+  'Rocky Linux': 'rpm',
+  'Red Hat': 'rpm',
+  openSUSE: 'rpm',
+  Alpine: 'apk',
+  npm: 'npm',
+  PyPI: 'PyPI',
+  Maven: 'Maven',
 }
 
 /** The ecosystems whose advisories are of use here, under the names their directories have in the OSV bucket. */

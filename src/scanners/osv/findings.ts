@@ -38,7 +38,8 @@ function vulnerabilities(hits: readonly Hit[]): Map<Hit, readonly string[]> {
   for (const hit of hits) {
     const names = [hit.advisory.id, ...hit.advisory.aliases]
     const joined = new Set([hit, ...names.flatMap((name) => groups.get(name) ?? [])])
-    for (const member of joined) for (const name of [member.advisory.id, ...member.advisory.aliases]) groups.set(name, [...joined])
+    for (const member of joined)
+      for (const name of [member.advisory.id, ...member.advisory.aliases]) groups.set(name, [...joined])
   }
   return new Map(hits.map((hit) => [hit, idsOf(hit, groups.get(hit.advisory.id) ?? [hit])]))
 }

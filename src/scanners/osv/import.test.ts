@@ -45,11 +45,20 @@ function setUp(distros?: string[]) {
     if (!response.ok) throw new Error(`HTTP ${response.status}`)
     await writeFile(to, Buffer.from(await response.arrayBuffer()))
   }
-  const importer = createOsvImporter({ advisories, compare: compareDotted, clock, download, workDirectory: work, ...(distros ? { distros } : {}) })
+  const importer = createOsvImporter({
+    advisories,
+    compare: compareDotted,
+    clock,
+    download,
+    workDirectory: work,
+    ...(distros ? { distros } : {}),
+  })
   const ids = async (name: string) => {
     const { generation, ecosystems } = await advisories.state()
     const found = await advisories.candidates(generation, Object.keys(ecosystems), [name])
-    return [...(await advisories.advisories(found.map((one) => one.key))).values()].map((advisory) => advisory.id).sort()
+    return [...(await advisories.advisories(found.map((one) => one.key))).values()]
+      .map((advisory) => advisory.id)
+      .sort()
   }
   return { advisories, importer, ids }
 }
@@ -66,7 +75,13 @@ describe('a zip file', () => {
   test('is imported, and not again while it is the same', async () => {
     const { importer, ids } = setUp()
     const path = await file('a.zip', zipOfRecords([debian('DSA-1'), debian('DSA-2')]))
-    expect(await importer.importZip(path)).toMatchObject({ feed: 'file:a.zip', outcome: 'imported', advisories: 2, changed: 2, removed: 0 })
+    expect(await importer.importZip(path)).toMatchObject({
+      feed: 'file:a.zip',
+      outcome: 'imported',
+      advisories: 2,
+      changed: 2,
+      removed: 0,
+    })
     expect(await importer.importZip(path)).toMatchObject({ outcome: 'unchanged', advisories: 2, changed: 0 })
     expect(await ids('x')).toEqual(['DSA-1', 'DSA-2'])
   })
@@ -80,10 +95,15 @@ describe('a zip file', () => {
   })
 
   test('of two records with one id the one modified last counts, wherever it stands', async () => {
-    for (const order of [[0, 1], [1, 0]]) {
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
       const { importer, advisories } = setUp()
       const two = [debian('DSA-1', '2'), { ...debian('DSA-1', '3'), modified: '2026-02-01T00:00:00Z' }]
-      await importer.importZip(await file('a.zip', zip(order.map((i) => [`${i}.json`, Buffer.from(JSON.stringify(two[i]))]))))
+      await importer.importZip(
+        await file('a.zip', zip(order.map((i) => [`${i}.json`, Buffer.from(JSON.stringify(two[i]))]))),
+      )
       const [found, ...more] = await advisories.candidates(1, ['Debian:12'], ['x'])
       expect(more).toEqual([])
       expect(found!.affected.ranges[0]!.events[1]!.fixed).toBe('3')
@@ -95,7 +115,13 @@ describe('a zip file', () => {
     await importer.importZip(await file('a.zip', zipOfRecords([debian('DSA-1'), debian('DSA-2')])))
     const good = ['DSA-1.json', Buffer.from(JSON.stringify(debian('DSA-1', '9')))] as const
     const result = await importer.importZip(await file('a.zip', zip([good, ['DSA-2.json', Buffer.from('{"id":')]])))
-    expect(result).toMatchObject({ outcome: 'imported', advisories: 2, changed: 1, removed: 0, skipped: [{ name: 'DSA-2.json' }] })
+    expect(result).toMatchObject({
+      outcome: 'imported',
+      advisories: 2,
+      changed: 1,
+      removed: 0,
+      skipped: [{ name: 'DSA-2.json' }],
+    })
     expect(await ids('x')).toEqual(['DSA-1', 'DSA-2'])
   })
 
@@ -107,7 +133,14 @@ describe('a zip file', () => {
       ['when it is something else', Buffer.from('<html></html>'), /could not be imported/],
       ['when it is empty', zip([]), /no advisories/],
       ['when half of them are gone', zipOfRecords(many(10)), /holds 10 advisories, before it were 30/],
-      ['when much of it is unreadable', zip([...many(30).map((one, i) => [`${i}.json`, Buffer.from(JSON.stringify(one))] as const), ...Array.from({ length: 11 }, (_, i) => [`bad${i}.json`, Buffer.from('{')] as const)]), /11 of its files/],
+      [
+        'when much of it is unreadable',
+        zip([
+          ...many(30).map((one, i) => [`${i}.json`, Buffer.from(JSON.stringify(one))] as const),
+          ...Array.from({ length: 11 }, (_, i) => [`bad${i}.json`, Buffer.from('{')] as const),
+        ]),
+        /11 of its files/,
+      ],
     ])('%s', async (_when, bytes, message) => {
       const { importer, ids, advisories } = setUp()
       await importer.importZip(await file('a.zip', zipOfRecords(many(30))))
@@ -119,12 +152,23 @@ describe('a zip file', () => {
   })
 
   test('keeps only what concerns the distributions offered, and is read again when those change', async () => {
-    const records = [debian('DSA-1'), record('ALSA-1', { affected: [affects('AlmaLinux:9', 'x', '2')] }), record('GHSA-1', { affected: [affects('npm', 'x', '2.0.0')] })]
+    const records = [
+      debian('DSA-1'),
+      record('ALSA-1', { affected: [affects('AlmaLinux:9', 'x', '2')] }),
+      record('GHSA-1', { affected: [affects('npm', 'x', '2.0.0')] }),
+    ]
     const path = await file('a.zip', zipOfRecords(records))
     const { importer, ids, advisories } = setUp(['almalinux:9', 'fedora:42'])
     expect((await importer.importZip(path)).advisories).toBe(2)
     expect(await ids('x')).toEqual(['ALSA-1', 'GHSA-1'])
-    const wider = createOsvImporter({ advisories, compare: compareDotted, clock, download: async () => {}, workDirectory: work, distros: ['almalinux:9', 'debian:12'] })
+    const wider = createOsvImporter({
+      advisories,
+      compare: compareDotted,
+      clock,
+      download: async () => {},
+      workDirectory: work,
+      distros: ['almalinux:9', 'debian:12'],
+    })
     expect(await wider.importZip(path)).toMatchObject({ outcome: 'imported', advisories: 3, changed: 1 })
   })
 })
@@ -136,7 +180,11 @@ test('a directory is read with its sub-directories and the zip files in them', a
   await writeFile(join(directory, 'Debian', 'all.zip'), zipOfRecords([debian('DSA-2')]))
   await writeFile(join(directory, 'README.md'), 'not a record')
   const { importer, ids } = setUp()
-  expect(await importer.importDirectory(directory)).toMatchObject({ feed: 'directory:copy', advisories: 2, skipped: [] })
+  expect(await importer.importDirectory(directory)).toMatchObject({
+    feed: 'directory:copy',
+    advisories: 2,
+    skipped: [],
+  })
   expect(await ids('x')).toEqual(['DSA-1', 'DSA-2'])
   expect((await importer.importDirectory(`${directory}/`, 'directory:copy')).outcome).toBe('unchanged')
 })
@@ -149,7 +197,11 @@ describe('a bucket', () => {
     served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1')]))
     served.set('/bucket/Rocky%20Linux/all.zip', rocky())
     const options = { url: `${url}/`, ecosystems: ['Debian', 'Rocky Linux', 'Alpine'] }
-    expect((await importer.refresh(options)).map((one) => `${one.feed} ${one.outcome}`)).toEqual(['osv:Debian imported', 'osv:Rocky Linux imported', 'osv:Alpine failed'])
+    expect((await importer.refresh(options)).map((one) => `${one.feed} ${one.outcome}`)).toEqual([
+      'osv:Debian imported',
+      'osv:Rocky Linux imported',
+      'osv:Alpine failed',
+    ])
     expect(await ids('x')).toEqual(['DSA-1', 'RLSA-1'])
     asked.length = 0
     now = new Date('2026-05-01T23:59:59Z')
@@ -158,7 +210,11 @@ describe('a bucket', () => {
     now = new Date('2026-05-02T00:00:00Z')
     expect((await importer.refresh(options)).map((one) => one.outcome)).toEqual(['unchanged', 'unchanged', 'failed'])
     now = new Date('2026-05-02T12:00:00Z')
-    expect((await importer.refresh({ ...options, force: true })).map((one) => one.outcome)).toEqual(['unchanged', 'unchanged', 'failed'])
+    expect((await importer.refresh({ ...options, force: true })).map((one) => one.outcome)).toEqual([
+      'unchanged',
+      'unchanged',
+      'failed',
+    ])
     expect(await readdir(work)).toEqual([])
   })
 
@@ -169,9 +225,14 @@ describe('a bucket', () => {
     await importer.refresh(options)
     served.set('/bucket/Debian/all.zip', Buffer.from('half a fi'))
     now = new Date('2026-05-02T00:00:00Z')
-    expect(await importer.refresh(options)).toMatchObject([{ outcome: 'failed', advisories: 1, message: expect.stringContaining('could not be imported') as string }])
+    expect(await importer.refresh(options)).toMatchObject([
+      { outcome: 'failed', advisories: 1, message: expect.stringContaining('could not be imported') as string },
+    ])
     expect(await ids('x')).toEqual(['DSA-1'])
-    expect(await advisories.feed('osv:Debian')).toMatchObject({ checkedAt: new Date('2026-05-01T00:00:00Z'), error: expect.any(String) as string })
+    expect(await advisories.feed('osv:Debian')).toMatchObject({
+      checkedAt: new Date('2026-05-01T00:00:00Z'),
+      error: expect.any(String) as string,
+    })
     served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1'), debian('DSA-2')]))
     expect(await importer.refresh(options)).toMatchObject([{ outcome: 'imported', changed: 1 }])
     expect((await advisories.feed('osv:Debian'))!.error).toBeNull()

@@ -67,7 +67,10 @@ export function createOsvImporter(parts: {
 
   async function bring(feed: string, source: AdvisorySource): Promise<ImportResult> {
     const before = await advisories.feed(feed)
-    const digest = createHash('sha256').update(scope).update(await readable(source, () => source.digest())).digest('hex')
+    const digest = createHash('sha256')
+      .update(scope)
+      .update(await readable(source, () => source.digest()))
+      .digest('hex')
     if (before?.digest === digest) {
       await advisories.noteChecked(feed, null)
       return told(feed, 'unchanged', before, `${source.name} has not changed`)
@@ -134,7 +137,10 @@ export function createOsvImporter(parts: {
           continue
         }
         try {
-          consider({ ...readRecord(parseJson(bytes.toString('utf8')), { compare: parts.compare, wanted }), source: digest })
+          consider({
+            ...readRecord(parseJson(bytes.toString('utf8')), { compare: parts.compare, wanted }),
+            source: digest,
+          })
         } catch (error) {
           skipped.push({ name: file.name, reason: (error as Error).message.slice(0, 200) })
           if (known) seen.set(id, known.modified)
@@ -150,7 +156,8 @@ export function createOsvImporter(parts: {
     const feed = `osv:${ecosystem}`
     const before = await advisories.feed(feed)
     const age = before?.checkedAt ? clock.now().getTime() - before.checkedAt.getTime() : Infinity
-    if (!force && before?.error === null && age < MAX_AGE_MS) return told(feed, 'fresh', before, `checked less than 24 hours ago`)
+    if (!force && before?.error === null && age < MAX_AGE_MS)
+      return told(feed, 'fresh', before, `checked less than 24 hours ago`)
     const path = join(parts.workDirectory, `osv-${randomBytes(6).toString('hex')}.zip`)
     try {
       await parts.download(`${url.replace(/\/+$/, '')}/${encodeURIComponent(ecosystem)}/all.zip`, path)
@@ -188,7 +195,12 @@ async function readable<T>(source: AdvisorySource, work: () => Promise<T>): Prom
     return await work()
   } catch (cause) {
     if (cause instanceof Problem) throw cause
-    throw new Problem('upstream_error', `${source.name} could not be imported: ${(cause as Error).message}`, {}, { cause })
+    throw new Problem(
+      'upstream_error',
+      `${source.name} could not be imported: ${(cause as Error).message}`,
+      {},
+      { cause },
+    )
   }
 }
 
@@ -203,9 +215,12 @@ function refuseLoss(
   }
   if (read.seen.size === 0) refuse('it holds no advisories for the distributions offered')
   if (read.skipped.length > 10 && read.skipped.length > read.seen.size / 100) {
-    refuse(`${read.skipped.length} of its files hold no readable advisory, the first ${read.skipped[0]!.name}: ${read.skipped[0]!.reason}`)
+    refuse(
+      `${read.skipped.length} of its files hold no readable advisory, the first ${read.skipped[0]!.name}: ${read.skipped[0]!.reason}`,
+    )
   }
-  if (before && read.seen.size < before.advisories / 2) refuse(`it holds ${read.seen.size} advisories, before it were ${before.advisories}`)
+  if (before && read.seen.size < before.advisories / 2)
+    refuse(`it holds ${read.seen.size} advisories, before it were ${before.advisories}`)
 }
 
 function told(feed: string, outcome: ImportResult['outcome'], before: FeedState | null, message: string): ImportResult {

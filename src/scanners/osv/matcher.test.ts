@@ -12,23 +12,58 @@ const PG16 = '16.6-1.module_el9.5.0+127+50ff03a9'
 
 const RECORDS = [
   // One kernel bug, told of by two advisories; another by one.
-  record('ALSA-2', { summary: 'Moderate: kernel-rt security update', related: ['CVE-2024-0001'], affected: [affects('AlmaLinux:9', 'kernel', '7')], modified: '2026-04-04T00:00:00Z' }),
+  record('ALSA-2', {
+    summary: 'Moderate: kernel-rt security update',
+    related: ['CVE-2024-0001'],
+    affected: [affects('AlmaLinux:9', 'kernel', '7')],
+    modified: '2026-04-04T00:00:00Z',
+  }),
   record('ALSA-1', {
-    summary: 'Important: kernel security update', related: ['CVE-2024-0002', 'CVE-2024-0001'], details: '* kernel: a leak (CVE-2024-0002)',
-    references: [{ type: 'ADVISORY', url: 'https://a.example/1' }, { type: 'WEB', url: 'https://a.example/2' }],
+    summary: 'Important: kernel security update',
+    related: ['CVE-2024-0002', 'CVE-2024-0001'],
+    details: '* kernel: a leak (CVE-2024-0002)',
+    references: [
+      { type: 'ADVISORY', url: 'https://a.example/1' },
+      { type: 'WEB', url: 'https://a.example/2' },
+    ],
     affected: [affects('AlmaLinux:9', 'kernel', '5'), affects('AlmaLinux:8', 'kernel', '50')],
   }),
   record('ALBA-1', { summary: 'kernel bug fix update', affected: [affects('AlmaLinux:9', 'kernel', '9')] }),
-  record('ALSA-3', { summary: 'Low: kernel update', withdrawn: '2026-01-01T00:00:00Z', affected: [affects('AlmaLinux:9', 'kernel', '9')] }),
+  record('ALSA-3', {
+    summary: 'Low: kernel update',
+    withdrawn: '2026-01-01T00:00:00Z',
+    affected: [affects('AlmaLinux:9', 'kernel', '9')],
+  }),
   record('ALSA-4', { summary: 'Important: kernel update', affected: [affects('AlmaLinux:9', 'nocve', '9')] }),
-  record('ALSA-5', { summary: 'Important: postgresql:16 security update', related: ['CVE-2024-0016'], affected: [affects('AlmaLinux:9', 'postgresql', PG16)] }),
-  record('RLSA-1', { summary: 'Important: perl', upstream: ['CVE-2024-0005'], affected: [affects('Rocky Linux:9', 'perl', '4:5.26.3-420')] }),
+  record('ALSA-5', {
+    summary: 'Important: postgresql:16 security update',
+    related: ['CVE-2024-0016'],
+    affected: [affects('AlmaLinux:9', 'postgresql', PG16)],
+  }),
+  record('RLSA-1', {
+    summary: 'Important: perl',
+    upstream: ['CVE-2024-0005'],
+    affected: [affects('Rocky Linux:9', 'perl', '4:5.26.3-420')],
+  }),
   // Debian: a record for each CVE, a notice about several, no fix for one.
-  record('DEBIAN-CVE-2024-0003', { upstream: ['CVE-2024-0003'], ...LOW, affected: [affects('Debian:12', 'openssl', '3.0.9')] }),
-  record('DSA-1-1', { summary: 'openssl - security update', ...CRITICAL, upstream: ['CVE-2024-0003', 'CVE-2024-0004'], affected: [affects('Debian:12', 'openssl', '3.0.9')] }),
-  record('DEBIAN-CVE-2024-0006', { affected: [affects('Debian:12', 'openssl', undefined, { ecosystem_specific: { urgency: 'unimportant' } })] }),
+  record('DEBIAN-CVE-2024-0003', {
+    upstream: ['CVE-2024-0003'],
+    ...LOW,
+    affected: [affects('Debian:12', 'openssl', '3.0.9')],
+  }),
+  record('DSA-1-1', {
+    summary: 'openssl - security update',
+    ...CRITICAL,
+    upstream: ['CVE-2024-0003', 'CVE-2024-0004'],
+    affected: [affects('Debian:12', 'openssl', '3.0.9')],
+  }),
+  record('DEBIAN-CVE-2024-0006', {
+    affected: [affects('Debian:12', 'openssl', undefined, { ecosystem_specific: { urgency: 'unimportant' } })],
+  }),
   record('DEBIAN-CVE-2024-0007', { affected: [affects('Debian:12', 'linux', '6.1.90')] }),
-  record('UBUNTU-CVE-2024-0008', { affected: [affects('Ubuntu:20.04:LTS', 'bash'), affects('Ubuntu:Pro:20.04:LTS', 'bash', '5.1')] }),
+  record('UBUNTU-CVE-2024-0008', {
+    affected: [affects('Ubuntu:20.04:LTS', 'bash'), affects('Ubuntu:Pro:20.04:LTS', 'bash', '5.1')],
+  }),
   // Three names of one bug, two of another that has no CVE.
   record('GHSA-1', { aliases: ['CVE-2024-0010'], ...CRITICAL, affected: [affects('PyPI', 'django', '2.0')] }),
   record('PYSEC-1', { aliases: ['GHSA-1'], affected: [affects('PyPI', 'Django', '2.0')] }),
@@ -51,16 +86,45 @@ beforeAll(async () => {
 })
 
 function distribution(scannerDistro: string): Distribution {
-  return { codename: 'c', format: 'deb', arch: 'amd64', component: null, scannerDistro, os: 'O', osVersion: '1', name: 'O 1', fullName: 'O 1', packageManager: 'p' }
+  return {
+    codename: 'c',
+    format: 'deb',
+    arch: 'amd64',
+    component: null,
+    scannerDistro,
+    os: 'O',
+    osVersion: '1',
+    name: 'O 1',
+    fullName: 'O 1',
+    packageManager: 'p',
+  }
 }
 function facts(format: FormatId, name: string, version: string, source: Partial<PackageFacts> = {}): PackageFacts {
   return {
-    format, name, version, arch: 'x', section: null, description: null, maintainer: null, license: null, url: null, sourcePackage: null,
-    sourceVersion: null, installedSizeKb: null, requirements: [], provides: [], files: [], signatures: [], record: null, ...source,
+    format,
+    name,
+    version,
+    arch: 'x',
+    section: null,
+    description: null,
+    maintainer: null,
+    license: null,
+    url: null,
+    sourcePackage: null,
+    sourceVersion: null,
+    installedSizeKb: null,
+    requirements: [],
+    provides: [],
+    files: [],
+    signatures: [],
+    record: null,
+    ...source,
   }
 }
-const scan = (distro: string, ...of: Parameters<typeof facts>) => matcher.scan({ facts: facts(...of), distribution: distribution(distro) })
-const idsOf = async (distro: string, ...of: Parameters<typeof facts>) => (await scan(distro, ...of)).findings.map((finding) => finding.id)
+const scan = (distro: string, ...of: Parameters<typeof facts>) =>
+  matcher.scan({ facts: facts(...of), distribution: distribution(distro) })
+const idsOf = async (distro: string, ...of: Parameters<typeof facts>) =>
+  (await scan(distro, ...of)).findings.map((finding) => finding.id)
 
 describe('a package', () => {
   test('gets one finding for each CVE, worst first, with all that fixes it', async () => {
@@ -68,15 +132,38 @@ describe('a package', () => {
     expect(result.word).toBe('scanned')
     expect(result.findings).toEqual([
       {
-        id: 'CVE-2024-0002', severity: 'High', cvss: null, description: 'kernel: a leak', package_name: 'kernel', package_version: '4',
-        package_type: 'rpm', fix_state: 'fixed', fix_versions: ['5'], urls: ['https://a.example/1', 'https://a.example/2'],
-        epss: null, epss_percent: null, epss_label: null, in_kev: false, sources: ['osv'],
+        id: 'CVE-2024-0002',
+        severity: 'High',
+        cvss: null,
+        description: 'kernel: a leak',
+        package_name: 'kernel',
+        package_version: '4',
+        package_type: 'rpm',
+        fix_state: 'fixed',
+        fix_versions: ['5'],
+        urls: ['https://a.example/1', 'https://a.example/2'],
+        epss: null,
+        epss_percent: null,
+        epss_label: null,
+        in_kev: false,
+        sources: ['osv'],
       },
       // The advisory about this CVE alone rates it, not the one about two.
-      expect.objectContaining({ id: 'CVE-2024-0001', severity: 'Medium', fix_versions: ['5', '7'], description: 'Moderate: kernel-rt security update' }),
+      expect.objectContaining({
+        id: 'CVE-2024-0001',
+        severity: 'Medium',
+        fix_versions: ['5', '7'],
+        description: 'Moderate: kernel-rt security update',
+      }),
     ])
     expect(result.coverage).toEqual({
-      engine: 'osv', engine_version: null, database_date: '2026-04-04T00:00:00.000+00:00', distro_matched: 'AlmaLinux:9', files_seen: 1, files_skipped: [], bytes: 0,
+      engine: 'osv',
+      engine_version: null,
+      database_date: '2026-04-04T00:00:00.000+00:00',
+      distro_matched: 'AlmaLinux:9',
+      files_seen: 1,
+      files_skipped: [],
+      bytes: 0,
     })
     expect(await scan('almalinux:9', 'rpm', 'kernel', '4')).toEqual(result)
   })
@@ -97,15 +184,24 @@ describe('a package', () => {
 
   test('is found by its source package with the version of that', async () => {
     expect(await idsOf('debian:12', 'deb', 'libssl3', '3.0.8', { sourcePackage: 'openssl' })).toContain('CVE-2024-0003')
-    expect(await idsOf('debian:12', 'deb', 'libssl3', '3.0.8+b1', { sourcePackage: 'openssl', sourceVersion: '3.0.9' })).not.toContain('CVE-2024-0003')
-    expect(await idsOf('debian:12', 'deb', 'linux-image-amd64', '6.1.80', { sourcePackage: 'linux-signed-amd64', sourceVersion: '6.1.99' })).toEqual(['CVE-2024-0007'])
+    expect(
+      await idsOf('debian:12', 'deb', 'libssl3', '3.0.8+b1', { sourcePackage: 'openssl', sourceVersion: '3.0.9' }),
+    ).not.toContain('CVE-2024-0003')
+    expect(
+      await idsOf('debian:12', 'deb', 'linux-image-amd64', '6.1.80', {
+        sourcePackage: 'linux-signed-amd64',
+        sourceVersion: '6.1.99',
+      }),
+    ).toEqual(['CVE-2024-0007'])
   })
 
   test('of rpm is not taken for old because names of source packages lack the epoch', async () => {
     const source = (sourceVersion: string) => ({ sourcePackage: 'perl', sourceVersion })
     expect(await idsOf('rockylinux:9', 'rpm', 'perl-libs', '4:5.26.3-420', { sourcePackage: 'perl' })).toEqual([])
     expect(await idsOf('rockylinux:9', 'rpm', 'perl-Errno', '1.28-420', source('5.26.3-420'))).toEqual([])
-    expect(await idsOf('rockylinux:9', 'rpm', 'perl-Errno', '1.28-420', source('5.26.3-419'))).toEqual(['CVE-2024-0005'])
+    expect(await idsOf('rockylinux:9', 'rpm', 'perl-Errno', '1.28-420', source('5.26.3-419'))).toEqual([
+      'CVE-2024-0005',
+    ])
   })
 
   test('of a module is not judged by advisories for another stream', async () => {
@@ -130,7 +226,12 @@ describe('a package', () => {
 
   test('is cleared of what its distribution knows in it, and not in this version', async () => {
     const cleared = async (version: string, distro = 'debian:12') =>
-      [...(await matcher.clearedOf({ facts: facts('deb', 'libssl3', version, { sourcePackage: 'openssl' }), distribution: distribution(distro) }))].sort()
+      [
+        ...(await matcher.clearedOf({
+          facts: facts('deb', 'libssl3', version, { sourcePackage: 'openssl' }),
+          distribution: distribution(distro),
+        })),
+      ].sort()
     expect(await cleared('3.0.8')).toEqual([])
     // CVE-2024-0006 has no fix in any version.
     expect(await cleared('3.0.9')).toEqual(['CVE-2024-0003', 'CVE-2024-0004', 'DEBIAN-CVE-2024-0003', 'DSA-1-1'])
@@ -145,7 +246,11 @@ describe('a package', () => {
     ['debian:11', /no advisories for Debian:11/],
   ])('of %s is not called free of findings', async (distro, message) => {
     const result = await scan(distro, 'rpm', 'kernel', '1')
-    expect(result).toMatchObject({ word: 'no_data', findings: [], coverage: { engine: 'osv', distro_matched: null, files_seen: 0 } })
+    expect(result).toMatchObject({
+      word: 'no_data',
+      findings: [],
+      coverage: { engine: 'osv', distro_matched: null, files_seen: 0 },
+    })
     expect(result.message).toMatch(message)
   })
 })
@@ -160,10 +265,17 @@ test('components are matched by their own orders, and names of one bug are folde
     { ecosystem: 'npm', name: 'unknown', version: 'not a version' },
   ])
   expect(result.map((one) => one.findings.map((finding) => finding.id))).toEqual([
-    ['CVE-2024-0011'], [], ['CVE-2024-0010', 'GHSA-2'], ['GHSA-2'], ['CVE-2024-0012'], [],
+    ['CVE-2024-0011'],
+    [],
+    ['CVE-2024-0010', 'GHSA-2'],
+    ['GHSA-2'],
+    ['CVE-2024-0012'],
+    [],
   ])
   expect(result[2]!.findings[0]).toMatchObject({ severity: 'Critical', package_type: 'pypi', fix_versions: ['2.0'] })
   expect(result.every((one) => one.word === 'scanned')).toBe(true)
-  const [none] = await createOsvMatcher({ advisories: memoryAdvisories(clock), compare }).matchComponents([{ ecosystem: 'npm', name: 'x', version: '1.0.0' }])
+  const [none] = await createOsvMatcher({ advisories: memoryAdvisories(clock), compare }).matchComponents([
+    { ecosystem: 'npm', name: 'x', version: '1.0.0' },
+  ])
   expect(none).toMatchObject({ word: 'no_data', findings: [] })
 })

@@ -52,9 +52,16 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
 
   async function match({ facts, distribution }: ScanInput) {
     const ecosystem = ecosystemOf(distribution.scannerDistro)
-    if (!ecosystem) return { none: `no advisories in OSV format are published for ${distribution.fullName}`, covered: [], state: null }
+    if (!ecosystem)
+      return {
+        none: `no advisories in OSV format are published for ${distribution.fullName}`,
+        covered: [],
+        state: null,
+      }
     const state = await advisories.state()
-    const covered = Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name)).sort()
+    const covered = Object.keys(state.ecosystems)
+      .filter((name) => ecosystem.covers(name))
+      .sort()
     if (covered.length === 0) return { none: `no advisories for ${ecosystem.name} have been imported`, covered, state }
     const order: Order = (a, b) => compare(ecosystem.order, a, b)
     const identities = identitiesOf(facts, order)
@@ -64,7 +71,9 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
 
   /** What is said of packages of these names, and which of it holds for which identity. */
   async function spokenOf(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
-    const candidates = await advisories.candidates(state.generation, ecosystems, [...new Set(identities.map((identity) => identity.name))])
+    const candidates = await advisories.candidates(state.generation, ecosystems, [
+      ...new Set(identities.map((identity) => identity.name)),
+    ])
     const found = identities.map((identity) =>
       candidates.flatMap(({ key, affected }) => {
         const how = affected.package === identity.name ? exposureOf(affected, identity) : null
@@ -94,7 +103,11 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
       const coverage = coverageOf(result.covered, result.state)
       if (result.none !== null) return { word: 'no_data', findings: [], message: result.none, coverage }
       const { facts } = input
-      const findings = findingsOf({ name: facts.name, version: facts.version, type: facts.format }, result.hits, result.order)
+      const findings = findingsOf(
+        { name: facts.name, version: facts.version, type: facts.format },
+        result.hits,
+        result.order,
+      )
       const message = `${findings.length} known vulnerabilities in the advisories for ${result.covered.join(', ')}`
       return { word: 'scanned', findings, message, coverage }
     },
@@ -109,12 +122,17 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
       if (!ecosystem) return new Set()
       const state = await advisories.state()
       const covered = Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name))
-      const { candidates, found } = await spokenOf(state, covered, identitiesOf(facts, (a, b) => compare(ecosystem.order, a, b)))
+      const { candidates, found } = await spokenOf(
+        state,
+        covered,
+        identitiesOf(facts, (a, b) => compare(ecosystem.order, a, b)),
+      )
       const read = await advisories.advisories([...new Set(candidates.map(({ key }) => key))])
-      const namesOf = (keys: Iterable<number>) => [...keys].flatMap((key) => {
-        const advisory = read.get(key)
-        return advisory ? [advisory.id, ...advisory.aliases, ...advisory.cves] : []
-      })
+      const namesOf = (keys: Iterable<number>) =>
+        [...keys].flatMap((key) => {
+          const advisory = read.get(key)
+          return advisory ? [advisory.id, ...advisory.aliases, ...advisory.cves] : []
+        })
       const cleared = new Set(namesOf(read.keys()))
       for (const name of namesOf(found.flat().map(({ key }) => key))) cleared.delete(name)
       return cleared

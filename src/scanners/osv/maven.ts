@@ -86,7 +86,12 @@ function compareItems(a: Item, b: Item): number {
   if (a.kind !== 'list' || b.kind !== 'list') return sign(STRENGTH[a.kind], STRENGTH[b.kind])
   for (let i = 0; i < Math.max(a.items.length, b.items.length); i++) {
     const [left, right] = [a.items[i], b.items[i]]
-    const order = left === undefined ? -compareToNothing(right!) : right === undefined ? compareToNothing(left) : compareItems(left, right)
+    const order =
+      left === undefined
+        ? -compareToNothing(right!)
+        : right === undefined
+          ? compareToNothing(left)
+          : compareItems(left, right)
     if (order !== 0) return order
   }
   return 0

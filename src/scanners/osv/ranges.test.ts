@@ -19,7 +19,12 @@ describe('a version', () => {
     ['between two stretches', [range(introduced('1'), fixed('2'), introduced('4'), fixed('6'))], '3', null],
     ['with events out of order', [range(fixed('6'), introduced('4'), fixed('2'), introduced('0'))], '1', ['2']],
     ['in one of two ranges', [range(introduced('1'), fixed('2')), range(introduced('4'), fixed('6'))], '5', ['6']],
-    ['in both of two ranges', [range(introduced('0'), fixed('7')), range(introduced('4'), fixed('6'))], '5', ['7', '6']],
+    [
+      'in both of two ranges',
+      [range(introduced('0'), fixed('7')), range(introduced('4'), fixed('6'))],
+      '5',
+      ['7', '6'],
+    ],
     ['without a fix', [range(introduced('0'))], '99', []],
     ['at the last one affected', [range(introduced('0'), last('5'))], '5', []],
     ['after the last one affected', [range(introduced('0'), last('5'))], '6', null],
@@ -35,7 +40,8 @@ describe('a version', () => {
 })
 
 test('how a fix is known', () => {
-  const state = (events: RangeEvent[], versions: string[] = []) => exposure({ ranges: events.length ? [range(...events)] : [], versions }, '4', order)?.fixState
+  const state = (events: RangeEvent[], versions: string[] = []) =>
+    exposure({ ranges: events.length ? [range(...events)] : [], versions }, '4', order)?.fixState
   expect(state([introduced('0'), fixed('5')])).toBe('fixed')
   expect(state([introduced('0')])).toBe('not-fixed')
   expect(state([introduced('0'), last('5')])).toBe('unknown')

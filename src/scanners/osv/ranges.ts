@@ -59,7 +59,8 @@ function prepared(range: VersionRange, ecosystemOrder: Order): (version: string)
 }
 
 /** `introduced: "0"` lies before every version. */
-const reached = (introduced: string, version: string, order: Order) => introduced === '0' || order(version, introduced) >= 0
+const reached = (introduced: string, version: string, order: Order) =>
+  introduced === '0' || order(version, introduced) >= 0
 
 function orderEvents(a: RangeEvent, b: RangeEvent, order: Order): number {
   if (a.introduced === '0' || b.introduced === '0') return Number(b.introduced === '0') - Number(a.introduced === '0')

@@ -47,7 +47,10 @@ export function readRecord(json: unknown, options: ReadOptions): ReadRecord {
   }
   const affected = withdrawn === null ? affectedOf(json, advisory, options) : []
   const { modified: _date, ...lasting } = advisory
-  const digest = createHash('sha256').update(JSON.stringify([lasting, affected])).digest('hex').slice(0, 32)
+  const digest = createHash('sha256')
+    .update(JSON.stringify([lasting, affected]))
+    .digest('hex')
+    .slice(0, 32)
   return { advisory, affected, digest }
 }
 
@@ -83,9 +86,13 @@ function firstLine(details: string | null): string | null {
 function urlsOf(json: Json): string[] {
   const links = objectsAt(json, 'references').flatMap((reference) => {
     const url = stringAt(reference, 'url')
-    return url !== null && /^https?:\/\//.test(url) && url.length <= 500 ? [{ url, advisory: reference['type'] === 'ADVISORY' }] : []
+    return url !== null && /^https?:\/\//.test(url) && url.length <= 500
+      ? [{ url, advisory: reference['type'] === 'ADVISORY' }]
+      : []
   })
-  return [...new Set([...links.filter((l) => l.advisory), ...links.filter((l) => !l.advisory)].map((l) => l.url))].slice(0, 3)
+  return [
+    ...new Set([...links.filter((l) => l.advisory), ...links.filter((l) => !l.advisory)].map((l) => l.url)),
+  ].slice(0, 3)
 }
 
 /** Lists in `details` end each item with its CVEs: `* kernel: a bug (CVE-2024-1, CVE-2024-2)`. */
@@ -112,16 +119,18 @@ function affectedOf(json: Json, advisory: Advisory, options: ReadOptions): Affec
     if (ranges.length === 0 && versions.length === 0) return []
     const own = SAYS_OWN.some((key) => key in entry) ? rate(json, entry) : advisory
     const differs = own.severity !== advisory.severity || own.cvss !== advisory.cvss
-    return [{
-      ecosystem,
-      package: packageKey(ecosystem, name),
-      ranges,
-      versions,
-      severity: differs ? own.severity : null,
-      cvss: differs ? own.cvss : null,
-      wontFix: saysWontFix(entry),
-      stream: orderName(ecosystem) === 'rpm' ? streamOf(ranges, advisory.summary) : null,
-    }]
+    return [
+      {
+        ecosystem,
+        package: packageKey(ecosystem, name),
+        ranges,
+        versions,
+        severity: differs ? own.severity : null,
+        cvss: differs ? own.cvss : null,
+        wontFix: saysWontFix(entry),
+        stream: orderName(ecosystem) === 'rpm' ? streamOf(ranges, advisory.summary) : null,
+      },
+    ]
   })
   return sorted(foldBuilds(entries, options.compare))
 }
@@ -152,7 +161,12 @@ function rangesOf(entry: Json): VersionRange[] {
 }
 
 /** Lists mostly repeat what the ranges say, up to hundreds of versions a package; only the rest is worth keeping. */
-function uncovered(versions: readonly string[], ranges: readonly VersionRange[], ecosystem: string, compare: FormatOrder): string[] {
+function uncovered(
+  versions: readonly string[],
+  ranges: readonly VersionRange[],
+  ecosystem: string,
+  compare: FormatOrder,
+): string[] {
   const order = orderOf(ecosystem, compare)
   if (!order || versions.length === 0) return unique(versions)
   const covered = covering(ranges, order)

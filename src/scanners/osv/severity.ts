@@ -35,10 +35,16 @@ const NEWEST_FIRST = ['4.0', '3.1', '3.0', '2.0']
  * `database_specific`; malicious packages; a word in the summary.
  */
 export function rate(record: Json, affected: Json = {}): Rating {
-  const score = newestScore(objectsAt(affected, 'severity')) ?? newestScore(objectsAt(record, 'severity')) ?? quotedScore(record, affected)
+  const score =
+    newestScore(objectsAt(affected, 'severity')) ??
+    newestScore(objectsAt(record, 'severity')) ??
+    quotedScore(record, affected)
   const severity =
-    ownPriority(record, affected) ?? (score ? cvssRating(score) : null) ?? specificWord(record, affected) ??
-    (stringAt(record, 'id')?.startsWith('MAL-') ? 'Critical' : null) ?? summaryWord(stringAt(record, 'summary') ?? '')
+    ownPriority(record, affected) ??
+    (score ? cvssRating(score) : null) ??
+    specificWord(record, affected) ??
+    (stringAt(record, 'id')?.startsWith('MAL-') ? 'Critical' : null) ??
+    summaryWord(stringAt(record, 'summary') ?? '')
   return { severity: severity ?? 'Unknown', cvss: score?.score ?? null }
 }
 
@@ -83,12 +89,22 @@ function summaryWord(summary: string): Severity | null {
   return word === undefined ? null : severityOfWord(word)
 }
 
-const NO_FIX = new Set(['wont-fix', 'wontfix', 'will not fix', "won't fix", 'end-of-life', 'ignored', 'out of support scope'])
+const NO_FIX = new Set([
+  'wont-fix',
+  'wontfix',
+  'will not fix',
+  "won't fix",
+  'end-of-life',
+  'ignored',
+  'out of support scope',
+])
 
 /** The distribution has said that it will not fix this package. */
 export function saysWontFix(affected: Json): boolean {
   return ['ecosystem_specific', 'database_specific'].some((key) => {
     const specific = objectAt(affected, key)
-    return ['fix_state', 'state', 'status', 'urgency'].some((name) => NO_FIX.has((stringAt(specific, name) ?? '').toLowerCase()))
+    return ['fix_state', 'state', 'status', 'urgency'].some((name) =>
+      NO_FIX.has((stringAt(specific, name) ?? '').toLowerCase()),
+    )
   })
 }

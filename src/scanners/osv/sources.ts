@@ -68,7 +68,8 @@ async function namesIn(directory: string): Promise<string[]> {
 }
 
 async function readRecordFile(path: string): Promise<Buffer> {
-  if ((await stat(path)).size > LARGEST_RECORD) throw new Error(`${basename(path)} is larger than ${LARGEST_RECORD} bytes`)
+  if ((await stat(path)).size > LARGEST_RECORD)
+    throw new Error(`${basename(path)} is larger than ${LARGEST_RECORD} bytes`)
   return readFile(path)
 }
 

@@ -11,7 +11,12 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-const FILES = [['a.json', Buffer.from('{"a":1}'.repeat(100))], ['d/', Buffer.alloc(0)], ['d/b.json', Buffer.from('é')], ['empty', Buffer.alloc(0)]] as const
+const FILES = [
+  ['a.json', Buffer.from('{"a":1}'.repeat(100))],
+  ['d/', Buffer.alloc(0)],
+  ['d/b.json', Buffer.from('é')],
+  ['empty', Buffer.alloc(0)],
+] as const
 
 async function readAll(bytes: Buffer, largest = 1000): Promise<[string, string][]> {
   const path = join(directory, 'x.zip')
@@ -22,7 +27,11 @@ async function readAll(bytes: Buffer, largest = 1000): Promise<[string, string][
 }
 const expected = FILES.filter(([name]) => !name.endsWith('/')).map(([name, content]) => [name, content.toString()])
 
-test.each([['deflated', {}], ['stored', { stored: true }], ['with 64-bit sizes', { zip64: true }]])('%s entries are read, directories left out', async (_how, options) => {
+test.each([
+  ['deflated', {}],
+  ['stored', { stored: true }],
+  ['with 64-bit sizes', { zip64: true }],
+])('%s entries are read, directories left out', async (_how, options) => {
   expect(await readAll(zip(FILES, options))).toEqual(expected)
 })
 

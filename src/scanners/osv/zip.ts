@@ -52,7 +52,10 @@ export interface ZipLimits {
 export async function* zipEntries(path: string, largestBytes: number): AsyncGenerator<ZipEntry> {
   const file = await open(path)
   try {
-    for await (const entry of zipEntriesOf(await fileSource(file), { mostEntries: Infinity, mostDirectoryBytes: LARGEST_DIRECTORY })) {
+    for await (const entry of zipEntriesOf(await fileSource(file), {
+      mostEntries: Infinity,
+      mostDirectoryBytes: LARGEST_DIRECTORY,
+    })) {
       if (entry.sizeBytes > largestBytes) throw new Error(`${entry.name} is larger than ${largestBytes} bytes`)
       yield entry
     }
@@ -71,7 +74,12 @@ export async function* zipEntriesOf(source: ZipSource, limits: ZipLimits): Async
     at = header.end
     header.offset += directory.shift
     if (header.name.endsWith('/')) continue
-    yield { name: header.name, sizeBytes: header.sizeBytes, read: () => readEntry(reach, header), inside: () => insideOf(source, reach, header) }
+    yield {
+      name: header.name,
+      sizeBytes: header.sizeBytes,
+      read: () => readEntry(reach, header),
+      inside: () => insideOf(source, reach, header),
+    }
   }
   if (at !== directory.bytes.length) throw new Error('the directory does not hold as many files as it says')
 }
@@ -98,7 +106,10 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   return buffer
 }
 
-async function readDirectory(source: ZipSource, limits: ZipLimits): Promise<{ bytes: Buffer; count: number; shift: number }> {
+async function readDirectory(
+  source: ZipSource,
+  limits: ZipLimits,
+): Promise<{ bytes: Buffer; count: number; shift: number }> {
   const size = source.sizeBytes
   const tail = await source.read(Math.max(0, size - LONGEST_END), Math.min(size, LONGEST_END))
   let end = tail.length - 22
@@ -117,7 +128,8 @@ async function readDirectory(source: ZipSource, limits: ZipLimits): Promise<{ by
     length = exact(record, 40)
     offset = exact(record, 48)
   }
-  if (count > limits.mostEntries) throw new Error(`it holds ${count} files, more than ${limits.mostEntries} are not read`)
+  if (count > limits.mostEntries)
+    throw new Error(`it holds ${count} files, more than ${limits.mostEntries} are not read`)
   if (length > limits.mostDirectoryBytes) throw new Error('its directory is too large')
   return { bytes: await source.read(offset + shift, length), count, shift }
 }
@@ -200,7 +212,8 @@ async function startOf(reach: Reach, header: Header): Promise<number> {
 async function insideOf(source: ZipSource, reach: Reach, header: Header): Promise<ZipSource | null> {
   if (header.method !== 0) return null
   const start = await startOf(reach, header)
-  if (header.packedBytes !== header.sizeBytes || start + header.sizeBytes > source.sizeBytes) throw new Error(`${header.name} has an impossible size`)
+  if (header.packedBytes !== header.sizeBytes || start + header.sizeBytes > source.sizeBytes)
+    throw new Error(`${header.name} has an impossible size`)
   return {
     sizeBytes: header.sizeBytes,
     async read(position, length) {

@@ -18,12 +18,27 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 
 describe('the buckets of its database', () => {
   test('are read of a real one', async () => {
-    expect([...(await readBuckets(path))].sort()).toEqual(['Red Hat', 'Red Hat CPE', 'data-source', 'debian 12', 'openSUSE Leap 15.6', 'rocky 9', 'ubuntu 22.04', 'vulnerability'])
+    expect([...(await readBuckets(path))].sort()).toEqual([
+      'Red Hat',
+      'Red Hat CPE',
+      'data-source',
+      'debian 12',
+      'openSUSE Leap 15.6',
+      'rocky 9',
+      'ubuntu 22.04',
+      'vulnerability',
+    ])
   })
 
   test('are read of no damaged one, whatever the damage, and never without end', async () => {
     const refused = { name: 'UnreadableOutput' }
-    for (const bytes of [Buffer.alloc(0), DATABASE.subarray(0, 50), DATABASE.subarray(0, 5000), Buffer.alloc(70_000), Buffer.alloc(70_000, 0xff)]) {
+    for (const bytes of [
+      Buffer.alloc(0),
+      DATABASE.subarray(0, 50),
+      DATABASE.subarray(0, 5000),
+      Buffer.alloc(70_000),
+      Buffer.alloc(70_000, 0xff),
+    ]) {
       await writeFile(path, bytes)
       await expect(readBuckets(path)).rejects.toMatchObject(refused)
     }
@@ -34,6 +49,9 @@ describe('the buckets of its database', () => {
       await readBuckets(path).catch((error: unknown) => expect(error).toMatchObject(refused))
     }
     await rm(path)
-    await expect(readBuckets(path)).rejects.toMatchObject({ ...refused, message: 'the database of trivy cannot be opened: ENOENT' })
+    await expect(readBuckets(path)).rejects.toMatchObject({
+      ...refused,
+      message: 'the database of trivy cannot be opened: ENOENT',
+    })
   })
 })

@@ -53,7 +53,11 @@ async function meta(file: FileHandle): Promise<{ pageSize: number; root: number 
 
 function metaOf(page: Buffer): { pageSize: number; root: number; transaction: bigint } | null {
   if (page.readUInt32LE(HEADER) !== MAGIC || page.readUInt32LE(HEADER + 4) !== 2) return null
-  return { pageSize: page.readUInt32LE(HEADER + 8), root: Number(page.readBigUInt64LE(HEADER + 16)), transaction: page.readBigUInt64LE(HEADER + 48) }
+  return {
+    pageSize: page.readUInt32LE(HEADER + 8),
+    root: Number(page.readBigUInt64LE(HEADER + 16)),
+    transaction: page.readBigUInt64LE(HEADER + 48),
+  }
 }
 
 /** A page with those that belong to it. */

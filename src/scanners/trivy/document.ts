@@ -44,7 +44,10 @@ export function trivyDocument(facts: PackageFacts, distribution: Distribution): 
   // Rocky's and Oracle's advisories are for architectures: a package without one would match none.
   const arch = facts.arch || distribution.arch
   const purl = packageUrl(facts.format, family, facts.name, rest, { arch, epoch, distro: `${family}-${version}` })
-  return packageDocument({ purl, name: facts.name, version: facts.version, properties: sourceProperties(facts) }, { name: family, version, properties: { 'aquasecurity:trivy:Type': family, 'aquasecurity:trivy:Class': 'os-pkgs' } })
+  return packageDocument(
+    { purl, name: facts.name, version: facts.version, properties: sourceProperties(facts) },
+    { name: family, version, properties: { 'aquasecurity:trivy:Type': family, 'aquasecurity:trivy:Class': 'os-pkgs' } },
+  )
 }
 
 /** Families whose module packages trivy looks up under their stream, which a package file need not tell, or leaves out. */

@@ -1,6 +1,14 @@
 // What trivy's JSON says (SchemaVersion 2), in our words. Pure.
 import { objectAt, objectsAt, stringAt, stringsAt, isObject, type Json } from '../osv/json.ts'
-import { folded, NO_SCORES, numberAt, severityOf, UnreadableOutput, urlsOf, type RawFinding } from '../external/scanner.ts'
+import {
+  folded,
+  NO_SCORES,
+  numberAt,
+  severityOf,
+  UnreadableOutput,
+  urlsOf,
+  type RawFinding,
+} from '../external/scanner.ts'
 
 export interface TrivyReport {
   version: string | null
@@ -18,21 +26,35 @@ interface Subject {
 }
 
 /** @throws UnreadableOutput when it is no report of this kind */
-export function readTrivyReport(report: Json, subject: Subject, distro: { family: string; version: string }): TrivyReport {
+export function readTrivyReport(
+  report: Json,
+  subject: Subject,
+  distro: { family: string; version: string },
+): TrivyReport {
   if (report['SchemaVersion'] !== 2) throw new UnreadableOutput('trivy wrote something else than a report')
   const system = objectAt(objectAt(report, 'Metadata'), 'OS')
-  const results = objectsAt(report, 'Results').filter((result) => stringAt(result, 'Class') === 'os-pkgs' && stringAt(result, 'Type') === distro.family)
+  const results = objectsAt(report, 'Results').filter(
+    (result) => stringAt(result, 'Class') === 'os-pkgs' && stringAt(result, 'Type') === distro.family,
+  )
   const isTold = stringAt(system, 'Family') === distro.family && stringAt(system, 'Name') === distro.version
   return {
     version: stringAt(objectAt(report, 'Trivy'), 'Version'),
-    looked: isTold && results.some((result) => objectsAt(result, 'Packages').some((one) => stringAt(one, 'Name') === subject.name)),
+    looked:
+      isTold &&
+      results.some((result) => objectsAt(result, 'Packages').some((one) => stringAt(one, 'Name') === subject.name)),
     endOfLife: system['EOSL'] === true,
-    findings: folded(results.flatMap((result) => objectsAt(result, 'Vulnerabilities')).flatMap((one) => findingsOf(one, subject))),
+    findings: folded(
+      results.flatMap((result) => objectsAt(result, 'Vulnerabilities')).flatMap((one) => findingsOf(one, subject)),
+    ),
   }
 }
 
 const FIX_STATES: Readonly<Record<string, RawFinding['fix_state']>> = {
-  fixed: 'fixed', affected: 'not-fixed', fix_deferred: 'not-fixed', will_not_fix: 'wont-fix', end_of_life: 'wont-fix',
+  fixed: 'fixed',
+  affected: 'not-fixed',
+  fix_deferred: 'not-fixed',
+  will_not_fix: 'wont-fix',
+  end_of_life: 'wont-fix',
 }
 
 /** One finding for each CVE that it is about. */
@@ -75,7 +97,9 @@ function scoreOf(vulnerability: Json): number | null {
   const names = [...(first === null ? [] : [first]), 'nvd', ...Object.keys(vendors).sort()]
   for (const name of names) {
     const vendor = vendors[name]
-    const score = isObject(vendor) ? (numberAt(vendor, 'V40Score') ?? numberAt(vendor, 'V3Score') ?? numberAt(vendor, 'V2Score')) : null
+    const score = isObject(vendor)
+      ? (numberAt(vendor, 'V40Score') ?? numberAt(vendor, 'V3Score') ?? numberAt(vendor, 'V2Score'))
+      : null
     if (score !== null) return score
   }
   return null

@@ -9,7 +9,16 @@ import { ensureDirectory } from '../../kernel/files.ts'
 import { stringAt, type Json } from '../osv/json.ts'
 import { withDocument } from '../external/package-document.ts'
 import { createProgram, ProgramFailed } from '../external/run.ts'
-import { ageNote, coverageOf, dateAt, failedScan, numberAt, parseReport, UnreadableOutput, type ExternalScanner } from '../external/scanner.ts'
+import {
+  ageNote,
+  coverageOf,
+  dateAt,
+  failedScan,
+  numberAt,
+  parseReport,
+  UnreadableOutput,
+  type ExternalScanner,
+} from '../external/scanner.ts'
 import { silentStatus } from '../scanner.ts'
 import { readBuckets } from './buckets.ts'
 import { isOfStream, trivyDistro, trivyDocument } from './document.ts'
@@ -32,7 +41,12 @@ const SCAN_MS = 60_000
 const UPDATE_MS = 15 * 60_000
 const HOUR_MS = 60 * 60_000
 /** What it says of a package that it leaves out, most of it only where it is asked to tell everything: no findings say nothing then. */
-const LEFT_OUT = [/Skipped detection of the packages/, /Skipping (?:the package with|third-party packages)/, /Failed to parse (?:the .*version|constraints)/, /Installed package version error/]
+const LEFT_OUT = [
+  /Skipped detection of the packages/,
+  /Skipping (?:the package with|third-party packages)/,
+  /Failed to parse (?:the .*version|constraints)/,
+  /Installed package version error/,
+]
 
 export function createTrivy(parts: TrivyParts): ExternalScanner {
   const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = parts
@@ -44,7 +58,13 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
       name: 'trivy',
       path: parts.program,
       env: {
-        ...parts.environment, HOME: directory, TMPDIR: directory, TRIVY_CACHE_DIR: cacheDirectory, TRIVY_NO_PROGRESS: 'true', TRIVY_SKIP_VERSION_CHECK: 'true', TRIVY_DISABLE_TELEMETRY: 'true',
+        ...parts.environment,
+        HOME: directory,
+        TMPDIR: directory,
+        TRIVY_CACHE_DIR: cacheDirectory,
+        TRIVY_NO_PROGRESS: 'true',
+        TRIVY_SKIP_VERSION_CHECK: 'true',
+        TRIVY_DISABLE_TELEMETRY: 'true',
         // Of one that crashes the last line is why, not where.
         GOTRACEBACK: 'none',
       },
@@ -73,14 +93,20 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
   const databaseDate = async () => dateAt(await metadata(), 'UpdatedAt')
 
   async function askVersion(): Promise<string | null> {
-    version = stringAt(parseReport('trivy', await program.run({ args: ['version', '--format', 'json'], timeoutMs: scanTimeoutMs })), 'Version')
+    version = stringAt(
+      parseReport('trivy', await program.run({ args: ['version', '--format', 'json'], timeoutMs: scanTimeoutMs })),
+      'Version',
+    )
     return version
   }
 
   /** Read again when it is another file. @throws UnreadableOutput */
   async function buckets(): Promise<Set<string>> {
     const path = join(cache, 'db', 'trivy.db')
-    const file = await stat(path).then(({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`, () => '')
+    const file = await stat(path).then(
+      ({ ino, size, mtimeMs }) => `${ino} ${size} ${mtimeMs}`,
+      () => '',
+    )
     if (known?.file !== file) known = { file, names: readBuckets(path) }
     try {
       return await known.names
@@ -91,12 +117,27 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
   }
 
   /** @returns its report, and whether no findings mean that there are none */
-  async function look(facts: PackageFacts, distribution: Distribution): Promise<{ report: TrivyReport; judged: boolean }> {
+  async function look(
+    facts: PackageFacts,
+    distribution: Distribution,
+  ): Promise<{ report: TrivyReport; judged: boolean }> {
     const distro = trivyDistro(distribution)
     let leftOut = isOfStream(facts, distro)
     const text = await withDocument(work, trivyDocument(facts, distribution), (path) =>
       program.run({
-        args: ['sbom', '--debug', '--format', 'json', '--list-all-pkgs', '--scanners', 'vuln', '--skip-db-update', '--skip-java-db-update', '--offline-scan', path],
+        args: [
+          'sbom',
+          '--debug',
+          '--format',
+          'json',
+          '--list-all-pkgs',
+          '--scanners',
+          'vuln',
+          '--skip-db-update',
+          '--skip-java-db-update',
+          '--offline-scan',
+          path,
+        ],
         timeoutMs: scanTimeoutMs,
         againAfterMs,
         progress: (line) => void (leftOut ||= LEFT_OUT.some((pattern) => pattern.test(line))),
@@ -125,10 +166,26 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
         suspect = false
         const date = await databaseDate()
         // Releases before 0.69 do not name themselves in their reports.
-        const coverage = coverageOf('trivy', report.version ?? version ?? (await askVersion()), date, judged ? distro : null)
-        if (!judged) return { word: 'no_data', findings: [], message: `trivy has no advisories for this package of ${distribution.fullName}`, coverage }
+        const coverage = coverageOf(
+          'trivy',
+          report.version ?? version ?? (await askVersion()),
+          date,
+          judged ? distro : null,
+        )
+        if (!judged)
+          return {
+            word: 'no_data',
+            findings: [],
+            message: `trivy has no advisories for this package of ${distribution.fullName}`,
+            coverage,
+          }
         const ended = report.endOfLife ? ', of a release that gets no more advisories' : ''
-        return { word: 'scanned', findings: report.findings, message: `${report.findings.length} known vulnerabilities for ${distro}${ended}${ageNote(date, clock.now())}`, coverage }
+        return {
+          word: 'scanned',
+          findings: report.findings,
+          message: `${report.findings.length} known vulnerabilities for ${distro}${ended}${ageNote(date, clock.now())}`,
+          coverage,
+        }
       } catch (error) {
         suspect = true
         return failedScan('trivy', error)
@@ -143,7 +200,14 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
         if (date === null) return { ...told, error: 'trivy has no database yet' }
         await buckets()
         const schema = numberAt(about, 'Version')
-        return { ...told, available: true, db_version: schema === null ? null : String(schema), db_date: date, db_updated_at: dateAt(about, 'DownloadedAt') ?? date, db_files: ['trivy.db'] }
+        return {
+          ...told,
+          available: true,
+          db_version: schema === null ? null : String(schema),
+          db_date: date,
+          db_updated_at: dateAt(about, 'DownloadedAt') ?? date,
+          db_files: ['trivy.db'],
+        }
       } catch (error) {
         return { ...SILENT, version, error: (error as Error).message }
       }
@@ -159,9 +223,12 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
         await programIn(loading, loading).run({ args: ['image', '--download-db-only'], timeoutMs: UPDATE_MS, progress })
         await putInForce()
         const after = await databaseDate()
-        return after === before ? { status: 'up_to_date', message: 'there is no newer database' } : { status: 'updated', message: `the database of trivy is of ${after}` }
+        return after === before
+          ? { status: 'up_to_date', message: 'there is no newer database' }
+          : { status: 'updated', message: `the database of trivy is of ${after}` }
       } catch (error) {
-        if (error instanceof ProgramFailed || error instanceof UnreadableOutput) return { status: 'failed', message: error.message }
+        if (error instanceof ProgramFailed || error instanceof UnreadableOutput)
+          return { status: 'failed', message: error.message }
         throw error
       } finally {
         await rm(loading, { recursive: true, force: true })
@@ -177,7 +244,10 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
     const due = Date.parse(dateAt(about, 'NextUpdate') ?? '') || 0
     const loaded = Date.parse(dateAt(about, 'DownloadedAt') ?? '') || 0
     if (now >= due && now >= loaded + HOUR_MS) return false
-    return buckets().then(() => true, () => false)
+    return buckets().then(
+      () => true,
+      () => false,
+    )
   }
 
   /** In place of the one in force, which trivy itself would write over while scans read it. */
@@ -202,6 +272,9 @@ const SILENT = silentStatus('trivy')
 
 /** Told to tell everything, it ends with the chain of what failed, the cause last, and below each where in its sources. */
 function why(said: string): string | undefined {
-  const cause = said.split('\n').filter((line) => line.startsWith('  - ')).at(-1)
+  const cause = said
+    .split('\n')
+    .filter((line) => line.startsWith('  - '))
+    .at(-1)
   return cause?.replace(/^ {2}- (?:Oops: )?/, '').replace(/:$/, '')
 }

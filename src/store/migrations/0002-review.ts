@@ -10,7 +10,9 @@ const STATEMENTS = [
   `create index packages_listed on packages (risk desc, id desc) where severities <> 0 or status <> 'published'`,
   `create index packages_refused_risk on packages (status, risk desc, id desc) where status <> 'published'`,
   // One for each bit: "at least one finding of it" pages without passing over the others.
-  ...[1, 2, 4, 8, 16, 32].map((bit) => `create index packages_severity_${bit} on packages (risk desc, id desc) where severities & ${bit} <> 0`),
+  ...[1, 2, 4, 8, 16, 32].map(
+    (bit) => `create index packages_severity_${bit} on packages (risk desc, id desc) where severities & ${bit} <> 0`,
+  ),
   `create index packages_review on packages (review_due_at, risk desc, id) where status = 'pending_review'`,
 
   `create table decisions (

@@ -23,7 +23,14 @@ export function freshLife(provoked: Set<string>): void {
     gate = await startGate({
       start: false,
       people: false,
-      env: { ADMIN_USERNAME: undefined, ADMIN_PASSWORD_HASH: undefined, SETUP_TOKEN: TOKEN, RATE_LIMIT_FACTOR: '1', CLAMAV_HOST: '127.0.0.1', CLAMAV_PORT: String(port) },
+      env: {
+        ADMIN_USERNAME: undefined,
+        ADMIN_PASSWORD_HASH: undefined,
+        SETUP_TOKEN: TOKEN,
+        RATE_LIMIT_FACTOR: '1',
+        CLAMAV_HOST: '127.0.0.1',
+        CLAMAV_PORT: String(port),
+      },
     })
   })
   afterAll(() => gate.close())
@@ -42,12 +49,24 @@ export function freshLife(provoked: Set<string>): void {
 
   test('before it was started it is alive, not ready, and nobody’s', async () => {
     expect((await gate.call('GET', '/health/live')).status).toBe(200)
-    expect(await gate.call('GET', '/health/ready')).toMatchObject({ status: 503, body: { ready: false, failing: ['starting'] } })
-    expect((await gate.call('GET', '/setup/status')).body).toMatchObject({ admin_exists: false, setup_done: false, needs_setup: true, setup_token_required: true })
+    expect(await gate.call('GET', '/health/ready')).toMatchObject({
+      status: 503,
+      body: { ready: false, failing: ['starting'] },
+    })
+    expect((await gate.call('GET', '/setup/status')).body).toMatchObject({
+      admin_exists: false,
+      setup_done: false,
+      needs_setup: true,
+      setup_token_required: true,
+    })
   })
 
   test('its preflight checks are open until an admin exists', async () => {
-    const { status, body } = await gate.call<{ checks: Record<string, { ok: boolean; detail: string }> }>('GET', '/setup/preflight', { as: null })
+    const { status, body } = await gate.call<{ checks: Record<string, { ok: boolean; detail: string }> }>(
+      'GET',
+      '/setup/preflight',
+      { as: null },
+    )
     expect(status).toBe(200)
     expect(Object.keys(body.checks)).toEqual(['database', 'disk_space', 'antivirus', 'vulnscan', 'secrets', 'tls'])
     expect(body.checks).toMatchObject({ database: { ok: true }, antivirus: { ok: false }, tls: { ok: false } })
@@ -64,20 +83,33 @@ export function freshLife(provoked: Set<string>): void {
   })
 
   test('of racing setups exactly one makes the admin', async () => {
-    const replies = await Promise.all([1, 2, 3, 4].map((n) => setup({ admin_username: `first-${n}`, app_url: 'https://gate.example.org/' }, TOKEN, `203.0.113.${n + 10}`)))
+    const replies = await Promise.all(
+      [1, 2, 3, 4].map((n) =>
+        setup({ admin_username: `first-${n}`, app_url: 'https://gate.example.org/' }, TOKEN, `203.0.113.${n + 10}`),
+      ),
+    )
     const won = replies.filter((reply) => reply.status === 200)
     expect(won).toHaveLength(1)
     for (const reply of replies.filter((reply) => reply.status !== 200)) met(reply, 409, 'setup_done')
     expect(won[0]?.body).toMatchObject({ token_type: 'bearer', admin_username: expect.stringMatching(/^first-[1-4]$/) })
     admin = won[0]?.body['access_token'] as string
     expect((await gate.call('GET', '/auth/users', { as: admin })).body).toMatchObject({ total: 1 })
-    expect((await gate.call('GET', '/settings/', { as: admin })).body).toMatchObject({ app_url: 'https://gate.example.org' })
-    expect((await gate.call('GET', '/setup/status')).body).toMatchObject({ admin_exists: true, setup_done: true, needs_setup: false })
+    expect((await gate.call('GET', '/settings/', { as: admin })).body).toMatchObject({
+      app_url: 'https://gate.example.org',
+    })
+    expect((await gate.call('GET', '/setup/status')).body).toMatchObject({
+      admin_exists: true,
+      setup_done: true,
+      needs_setup: false,
+    })
   })
 
   test('afterwards the preflight checks are for admins', async () => {
     met(await gate.call('GET', '/setup/preflight', { as: null }), 401, 'unauthorized')
-    await gate.call('POST', '/auth/users', { as: admin, body: { username: 'looker', password: PASSWORD, role: 'maintainer' } })
+    await gate.call('POST', '/auth/users', {
+      as: admin,
+      body: { username: 'looker', password: PASSWORD, role: 'maintainer' },
+    })
     met(await gate.call('GET', '/setup/preflight', { as: await gate.login('looker') }), 403, 'forbidden')
     expect((await gate.call('GET', '/setup/preflight', { as: admin })).status).toBe(200)
   })
@@ -94,11 +126,18 @@ export function freshLife(provoked: Set<string>): void {
   test('with its scanner down it takes nothing, whatever the settings say of what was not scanned', async () => {
     for (const on_unscanned of ['allow', 'hold', 'refuse']) {
       await gate.call('PATCH', '/settings/', { as: admin, body: { validation: { on_unscanned } } })
-      met(await gate.upload(await buildDeb({ name: 'waiting' }), { distribution: 'jammy' }, { as: admin }), 503, 'scanner_unavailable')
+      met(
+        await gate.upload(await buildDeb({ name: 'waiting' }), { distribution: 'jammy' }, { as: admin }),
+        503,
+        'scanner_unavailable',
+      )
     }
     expect((await gate.call('GET', '/artifacts/waiting', { as: admin })).status).toBe(404)
     expect(await staged(gate)).toEqual([])
-    expect((await gate.call('GET', '/health')).body).toMatchObject({ status: 'degraded', checks: { non_critical: { antivirus: { ok: false } } } })
+    expect((await gate.call('GET', '/health')).body).toMatchObject({
+      status: 'degraded',
+      checks: { non_critical: { antivirus: { ok: false } } },
+    })
   })
 
   test('once the scanner is there, malware is quarantined, refused where strict, and never offered', async () => {
@@ -106,19 +145,35 @@ export function freshLife(provoked: Set<string>): void {
     const clamd = await startFakeClamd({ port })
     try {
       const clean = await gate.upload(await buildDeb({ name: 'waiting' }), { distribution: 'jammy' }, { as: admin })
-      expect(clean.body).toMatchObject({ status: 'published', pipeline: { antivirus: 'clean' }, coverage: { antivirus: { files_seen: expect.any(Number) } } })
+      expect(clean.body).toMatchObject({
+        status: 'published',
+        pipeline: { antivirus: 'clean' },
+        coverage: { antivirus: { files_seen: expect.any(Number) } },
+      })
       const infected = (name: string) => buildDeb({ name, files: { 'usr/bin/x': eicar() }, compression: 'xz' })
       const first = await gate.upload(await infected('infected'), { distribution: 'jammy' }, { as: admin })
       expect([first.status, first.headers['x-package-status'], first.body]).toMatchObject([
         201,
         'quarantined',
-        { status: 'quarantined', pipeline: { antivirus: 'infected', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' }, validation: { passed: false, cve_status: null } },
+        {
+          status: 'quarantined',
+          pipeline: { antivirus: 'infected', cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' },
+          validation: { passed: false, cve_status: null },
+        },
       ])
-      const strict = await gate.upload(await infected('infected-strictly'), { distribution: 'jammy' }, { as: admin, query: '?strict=true' })
+      const strict = await gate.upload(
+        await infected('infected-strictly'),
+        { distribution: 'jammy' },
+        { as: admin, query: '?strict=true' },
+      )
       met(strict, 409, 'policy_blocked')
       expect(Object.keys(strict.body)).toEqual(expect.arrayContaining(Object.keys(first.body)))
       expect(await published(gate, 'jammy')).toEqual(['waiting 1.0-1'])
-      expect((await gate.call('GET', '/artifacts/infected', { as: admin })).body).toMatchObject({ manifest_status: 'quarantined', cve_status: null, versions: [{ served: false, quarantined_by: 'system', quarantined_at: expect.any(String) }] })
+      expect((await gate.call('GET', '/artifacts/infected', { as: admin })).body).toMatchObject({
+        manifest_status: 'quarantined',
+        cve_status: null,
+        versions: [{ served: false, quarantined_by: 'system', quarantined_at: expect.any(String) }],
+      })
       expect((await gate.call('GET', '/metrics')).text).toContain('svc_quarantine_total 2')
     } finally {
       await clamd.close()
@@ -132,9 +187,15 @@ export function freshLife(provoked: Set<string>): void {
     const closed = new Promise((resolve) => socket.once('close', resolve))
     const deb = await buildDeb({ name: 'last-of-all' })
     const part = (name: string, more = '') => `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n`
-    const body = Buffer.concat([Buffer.from(`${part('distribution')}jammy\r\n${part('file', '; filename="a"')}`), deb, Buffer.from('\r\n--b--\r\n')])
+    const body = Buffer.concat([
+      Buffer.from(`${part('distribution')}jammy\r\n${part('file', '; filename="a"')}`),
+      deb,
+      Buffer.from('\r\n--b--\r\n'),
+    ])
     await gate.call('PATCH', '/settings/', { as: admin, body: { validation: { clamav_scan: false } } })
-    socket.write(`POST ${API}/upload/ HTTP/1.1\r\nhost: gate\r\nauthorization: Bearer ${admin}\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: ${body.length}\r\n\r\n`)
+    socket.write(
+      `POST ${API}/upload/ HTTP/1.1\r\nhost: gate\r\nauthorization: Bearer ${admin}\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: ${body.length}\r\n\r\n`,
+    )
     socket.write(body.subarray(0, 200))
     await expect.poll(() => staged(gate)).toHaveLength(1)
     const ended = gate.stop()

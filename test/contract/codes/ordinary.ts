@@ -17,25 +17,71 @@ const digest = (algorithm: string, bytes: Uint8Array) => createHash(algorithm).u
 /** A person of the directory, a record that somebody rejected, and rows that misbehave when they are touched. */
 export async function ordinaryDatabase(db: Db): Promise<void> {
   const now = new Date()
-  await db.insertInto('users').values({ username: 'from-ldap', username_key: 'from-ldap', password_hash: null, role: 'reader', auth_source: 'ldap', created_at: now }).execute()
+  await db
+    .insertInto('users')
+    .values({
+      username: 'from-ldap',
+      username_key: 'from-ldap',
+      password_hash: null,
+      role: 'reader',
+      auth_source: 'ldap',
+      created_at: now,
+    })
+    .execute()
   const bytes = await rejectedBytes()
   const sha256 = digest('sha256', bytes)
   const filename = 'refused-once_1.0-1_amd64.deb'
-  await db.insertInto('distributions').values({ codename: 'jammy', format: 'deb', initialized_at: now, rejected_count: 1 }).execute()
+  await db
+    .insertInto('distributions')
+    .values({ codename: 'jammy', format: 'deb', initialized_at: now, rejected_count: 1 })
+    .execute()
   await db
     .insertInto('blobs')
-    .values({ sha256, format: 'deb', filename, size_bytes: bytes.length, sha512: digest('sha512', bytes), sha1: digest('sha1', bytes), md5: digest('md5', bytes), facts: '{}', files: Buffer.alloc(0), created_at: now })
+    .values({
+      sha256,
+      format: 'deb',
+      filename,
+      size_bytes: bytes.length,
+      sha512: digest('sha512', bytes),
+      sha1: digest('sha1', bytes),
+      md5: digest('md5', bytes),
+      facts: '{}',
+      files: Buffer.alloc(0),
+      created_at: now,
+    })
     .execute()
   await db
     .insertInto('packages')
     .values({
-      distribution: 'jammy', format: 'deb', name: 'refused-once', version: '1.0-1', arch: 'amd64', status: 'rejected', cve_status: 'blocked', served: false,
-      sha256, received_sha256: sha256, filename, size_bytes: bytes.length, imported_at: now, imported_by: 'somebody', import_method: 'upload',
-      pipeline: '{}', validation_steps: '[]', coverage: '{}', dependencies: '[]', deps_missing: '[]', tags: '[]', changed_revision: 0, manifest_pending: false,
+      distribution: 'jammy',
+      format: 'deb',
+      name: 'refused-once',
+      version: '1.0-1',
+      arch: 'amd64',
+      status: 'rejected',
+      cve_status: 'blocked',
+      served: false,
+      sha256,
+      received_sha256: sha256,
+      filename,
+      size_bytes: bytes.length,
+      imported_at: now,
+      imported_by: 'somebody',
+      import_method: 'upload',
+      pipeline: '{}',
+      validation_steps: '[]',
+      coverage: '{}',
+      dependencies: '[]',
+      deps_missing: '[]',
+      tags: '[]',
+      changed_revision: 0,
+      manifest_pending: false,
     })
     .execute()
   await sql`create function poison() returns trigger language plpgsql as $$ begin
-    if new.username = 'poison' then raise exception 'poison in the table: % %', new.username, new.password_hash; end if; return new; end $$`.execute(db)
+    if new.username = 'poison' then raise exception 'poison in the table: % %', new.username, new.password_hash; end if; return new; end $$`.execute(
+    db,
+  )
   await sql`create trigger poison before insert on users for each row execute function poison()`.execute(db)
   await sql`create function stubborn() returns trigger language plpgsql as $$ begin
     if old.name = 'stubborn' then return null; end if; return old; end $$`.execute(db)
@@ -45,48 +91,175 @@ export async function ordinaryDatabase(db: Db): Promise<void> {
 const put = async (gate: Gate, name: string, fields: Record<string, string> = {}, more: object = {}, query = '') =>
   gate.upload(await buildDeb({ name, ...more }), { distribution: 'focal', ...fields }, { query })
 const patch = (gate: Gate, validation: object) => gate.call('PATCH', '/settings/', { body: { validation } })
-const user = (gate: Gate, username: string, body: object, as?: string) => gate.call('PATCH', `/auth/users/${username}`, { body, ...(as ? { as } : {}) })
+const user = (gate: Gate, username: string, body: object, as?: string) =>
+  gate.call('PATCH', `/auth/users/${username}`, { body, ...(as ? { as } : {}) })
 
 export const ORDINARY: Case[] = [
   ['validation_error', 400, 'a field is missing', (gate) => gate.call('POST', '/auth/users', { body: {} })],
-  ['wrong_password', 400, 'the current password is not the one given', (gate) => gate.call('POST', '/auth/change-password', { as: gate.people.reader.session, body: { current_password: 'Wrong-pass-1', new_password: 'Other-pass-1' } })],
-  ['unknown_key', 400, 'there is no such setting', (gate) => gate.call('PATCH', '/settings/', { body: { nonsense: true } })],
+  [
+    'wrong_password',
+    400,
+    'the current password is not the one given',
+    (gate) =>
+      gate.call('POST', '/auth/change-password', {
+        as: gate.people.reader.session,
+        body: { current_password: 'Wrong-pass-1', new_password: 'Other-pass-1' },
+      }),
+  ],
+  [
+    'unknown_key',
+    400,
+    'there is no such setting',
+    (gate) => gate.call('PATCH', '/settings/', { body: { nonsense: true } }),
+  ],
   ['invalid_role', 400, 'there is no such role', (gate) => user(gate, 'reader-person', { role: 'root' })],
-  ['weak_password', 400, 'a password has no capital', (gate) => gate.call('POST', '/auth/users', { body: { username: 'weakling', password: 'weak-pass-1', role: 'reader' } })],
+  [
+    'weak_password',
+    400,
+    'a password has no capital',
+    (gate) =>
+      gate.call('POST', '/auth/users', { body: { username: 'weakling', password: 'weak-pass-1', role: 'reader' } }),
+  ],
   ['self_role_change', 400, 'an admin gives the role up', (gate) => user(gate, 'admin-person', { role: 'reader' })],
-  ['self_deactivate', 400, 'an admin deactivates the own account', (gate) => user(gate, 'Admin-Person', { active: false })],
+  [
+    'self_deactivate',
+    400,
+    'an admin deactivates the own account',
+    (gate) => user(gate, 'Admin-Person', { active: false }),
+  ],
   ['self_delete', 400, 'an admin deletes the own account', (gate) => gate.call('DELETE', '/auth/users/ADMIN-person')],
   ['last_admin', 400, 'an API token demotes the only admin left', lastAdmin],
-  ['external_account', 400, 'the password is kept in the directory', (gate) => gate.call('POST', '/auth/users/from-ldap/reset-password', { body: { new_password: PASSWORD } })],
-  ['reset_token_invalid', 400, 'a reset token was never given out', (gate) => gate.call('POST', '/auth/reset-password', { as: null, body: { token: 'x'.repeat(43), new_password: PASSWORD } })],
-  ['invalid_package', 400, 'the file is no package', (gate) => gate.upload(Buffer.from('text'), { distribution: 'focal' })],
+  [
+    'external_account',
+    400,
+    'the password is kept in the directory',
+    (gate) => gate.call('POST', '/auth/users/from-ldap/reset-password', { body: { new_password: PASSWORD } }),
+  ],
+  [
+    'reset_token_invalid',
+    400,
+    'a reset token was never given out',
+    (gate) =>
+      gate.call('POST', '/auth/reset-password', { as: null, body: { token: 'x'.repeat(43), new_password: PASSWORD } }),
+  ],
+  [
+    'invalid_package',
+    400,
+    'the file is no package',
+    (gate) => gate.upload(Buffer.from('text'), { distribution: 'focal' }),
+  ],
   ['unknown_distribution', 400, 'there is no such codename', (gate) => put(gate, 'any', { distribution: 'warty' })],
-  ['distribution_inactive', 400, 'REPO_FORMAT leaves the format out', (gate) => put(gate, 'any', { distribution: 'almalinux9' })],
-  ['format_mismatch', 400, 'an rpm comes for a deb distribution', (gate) => gate.upload(Buffer.concat([Buffer.from('edabeedb0300', 'hex'), Buffer.alloc(4090)]), { distribution: 'focal' })],
+  [
+    'distribution_inactive',
+    400,
+    'REPO_FORMAT leaves the format out',
+    (gate) => put(gate, 'any', { distribution: 'almalinux9' }),
+  ],
+  [
+    'format_mismatch',
+    400,
+    'an rpm comes for a deb distribution',
+    (gate) =>
+      gate.upload(Buffer.concat([Buffer.from('edabeedb0300', 'hex'), Buffer.alloc(4090)]), { distribution: 'focal' }),
+  ],
   ['arch_mismatch', 400, 'the tree is of another architecture', (gate) => put(gate, 'any', {}, { arch: 'riscv64' })],
   ['checksum_mismatch', 400, 'the declared digest is another', (gate) => put(gate, 'any', { sha256: 'f'.repeat(64) })],
-  ['unauthorized', 401, 'a login fails', (gate) => gate.call('POST', '/auth/token', { as: null, body: { username: ROOT, password: 'Wrong-pass-1' } })],
+  [
+    'unauthorized',
+    401,
+    'a login fails',
+    (gate) => gate.call('POST', '/auth/token', { as: null, body: { username: ROOT, password: 'Wrong-pass-1' } }),
+  ],
   ['feature_unavailable', 402, 'the edition has no bills of materials', community],
-  ['forbidden', 403, 'a reader uploads', async (gate) => gate.upload(await buildDeb(), { distribution: 'focal' }, { as: gate.people.reader.token })],
-  ['session_required', 403, 'an API token changes a password', (gate) => gate.call('POST', '/auth/change-password', { as: gate.people.admin.token, body: { current_password: PASSWORD, new_password: PASSWORD } })],
+  [
+    'forbidden',
+    403,
+    'a reader uploads',
+    async (gate) => gate.upload(await buildDeb(), { distribution: 'focal' }, { as: gate.people.reader.token }),
+  ],
+  [
+    'session_required',
+    403,
+    'an API token changes a password',
+    (gate) =>
+      gate.call('POST', '/auth/change-password', {
+        as: gate.people.admin.token,
+        body: { current_password: PASSWORD, new_password: PASSWORD },
+      }),
+  ],
   ['not_found', 404, 'there is no such user', (gate) => user(gate, 'nobody-at-all', { active: true })],
-  ['unknown_api_version', 404, 'the version is not ours', (gate) => send(gate.port, { method: 'GET', path: '/api/v3/artifacts/' })],
+  [
+    'unknown_api_version',
+    404,
+    'the version is not ours',
+    (gate) => send(gate.port, { method: 'GET', path: '/api/v3/artifacts/' }),
+  ],
   ['method_not_allowed', 405, 'nothing is put there', (gate) => gate.call('PUT', '/artifacts/')],
-  ['already_exists', 409, 'a user of the name exists, in other case', (gate) => gate.call('POST', '/auth/users', { body: { username: 'READER-person', password: PASSWORD, role: 'reader' } })],
-  ['already_exists', 409, 'a live token has the name', (gate) => gate.call('POST', '/auth/api-tokens', { body: { name: 'reader-robot', role: 'reader' } })],
+  [
+    'already_exists',
+    409,
+    'a user of the name exists, in other case',
+    (gate) =>
+      gate.call('POST', '/auth/users', { body: { username: 'READER-person', password: PASSWORD, role: 'reader' } }),
+  ],
+  [
+    'already_exists',
+    409,
+    'a live token has the name',
+    (gate) => gate.call('POST', '/auth/api-tokens', { body: { name: 'reader-robot', role: 'reader' } }),
+  ],
   ['already_exists', 409, 'the same package comes twice', twice],
   ['already_running', 409, 'somebody else changes a package that is to be deleted', stubborn],
-  ['duplicate_conflict', 409, 'the name is taken by other bytes', (gate) => put(gate, 'twice', {}, { files: { other: 'bytes' } })],
-  ['policy_blocked', 409, 'rejected bytes come again, strictly', async (gate) => gate.upload(await rejectedBytes(), { distribution: 'jammy' }, { query: '?strict=true' })],
+  [
+    'duplicate_conflict',
+    409,
+    'the name is taken by other bytes',
+    (gate) => put(gate, 'twice', {}, { files: { other: 'bytes' } }),
+  ],
+  [
+    'policy_blocked',
+    409,
+    'rejected bytes come again, strictly',
+    async (gate) => gate.upload(await rejectedBytes(), { distribution: 'jammy' }, { query: '?strict=true' }),
+  ],
   ['signing_key_missing', 409, 'the signing key is not in its place', withoutKey],
   ['file_too_large', 413, 'a file is over the limit', tooLarge],
-  ['body_too_large', 413, 'a body is over 1 MB', (gate) => gate.call('POST', '/auth/users', { body: { username: 'x'.repeat(1_100_000) } })],
-  ['internal_error', 500, 'the database fails', (gate) => gate.call('POST', '/auth/users', { body: { username: 'poison', password: PASSWORD, role: 'reader' } })],
+  [
+    'body_too_large',
+    413,
+    'a body is over 1 MB',
+    (gate) => gate.call('POST', '/auth/users', { body: { username: 'x'.repeat(1_100_000) } }),
+  ],
+  [
+    'internal_error',
+    500,
+    'the database fails',
+    (gate) => gate.call('POST', '/auth/users', { body: { username: 'poison', password: PASSWORD, role: 'reader' } }),
+  ],
   ['publication_failed', 500, 'the index cannot be written', unpublishable],
-  ['not_under_review', 409, 'nobody is asked about a package', async (gate) => { await put(gate, 'undisputed'); return approve(gate, 'undisputed') }],
+  [
+    'not_under_review',
+    409,
+    'nobody is asked about a package',
+    async (gate) => {
+      await put(gate, 'undisputed')
+      return approve(gate, 'undisputed')
+    },
+  ],
   ['ambiguous', 409, 'two held packages of one name and version differ', ambiguous],
   ['self_approval', 403, 'who brought a package in approves it', selfApproval],
-  ['webhook_not_configured', 503, 'a webhook comes and there is no secret to believe it by', (gate) => send(gate.port, { method: 'POST', path: '/webhooks/kev', headers: { 'content-type': 'application/json' }, body: '{}' })],
+  [
+    'webhook_not_configured',
+    503,
+    'a webhook comes and there is no secret to believe it by',
+    (gate) =>
+      send(gate.port, {
+        method: 'POST',
+        path: '/webhooks/kev',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      }),
+  ],
   ['scan_incomplete', 503, 'nothing can be said and that is to be refused', unscanned],
 ]
 
@@ -103,7 +276,11 @@ async function community(): Promise<Reply> {
 async function lastAdmin(gate: Gate): Promise<Reply> {
   const as = gate.people.admin.token
   await user(gate, gate.people.admin.username, { active: false }, as)
-  const replies = [await user(gate, ROOT, { role: 'reader' }, as), await user(gate, ROOT, { active: false }, as), await gate.call('DELETE', `/auth/users/${ROOT}`, { as })]
+  const replies = [
+    await user(gate, ROOT, { role: 'reader' }, as),
+    await user(gate, ROOT, { active: false }, as),
+    await gate.call('DELETE', `/auth/users/${ROOT}`, { as }),
+  ]
   await user(gate, gate.people.admin.username, { active: true }, as)
   return replies.find((reply) => reply.body['code'] !== 'last_admin') ?? (replies[0] as Reply)
 }
@@ -128,7 +305,14 @@ async function withoutKey(gate: Gate): Promise<Reply> {
 
 async function tooLarge(gate: Gate): Promise<Reply> {
   await patch(gate, { max_upload_size_mb: 1 })
-  const reply = await gate.call('POST', '/upload/', form([{ name: 'distribution', value: 'focal' }, { name: 'file', value: Buffer.alloc(1024 * 1024 + 1), filename: 'a' }]))
+  const reply = await gate.call(
+    'POST',
+    '/upload/',
+    form([
+      { name: 'distribution', value: 'focal' },
+      { name: 'file', value: Buffer.alloc(1024 * 1024 + 1), filename: 'a' },
+    ]),
+  )
   await patch(gate, { max_upload_size_mb: 500 })
   return reply
 }
@@ -156,10 +340,14 @@ async function ambiguous(gate: Gate): Promise<Reply> {
 }
 
 async function selfApproval(gate: Gate): Promise<Reply> {
-  await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' }, security: { forbid_self_approval: true } } })
+  await gate.call('PATCH', '/settings/', {
+    body: { validation: { on_unscanned: 'hold' }, security: { forbid_self_approval: true } },
+  })
   await put(gate, 'my-own')
   const reply = await approve(gate, 'my-own')
-  await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'allow' }, security: { forbid_self_approval: false } } })
+  await gate.call('PATCH', '/settings/', {
+    body: { validation: { on_unscanned: 'allow' }, security: { forbid_self_approval: false } },
+  })
   return reply
 }
 

@@ -6,11 +6,50 @@ import type { Gate } from '../harness.ts'
 /** The decisions, section 4. */
 const HEAD = ['name', 'version', 'arch', 'distribution', 'status', 'cve_status', 'served', 'imported_at', 'imported_by']
 const RECORD = [
-  ...HEAD, 'architecture', 'format', 'type', 'manifest_status', 'held_reason', 'sha256', 'filename', 'section', 'description', 'maintainer',
-  'license', 'url', 'source_package', 'size_bytes', 'installed_size_kb', 'source', 'integrity', 'dependencies', 'deps_missing', 'tags',
-  'validation_steps', 'coverage', 'cve_summary', 'cve_results', 'decision', 'sla', 'last_scan', 'quarantined_at', 'quarantined_by',
+  ...HEAD,
+  'architecture',
+  'format',
+  'type',
+  'manifest_status',
+  'held_reason',
+  'sha256',
+  'filename',
+  'section',
+  'description',
+  'maintainer',
+  'license',
+  'url',
+  'source_package',
+  'size_bytes',
+  'installed_size_kb',
+  'source',
+  'integrity',
+  'dependencies',
+  'deps_missing',
+  'tags',
+  'validation_steps',
+  'coverage',
+  'cve_summary',
+  'cve_results',
+  'decision',
+  'sla',
+  'last_scan',
+  'quarantined_at',
+  'quarantined_by',
 ]
-const ITEM = [...HEAD, 'latest_version', 'versions', 'distributions', 'format', 'sha256', 'size_bytes', 'deps_missing', 'description', 'section', 'cve_summary']
+const ITEM = [
+  ...HEAD,
+  'latest_version',
+  'versions',
+  'distributions',
+  'format',
+  'sha256',
+  'size_bytes',
+  'deps_missing',
+  'description',
+  'section',
+  'cve_summary',
+]
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/
 
 interface Page {
@@ -30,7 +69,15 @@ export function artifactContract(gate: Gate): void {
       ['shelf-a', { version: '1.0-1' }, 'jammy'],
       ['shelf-a', { version: '1.0~rc1-1' }, 'jammy'],
       ['shelf-a', { version: '1.0-1' }, 'noble'],
-      ['shelf-b', { version: '2.0-1', arch: 'all', fields: { Description: 'Something MARVELLOUS\n More of it.', Section: 'net' } }, 'noble'],
+      [
+        'shelf-b',
+        {
+          version: '2.0-1',
+          arch: 'all',
+          fields: { Description: 'Something MARVELLOUS\n More of it.', Section: 'net' },
+        },
+        'noble',
+      ],
       ['shelf-c', { version: '10-1', fields: { Depends: 'nowhere-to-be-had' } }, 'focal'],
       ['shelf-c', { version: '9-1' }, 'focal'],
     ]
@@ -46,8 +93,23 @@ export function artifactContract(gate: Gate): void {
     expect(envelope).toEqual({ total: 3, page: 1, per_page: 50, pages: 1 })
     for (const item of items) expect(Object.keys(item)).toEqual(expect.arrayContaining(ITEM))
     expect(items).toMatchObject([
-      { name: 'shelf-a', version: '1.0-1', latest_version: '1.0-1', versions: ['1.0-1', '1.0~rc1-1'], format: 'deb', status: 'published', served: true },
-      { name: 'shelf-b', arch: 'all', distribution: 'noble', distributions: ['noble'], description: 'Something MARVELLOUS', section: 'net' },
+      {
+        name: 'shelf-a',
+        version: '1.0-1',
+        latest_version: '1.0-1',
+        versions: ['1.0-1', '1.0~rc1-1'],
+        format: 'deb',
+        status: 'published',
+        served: true,
+      },
+      {
+        name: 'shelf-b',
+        arch: 'all',
+        distribution: 'noble',
+        distributions: ['noble'],
+        description: 'Something MARVELLOUS',
+        section: 'net',
+      },
       { name: 'shelf-c', latest_version: '10-1', versions: ['10-1', '9-1'], deps_missing: ['nowhere-to-be-had'] },
     ])
     expect([...(items[0]?.['distributions'] as string[])].sort()).toEqual(['jammy', 'noble'])
@@ -80,52 +142,114 @@ export function artifactContract(gate: Gate): void {
     expect(await names(query)).toEqual(found)
   })
 
-  test.each(['name', '-name', 'imported_at', '-imported_at'])('pages by %s follow each other without gap or repetition, from either end', async (sort) => {
-    const whole: unknown[] = await names(`per_page=200&sort=${sort}`)
-    expect(whole.length).toBeGreaterThan(2)
-    const paged: unknown[] = []
-    for (let page = 1; paged.length < whole.length; page++) paged.push(...(await names(`per_page=1&page=${page}&sort=${sort}`)))
-    expect(paged).toEqual(whole)
-    expect(await names(`per_page=200&sort=${sort.startsWith('-') ? sort.slice(1) : `-${sort}`}`)).toEqual([...whole].reverse())
-  })
+  test.each(['name', '-name', 'imported_at', '-imported_at'])(
+    'pages by %s follow each other without gap or repetition, from either end',
+    async (sort) => {
+      const whole: unknown[] = await names(`per_page=200&sort=${sort}`)
+      expect(whole.length).toBeGreaterThan(2)
+      const paged: unknown[] = []
+      for (let page = 1; paged.length < whole.length; page++)
+        paged.push(...(await names(`per_page=1&page=${page}&sort=${sort}`)))
+      expect(paged).toEqual(whole)
+      expect(await names(`per_page=200&sort=${sort.startsWith('-') ? sort.slice(1) : `-${sort}`}`)).toEqual(
+        [...whole].reverse(),
+      )
+    },
+  )
 
   test('past the end a page is empty and still tells how much there is', async () => {
-    expect(await list('search=shelf-&per_page=2&page=9')).toEqual({ items: [], total: 3, page: 9, per_page: 2, pages: 2 })
-    expect(await list('search=there-is-no-such-thing')).toEqual({ items: [], total: 0, page: 1, per_page: 50, pages: 0 })
+    expect(await list('search=shelf-&per_page=2&page=9')).toEqual({
+      items: [],
+      total: 3,
+      page: 9,
+      per_page: 2,
+      pages: 2,
+    })
+    expect(await list('search=there-is-no-such-thing')).toEqual({
+      items: [],
+      total: 0,
+      page: 1,
+      per_page: 50,
+      pages: 0,
+    })
   })
 
   test('one name in full: every record, the latest one’s checks, and its history', async () => {
-    const { body } = await gate.call<Record<string, unknown> & { versions: Record<string, unknown>[]; history: Record<string, unknown>[] }>('GET', '/artifacts/shelf-c')
-    expect(Object.keys(body)).toEqual(['name', 'info', 'versions', 'history', 'validation_steps', 'cve_results', 'manifest_status', 'cve_status', 'decision', 'dependencies'])
+    const { body } = await gate.call<
+      Record<string, unknown> & { versions: Record<string, unknown>[]; history: Record<string, unknown>[] }
+    >('GET', '/artifacts/shelf-c')
+    expect(Object.keys(body)).toEqual([
+      'name',
+      'info',
+      'versions',
+      'history',
+      'validation_steps',
+      'cve_results',
+      'manifest_status',
+      'cve_status',
+      'decision',
+      'dependencies',
+    ])
     expect(body).toMatchObject({
-      name: 'shelf-c', manifest_status: 'published', cve_status: 'approved', decision: null, dependencies: [{ name: 'nowhere-to-be-had', version_constraint: '' }],
+      name: 'shelf-c',
+      manifest_status: 'published',
+      cve_status: 'approved',
+      decision: null,
+      dependencies: [{ name: 'nowhere-to-be-had', version_constraint: '' }],
       info: { latest: '10-1', section: 'misc', description: 'a sample package' },
       versions: [{ version: '10-1' }, { version: '9-1' }],
     })
     expect(Object.keys((body['info'] as { versions: object }).versions).sort()).toEqual(['10-1', '9-1'])
     for (const record of body.versions) {
       expect(Object.keys(record)).toEqual(expect.arrayContaining(RECORD))
-      expect(record['source']).toEqual({ imported_by: 'admin-person', imported_at: record['imported_at'], import_method: 'upload', import_group: null, source_id: null, promoted_from: null })
-      expect(record['integrity']).toEqual({ sha256: record['sha256'], sha512: expect.stringMatching(/^[0-9a-f]{128}$/), gpg_signed: true, received_sha256: record['sha256'] })
+      expect(record['source']).toEqual({
+        imported_by: 'admin-person',
+        imported_at: record['imported_at'],
+        import_method: 'upload',
+        import_group: null,
+        source_id: null,
+        promoted_from: null,
+      })
+      expect(record['integrity']).toEqual({
+        sha256: record['sha256'],
+        sha512: expect.stringMatching(/^[0-9a-f]{128}$/),
+        gpg_signed: true,
+        received_sha256: record['sha256'],
+      })
       expect(record['coverage']).toHaveProperty('antivirus')
     }
-    expect(body.history).toMatchObject([{ action: 'UPLOAD', version: '9-1', user: 'admin-person', ip: '127.0.0.1' }, { action: 'UPLOAD', version: '10-1' }])
+    expect(body.history).toMatchObject([
+      { action: 'UPLOAD', version: '9-1', user: 'admin-person', ip: '127.0.0.1' },
+      { action: 'UPLOAD', version: '10-1' },
+    ])
   })
 
-  test.each(['reader', 'uploader', 'auditor', 'maintainer'] as const)('who did what is told to a %s only where the audit log is', async (role) => {
-    const { body } = await gate.call<{ history: object[] }>('GET', '/artifacts/shelf-b', { as: gate.people[role].session })
-    const hidden = role === 'reader' || role === 'uploader'
-    expect(body.history).toMatchObject([{ action: 'UPLOAD', user: hidden ? null : 'admin-person', ip: hidden ? null : '127.0.0.1' }])
-  })
+  test.each(['reader', 'uploader', 'auditor', 'maintainer'] as const)(
+    'who did what is told to a %s only where the audit log is',
+    async (role) => {
+      const { body } = await gate.call<{ history: object[] }>('GET', '/artifacts/shelf-b', {
+        as: gate.people[role].session,
+      })
+      const hidden = role === 'reader' || role === 'uploader'
+      expect(body.history).toMatchObject([
+        { action: 'UPLOAD', user: hidden ? null : 'admin-person', ip: hidden ? null : '127.0.0.1' },
+      ])
+    },
+  )
 
   test('a name nobody has is 404', async () => {
     expect(await gate.call('GET', '/artifacts/shelf')).toMatchObject({ status: 404, body: { code: 'not_found' } })
-    expect(await gate.call('GET', '/artifacts/shelf-a?format=rpm')).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    expect(await gate.call('GET', '/artifacts/shelf-a?format=rpm')).toMatchObject({
+      status: 404,
+      body: { code: 'not_found' },
+    })
   })
 
   test('the plain list holds the file names of what is served, sorted', async () => {
     const { body } = await gate.call<{ packages: string[]; total: number }>('GET', '/packages/')
-    expect(body.packages).toEqual(expect.arrayContaining(['shelf-a_1.0-1_amd64.deb', 'shelf-b_2.0-1_all.deb', 'shelf-c_9-1_amd64.deb']))
+    expect(body.packages).toEqual(
+      expect.arrayContaining(['shelf-a_1.0-1_amd64.deb', 'shelf-b_2.0-1_all.deb', 'shelf-c_9-1_amd64.deb']),
+    )
     expect(body.packages).toEqual([...body.packages].sort())
     expect(body.total).toBe(body.packages.length)
     expect(new Set(body.packages).size).toBe(body.total)

@@ -4,8 +4,21 @@ import { chainHash, GENESIS, type AuditEntry } from '../../../src/store/audit-ch
 import { PASSWORD, type Gate } from '../harness.ts'
 
 const KEYS = [
-  'timestamp', 'action', 'result', 'user', 'package', 'version', 'distribution', 'arch', 'detail', 'outcome', 'ip', 'request_id', 'prev_hash',
-  'hash', 'extra',
+  'timestamp',
+  'action',
+  'result',
+  'user',
+  'package',
+  'version',
+  'distribution',
+  'arch',
+  'detail',
+  'outcome',
+  'ip',
+  'request_id',
+  'prev_hash',
+  'hash',
+  'extra',
 ]
 
 interface Page {
@@ -18,7 +31,8 @@ interface Page {
 
 export function auditContract(gate: Gate): void {
   const auditor = gate.people.auditor.token
-  const logs = async (query = '') => (await gate.call<Page>('GET', `/artifacts/audit/logs?${query}`, { as: auditor })).body
+  const logs = async (query = '') =>
+    (await gate.call<Page>('GET', `/artifacts/audit/logs?${query}`, { as: auditor })).body
 
   test('entries come newest first, with every key', async () => {
     const { items, ...page } = await logs()
@@ -38,7 +52,10 @@ export function auditContract(gate: Gate): void {
     ['result=Warning', (entry: AuditEntry) => entry.result === 'WARNING'],
     ['user=token:uploader-robot', (entry: AuditEntry) => entry.user === 'token:uploader-robot'],
     ['package=hello', (entry: AuditEntry) => entry.package === 'hello'],
-    ['package=shelf-a&version=1.0~rc1-1', (entry: AuditEntry) => entry.package === 'shelf-a' && entry.version === '1.0~rc1-1'],
+    [
+      'package=shelf-a&version=1.0~rc1-1',
+      (entry: AuditEntry) => entry.package === 'shelf-a' && entry.version === '1.0~rc1-1',
+    ],
     ['q=SHELF-', (entry: AuditEntry) => entry.package?.startsWith('shelf-') === true],
     ['q=uploader-ROBOT', (entry: AuditEntry) => /uploader-robot/i.test(`${entry.user} ${entry.detail}`)],
     ['q=created%20as%20auditor', (entry: AuditEntry) => entry.detail?.includes('created as auditor') === true],
@@ -50,7 +67,16 @@ export function auditContract(gate: Gate): void {
     expect(total).toBe(items.length)
   })
 
-  test.each(['action=NONE', 'result=maybe', 'user=nobody', 'q=%25', 'package=hell', 'version=1', 'from=2999-01-01', 'to=1999-01-01'])('?%s finds nothing', async (query) => {
+  test.each([
+    'action=NONE',
+    'result=maybe',
+    'user=nobody',
+    'q=%25',
+    'package=hell',
+    'version=1',
+    'from=2999-01-01',
+    'to=1999-01-01',
+  ])('?%s finds nothing', async (query) => {
     expect(await logs(query)).toMatchObject({ items: [], total: 0, pages: 0 })
   })
 
@@ -61,20 +87,38 @@ export function auditContract(gate: Gate): void {
     expect((await logs(`to=${encodeURIComponent(new Date(now.getTime() - 86_400_000).toISOString())}`)).total).toBe(0)
     expect((await logs(`from=${day}&to=${day}`)).total).toBeGreaterThan(0)
     const cut = (await logs('per_page=500')).items.find((entry) => entry.package === 'shelf-b')?.timestamp ?? ''
-    const [older, newer] = await Promise.all([logs(`to=${encodeURIComponent(cut)}`), logs(`from=${encodeURIComponent(cut)}`)])
+    const [older, newer] = await Promise.all([
+      logs(`to=${encodeURIComponent(cut)}`),
+      logs(`from=${encodeURIComponent(cut)}`),
+    ])
     expect(older.total + newer.total).toBeGreaterThan(total)
     // As it stands in an entry, without a thought of escaping; and without an offset, which means UTC.
     expect((await logs(`from=${cut}`)).total).toBe(newer.total)
     expect((await logs(`from=${cut.slice(0, -6)}`)).total).toBe(newer.total)
-    for (const query of ['from=yesterday', 'to=2026-13-01', 'from=', 'from=1', 'from=March%207', 'to=2026-01-01T25:00']) {
+    for (const query of [
+      'from=yesterday',
+      'to=2026-13-01',
+      'from=',
+      'from=1',
+      'from=March%207',
+      'to=2026-01-01T25:00',
+    ]) {
       const reply = await gate.call('GET', `/artifacts/audit/logs?${query}`, { as: auditor })
-      expect([query, reply.status, reply.body]).toMatchObject([query, 400, { code: 'validation_error', errors: [{ field: query.split('=')[0] }] }])
+      expect([query, reply.status, reply.body]).toMatchObject([
+        query,
+        400,
+        { code: 'validation_error', errors: [{ field: query.split('=')[0] }] },
+      ])
     }
   })
 
   test('a failed login is audited with the name that was tried, a good one too', async () => {
     await gate.call('POST', '/auth/token', { as: null, body: { username: 'no-such-user', password: PASSWORD } })
-    expect((await logs('action=LOGIN&result=FAILURE')).items[0]).toMatchObject({ user: 'no-such-user', outcome: 'unauthorized', ip: '127.0.0.1' })
+    expect((await logs('action=LOGIN&result=FAILURE')).items[0]).toMatchObject({
+      user: 'no-such-user',
+      outcome: 'unauthorized',
+      ip: '127.0.0.1',
+    })
     await gate.login('reader-person')
     expect((await logs('action=LOGIN')).items[0]).toMatchObject({ user: 'reader-person', result: 'SUCCESS' })
   })
@@ -82,13 +126,18 @@ export function auditContract(gate: Gate): void {
   test('no entry holds a password or a token', async () => {
     const reply = await gate.call('GET', '/artifacts/audit/export', { as: auditor })
     expect(reply.text).not.toContain(PASSWORD)
-    for (const { token, session } of Object.values(gate.people)) for (const secret of [token, session]) expect(reply.text).not.toContain(secret)
+    for (const { token, session } of Object.values(gate.people))
+      for (const secret of [token, session]) expect(reply.text).not.toContain(secret)
   })
 
   test('the export holds every entry in the order of an unbroken chain', async () => {
     const { total } = await logs()
     const reply = await gate.call('GET', '/artifacts/audit/export', { as: auditor })
-    expect([reply.status, reply.headers['content-type'], reply.headers['content-disposition']]).toEqual([200, 'application/x-ndjson', expect.stringMatching(/^attachment/)])
+    expect([reply.status, reply.headers['content-type'], reply.headers['content-disposition']]).toEqual([
+      200,
+      'application/x-ndjson',
+      expect.stringMatching(/^attachment/),
+    ])
     const lines = reply.text.split('\n')
     expect(lines.pop()).toBe('')
     const entries = lines.map((line) => JSON.parse(line) as AuditEntry)

@@ -14,7 +14,11 @@ export function deletionContract(gate: Gate): void {
   }
   const remove = (path: string, as = gate.people.maintainer.token) => gate.call('DELETE', `/artifacts/${path}`, { as })
   const left = async (name: string) => {
-    const all = await Promise.all(['jammy', 'noble', 'focal', 'bookworm'].map(async (codename) => (await published(gate, codename)).map((entry) => `${codename} ${entry}`)))
+    const all = await Promise.all(
+      ['jammy', 'noble', 'focal', 'bookworm'].map(async (codename) =>
+        (await published(gate, codename)).map((entry) => `${codename} ${entry}`),
+      ),
+    )
     return all.flat().filter((entry) => entry.split(' ')[1] === name)
   }
 
@@ -26,7 +30,12 @@ export function deletionContract(gate: Gate): void {
     expect([status, body]).toMatchObject([200, { status: 'deleted', package: 'doomed', version: '1-1' }])
     expect([...(body['distributions'] as string[])].sort()).toEqual(['jammy', 'noble'])
     expect(await left('doomed')).toEqual(['noble doomed 2-1'])
-    expect(await lastAudited(gate, { action: 'DELETE', package: 'doomed' })).toMatchObject({ result: 'SUCCESS', user: 'token:maintainer-robot', version: '1-1', outcome: 'published' })
+    expect(await lastAudited(gate, { action: 'DELETE', package: 'doomed' })).toMatchObject({
+      result: 'SUCCESS',
+      user: 'token:maintainer-robot',
+      version: '1-1',
+      outcome: 'published',
+    })
     expect(await remove('doomed/1-1')).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
@@ -35,7 +44,12 @@ export function deletionContract(gate: Gate): void {
     await put('narrowed', 'focal', '1-1')
     expect((await remove('narrowed/1-1?arch=all')).status).toBe(404)
     expect((await remove('narrowed/1-1?distribution=bookworm')).status).toBe(404)
-    expect((await remove('narrowed?distribution=jammy&arch=amd64')).body).toEqual({ status: 'deleted', package: 'narrowed', versions: ['1-1'], deleted: 1 })
+    expect((await remove('narrowed?distribution=jammy&arch=amd64')).body).toEqual({
+      status: 'deleted',
+      package: 'narrowed',
+      versions: ['1-1'],
+      deleted: 1,
+    })
     expect(await left('narrowed')).toEqual(['focal narrowed 1-1'])
   })
 
@@ -64,22 +78,32 @@ export function deletionContract(gate: Gate): void {
 
   test('of two who delete the same package at once both are answered, once with 200', async () => {
     await put('contested', 'focal', '1-1')
-    const statuses = (await Promise.all([remove('contested'), remove('contested'), remove('contested')])).map((reply) => reply.status).sort()
+    const statuses = (await Promise.all([remove('contested'), remove('contested'), remove('contested')]))
+      .map((reply) => reply.status)
+      .sort()
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(1)
     for (const status of statuses) expect([200, 404, 409]).toContain(status)
     expect(await left('contested')).toEqual([])
-    const { body } = await gate.call<{ items: object[] }>('GET', '/artifacts/audit/logs?action=DELETE&package=contested')
+    const { body } = await gate.call<{ items: object[] }>(
+      'GET',
+      '/artifacts/audit/logs?action=DELETE&package=contested',
+    )
     expect(body.items).toHaveLength(1)
   })
 
   test('sync-index counts what the manifests hold, changes nothing beside a sound database, and is audited', async () => {
     const before = (await gate.call<{ total: number }>('GET', '/artifacts/')).body.total
-    const { status, body } = await gate.call('POST', '/artifacts/admin/sync-index', { as: gate.people.maintainer.session })
+    const { status, body } = await gate.call('POST', '/artifacts/admin/sync-index', {
+      as: gate.people.maintainer.session,
+    })
     expect([status, Object.keys(body)]).toEqual([200, ['status', 'packages_indexed', 'orphans', 'missing_files']])
     expect(body).toMatchObject({ status: 'ok', orphans: 0, missing_files: 0 })
     expect(body['packages_indexed']).toBeGreaterThanOrEqual(before)
     expect((await gate.call<{ total: number }>('GET', '/artifacts/')).body.total).toBe(before)
-    expect(await lastAudited(gate, { action: 'SYNC_INDEX' })).toMatchObject({ result: 'SUCCESS', user: 'maintainer-person' })
+    expect(await lastAudited(gate, { action: 'SYNC_INDEX' })).toMatchObject({
+      result: 'SUCCESS',
+      user: 'maintainer-person',
+    })
   })
 
   test('what the index names can be fetched, what was deleted is named no more', async () => {
@@ -87,7 +111,8 @@ export function deletionContract(gate: Gate): void {
     const index = await send(gate.aptPort, { method: 'GET', path: '/repos/dists/focal/main/binary-amd64/Packages' })
     const files = [...index.text.matchAll(/^Filename: (.+)$/gm)].map((match) => match[1] ?? '')
     expect(files.some((file) => file.includes('staying'))).toBe(true)
-    for (const file of files) expect([file, (await send(gate.aptPort, { method: 'HEAD', path: `/repos/${file}` })).status]).toEqual([file, 200])
+    for (const file of files)
+      expect([file, (await send(gate.aptPort, { method: 'HEAD', path: `/repos/${file}` })).status]).toEqual([file, 200])
     expect(index.text).not.toContain('contested')
   })
 }

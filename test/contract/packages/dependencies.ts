@@ -7,7 +7,13 @@ interface Resolved {
   package: string
   version: string
   distribution: string
-  dependencies: { name: string; version_constraint: string; available_internally: boolean; available_upstream: boolean | null; depth: number }[]
+  dependencies: {
+    name: string
+    version_constraint: string
+    available_internally: boolean
+    available_upstream: boolean | null
+    depth: number
+  }[]
   all_satisfied: boolean
   missing: string[]
   install_blocked: boolean
@@ -43,19 +49,44 @@ export function dependencyContract(gate: Gate): void {
     const name = what === 'itself' ? 'wants-itself' : `wants-${Buffer.from(what).toString('hex').slice(0, 60)}`
     await put(name, depends === '' ? {} : { Depends: depends })
     const { body } = await gate.call<Resolved>('GET', `/artifacts/${name}/dependencies`)
-    expect(Object.keys(body)).toEqual(['package', 'version', 'distribution', 'dependencies', 'all_satisfied', 'missing', 'install_blocked'])
-    expect(body).toMatchObject({ package: name, version: '1.5-1', distribution: 'jammy', all_satisfied: satisfied, missing, install_blocked: !satisfied })
+    expect(Object.keys(body)).toEqual([
+      'package',
+      'version',
+      'distribution',
+      'dependencies',
+      'all_satisfied',
+      'missing',
+      'install_blocked',
+    ])
+    expect(body).toMatchObject({
+      package: name,
+      version: '1.5-1',
+      distribution: 'jammy',
+      all_satisfied: satisfied,
+      missing,
+      install_blocked: !satisfied,
+    })
     for (const dependency of body.dependencies) {
       expect(dependency).toMatchObject({ available_internally: !missing.includes(dependency.name) })
-      expect(Object.keys(dependency)).toEqual(expect.arrayContaining(['name', 'version_constraint', 'available_internally', 'available_upstream', 'depth']))
+      expect(Object.keys(dependency)).toEqual(
+        expect.arrayContaining(['name', 'version_constraint', 'available_internally', 'available_upstream', 'depth']),
+      )
     }
   })
 
   test('each requirement is told with its bound', async () => {
-    await put('wants-much', { 'Pre-Depends': 'base (>= 1)', Depends: 'absent (<< 2:1) | base', Recommends: 'never-mind', Suggests: 'nor-this' })
+    await put('wants-much', {
+      'Pre-Depends': 'base (>= 1)',
+      Depends: 'absent (<< 2:1) | base',
+      Recommends: 'never-mind',
+      Suggests: 'nor-this',
+    })
     const { body } = await gate.call<Resolved>('GET', '/artifacts/wants-much/dependencies')
     expect(body.dependencies.map(({ name, version_constraint }) => [name, version_constraint])).toEqual(
-      expect.arrayContaining([['base', '>= 1'], ['absent (<< 2:1) | base', '']]),
+      expect.arrayContaining([
+        ['base', '>= 1'],
+        ['absent (<< 2:1) | base', ''],
+      ]),
     )
     expect(body.dependencies).toHaveLength(2)
   })
@@ -65,7 +96,11 @@ export function dependencyContract(gate: Gate): void {
     await put('wanderer', { Depends: 'base' }, 'bookworm', '2-1')
     const ask = (query: string) => gate.call<Resolved>('GET', `/artifacts/wanderer/dependencies${query}`)
     expect((await ask('')).body).toMatchObject({ version: '2-1', distribution: 'bookworm', all_satisfied: false })
-    expect((await ask('?version=1-1')).body).toMatchObject({ distribution: 'jammy', all_satisfied: true, install_blocked: false })
+    expect((await ask('?version=1-1')).body).toMatchObject({
+      distribution: 'jammy',
+      all_satisfied: true,
+      install_blocked: false,
+    })
     expect((await ask('?distribution=jammy')).body).toMatchObject({ version: '1-1' })
     expect((await ask('?distribution=jammy&version=2-1')).status).toBe(404)
     expect((await ask('?arch=all')).status).toBe(404)
@@ -77,7 +112,13 @@ export function dependencyContract(gate: Gate): void {
     await put('held-base')
     await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'allow' } } })
     await put('wants-held', { Depends: 'held-base' })
-    expect((await gate.call<Resolved>('GET', '/artifacts/wants-held/dependencies')).body).toMatchObject({ all_satisfied: false, missing: ['held-base'] })
-    expect((await gate.call<Resolved>('GET', '/artifacts/held-base/dependencies')).body).toMatchObject({ all_satisfied: true, install_blocked: true })
+    expect((await gate.call<Resolved>('GET', '/artifacts/wants-held/dependencies')).body).toMatchObject({
+      all_satisfied: false,
+      missing: ['held-base'],
+    })
+    expect((await gate.call<Resolved>('GET', '/artifacts/held-base/dependencies')).body).toMatchObject({
+      all_satisfied: true,
+      install_blocked: true,
+    })
   })
 }

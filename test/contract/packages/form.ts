@@ -21,12 +21,19 @@ export function formContract(gate: Gate): void {
     const deb = await buildDeb({ name: `fields-${where}` })
     const parts = { file: file(deb), distribution: text('distribution', 'bookworm'), sha256: text('sha256', '') }
     const reply = await post(order.map((name) => parts[name as keyof typeof parts]))
-    expect(reply).toMatchObject({ status: 201, body: { package: `fields-${where}`, filename: `fields-${where}_1.0-1_amd64.deb` } })
+    expect(reply).toMatchObject({
+      status: 201,
+      body: { package: `fields-${where}`, filename: `fields-${where}_1.0-1_amd64.deb` },
+    })
   })
 
   test('the name the sender gave the file and fields nobody knows mean nothing', async () => {
     const deb = await buildDeb({ name: 'renamed' })
-    const reply = await post([text('comment', 'hello'), text('distribution', 'bookworm'), file(deb, '../../../etc/cron.d/evil.rpm')])
+    const reply = await post([
+      text('comment', 'hello'),
+      text('distribution', 'bookworm'),
+      file(deb, '../../../etc/cron.d/evil.rpm'),
+    ])
     expect(reply).toMatchObject({ status: 201, body: { filename: 'renamed_1.0-1_amd64.deb' } })
   })
 
@@ -36,17 +43,42 @@ export function formContract(gate: Gate): void {
     ['no part at all', async () => [], 'file'],
     ['the file as text', async () => [text('distribution', 'bookworm'), text('file', 'text')], 'file'],
     ['no distribution', async () => [file(await deb)], 'distribution'],
-    ['a file under another name', async () => [text('distribution', 'bookworm'), { name: 'package', value: await deb, filename: 'a.deb' }], 'package'],
+    [
+      'a file under another name',
+      async () => [text('distribution', 'bookworm'), { name: 'package', value: await deb, filename: 'a.deb' }],
+      'package',
+    ],
     ['two files', async () => [text('distribution', 'bookworm'), file(await deb), file(await deb)], 'body'],
-    ['a field of 5 kB', async () => [text('distribution', 'bookworm'), text('note', 'x'.repeat(5000)), file(await deb)], 'note'],
-    ['a field of 5 kB behind the file', async () => [file(await deb), text('distribution', 'x'.repeat(5000))], 'distribution'],
-    ['forty fields', async () => [...Array.from({ length: 40 }, (_, n) => text(`f${n}`, 'x')), file(await deb)], 'body'],
-    ['two distributions of which the last is empty', async () => [text('distribution', 'bookworm'), file(await deb), text('distribution', '')], 'distribution'],
+    [
+      'a field of 5 kB',
+      async () => [text('distribution', 'bookworm'), text('note', 'x'.repeat(5000)), file(await deb)],
+      'note',
+    ],
+    [
+      'a field of 5 kB behind the file',
+      async () => [file(await deb), text('distribution', 'x'.repeat(5000))],
+      'distribution',
+    ],
+    [
+      'forty fields',
+      async () => [...Array.from({ length: 40 }, (_, n) => text(`f${n}`, 'x')), file(await deb)],
+      'body',
+    ],
+    [
+      'two distributions of which the last is empty',
+      async () => [text('distribution', 'bookworm'), file(await deb), text('distribution', '')],
+      'distribution',
+    ],
   ]
   test.each(refused)('%s is refused, and nothing is kept', async (what, parts, field) => {
     for (const path of ['/upload/', '/upload/stream']) {
       const reply = await post(await parts(), path)
-      expect([what, path, reply.status, reply.body]).toMatchObject([what, path, 400, { code: 'validation_error', errors: [{ field }] }])
+      expect([what, path, reply.status, reply.body]).toMatchObject([
+        what,
+        path,
+        400,
+        { code: 'validation_error', errors: [{ field }] },
+      ])
       expect(await staged(gate)).toEqual([])
     }
   })
@@ -77,8 +109,16 @@ export function formContract(gate: Gate): void {
 
   test.each(['/upload/', '/upload/stream'])('a sender of %s who goes away midway leaves no file', async (path) => {
     const socket = connect(gate.port, '127.0.0.1')
-    const lines = [`POST ${API}${path} HTTP/1.1`, 'host: gate', `authorization: Bearer ${gate.people.uploader.token}`, 'content-type: multipart/form-data; boundary=b', 'content-length: 900000']
-    socket.write(`${lines.join('\r\n')}\r\n\r\n--b\r\ncontent-disposition: form-data; name="distribution"\r\n\r\nbookworm\r\n${head}`)
+    const lines = [
+      `POST ${API}${path} HTTP/1.1`,
+      'host: gate',
+      `authorization: Bearer ${gate.people.uploader.token}`,
+      'content-type: multipart/form-data; boundary=b',
+      'content-length: 900000',
+    ]
+    socket.write(
+      `${lines.join('\r\n')}\r\n\r\n--b\r\ncontent-disposition: form-data; name="distribution"\r\n\r\nbookworm\r\n${head}`,
+    )
     socket.write(Buffer.alloc(200_000, 'a'))
     await expect.poll(() => staged(gate)).toHaveLength(1)
     socket.destroy()
@@ -91,7 +131,13 @@ export function formContract(gate: Gate): void {
       const limit = 1024 * 1024
       // A member beside the archives fills it up to the byte.
       const control = buildTar([{ name: 'control', content: controlText({ name: 'the-largest' }) }])
-      const filled = (fill: number) => assembleDeb({ control, data: buildTar([]), compression: 'none', after: [{ name: '_fill', content: Buffer.alloc(fill) }] })
+      const filled = (fill: number) =>
+        assembleDeb({
+          control,
+          data: buildTar([]),
+          compression: 'none',
+          after: [{ name: '_fill', content: Buffer.alloc(fill) }],
+        })
       const most = filled(limit - filled(0).length)
       expect(most.length).toBe(limit)
       expect((await post([text('distribution', 'bookworm'), file(most)])).status).toBe(201)
@@ -100,7 +146,12 @@ export function formContract(gate: Gate): void {
           const { body, headers } = form([text('distribution', 'bookworm'), file(Buffer.alloc(size))])
           for (const more of [{}, { 'transfer-encoding': 'chunked' }] as Record<string, string>[]) {
             const reply = await gate.call('POST', path, { body, headers: { ...headers, ...more } })
-            expect([path, size, reply.status, reply.body]).toMatchObject([path, size, 413, { code: 'file_too_large', limit_bytes: limit }])
+            expect([path, size, reply.status, reply.body]).toMatchObject([
+              path,
+              size,
+              413,
+              { code: 'file_too_large', limit_bytes: limit },
+            ])
             expect(await staged(gate)).toEqual([])
           }
         }

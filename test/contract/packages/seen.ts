@@ -6,10 +6,15 @@ import { send } from '../http.ts'
 
 /** `name version` of each entry of the published index, in its order. */
 export async function published(gate: Gate, codename: string): Promise<string[]> {
-  const { status, text } = await send(gate.aptPort, { method: 'GET', path: `/repos/dists/${codename}/main/binary-amd64/Packages` })
+  const { status, text } = await send(gate.aptPort, {
+    method: 'GET',
+    path: `/repos/dists/${codename}/main/binary-amd64/Packages`,
+  })
   if (status !== 200) throw new Error(`the index of ${codename} is ${status}`)
   const field = (stanza: string, name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(stanza)?.[1]
-  return text.split('\n\n').flatMap((stanza) => (field(stanza, 'Package') ? [`${field(stanza, 'Package')} ${field(stanza, 'Version')}`] : []))
+  return text
+    .split('\n\n')
+    .flatMap((stanza) => (field(stanza, 'Package') ? [`${field(stanza, 'Package')} ${field(stanza, 'Version')}`] : []))
 }
 
 /** Files of arrivals that are under way or were left behind. */
@@ -19,7 +24,13 @@ export async function staged(gate: Gate): Promise<string[]> {
 }
 
 /** The newest audit entry of the query. */
-export async function lastAudited(gate: Gate, query: Record<string, string>): Promise<Record<string, unknown> | undefined> {
-  const { body } = await gate.call<{ items: Record<string, unknown>[] }>('GET', `/artifacts/audit/logs?${new URLSearchParams({ per_page: '1', ...query }).toString()}`)
+export async function lastAudited(
+  gate: Gate,
+  query: Record<string, string>,
+): Promise<Record<string, unknown> | undefined> {
+  const { body } = await gate.call<{ items: Record<string, unknown>[] }>(
+    'GET',
+    `/artifacts/audit/logs?${new URLSearchParams({ per_page: '1', ...query }).toString()}`,
+  )
   return body.items[0]
 }

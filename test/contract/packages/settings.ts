@@ -25,15 +25,26 @@ export function settingsContract(gate: Gate): void {
 
   test('a change is deep, told by its revision and audited by its keys', async () => {
     const before = await read()
-    const { body } = await patch({ ldap: { bind_password: 'a-very-secret-word' }, ldap_url: 'ldaps://directory.example.org:1636' })
-    expect(body.ldap).toMatchObject({ bind_password: '***', host: 'directory.example.org', port: 1636, use_ssl: true, base_dn: '' })
+    const { body } = await patch({
+      ldap: { bind_password: 'a-very-secret-word' },
+      ldap_url: 'ldaps://directory.example.org:1636',
+    })
+    expect(body.ldap).toMatchObject({
+      bind_password: '***',
+      host: 'directory.example.org',
+      port: 1636,
+      use_ssl: true,
+      base_dn: '',
+    })
     expect(body._meta).toMatchObject({ revision: before._meta.revision + 1, updated_by: 'admin-person' })
     expect(await read()).toEqual(body)
     const entry = await lastAudited(gate, { action: 'SETTINGS_CHANGE' })
     expect(entry).toMatchObject({ user: 'admin-person', detail: expect.stringContaining('ldap.host') })
     expect(JSON.stringify(entry)).not.toContain('a-very-secret-word')
     expect((await patch({ ldap: { bind_password: '***' } })).body._meta.revision).toBe(before._meta.revision + 1)
-    expect((await patch({ ldap: { bind_password: null, host: '', port: 389, use_ssl: false } })).body.ldap).toMatchObject({ bind_password: '' })
+    expect(
+      (await patch({ ldap: { bind_password: null, host: '', port: 389, use_ssl: false } })).body.ldap,
+    ).toMatchObject({ bind_password: '' })
   })
 
   test.each([
@@ -45,25 +56,46 @@ export function settingsContract(gate: Gate): void {
     ['a fraction', { sync: { hour: 3.5 } }, 'validation_error', 'sync.hour'],
     ['a word of none', { cve_policy: { high: 'ignore' } }, 'validation_error', 'cve_policy.high'],
     ['no address', { app_url: 'javascript:alert(1)' }, 'validation_error', 'app_url'],
-    ['a line break', { email: { from_address: 'a@example.org\nBcc: b@example.org' } }, 'validation_error', 'email.from_address'],
+    [
+      'a line break',
+      { email: { from_address: 'a@example.org\nBcc: b@example.org' } },
+      'validation_error',
+      'email.from_address',
+    ],
     ['flat and nested that differ', { ldap_base_dn: 'a', ldap: { base_dn: 'b' } }, 'validation_error', 'ldap.base_dn'],
     ['a section that is no object', { sync: true }, 'validation_error', 'sync'],
   ])('%s is refused, and nothing of that body is taken', async (_, body, code, field) => {
     const before = await read()
     const reply = await patch({ retention: { audit_days: 123 }, ...body })
-    expect([reply.status, reply.body]).toMatchObject([400, { code, ...(field === undefined ? {} : { errors: [{ field }] }) }])
+    expect([reply.status, reply.body]).toMatchObject([
+      400,
+      { code, ...(field === undefined ? {} : { errors: [{ field }] }) },
+    ])
     expect(await read()).toEqual(before)
   })
 
   test('the policy is the section of the settings, both ways', async () => {
     const { body } = await gate.call<Record<string, unknown>>('GET', '/security/policy')
     expect(body).toEqual((await read()).cve_policy)
-    const changed = await gate.call('PATCH', '/security/policy', { body: { high: 'block', unknown: 'review', sla_high_days: 14, auto_enrich: false } })
-    expect([changed.status, changed.body]).toEqual([200, { ...body, high: 'block', unknown: 'review', sla_high_days: 14, auto_enrich: false }])
+    const changed = await gate.call('PATCH', '/security/policy', {
+      body: { high: 'block', unknown: 'review', sla_high_days: 14, auto_enrich: false },
+    })
+    expect([changed.status, changed.body]).toEqual([
+      200,
+      { ...body, high: 'block', unknown: 'review', sla_high_days: 14, auto_enrich: false },
+    ])
     expect((await read()).cve_policy).toEqual(changed.body)
-    expect(await lastAudited(gate, { action: 'SETTINGS_CHANGE' })).toMatchObject({ detail: expect.stringContaining('cve_policy.high') })
-    expect(await gate.call('PATCH', '/security/policy', { body: { catastrophic: 'block' } })).toMatchObject({ status: 400, body: { code: 'unknown_key' } })
-    expect(await gate.call('PATCH', '/security/policy', { body: { high: null } })).toMatchObject({ status: 400, body: { code: 'validation_error' } })
+    expect(await lastAudited(gate, { action: 'SETTINGS_CHANGE' })).toMatchObject({
+      detail: expect.stringContaining('cve_policy.high'),
+    })
+    expect(await gate.call('PATCH', '/security/policy', { body: { catastrophic: 'block' } })).toMatchObject({
+      status: 400,
+      body: { code: 'unknown_key' },
+    })
+    expect(await gate.call('PATCH', '/security/policy', { body: { high: null } })).toMatchObject({
+      status: 400,
+      body: { code: 'validation_error' },
+    })
     expect((await gate.call('PATCH', '/security/policy', { body })).body).toEqual(body)
   })
 }

@@ -14,21 +14,46 @@ interface StepData {
 }
 
 /** The decisions, section 6, in the order the pipeline passes them. */
-const STEPS = ['reception', 'validation', 'checksum', 'format', 'antivirus', 'cve', 'gpg', 'dependencies', 'pool', 'manifest', 'index']
+const STEPS = [
+  'reception',
+  'validation',
+  'checksum',
+  'format',
+  'antivirus',
+  'cve',
+  'gpg',
+  'dependencies',
+  'pool',
+  'manifest',
+  'index',
+]
 
 export function streamContract(gate: Gate): void {
   async function stream(file: Uint8Array, distribution: string) {
-    const reply = await gate.call('POST', '/upload/stream', form([{ name: 'distribution', value: distribution }, { name: 'file', value: file, filename: 'a.deb' }]))
+    const reply = await gate.call(
+      'POST',
+      '/upload/stream',
+      form([
+        { name: 'distribution', value: distribution },
+        { name: 'file', value: file, filename: 'a.deb' },
+      ]),
+    )
     const events = eventsOf(reply.text)
     const steps = events.filter((event) => event.event === 'step').map((event) => JSON.parse(event.data) as StepData)
-    const results = events.filter((event) => event.event === 'result').map((event) => JSON.parse(event.data) as Record<string, unknown>)
+    const results = events
+      .filter((event) => event.event === 'result')
+      .map((event) => JSON.parse(event.data) as Record<string, unknown>)
     return { reply, events, steps, results }
   }
 
   test('every step is told, then the result, then the end', async () => {
     const { reply, events, steps, results } = await stream(await buildDeb({ name: 'streamed' }), 'bookworm')
     expect(reply.status).toBe(200)
-    expect(reply.headers).toMatchObject({ 'content-type': expect.stringMatching(/^text\/event-stream/), 'x-accel-buffering': 'no', 'x-request-id': expect.any(String) })
+    expect(reply.headers).toMatchObject({
+      'content-type': expect.stringMatching(/^text\/event-stream/),
+      'x-accel-buffering': 'no',
+      'x-request-id': expect.any(String),
+    })
     expect(reply.text).toMatch(/^retry: 3000\n\n/)
     expect([...new Set(steps.map((step) => step.name))].sort()).toEqual([...STEPS].sort())
     for (const step of steps) {
@@ -36,16 +61,29 @@ export function streamContract(gate: Gate): void {
       expect(['running', 'done', 'warn', 'error']).toContain(step.status)
     }
     const finished = steps.filter((step) => step.status !== 'running').map((step) => step.name)
-    expect(finished.filter((name) => ['antivirus', 'cve', 'gpg', 'dependencies', 'pool', 'index', 'validation'].includes(name))).toEqual([
-      'antivirus', 'cve', 'gpg', 'dependencies', 'pool', 'index', 'validation',
-    ])
+    expect(
+      finished.filter((name) =>
+        ['antivirus', 'cve', 'gpg', 'dependencies', 'pool', 'index', 'validation'].includes(name),
+      ),
+    ).toEqual(['antivirus', 'cve', 'gpg', 'dependencies', 'pool', 'index', 'validation'])
     expect(finished[0]).toBe('reception')
     for (const name of ['antivirus', 'cve', 'gpg', 'dependencies', 'index']) {
       const told = steps.filter((step) => step.name === name).map((step) => step.status)
       expect([name, told[0], told.length]).toEqual([name, 'running', 2])
     }
-    expect(results).toMatchObject([{ status: 'published', package: 'streamed', distribution: 'bookworm', pipeline: { gpg: 'signed' }, duplicate: false }])
-    expect(events.slice(-2).map(({ event, data }) => [event, event === 'message' ? data : ''])).toEqual([['result', ''], ['message', 'done']])
+    expect(results).toMatchObject([
+      {
+        status: 'published',
+        package: 'streamed',
+        distribution: 'bookworm',
+        pipeline: { gpg: 'signed' },
+        duplicate: false,
+      },
+    ])
+    expect(events.slice(-2).map(({ event, data }) => [event, event === 'message' ? data : ''])).toEqual([
+      ['result', ''],
+      ['message', 'done'],
+    ])
     expect(await published(gate, 'bookworm')).toContain('streamed 1.0-1')
     expect(await staged(gate)).toEqual([])
   })
@@ -66,7 +104,13 @@ export function streamContract(gate: Gate): void {
   })
 
   test('what is known to be wrong before the package came keeps its HTTP code', async () => {
-    expect((await stream(await buildDeb(), 'warty')).reply).toMatchObject({ status: 400, body: { code: 'unknown_distribution' } })
-    expect((await stream(await buildDeb(), '')).reply).toMatchObject({ status: 400, body: { code: 'validation_error' } })
+    expect((await stream(await buildDeb(), 'warty')).reply).toMatchObject({
+      status: 400,
+      body: { code: 'unknown_distribution' },
+    })
+    expect((await stream(await buildDeb(), '')).reply).toMatchObject({
+      status: 400,
+      body: { code: 'validation_error' },
+    })
   })
 }

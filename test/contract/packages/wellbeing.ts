@@ -5,8 +5,20 @@ import type { Gate } from '../harness.ts'
 
 /** The specification, "Health", and the decisions, section 17. */
 const PROBES = {
-  critical: { manifests: ['path', 'free_gb', 'total_gb', 'used_pct'], pool: ['path', 'free_gb', 'total_gb', 'used_pct'], auth_db: ['count'], manifest_db: ['count'] },
-  non_critical: { audit: ['path', 'free_gb'], antivirus: ['version'], reprepro: ['version'], gpg: ['fingerprint'], scheduler: ['jobs'], alembic: ['version'] },
+  critical: {
+    manifests: ['path', 'free_gb', 'total_gb', 'used_pct'],
+    pool: ['path', 'free_gb', 'total_gb', 'used_pct'],
+    auth_db: ['count'],
+    manifest_db: ['count'],
+  },
+  non_critical: {
+    audit: ['path', 'free_gb'],
+    antivirus: ['version'],
+    reprepro: ['version'],
+    gpg: ['fingerprint'],
+    scheduler: ['jobs'],
+    alembic: ['version'],
+  },
   info: {
     packages: ['total_manifests', 'pool_files', 'pool_size_mb', 'by_format'],
     storage: ['free_gb', 'total_gb', 'used_pct', 'dirs'],
@@ -18,8 +30,15 @@ const PROBES = {
   },
 }
 const METRICS: Record<string, string> = {
-  svc_packages_total: 'gauge', svc_uploads_total: 'counter', svc_cve_findings_total: 'counter', svc_pending_review_total: 'gauge', svc_quarantine_total: 'gauge',
-  svc_clamav_last_update: 'gauge', svc_grype_db_age_seconds: 'gauge', http_requests_total: 'counter', http_request_duration_seconds: 'histogram',
+  svc_packages_total: 'gauge',
+  svc_uploads_total: 'counter',
+  svc_cve_findings_total: 'counter',
+  svc_pending_review_total: 'gauge',
+  svc_quarantine_total: 'gauge',
+  svc_clamav_last_update: 'gauge',
+  svc_grype_db_age_seconds: 'gauge',
+  http_requests_total: 'counter',
+  http_request_duration_seconds: 'histogram',
 }
 
 interface Report {
@@ -31,7 +50,12 @@ export function wellbeingContract(gate: Gate): void {
   test('the report has every probe of every group with its keys', async () => {
     const { status, body } = await gate.call<Report>('GET', '/health', { as: null })
     expect(status).toBe(200)
-    expect(body).toMatchObject({ status: expect.stringMatching(/^(healthy|degraded)$/), version: 'dev', timestamp: expect.stringMatching(/\+00:00$/), uptime_seconds: expect.any(Number) })
+    expect(body).toMatchObject({
+      status: expect.stringMatching(/^(healthy|degraded)$/),
+      version: 'dev',
+      timestamp: expect.stringMatching(/\+00:00$/),
+      uptime_seconds: expect.any(Number),
+    })
     for (const [group, probes] of Object.entries(PROBES)) {
       for (const [probe, keys] of Object.entries(probes)) {
         const found = body.checks[group]?.[probe] ?? {}
@@ -45,8 +69,24 @@ export function wellbeingContract(gate: Gate): void {
     expect(others?.['antivirus']).toMatchObject({ ok: false, version: null, error: expect.any(String) })
     expect(others?.['gpg']).toMatchObject({ ok: true, fingerprint: gate.app.fingerprint })
     expect(info?.['setup']).toEqual({ ok: true, setup_done: true })
-    expect(info?.['ha']).toMatchObject({ is_leader: true, job_state_backend: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'local', logs: 'local' } })
-    expect(Object.keys((info?.['storage'] as { dirs: object }).dirs)).toEqual(['pool', 'manifests', 'audit', 'grype_db', 'clamav_db'])
+    expect(info?.['ha']).toMatchObject({
+      is_leader: true,
+      job_state_backend: {
+        scan: 'local',
+        install: 'local',
+        mirror: 'local',
+        sync: 'local',
+        sse: 'local',
+        logs: 'local',
+      },
+    })
+    expect(Object.keys((info?.['storage'] as { dirs: object }).dirs)).toEqual([
+      'pool',
+      'manifests',
+      'audit',
+      'grype_db',
+      'clamav_db',
+    ])
     expect(info?.['packages']).toMatchObject({ by_format: { deb: expect.any(Number), rpm: 0, apk: 0 } })
   })
 
@@ -54,7 +94,10 @@ export function wellbeingContract(gate: Gate): void {
     expect(await gate.call('GET', '/health/live', { as: null })).toMatchObject({ status: 200, text: '{"status":"ok"}' })
     const { status, body } = await gate.call('GET', '/health/ready', { as: null })
     const ok = { ok: true }
-    expect([status, body]).toEqual([200, { ready: true, timestamp: expect.any(String), checks: { manifests: ok, pool: ok, auth_db: ok, manifest_db: ok } }])
+    expect([status, body]).toEqual([
+      200,
+      { ready: true, timestamp: expect.any(String), checks: { manifests: ok, pool: ok, auth_db: ok, manifest_db: ok } },
+    ])
   })
 
   test('every metric is there with its type, an unknown time has no sample', async () => {
@@ -64,15 +107,27 @@ export function wellbeingContract(gate: Gate): void {
       expect(text).toMatch(new RegExp(`^# HELP ${name} .+$`, 'm'))
       expect(text).toMatch(new RegExp(`^# TYPE ${name} ${type}$`, 'm'))
     }
-    for (const name of ['svc_clamav_last_update', 'svc_grype_db_age_seconds']) expect(text).not.toMatch(new RegExp(`^${name} `, 'm'))
-    for (const status of ['published', 'pending_review', 'quarantined', 'rejected', 'error']) expect(text).toContain(`svc_uploads_total{status="${status}"}`)
-    for (const severity of ['critical', 'high', 'medium', 'low', 'negligible', 'unknown']) expect(text).toContain(`svc_cve_findings_total{severity="${severity}"} 0`)
+    for (const name of ['svc_clamav_last_update', 'svc_grype_db_age_seconds'])
+      expect(text).not.toMatch(new RegExp(`^${name} `, 'm'))
+    for (const status of ['published', 'pending_review', 'quarantined', 'rejected', 'error'])
+      expect(text).toContain(`svc_uploads_total{status="${status}"}`)
+    for (const severity of ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'])
+      expect(text).toContain(`svc_cve_findings_total{severity="${severity}"} 0`)
   })
 
   test('uploads and requests count, paths by their template', async () => {
-    const sample = async (line: string) => Number(new RegExp(`^${line.replace(/[{}]/g, '\\$&')} (.+)$`, 'm').exec((await gate.call('GET', '/metrics', { as: null })).text)?.[1] ?? 0)
+    const sample = async (line: string) =>
+      Number(
+        new RegExp(`^${line.replace(/[{}]/g, '\\$&')} (.+)$`, 'm').exec(
+          (await gate.call('GET', '/metrics', { as: null })).text,
+        )?.[1] ?? 0,
+      )
     const published = 'svc_uploads_total{status="published"}'
-    const [uploads, packages, errors] = [await sample(published), await sample('svc_packages_total'), await sample('svc_uploads_total{status="error"}')]
+    const [uploads, packages, errors] = [
+      await sample(published),
+      await sample('svc_packages_total'),
+      await sample('svc_uploads_total{status="error"}'),
+    ]
     await gate.upload(await buildDeb({ name: 'metered' }), { distribution: 'noble' })
     await gate.upload(Buffer.from('text'), { distribution: 'noble' })
     expect(await sample(published)).toBe(uploads + 1)
@@ -82,7 +137,9 @@ export function wellbeingContract(gate: Gate): void {
     await gate.call('GET', '/artifacts/metered/dependencies/')
     await gate.call('GET', '/api/v1/no/such/path/12345')
     expect(await sample('http_requests_total{method="GET",path="/api/v1/artifacts/{name}",status="200"}')).toBe(1)
-    expect(await sample('http_requests_total{method="GET",path="/api/v1/artifacts/{name}/dependencies",status="200"}')).toBe(1)
+    expect(
+      await sample('http_requests_total{method="GET",path="/api/v1/artifacts/{name}/dependencies",status="200"}'),
+    ).toBe(1)
     expect(await sample('http_requests_total{method="GET",path="other",status="404"}')).toBe(1)
     expect(await sample('http_request_duration_seconds_count{method="POST",path="/api/v1/upload"}')).toBe(2)
     const { text } = await gate.call('GET', '/metrics', { as: null })

@@ -10,14 +10,20 @@ import { addressOf, neededQuery, valueFor } from '../schema-values.ts'
 export function wellFormed(route: Route): { path: string; options: CallOptions } {
   const query = neededQuery(route).toString()
   const path = addressOf(route) + (query ? `?${query}` : '')
-  if (route.flags?.multipart) return { path, options: { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: Buffer.from('--x--\r\n') } }
+  if (route.flags?.multipart)
+    return {
+      path,
+      options: { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: Buffer.from('--x--\r\n') },
+    }
   return { path, options: route.body ? { body: valueFor(route.body) } : {} }
 }
 
 export function accessContract(gate: Gate, credentials: [string, string | null][]): void {
   const { routes } = gate.app
   const closed = routes.filter((route) => route.access !== 'public').map((route) => [keyOf(route), route] as const)
-  const open = routes.filter((route) => route.access === 'public' && !givenBy(route).has('unauthorized')).map((route) => [keyOf(route), route] as const)
+  const open = routes
+    .filter((route) => route.access === 'public' && !givenBy(route).has('unauthorized'))
+    .map((route) => [keyOf(route), route] as const)
   const call = (route: Route, as: string | null, headers: Record<string, string> = {}, headOnly = false) => {
     const { path, options } = wellFormed(route)
     return gate.call(route.method, path, { ...options, as, headers: { ...options.headers, ...headers }, headOnly })
@@ -26,14 +32,23 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
   test.each(closed)('%s refuses every credential that is none', async (_, route) => {
     for (const [what, authorization] of credentials) {
       const reply = await call(route, null, authorization === null ? {} : { authorization })
-      expect([what, reply.status, reply.body['code'], reply.headers['www-authenticate']]).toEqual([what, 401, 'unauthorized', 'Bearer'])
+      expect([what, reply.status, reply.body['code'], reply.headers['www-authenticate']]).toEqual([
+        what,
+        401,
+        'unauthorized',
+        'Bearer',
+      ])
       expect(Object.keys(reply.body).sort()).toEqual(['code', 'detail'])
     }
   })
 
   test.each(closed)('%s says 401 before it looks at what a stranger sends', async (_, route) => {
     if (route.method === 'GET') return
-    const reply = await gate.call(route.method, addressOf(route), { as: null, body: Buffer.from('{"broken'), headers: { 'content-type': 'application/json' } })
+    const reply = await gate.call(route.method, addressOf(route), {
+      as: null,
+      body: Buffer.from('{"broken'),
+      headers: { 'content-type': 'application/json' },
+    })
     expect(reply.status).toBe(401)
   })
 
@@ -46,11 +61,25 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
     const allowed: readonly Role[] = ACCESS[route.access as keyof typeof ACCESS]
     for (const role of ROLES.filter((role) => !allowed.includes(role))) {
       const { session, token, username } = gate.people[role]
-      for (const [as, user] of [[session, username], [token, `token:${role}-robot`]] as const) {
+      for (const [as, user] of [
+        [session, username],
+        [token, `token:${role}-robot`],
+      ] as const) {
         const reply = await call(route, as, { 'x-request-id': `denied-${role}` })
         expect([role, reply.status, reply.body['code']]).toEqual([role, 403, 'forbidden'])
-        const { body } = await gate.call<{ items: object[] }>('GET', `/artifacts/audit/logs?action=ACCESS_DENIED&per_page=1&user=${encodeURIComponent(user)}`)
-        const entry = { action: 'ACCESS_DENIED', result: 'FAILURE', user, outcome: 'forbidden', detail: `${route.method} ${route.path}`, request_id: `denied-${role}`, ip: '127.0.0.1' }
+        const { body } = await gate.call<{ items: object[] }>(
+          'GET',
+          `/artifacts/audit/logs?action=ACCESS_DENIED&per_page=1&user=${encodeURIComponent(user)}`,
+        )
+        const entry = {
+          action: 'ACCESS_DENIED',
+          result: 'FAILURE',
+          user,
+          outcome: 'forbidden',
+          detail: `${route.method} ${route.path}`,
+          request_id: `denied-${role}`,
+          ip: '127.0.0.1',
+        }
         if (route.method !== 'GET') expect(body.items).toMatchObject([entry])
         else expect(body.items).not.toMatchObject([entry])
       }
@@ -88,18 +117,23 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
   })
 
   const enterprise = routes.filter((route) => route.flags?.enterprise)
-  test.runIf(enterprise.length > 0)('the community edition answers 402 where the enterprise edition is needed', async () => {
-    const community = await startGate({ env: { SVC_EDITION: 'community' } })
-    try {
-      for (const route of enterprise) {
-        const { path, options } = wellFormed(route)
-        const reply = await community.call(route.method, path, options)
-        expect([keyOf(route), reply.status, reply.body]).toMatchObject([
-          keyOf(route), 402, { code: 'feature_unavailable', feature: route.flags?.enterprise, edition: 'community' },
-        ])
+  test.runIf(enterprise.length > 0)(
+    'the community edition answers 402 where the enterprise edition is needed',
+    async () => {
+      const community = await startGate({ env: { SVC_EDITION: 'community' } })
+      try {
+        for (const route of enterprise) {
+          const { path, options } = wellFormed(route)
+          const reply = await community.call(route.method, path, options)
+          expect([keyOf(route), reply.status, reply.body]).toMatchObject([
+            keyOf(route),
+            402,
+            { code: 'feature_unavailable', feature: route.flags?.enterprise, edition: 'community' },
+          ])
+        }
+      } finally {
+        await community.close()
       }
-    } finally {
-      await community.close()
-    }
-  })
+    },
+  )
 }

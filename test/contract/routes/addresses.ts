@@ -17,7 +17,12 @@ export function addressContract(gate: Gate): void {
   /** Without a credential where one is needed: which route answers shows without running it. */
   const reach = async (route: Route, path: string) => {
     const { options } = wellFormed(route)
-    const reply = await gate.call(route.method, path, { ...options, as: null, headOnly: route.answer === null, headers: { ...options.headers, 'x-forwarded-for': '203.0.113.3' } })
+    const reply = await gate.call(route.method, path, {
+      ...options,
+      as: null,
+      headOnly: route.answer === null,
+      headers: { ...options.headers, 'x-forwarded-for': '203.0.113.3' },
+    })
     return [reply.status, reply.body['code']]
   }
 
@@ -30,34 +35,45 @@ export function addressContract(gate: Gate): void {
     expect([301, 302, 307, 308, 404, 405]).not.toContain(first[0])
   })
 
-  test.each(all.filter(([, route]) => !route.root || /^\/(health|metrics|webhooks)/.test(route.path)))('%s takes one extra leading /api, and no second one', async (_, route) => {
-    const { path } = wellFormed(route)
-    expect(await reach(route, `/api${path}`)).toEqual(await reach(route, path))
-    const twice = await send(gate.port, { method: route.method, path: `/api/api${path}` })
-    expect([twice.status, twice.body['code']]).toEqual([404, 'not_found'])
-  })
+  test.each(all.filter(([, route]) => !route.root || /^\/(health|metrics|webhooks)/.test(route.path)))(
+    '%s takes one extra leading /api, and no second one',
+    async (_, route) => {
+      const { path } = wellFormed(route)
+      expect(await reach(route, `/api${path}`)).toEqual(await reach(route, path))
+      const twice = await send(gate.port, { method: route.method, path: `/api/api${path}` })
+      expect([twice.status, twice.body['code']]).toEqual([404, 'not_found'])
+    },
+  )
 
-  test.each([...new Set(routes.map(pathOf))].map((path) => [path]))('%s answers other methods with 405 and the ones it takes', async (path) => {
-    const here = routes.filter((route) => pathOf(route) === path)
-    const concrete = addressOf(here[0] as Route)
-    const taken = METHODS.filter((method) => findRoute(routes, method, concrete))
-    for (const method of METHODS.filter((method) => !taken.includes(method))) {
-      const reply = await gate.call(method, concrete)
-      expect([method, reply.status, reply.body['code']]).toEqual([method, 405, 'method_not_allowed'])
-      const allowed = reply.headers.allow?.split(', ').sort()
-      expect(allowed).toEqual([...taken, ...(taken.includes('GET') ? ['HEAD'] : [])].sort())
-      expect(reply.body['allow']).toEqual(reply.headers.allow?.split(', '))
-    }
-  })
+  test.each([...new Set(routes.map(pathOf))].map((path) => [path]))(
+    '%s answers other methods with 405 and the ones it takes',
+    async (path) => {
+      const here = routes.filter((route) => pathOf(route) === path)
+      const concrete = addressOf(here[0] as Route)
+      const taken = METHODS.filter((method) => findRoute(routes, method, concrete))
+      for (const method of METHODS.filter((method) => !taken.includes(method))) {
+        const reply = await gate.call(method, concrete)
+        expect([method, reply.status, reply.body['code']]).toEqual([method, 405, 'method_not_allowed'])
+        const allowed = reply.headers.allow?.split(', ').sort()
+        expect(allowed).toEqual([...taken, ...(taken.includes('GET') ? ['HEAD'] : [])].sort())
+        expect(reply.body['allow']).toEqual(reply.headers.allow?.split(', '))
+      }
+    },
+  )
 
-  test.each(routes.filter((route) => route.method === 'GET').map((route) => [keyOf(route), route] as const))('HEAD as %s, without the body', async (_, route) => {
-    const { path } = wellFormed(route)
-    const get = await gate.call('GET', path, { headOnly: true })
-    const head = await gate.call('HEAD', path)
-    expect([head.status, head.text]).toEqual([get.status, ''])
-    expect(head.headers['content-type']).toBe(get.headers['content-type'])
-    expect((await gate.call('HEAD', path, { as: 'garbage' })).status).toBe((await gate.call('GET', path, { as: 'garbage', headOnly: true })).status)
-  })
+  test.each(routes.filter((route) => route.method === 'GET').map((route) => [keyOf(route), route] as const))(
+    'HEAD as %s, without the body',
+    async (_, route) => {
+      const { path } = wellFormed(route)
+      const get = await gate.call('GET', path, { headOnly: true })
+      const head = await gate.call('HEAD', path)
+      expect([head.status, head.text]).toEqual([get.status, ''])
+      expect(head.headers['content-type']).toBe(get.headers['content-type'])
+      expect((await gate.call('HEAD', path, { as: 'garbage' })).status).toBe(
+        (await gate.call('GET', path, { as: 'garbage', headOnly: true })).status,
+      )
+    },
+  )
 
   test.each([
     ['/api/v1/nothing', 404, 'not_found'],
@@ -91,7 +107,9 @@ export function addressContract(gate: Gate): void {
 
   test('names and versions are decoded once and matched whole', async () => {
     const version = '1:2.0+b1~rc1-1'
-    expect((await gate.upload(await buildDeb({ name: 'odd+name', version }), { distribution: 'jammy' })).status).toBe(201)
+    expect((await gate.upload(await buildDeb({ name: 'odd+name', version }), { distribution: 'jammy' })).status).toBe(
+      201,
+    )
     const status = async (path: string, method = 'GET') => (await gate.call(method, path)).status
     expect(await status('/artifacts/odd%2Bname')).toBe(200)
     expect(await status('/artifacts/odd+name')).toBe(200)

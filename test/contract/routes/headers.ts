@@ -19,7 +19,12 @@ export function headerContract(gate: Gate): void {
   test.each(all)('%s sends a request id and what protects a browser', async (_, route) => {
     const { path, options } = wellFormed(route)
     for (const as of [null, gate.people.reader.token]) {
-      const { headers } = await gate.call(route.method, path, { ...options, as, headOnly: true, headers: { ...options.headers, 'x-request-id': 'abc.DEF_1-2', 'x-forwarded-for': '203.0.113.4' } })
+      const { headers } = await gate.call(route.method, path, {
+        ...options,
+        as,
+        headOnly: true,
+        headers: { ...options.headers, 'x-request-id': 'abc.DEF_1-2', 'x-forwarded-for': '203.0.113.4' },
+      })
       expect(headers).toMatchObject({ ...SECURITY, 'x-request-id': 'abc.DEF_1-2' })
       expect(headers['strict-transport-security']).toBeUndefined()
       expect(headers['x-powered-by']).toBeUndefined()
@@ -51,32 +56,54 @@ export function headerContract(gate: Gate): void {
   })
 
   const ALLOWED = 'http://localhost:3003'
-  const cors = (headers: Record<string, unknown>) => Object.keys(headers).filter((name) => name.startsWith('access-control'))
+  const cors = (headers: Record<string, unknown>) =>
+    Object.keys(headers).filter((name) => name.startsWith('access-control'))
 
   test('an allowed origin may read answers, errors too', async () => {
     for (const path of ['/auth/roles', '/auth/me', '/nothing', '/artifacts/%ff']) {
       const { headers } = await gate.call('GET', path, { as: null, headers: { origin: ALLOWED } })
       expect([path, headers]).toMatchObject([path, { 'access-control-allow-origin': ALLOWED, vary: 'Origin' }])
-      for (const name of ['X-Request-ID', 'Retry-After', 'X-Package-Status']) expect(headers['access-control-expose-headers']).toContain(name)
+      for (const name of ['X-Request-ID', 'Retry-After', 'X-Package-Status'])
+        expect(headers['access-control-expose-headers']).toContain(name)
     }
   })
 
-  test.each(['http://localhost:3004', 'https://localhost:3003', 'http://localhost', 'http://localhost:3003.example.org', 'null', '*', `${ALLOWED}/`])(
-    'the origin %s may not',
-    async (origin) => {
-      for (const method of ['GET', 'OPTIONS']) {
-        const { headers } = await gate.call(method, '/auth/roles', { as: null, headers: { origin, 'access-control-request-method': 'GET' } })
-        expect(cors(headers).filter((name) => name.endsWith('origin') || name.endsWith('credentials'))).toEqual([])
-        expect(headers.vary).toContain('Origin')
-      }
-    },
-  )
+  test.each([
+    'http://localhost:3004',
+    'https://localhost:3003',
+    'http://localhost',
+    'http://localhost:3003.example.org',
+    'null',
+    '*',
+    `${ALLOWED}/`,
+  ])('the origin %s may not', async (origin) => {
+    for (const method of ['GET', 'OPTIONS']) {
+      const { headers } = await gate.call(method, '/auth/roles', {
+        as: null,
+        headers: { origin, 'access-control-request-method': 'GET' },
+      })
+      expect(cors(headers).filter((name) => name.endsWith('origin') || name.endsWith('credentials'))).toEqual([])
+      expect(headers.vary).toContain('Origin')
+    }
+  })
 
   test('a preflight of an allowed origin is answered without a credential, for every route', async () => {
     for (const [key, route] of all) {
       const { path } = wellFormed(route)
-      const reply = await gate.call('OPTIONS', path, { as: null, headers: { origin: ALLOWED, 'access-control-request-method': route.method, 'access-control-request-headers': 'authorization,content-type' } })
-      expect([key, reply.status, reply.text, reply.headers['access-control-allow-origin']]).toEqual([key, 204, '', ALLOWED])
+      const reply = await gate.call('OPTIONS', path, {
+        as: null,
+        headers: {
+          origin: ALLOWED,
+          'access-control-request-method': route.method,
+          'access-control-request-headers': 'authorization,content-type',
+        },
+      })
+      expect([key, reply.status, reply.text, reply.headers['access-control-allow-origin']]).toEqual([
+        key,
+        204,
+        '',
+        ALLOWED,
+      ])
       expect(reply.headers['access-control-allow-methods']).toContain(route.method)
       expect(String(reply.headers['access-control-allow-headers']).toLowerCase()).toMatch(/authorization.*content-type/)
     }

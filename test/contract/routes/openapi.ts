@@ -22,7 +22,12 @@ interface Operation {
 export function openapiContract(gate: Gate): void {
   const { routes } = gate.app
   const shown = routes.filter((route) => !route.flags?.hidden)
-  const load = async () => (await gate.call<{ openapi: string; paths: Record<string, Record<string, Operation>> }>('GET', '/openapi.json', { as: null })).body
+  const load = async () =>
+    (
+      await gate.call<{ openapi: string; paths: Record<string, Record<string, Operation>> }>('GET', '/openapi.json', {
+        as: null,
+      })
+    ).body
 
   test('is valid OpenAPI 3.1', async () => {
     const validator = new Validator()
@@ -34,25 +39,36 @@ export function openapiContract(gate: Gate): void {
 
   test('holds every route that is not hidden, and nothing else', async () => {
     const { paths } = await load()
-    const found = Object.entries(paths).flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`))
+    const found = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    )
     expect(found.sort()).toEqual(shown.map(keyOf).sort())
   })
 
-  test.each(shown.map((route) => [keyOf(route), route] as const))('tells of %s what it takes and what it answers', async (_, route) => {
-    const operation = (await load()).paths[pathOf(route)]?.[route.method.toLowerCase()] as Operation
-    expect(operation.summary).toBe(route.summary)
-    const names = (place: string) => operation.parameters.filter((parameter) => parameter.in === place).map((parameter) => parameter.name)
-    expect(names('path')).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
-    expect(names('query')).toEqual(Object.keys(propertiesOf(route.query)))
-    expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(route.flags?.multipart ? ['multipart/form-data'] : route.body ? ['application/json'] : [])
-    expect(operation['x-roles']).toEqual(route.access === 'public' ? undefined : ACCESS[route.access])
-    for (const code of givenBy(route)) expect([code, operation.responses[STATUS_OF[code]]?.description]).toEqual([code, expect.stringContaining(code)])
-    const success = operation.responses[route.success ?? 200]
-    expect(success?.content?.['application/json']?.schema !== undefined).toBe(route.answer !== null)
-  })
+  test.each(shown.map((route) => [keyOf(route), route] as const))(
+    'tells of %s what it takes and what it answers',
+    async (_, route) => {
+      const operation = (await load()).paths[pathOf(route)]?.[route.method.toLowerCase()] as Operation
+      expect(operation.summary).toBe(route.summary)
+      const names = (place: string) =>
+        operation.parameters.filter((parameter) => parameter.in === place).map((parameter) => parameter.name)
+      expect(names('path')).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
+      expect(names('query')).toEqual(Object.keys(propertiesOf(route.query)))
+      expect(Object.keys(operation.requestBody?.content ?? {})).toEqual(
+        route.flags?.multipart ? ['multipart/form-data'] : route.body ? ['application/json'] : [],
+      )
+      expect(operation['x-roles']).toEqual(route.access === 'public' ? undefined : ACCESS[route.access])
+      for (const code of givenBy(route))
+        expect([code, operation.responses[STATUS_OF[code]]?.description]).toEqual([code, expect.stringContaining(code)])
+      const success = operation.responses[route.success ?? 200]
+      expect(success?.content?.['application/json']?.schema !== undefined).toBe(route.answer !== null)
+    },
+  )
 
   test('gives each operation an id of its own, fit for a generated client', async () => {
-    const ids = Object.values((await load()).paths).flatMap((operations) => Object.values(operations).map((operation) => operation.operationId))
+    const ids = Object.values((await load()).paths).flatMap((operations) =>
+      Object.values(operations).map((operation) => operation.operationId),
+    )
     expect(new Set(ids).size).toBe(ids.length)
     for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z0-9]*$/)
   })
