@@ -90,7 +90,7 @@ async function recordOf(
       files: packed.files,
       created_at: now,
     },
-    audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'bench', detail: basename(path) } as NewRecord['audit'],
+    audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'bench', detail: basename(path) },
     record: {
       distribution: distribution.codename,
       format: format.id,

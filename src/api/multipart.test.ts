@@ -20,7 +20,7 @@ let directory: string
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'multipart-'))
   agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  app = Fastify() as unknown as FastifyInstance
+  app = Fastify()
   await app.register(multipart)
   app.post<{ Querystring: { most: string } }>('/', async (raw) => {
     const checkFields = (fields: Record<string, string>) => {

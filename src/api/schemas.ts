@@ -12,7 +12,7 @@ export const StatusAnswer = Type.Object({ status: Type.String() })
 
 /** A list that is not paged: a plural key and its total. */
 export function listOf<K extends string>(key: K, item: TSchema): TObject {
-  return Type.Object({ [key]: Type.Array(item), total: Type.Integer() } as TProperties)
+  return Type.Object({ [key]: Type.Array(item), total: Type.Integer() })
 }
 
 /** The paged envelope (decisions, section 1). */

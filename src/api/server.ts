@@ -38,8 +38,8 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     genReqId: (request) => requestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
       // An address that cannot be decoded passes no hook.
-      commonHeaders(parts, request as never, reply as never)
-      void sendProblem(reply as never, problemOf(error, request.id).problem)
+      commonHeaders(parts, request, reply)
+      void sendProblem(reply, problemOf(error, request.id).problem)
     },
     forceCloseConnections: 'idle',
     // The hook below says it in our error shape.
@@ -76,17 +76,26 @@ function requestId(given: string | string[] | undefined): string {
 function acceptBodies(app: FastifyInstance): void {
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if ((request.routeOptions.config as { route?: Route }).route?.flags?.rawBody) return done(null, body)
+    if ((request.routeOptions.config as { route?: Route }).route?.flags?.rawBody) {
+      done(null, body)
+      return
+    }
     // A client that always sets the content type sends no body with a POST that takes none.
-    if (body.length === 0) return done(null, undefined)
+    if (body.length === 0) {
+      done(null, undefined)
+      return
+    }
     try {
       done(null, JSON.parse(body.toString('utf8'), harmless))
     } catch (error) {
-      if (error instanceof Problem) return done(error as never, undefined)
+      if (error instanceof Problem) {
+        done(error, undefined)
+        return
+      }
       done(
         new Problem('validation_error', 'body: is not valid JSON', {
           errors: [{ field: 'body', message: 'is not valid JSON' }],
-        }) as never,
+        }),
         undefined,
       )
     }

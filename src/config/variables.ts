@@ -46,7 +46,7 @@ function inGroup(group: string) {
   ): Variable<K | D> => ({
     name,
     group,
-    kind: kind as Kind<K | D>,
+    kind: kind,
     fallback: more.from?.[1] ?? (() => value),
     shown: more.from?.[0] ?? show(value),
     description,

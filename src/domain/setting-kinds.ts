@@ -57,7 +57,7 @@ function withCheck(schema: ReturnType<typeof Type.String>, options: TextOptions)
   const fault = (value: unknown): string | null => {
     // Another rule tells that it is no text.
     if (typeof value !== 'string') return null
-    // eslint-disable-next-line no-control-regex -- a line break here would end up in a mail header or an LDAP filter
+
     if (/[\u0000-\u001f\u007f\u2028\u2029]/.test(value)) return 'must not hold control characters or line breaks'
     if (value === '') return options.needed ? 'must not be empty' : null
     return options.check?.(value) ?? null

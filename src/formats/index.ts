@@ -5,11 +5,7 @@ import { debFormat } from './deb/index.ts'
 import type { Offered, PackageFormat } from './format.ts'
 import { rpmFormat } from './rpm/index.ts'
 
-export const formats: readonly PackageFormat[] = [
-  debFormat as PackageFormat,
-  rpmFormat as PackageFormat,
-  apkFormat as PackageFormat,
-]
+export const formats: readonly PackageFormat[] = [debFormat, rpmFormat, apkFormat]
 
 /** @throws Error for an id that is no format's: a mistake in the program, not of a caller */
 export function formatOf(id: string): PackageFormat {

@@ -134,7 +134,7 @@ export function createScheduler(parts: {
         .select(['job', (eb) => eb.fn.max('started_at').as('last')])
         .groupBy('job')
         .execute()
-      const last = new Map(rows.map((row) => [row.job, row.last as Date]))
+      const last = new Map(rows.map((row) => [row.job, row.last]))
       // A job that never ran waits for its time: a new service does not begin with everything at once.
       for (const job of jobs) since.set(job.id, last.get(job.id) ?? clock.now())
       const tick = () => {

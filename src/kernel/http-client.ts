@@ -99,10 +99,19 @@ export function createHttpClient(options: {
     done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
   ): void => {
     lookup(host, { ...asked, all: true }, (error, addresses) => {
-      if (error) return done(error, [])
+      if (error) {
+        done(error, [])
+        return
+      }
       // One bad address among good ones is an attack on this very check: refuse them all.
-      if (addresses.some(({ address }) => isForbidden(address, mayBePrivate(host)))) return done(forbidden(host), [])
-      if (asked.all) return done(null, addresses)
+      if (addresses.some(({ address }) => isForbidden(address, mayBePrivate(host)))) {
+        done(forbidden(host), [])
+        return
+      }
+      if (asked.all) {
+        done(null, addresses)
+        return
+      }
       done(null, addresses[0]?.address ?? '', addresses[0]?.family ?? 4)
     })
   }

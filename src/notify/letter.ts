@@ -27,7 +27,7 @@ const VALUE_LENGTH = 500
 const MOST_ITEMS = 100
 
 // Control characters, line separators, and marks that make text read in another order than it is written.
-// eslint-disable-next-line no-control-regex -- a line break in a value could pass for a line of ours
+
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/g
 
 export function render(letter: Letter): Rendered {

@@ -145,7 +145,7 @@ describe('what others wrote', () => {
       '[Gatehouse] a Bcc: eve@example.org x gnp 3.0.2-1 in jammy waits for a decision: known to be exploited',
     )
     expect(text.split('\n').filter((line) => line === '-- ')).toHaveLength(1)
-    // eslint-disable-next-line no-control-regex -- what must not be there
+
     for (const body of [subject, text, html]) expect(body).not.toMatch(/[\r\u2028\u202e\u0000]/)
   })
 

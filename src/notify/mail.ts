@@ -146,7 +146,7 @@ export function createMailer(parts: {
 function senderOf(text: string): { name: string; address: string } {
   const named = /^([^<>]*)<([^<>]+)>$/.exec(text.trim())
   const [name, address] = named ? [(named[1] as string).trim(), (named[2] as string).trim()] : ['', text.trim()]
-  // eslint-disable-next-line no-control-regex -- a line break would begin another header
+
   if (!isMailbox(address) || /[\u0000-\u001f\u007f]/.test(name))
     throw new MailError('bad_address', 'email.from_address is no e-mail address')
   return { name, address }

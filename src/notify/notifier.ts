@@ -89,7 +89,10 @@ export function createNotifier(parts: {
 
     async sendReset({ username, email }, token, minutes) {
       const { email: set, app_url } = parts.settings()
-      if (!set.enabled) return log.warn({ user: username }, 'a new password was asked for, but mail is switched off')
+      if (!set.enabled) {
+        log.warn({ user: username }, 'a new password was asked for, but mail is switched off')
+        return
+      }
       const link = `${app_url.replace(/\/+$/, '')}/reset-password?token=${encodeURIComponent(token)}`
       try {
         await mailer.send({

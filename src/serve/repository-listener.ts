@@ -93,9 +93,15 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
   /** Synchronous for what is in memory: nearly every request is, and a promise for each is felt. */
   const answer = (exchange: Exchange): Promise<void> | void => {
     const { method, url = '' } = exchange.request
-    if (method !== 'GET' && method !== 'HEAD') return refuse(exchange, 405, ['Allow', 'GET, HEAD'])
+    if (method !== 'GET' && method !== 'HEAD') {
+      refuse(exchange, 405, ['Allow', 'GET, HEAD'])
+      return
+    }
     const located = locate(url, mounts)
-    if (typeof located === 'string') return refuse(exchange, REFUSALS[located])
+    if (typeof located === 'string') {
+      refuse(exchange, REFUSALS[located])
+      return
+    }
     const observedMs = clock.now().getTime()
     const file = located.path.includes('/repomd.xml')
       ? pairs.place(located, method, clientOf(exchange.request), observedMs)
@@ -122,7 +128,7 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
     const earlier = ofEarlierGeneration(file.path)
     const kept = earlier ? await representations.find({ ...file, path: earlier }, observedMs) : null
     if (kept) return answerWithFile(exchange, kept, observedMs)
-    return refuse(exchange, 404)
+    refuse(exchange, 404)
   }
 
   const record = ({ request, response, progress }: Exchange, address: string): void => {

@@ -19,7 +19,7 @@ const LONGEST_NAME = 255
 const ORDINARY = /^(?:\/[\w+~][\w.+~:^-]*)+$/
 
 /** A control character, or a separator that came in encoded: no published name holds one. */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+
 const NEVER_IN_A_NAME = /[\u0000-\u001f\u007f/\\]/
 
 /** `http://host` before the path; every server must accept it (RFC 9112 section 3.2.2). */

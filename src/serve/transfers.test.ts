@@ -231,7 +231,10 @@ function readSlowly(socket: Socket, body: Buffer, step: number, pause: number): 
     socket.on('data', (piece: Buffer) => {
       total += piece.length
       inStep += piece.length
-      if (total >= SIZE) return resolve(total)
+      if (total >= SIZE) {
+        resolve(total)
+        return
+      }
       if (inStep < step) return
       inStep = 0
       socket.pause()

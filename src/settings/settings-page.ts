@@ -59,7 +59,7 @@ interface Shape {
 }
 
 function kindOf(leaf: Leaf): string {
-  return kindOfShape(leaf.schema as TSchema & Shape)
+  return kindOfShape(leaf.schema)
 }
 
 function kindOfShape(shape: Shape): string {

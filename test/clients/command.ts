@@ -14,7 +14,7 @@ export function runAsRoot(command: readonly string[], cwd: string, env: Record<s
   const [program, ...args] =
     process.getuid?.() === 0 ? ['env', '-i', ...pairs, ...command] : ['sudo', '-n', 'env', '-i', ...pairs, ...command]
   return new Promise((resolve, reject) => {
-    const child = spawn(program as string, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
     let text = ''
     child.stdout.on('data', (piece) => (text += String(piece)))
     child.stderr.on('data', (piece) => (text += String(piece)))

@@ -146,7 +146,7 @@ async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: st
   const pool = createPool(paths)
   const expected = new Map<string, string>()
   for (const row of rows) {
-    const file = { format: row.format as FormatId, sha256: row.sha256, filename: row.filename }
+    const file = { format: row.format, sha256: row.sha256, filename: row.filename }
     expected.set(isRefused(row.status) ? pool.quarantinePath(file) : pool.path(file), row.sha256)
   }
   for (const [path, sha256] of expected) {

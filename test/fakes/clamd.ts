@@ -69,7 +69,10 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
     const judge = (stream: Buffer) => {
       streams.push(stream)
       streamsHere++
-      if (options.dieAfterStreams === streams.length) return die()
+      if (options.dieAfterStreams === streams.length) {
+        die()
+        return
+      }
       if (session && options.endSessionAfterStreams === streamsHere) return void socket.end('COMMAND READ TIMED OUT\n')
       const told = options.answer?.(stream, streams.length) ?? null
       if (told === 'hang') return

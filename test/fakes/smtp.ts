@@ -40,8 +40,11 @@ export async function startMailSink(options: SMTPServerOptions = {}, port = 0): 
       done()
     },
     onAuth({ username, password }, _session, done) {
-      if (username === MAIL_USER.user && password === MAIL_USER.pass) return done(null, { user: username })
-      return done(new Error('wrong name or password'))
+      if (username === MAIL_USER.user && password === MAIL_USER.pass) {
+        done(null, { user: username })
+        return
+      }
+      done(new Error('wrong name or password'))
     },
     onData(stream, session, done) {
       let raw = ''

@@ -12,7 +12,7 @@ async function read(path) {
   if (!format) return 'unrecognized'
   await format.read(path)
   // What reads as a package is unpacked for the scanners next.
-  for await (const member of format.members(path)) for await (const chunk of member.content) void chunk
+  for await (const member of format.members(path)) for await (const chunk of member.content) chunk
   return 'package'
 }
 

@@ -108,6 +108,6 @@ function startReader(): { read(path: string): Promise<Outcome>; end(): void } {
         })
         child.send({ path })
       }),
-    end: () => void child.disconnect(),
+    end: () => child.disconnect(),
   }
 }

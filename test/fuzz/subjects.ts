@@ -32,12 +32,12 @@ const CONTROL = controlText({
   },
 })
 const PAYLOAD = buildCpio([
-  { name: './usr/bin/sample', content: FILES['usr/bin/sample'] as string, mode: 0o100755 },
+  { name: './usr/bin/sample', content: FILES['usr/bin/sample'], mode: 0o100755 },
   { name: './usr/share/doc/sample', mode: 0o40755 },
   { name: './usr/share/doc/sample/changelog', content: 'x'.repeat(3000) },
 ])
 const RPM_FILES = [
-  { path: '/usr/bin/sample', content: FILES['usr/bin/sample'] as string, mode: 0o100755 },
+  { path: '/usr/bin/sample', content: FILES['usr/bin/sample'], mode: 0o100755 },
   { path: '/usr/share/doc/sample', kind: 'directory' as const },
   { path: '/usr/share/doc/sample/changelog', content: 'x'.repeat(3000) },
 ]

@@ -217,7 +217,7 @@ describe('an infected package', () => {
           name: 'strictly-infected',
           packing: 'gz',
           files: { 'usr/bin/virus': eicar() },
-        }) as Uint8Array<ArrayBuffer>,
+        }),
       ]),
       'a.deb',
     )

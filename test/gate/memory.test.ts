@@ -14,7 +14,7 @@ const MOST_ADDED = 150 * MIB
 const FILE = 50 * MIB
 
 let directory: string
-let running: Service[] = []
+const running: Service[] = []
 
 beforeAll(async () => {
   need('clamav-daemon', 'zstd', 'xz-utils')

@@ -93,7 +93,7 @@ describe('the deb format and Debian’s tools', () => {
     }
     for (const name of (await readdir(directory)).filter((file) => file.endsWith('.deb')))
       packages.push(join(directory, name))
-    for (const path of packages) facts.set(path, (await debFormat.read(path)) as PackageFacts<DebRecord>)
+    for (const path of packages) facts.set(path, await debFormat.read(path))
   }, 300_000)
   afterAll(() => rm(directory, { recursive: true }))
 
@@ -289,7 +289,7 @@ async function isolatedApt(directory: string, source: string): Promise<(...comma
       Description "$(RELEASE) Contents"; KeepCompressed "true"; };`
   await writeFile(join(directory, 'apt.conf'), config)
   return async (tool, ...args) => {
-    const { stdout, stderr } = await run(tool!, args, {
+    const { stdout, stderr } = await run(tool, args, {
       cwd: join(directory, 'downloads'),
       env: { ...process.env, APT_CONFIG: join(directory, 'apt.conf') },
       ...MEBIBYTES,

@@ -158,7 +158,7 @@ function hostileSamples(): ConformanceSample[] {
   return Object.entries(samples).map(([name, bytes]) => ({ name, bytes }))
 }
 
-conformance(apkFormat as PackageFormat, {
+conformance(apkFormat, {
   async good() {
     const signatures = [{ key }, { key: other, algorithm: 'RSA' as const }]
     return [

@@ -106,7 +106,6 @@ function checkedEntry(kind: ApkSegment['kind'], entry: TarEntry): ApkEntry {
 
 /** A name as apk installs it, below the root. @throws Problem('invalid_package') for what would leave the root */
 function insidePath(name: string): string {
-  // eslint-disable-next-line no-control-regex
   if (/[\x00-\x1f\x7f]/.test(name)) throw invalid('There is a control character in a file name.')
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
   if (parts.includes('..')) throw invalid('There is a file name that leads out of its directory.')

@@ -31,7 +31,6 @@ const MOST_FIELDS = 50_000
  *   for a known key written so that apk passes it over and other readers do not
  */
 export function parsePkginfo(text: string): PkginfoField[] {
-  // eslint-disable-next-line no-control-regex
   if (/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) throw invalid('The file .PKGINFO has a control character.')
   const fields: PkginfoField[] = []
   const seen = new Set<string>()

@@ -71,7 +71,7 @@ function sizesAndLinks(header: Header, files: readonly RpmFile[]) {
 }
 
 // One look at each path: half a million of them are read at once. Surrogates are halves of a pair nearly always.
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+
 const SUSPECT = /[\u0000-\u001f\ufffe\uffff\ud800-\udfff]|\.\./
 
 /** A path as rpm installs it. @throws Problem('invalid_package') for what would leave the root */

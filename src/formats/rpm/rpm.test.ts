@@ -196,7 +196,7 @@ async function hostileSamples(): Promise<ConformanceSample[]> {
   ]
 }
 
-conformance(rpmFormat as PackageFormat, {
+conformance(rpmFormat, {
   good: () =>
     Promise.all(Object.entries(good).map(async ([name, sample]) => ({ name, bytes: await buildRpm(sample) }))),
   hostile: hostileSamples,

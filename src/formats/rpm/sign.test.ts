@@ -39,7 +39,7 @@ async function makeKey(options: Partial<openpgp.KeyOptions>): Promise<TestKey> {
   return {
     key,
     publicKey: made.publicKey.armor(),
-    revoked: revoked.publicKey as unknown as string,
+    revoked: revoked.publicKey,
     keyId: key.getKeyID().toHex().toUpperCase(),
     signers: signersOf(async (content, at) => {
       const message = await openpgp.createMessage({ binary: content })

@@ -11,7 +11,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 // Not even as a character reference may these stand in a document.
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/u
 const EVERY_FORBIDDEN = new RegExp(FORBIDDEN, 'gu')
 

@@ -108,7 +108,7 @@ function connected(socket: Socket, limitMs: number, signal: AbortSignal): Promis
       finish()
     }
     const fail = (error: unknown) => {
-      settle(() => reject(error as Error))
+      settle(() => reject(error))
       socket.on('error', () => {})
       socket.destroy()
     }

@@ -52,15 +52,24 @@ export async function scanPackage(target: ScanTarget, { signal, ...options }: Sc
   async function small(name: string, pieces: Uint8Array[]): Promise<void> {
     const content = Buffer.concat(pieces)
     const answer = await session.ask(content)
-    if (answer) return record(name, answer, content.byteLength)
+    if (answer) {
+      record(name, answer, content.byteLength)
+      return
+    }
     const alone = await streamed(asStream([content]))
     record(name, alone.answer, alone.bytes)
   }
 
   async function member({ name, sizeBytes, content }: ScanMember): Promise<void> {
-    if (sizeBytes > options.maxStreamBytes) return tally.skipMember(name, tooLarge(sizeBytes, options.maxStreamBytes))
+    if (sizeBytes > options.maxStreamBytes) {
+      tally.skipMember(name, tooLarge(sizeBytes, options.maxStreamBytes))
+      return
+    }
     const { pieces, rest } = await readHead(content)
-    if (!rest && pieces.length === 0) return tally.record(name, { kind: 'clean' }, 0)
+    if (!rest && pieces.length === 0) {
+      tally.record(name, { kind: 'clean' }, 0)
+      return
+    }
     if (!rest) return void (await work.start(1, () => small(name, pieces)))
     await work.start(LARGE_WIDTH, async (consumed) => {
       const { answer, bytes } = await streamed(asStream(pieces, rest), consumed)
@@ -69,8 +78,10 @@ export async function scanPackage(target: ScanTarget, { signal, ...options }: Sc
   }
 
   async function raw(): Promise<void> {
-    if (target.sizeBytes > options.maxStreamBytes)
-      return tally.skipRaw(tooLarge(target.sizeBytes, options.maxStreamBytes))
+    if (target.sizeBytes > options.maxStreamBytes) {
+      tally.skipRaw(tooLarge(target.sizeBytes, options.maxStreamBytes))
+      return
+    }
     const file = createReadStream(target.path)
     try {
       const { answer, bytes } = await streamed(file)

@@ -74,10 +74,14 @@ export function createTally(filename: string): Tally {
     record(member, answer, size) {
       bytes += size
       const name = member ?? filename
-      if (answer.kind === 'limited') return member === null ? skipRaw(answer.reason) : skipMember(name, answer.reason)
+      if (answer.kind === 'limited') {
+        member === null ? skipRaw(answer.reason) : skipMember(name, answer.reason)
+        return
+      }
       if (answer.kind === 'failed') {
         failed ??= { name, reason: answer.reason }
-        return skip(name, answer.reason)
+        skip(name, answer.reason)
+        return
       }
       seen++
       if (member !== null) membersSeen++

@@ -62,7 +62,10 @@ export async function readJavaArchive(
 
   async function coordinates(entry: ZipEntry, at: string): Promise<void> {
     const where = `${at}!/${entry.name}`
-    if (entry.sizeBytes > COORDINATES_BYTES) return told.skipped(where, `is larger than ${COORDINATES_BYTES} bytes`)
+    if (entry.sizeBytes > COORDINATES_BYTES) {
+      told.skipped(where, `is larger than ${COORDINATES_BYTES} bytes`)
+      return
+    }
     const content = await take(entry)
     try {
       told.found(mavenComponent(content, entry.name, at))
@@ -76,8 +79,10 @@ export async function readJavaArchive(
     if (++jars > limits.mostJars) throw new Unreadable(`holds more than ${limits.mostJars} archives`)
     try {
       const stored = await entry.inside()
-      if (!stored && entry.sizeBytes > limits.largestPackedJarBytes)
-        return told.skipped(at, `is packed and larger than ${limits.largestPackedJarBytes} bytes`)
+      if (!stored && entry.sizeBytes > limits.largestPackedJarBytes) {
+        told.skipped(at, `is packed and larger than ${limits.largestPackedJarBytes} bytes`)
+        return
+      }
       await look(stored ?? bufferSource(await take(entry)), at, false)
     } catch (error) {
       if (unpacked > limits.mostUnpackedBytes) throw error

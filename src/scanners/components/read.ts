@@ -86,7 +86,10 @@ export async function readComponents(parts: {
     whole: boolean,
     read: (content: Buffer, path: string) => FoundComponent,
   ): Promise<void> {
-    if (whole && member.sizeBytes > most) return skip(path, `is larger than ${most} bytes`)
+    if (whole && member.sizeBytes > most) {
+      skip(path, `is larger than ${most} bytes`)
+      return
+    }
     const content = await head(member, most)
     filesSeen++
     bytes += content.length
@@ -99,11 +102,15 @@ export async function readComponents(parts: {
   }
 
   async function archive(member: ScanMember, path: string): Promise<void> {
-    if (member.sizeBytes > limits.largestArchiveBytes)
-      return skip(path, `is larger than ${limits.largestArchiveBytes} bytes`)
+    if (member.sizeBytes > limits.largestArchiveBytes) {
+      skip(path, `is larger than ${limits.largestArchiveBytes} bytes`)
+      return
+    }
     archiveBytes += member.sizeBytes
-    if (archiveBytes > limits.mostArchiveBytes)
-      return skip(path, `the archives of the package have more than ${limits.mostArchiveBytes} bytes`)
+    if (archiveBytes > limits.mostArchiveBytes) {
+      skip(path, `the archives of the package have more than ${limits.mostArchiveBytes} bytes`)
+      return
+    }
     filesSeen++
     bytes += member.sizeBytes
     const told = { found, skipped: skip }

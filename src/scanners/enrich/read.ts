@@ -59,7 +59,7 @@ export function readExploited(json: unknown): Exploited[] {
       throw new Problem('validation_error', `entry ${i + 1} names no CVE in \`cveID\``, {
         errors: [{ field: `${i}.cveID`, message: 'a CVE id is expected' }],
       })
-    const text = (key: string) => (typeof entry[key] === 'string' ? (entry[key] as string).slice(0, 2000) : null)
+    const text = (key: string) => (typeof entry[key] === 'string' ? entry[key].slice(0, 2000) : null)
     return {
       cve,
       vendor: text('vendorProject'),

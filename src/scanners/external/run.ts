@@ -140,7 +140,6 @@ function start(
 
 /** Without the colours that some write although nobody sees them. */
 function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex
   return text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '').trim()
 }
 

@@ -328,7 +328,7 @@ describe('a scan', () => {
       /database does not exist/,
     ],
     ['writes no JSON', 'sbom:*) echo "<html>";;', /no JSON/],
-    ['writes half a report', `sbom:*) head -c 300 "${'$'}{0%/*}/rocky.json";;`, /no JSON/],
+    ['writes half a report', `sbom:*) head -c 300 "\${0%/*}/rocky.json";;`, /no JSON/],
     ['writes nothing', 'sbom:*) exit 0;;', /no JSON/],
     ['writes an empty report', 'sbom:*) echo "{}";;', /without matches/],
     ['writes without end', 'sbom:*) yes;;', /wrote more than/],

@@ -75,7 +75,7 @@ export function settingsContract(gate: Gate): void {
   })
 
   test('the policy is the section of the settings, both ways', async () => {
-    const { body } = await gate.call<Record<string, unknown>>('GET', '/security/policy')
+    const { body } = await gate.call('GET', '/security/policy')
     expect(body).toEqual((await read()).cve_policy)
     const changed = await gate.call('PATCH', '/security/policy', {
       body: { high: 'block', unknown: 'review', sla_high_days: 14, auto_enrich: false },

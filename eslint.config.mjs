@@ -1,0 +1,38 @@
+// Lint rules: typescript-eslint's strict type-checked set. Every exception is named here, with its reason.
+import { defineConfig, globalIgnores } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+export default defineConfig(
+  globalIgnores(['dist/', 'data/', 'node_modules/']),
+  tseslint.configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      // Numbers read well in messages; everything else still needs a conversion.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      // `() => work()` is how callbacks are written here.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      // Parts are records of closures made by `createX`; they have no `this` to lose.
+      '@typescript-eslint/unbound-method': 'off',
+      // A function may be async because the interface it implements is, or so that it rejects instead of throwing.
+      '@typescript-eslint/require-await': 'off',
+      // `noUncheckedIndexedAccess` makes every index optional; `!` states that it is inside the bounds.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+  {
+    // Answers are read as JSON of any shape, and the assertions are the check.
+    files: ['test/**', 'bench/**', 'bin/**', '**/*.test.ts', '**/*.fixture.ts', '**/fixture.ts', '*.mjs', '*.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-explicit-any': 'off',
+    },
+  },
+)
