@@ -2,7 +2,7 @@
 import { SEVERITIES, type Severity } from '../../domain/finding.ts'
 import type { Coverage } from '../../domain/status.ts'
 import { isoTime } from '../../kernel/clock.ts'
-import { isObject, parseJson, timeAt, type Json } from '../osv/json.ts'
+import { isObject, parseJson, timeAt, type Json } from '../../domain/json.ts'
 import type { CveResult, CveScanner, EngineStatus, UpdateOutcome } from '../scanner.ts'
 import { ProgramFailed } from './run.ts'
 

@@ -1,5 +1,5 @@
 // What grype's JSON says, in our words. Pure. Written for reports of schema 6 databases (grype 0.88 and later).
-import { objectAt, objectsAt, stringAt, stringsAt, type Json } from '../osv/json.ts'
+import { objectAt, objectsAt, stringAt, stringsAt, type Json } from '../../domain/json.ts'
 import {
   dateAt,
   folded,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { affects, compareDotted, record } from './advisories.fixture.ts'
-import { parseJson } from './json.ts'
+import { parseJson } from '../../domain/json.ts'
 import { readRecord } from './record.ts'
 
 const read = (json: unknown, wanted: (ecosystem: string) => boolean = () => true) =>

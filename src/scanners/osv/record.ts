@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Advisory, AffectedPackage, RangeEvent, VersionRange } from '../../domain/advisory.ts'
 import { orderName, packageKey } from './ecosystems.ts'
-import { isObject, objectAt, objectsAt, stringAt, stringsAt, timeAt, type Json } from './json.ts'
+import { isObject, objectAt, objectsAt, stringAt, stringsAt, timeAt, type Json } from '../../domain/json.ts'
 import { orderOf, type FormatOrder } from './orders.ts'
 import { covering } from './ranges.ts'
 import { rate, saysWontFix } from './severity.ts'

@@ -1,7 +1,7 @@
 // How severe an OSV record says a vulnerability is. Pure; knows words and vectors, not packages.
 import type { Severity } from '../../domain/finding.ts'
 import { cvssRating, cvssScore, type CvssScore } from './cvss.ts'
-import { objectAt, objectsAt, stringAt, type Json } from './json.ts'
+import { objectAt, objectsAt, stringAt, type Json } from '../../domain/json.ts'
 
 export interface Rating {
   severity: Severity

@@ -1,5 +1,5 @@
 // What trivy's JSON says (SchemaVersion 2), in our words. Pure.
-import { objectAt, objectsAt, stringAt, stringsAt, isObject, type Json } from '../osv/json.ts'
+import { objectAt, objectsAt, stringAt, stringsAt, isObject, type Json } from '../../domain/json.ts'
 import {
   folded,
   NO_SCORES,

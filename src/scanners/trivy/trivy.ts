@@ -6,7 +6,7 @@ import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ensureDirectory } from '../../kernel/files.ts'
-import { stringAt, type Json } from '../osv/json.ts'
+import { stringAt, type Json } from '../../domain/json.ts'
 import { withDocument } from '../external/package-document.ts'
 import { createProgram, ProgramFailed } from '../external/run.ts'
 import {
