@@ -11,10 +11,10 @@ import { insertRecords, type NewRecord } from '../src/publish/insert-records.ts'
 import { ensureDistributions } from '../src/publish/initialize.ts'
 import type { Offered } from '../src/formats/format.ts'
 import type { AuditLog } from '../src/store/audit-log.ts'
-import { packFacts } from '../src/store/blobs.ts'
+import { packFacts } from '../src/store/files/blobs.ts'
 import { migrate, openDatabase, type Db } from '../src/store/db.ts'
 import { createPaths, ensurePaths } from '../src/store/paths.ts'
-import { createPool, type Pool } from '../src/store/pool.ts'
+import { createPool, type Pool } from '../src/store/files/pool.ts'
 
 export interface FillOptions {
   databaseUrl: string

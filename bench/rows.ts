@@ -4,7 +4,7 @@ import { findDistribution } from '../src/formats/index.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { ensureDistributions } from '../src/publish/initialize.ts'
 import { migrate, openDatabase, type Database } from '../src/store/db.ts'
-import { recount } from '../src/store/findings.ts'
+import { recount } from '../src/store/records/findings.ts'
 
 const CODENAMES = ['jammy', 'bookworm', 'almalinux9', 'alpine3.21']
 const VERSIONS: Record<string, string> = { deb: '1.0-1', rpm: '1.0-1.el9', apk: '1.0-r1' }

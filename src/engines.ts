@@ -20,9 +20,9 @@ import { createOsvImporter } from './scanners/osv/import.ts'
 import { createOsvMatcher } from './scanners/osv/matcher.ts'
 import type { Antivirus, AntivirusStatus, CveScanner } from './scanners/scanner.ts'
 import { createEnrichment, enriched, enrichingWhere, type Enrichment } from './scanners/enrich/enrichment.ts'
-import { createAdvisories, type Advisories } from './store/advisories.ts'
+import { createAdvisories, type Advisories } from './store/advisories/advisories.ts'
 import type { Db } from './store/db.ts'
-import { createScores } from './store/scores.ts'
+import { createScores } from './store/advisories/scores.ts'
 
 /** EPSS has 2 MB, KEV 1 MB. */
 const LIST_LIMITS = { maxBytes: 256 << 20, timeoutMs: 5 * 60_000 }

@@ -10,9 +10,9 @@ import type { Offered } from './formats/format.ts'
 import type { Publisher } from './publish/publisher.ts'
 import type { AuditLog } from './store/audit-log.ts'
 import type { Db } from './store/db.ts'
-import type { Manifests } from './store/manifests.ts'
+import type { Manifests } from './store/records/manifests.ts'
 import type { Paths } from './store/paths.ts'
-import { HEARTBEAT_MS, type Staging } from './store/staging.ts'
+import { HEARTBEAT_MS, type Staging } from './store/files/staging.ts'
 
 const MINUTE = 60_000
 /** A distribution without a publish for so long is quiet enough for its list of files. */

@@ -2,9 +2,9 @@
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import { offersOf } from '../intake/dependencies.ts'
-import { unpackFacts } from '../store/blobs.ts'
+import { unpackFacts } from '../store/files/blobs.ts'
 import type { Db } from '../store/db.ts'
-import type { PackageRow } from '../store/manifests.ts'
+import type { PackageRow } from '../store/records/manifests.ts'
 
 export async function resolveDependencies(db: Db, row: PackageRow, format: PackageFormat) {
   const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()

@@ -4,7 +4,7 @@ import { countSeverities, type Finding } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { selectRecords } from '../store/artifact-query.ts'
+import { selectRecords } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import {
   posturePage,
@@ -12,7 +12,7 @@ import {
   securityPage,
   vulnerabilityPage,
   type VulnerabilityRow,
-} from '../store/review-query.ts'
+} from '../store/records/review-query.ts'
 import { route, type Route } from './route.ts'
 import { page, pageOf, pageQuery } from './schemas.ts'
 import { CountsSchema, NameVersion, Narrowed, selectorOf, severitiesOf, wordsOf } from './security-schemas.ts'

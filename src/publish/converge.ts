@@ -13,7 +13,7 @@ import { ensureDirectory, exists, fsyncPath, isMissing, removeFile } from '../ke
 import { allEnded } from '../kernel/serial.ts'
 import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
-import type { Pool } from '../store/pool.ts'
+import type { Pool } from '../store/files/pool.ts'
 import type { ExtraRow } from '../store/tables.ts'
 import { loadBlocks, saveBlocks } from './block-cache.ts'
 import { composeStream } from './compose.ts'

@@ -1,8 +1,8 @@
 // From a record and its stored file to the index entries its format renders.
 import type { Distribution } from '../domain/package.ts'
 import type { PackageFormat } from '../formats/format.ts'
-import { unpackFacts } from '../store/blobs.ts'
-import type { BlobRow, PackageRow } from '../store/manifests.ts'
+import { unpackFacts } from '../store/files/blobs.ts'
+import type { BlobRow, PackageRow } from '../store/records/manifests.ts'
 
 /** @returns pairs of stream and bytes */
 export function entriesFor(

@@ -7,7 +7,7 @@ import type { IndexFile, PackageFormat } from '../formats/format.ts'
 import { ensureDirectory, enteredInto, fsyncPath, isMissing, linkFile, writeDurably } from '../kernel/files.ts'
 import { inGroups } from '../kernel/serial.ts'
 import type { Paths } from '../store/paths.ts'
-import type { Pool } from '../store/pool.ts'
+import type { Pool } from '../store/files/pool.ts'
 import type { TreeFile } from './index-state.ts'
 
 const BY_HASH = 'by-hash'

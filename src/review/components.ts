@@ -10,8 +10,8 @@ import {
   type ComponentMatcher,
 } from '../scanners/components/match.ts'
 import { mayHoldComponent, readComponents } from '../scanners/components/read.ts'
-import { unpackFiles } from '../store/blobs.ts'
-import type { Components, ComponentsOf, ComponentWork } from '../store/components.ts'
+import { unpackFiles } from '../store/files/blobs.ts'
+import type { Components, ComponentsOf, ComponentWork } from '../store/files/components.ts'
 import { applyFindings, saysSame, type Applied } from './apply.ts'
 import { mergeFindings, sameFindings } from './merge.ts'
 import { factsOf, systemActor, type Actor, type ReviewParts } from './parts.ts'

@@ -13,16 +13,16 @@ import {
   type Change,
   type Changed,
 } from '../publish/status-change.ts'
-import { selectRecords, type RecordSelector } from '../store/artifact-query.ts'
+import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import {
   activeDecisions,
   closeDecisions,
   insertDecision,
   reopenDecisions,
   type DecisionRow,
-} from '../store/decisions.ts'
+} from '../store/records/decisions.ts'
 import type { Db } from '../store/db.ts'
-import type { PackageRow } from '../store/manifests.ts'
+import type { PackageRow } from '../store/records/manifests.ts'
 import { coverOf, withAcceptance } from './coverage.ts'
 import { eventBase, inLockOrder, NO_REVIEW, type Actor, type ReviewParts } from './parts.ts'
 import { readPlan, type DecisionBody, type Plan } from './plan.ts'

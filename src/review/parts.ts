@@ -11,9 +11,9 @@ import type { Offered } from '../formats/format.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
-import type { Manifests, PackageRow } from '../store/manifests.ts'
-import type { Pool } from '../store/pool.ts'
-import type { Staging } from '../store/staging.ts'
+import type { Manifests, PackageRow } from '../store/records/manifests.ts'
+import type { Pool } from '../store/files/pool.ts'
+import type { Staging } from '../store/files/staging.ts'
 
 export interface ReviewParts {
   db: Db

@@ -4,8 +4,8 @@ import type { Finding } from '../domain/finding.ts'
 import type { Distribution } from '../domain/package.ts'
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { PackageFormat } from '../formats/format.ts'
-import { unpackFacts } from '../store/blobs.ts'
-import { activeDecisions, type DecisionRow } from '../store/decisions.ts'
+import { unpackFacts } from '../store/files/blobs.ts'
+import { activeDecisions, type DecisionRow } from '../store/records/decisions.ts'
 import type { Db } from '../store/db.ts'
 import {
   findingPages,
@@ -14,7 +14,7 @@ import {
   vulnerabilityPages,
   type InventoryRow,
   type Provider,
-} from '../store/inventory-query.ts'
+} from '../store/records/inventory-query.ts'
 import { edgesOf, namedIn } from './edges.ts'
 import { entryOf, latest, refOf, spdxIdOf, type Entry } from './entry.ts'
 import { purlOf, type EmbeddedComponent } from './purl.ts'

@@ -3,7 +3,7 @@ import type { Relation, Requirement } from '../domain/package.ts'
 import { holds } from '../formats/dependencies.ts'
 import type { VersionScheme } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
-import { providersOf, requirementsOf, type Provider } from '../store/inventory-query.ts'
+import { providersOf, requirementsOf, type Provider } from '../store/records/inventory-query.ts'
 import type { Entry } from './entry.ts'
 
 export interface Edges {

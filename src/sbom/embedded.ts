@@ -1,6 +1,6 @@
 // The libraries of stored files, as documents list them inside the packages that carry them.
-import type { Components } from '../store/components.ts'
-import type { InventoryRow } from '../store/inventory-query.ts'
+import type { Components } from '../store/files/components.ts'
+import type { InventoryRow } from '../store/records/inventory-query.ts'
 import type { EmbeddedComponent } from './purl.ts'
 
 const TYPES = { npm: 'npm', PyPI: 'pypi', Maven: 'maven' } as const

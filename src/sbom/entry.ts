@@ -1,7 +1,7 @@
 // One thing a document tells of: a record of the repository, with the names documents know it by. Pure.
 import { createHash } from 'node:crypto'
 import type { Distribution } from '../domain/package.ts'
-import type { InventoryRow } from '../store/inventory-query.ts'
+import type { InventoryRow } from '../store/records/inventory-query.ts'
 import { embeddedPurlOf, purlOf, type EmbeddedComponent } from './purl.ts'
 
 export interface EmbeddedEntry extends EmbeddedComponent {

@@ -5,10 +5,10 @@ import type { Capability, PackageFacts, Requirement } from '../domain/package.ts
 import type { DecisionAction, PackageStatus } from '../domain/status.ts'
 import { findDistribution } from '../formats/index.ts'
 import type { Db } from '../store/db.ts'
-import { insertDecision } from '../store/decisions.ts'
-import { storeFindings } from '../store/findings.ts'
-import type { PackageRow } from '../store/manifests.ts'
-import { packFacts } from '../store/blobs.ts'
+import { insertDecision } from '../store/records/decisions.ts'
+import { storeFindings } from '../store/records/findings.ts'
+import type { PackageRow } from '../store/records/manifests.ts'
+import { packFacts } from '../store/files/blobs.ts'
 
 export const ARRIVAL = new Date('2026-03-01T12:00:00.123Z')
 export const DECIDED = new Date('2026-03-02T08:30:00.000Z')

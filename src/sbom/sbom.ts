@@ -1,8 +1,8 @@
 // The documents of this room by name: SBOMs of a package and of the repository, SARIF, OpenVEX. Knows no HTTP.
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
-import { selectRecords } from '../store/artifact-query.ts'
-import { countOffered } from '../store/inventory-query.ts'
+import { selectRecords } from '../store/records/artifact-query.ts'
+import { countOffered } from '../store/records/inventory-query.ts'
 import { packageContents, repositoryContents, type Contents, type ContentsParts } from './contents.ts'
 import { cyclonedx } from './cyclonedx.ts'
 import { batched } from './json-stream.ts'

@@ -7,7 +7,7 @@ import { migrate, schemaVersion, type Database } from './db.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import { createAuditLog } from './audit-log.ts'
 import { verifyLines, GENESIS } from './audit-chain.ts'
-import { lockDirectory } from './pglite-lock.ts'
+import { lockDirectory } from './pglite/lock.ts'
 
 let database: Database
 let directory: string

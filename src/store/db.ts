@@ -2,9 +2,9 @@
 import { Kysely, Migrator, PostgresDialect, sql } from 'kysely'
 import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
-import { pgliteDialect } from './pglite-driver.ts'
-import { lockDirectory } from './pglite-lock.ts'
-import { openPglite } from './pglite-open.ts'
+import { pgliteDialect } from './pglite/driver.ts'
+import { lockDirectory } from './pglite/lock.ts'
+import { openPglite } from './pglite/open.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Tables } from './tables.ts'
 

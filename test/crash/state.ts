@@ -11,9 +11,9 @@ import { createCollector } from '../../src/publish/collect.ts'
 import { treeOf } from '../../src/publish/generation.ts'
 import { GENESIS, verifyLines } from '../../src/store/audit-chain.ts'
 import { openDatabase, type Db } from '../../src/store/db.ts'
-import { createManifests, type PackageRow } from '../../src/store/manifests.ts'
+import { createManifests, type PackageRow } from '../../src/store/records/manifests.ts'
 import { createPaths, type Paths } from '../../src/store/paths.ts'
-import { createPool } from '../../src/store/pool.ts'
+import { createPool } from '../../src/store/files/pool.ts'
 import { look, readDisk } from './look.ts'
 
 const DAY_MS = 86_400_000

@@ -12,7 +12,7 @@ import { createOsvMatcher, type OsvMatcher } from '../../src/scanners/osv/matche
 import type { FormatOrder } from '../../src/scanners/osv/orders.ts'
 import { isObject, objectAt, objectsAt, parseJson, stringAt, stringsAt, type Json } from '../../src/domain/json.ts'
 import { zipEntries } from '../../src/scanners/osv/zip.ts'
-import { createAdvisories, type Advisories } from '../../src/store/advisories.ts'
+import { createAdvisories, type Advisories } from '../../src/store/advisories/advisories.ts'
 import type { Database } from '../../src/store/db.ts'
 
 const DATA = join(import.meta.dirname, '..', '..', '..', 'shared', 'data', 'osv')

@@ -1,8 +1,8 @@
 // Exploit-prediction scores and known-exploited vulnerabilities, by CVE.
 import { sql } from 'kysely'
-import type { Exploited, Score } from '../domain/advisory.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Db } from './db.ts'
+import type { Exploited, Score } from '../../domain/advisory.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Db } from '../db.ts'
 
 export interface ScoreFeed {
   name: 'epss' | 'kev'

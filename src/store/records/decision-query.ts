@@ -1,5 +1,5 @@
 // Pages of decisions, newest first.
-import type { Db } from './db.ts'
+import type { Db } from '../db.ts'
 import type { DecisionRow } from './decisions.ts'
 
 export interface DecisionFilter {

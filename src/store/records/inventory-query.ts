@@ -1,8 +1,8 @@
 // What is offered, read page by page in a fixed order, for documents that tell of all of it. Knows no document.
 import { sql } from 'kysely'
-import type { Finding } from '../domain/finding.ts'
-import type { Requirement } from '../domain/package.ts'
-import type { Db } from './db.ts'
+import type { Finding } from '../../domain/finding.ts'
+import type { Requirement } from '../../domain/package.ts'
+import type { Db } from '../db.ts'
 import type { DecisionRow } from './decisions.ts'
 import type { PackageRow } from './manifests.ts'
 

@@ -1,5 +1,5 @@
 // How many rows a filter has, remembered for some seconds: counting 100,000 rows for each page costs more than the page.
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 
 export interface Totals {
   /** @param key of what is counted, the filter written out */

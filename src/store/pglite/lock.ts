@@ -1,7 +1,7 @@
 // PGlite opens a directory twice without a word (components.md, section 2): this lock refuses the second process.
 import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from '../kernel/files.ts'
+import { isMissing } from '../../kernel/files.ts'
 
 const LOCK = 'gatehouse.lock'
 

@@ -1,10 +1,10 @@
 // Builds the next generation of advisories beside the one in force, in short transactions, and swaps at the end.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
-import { Problem } from '../domain/problem.ts'
-import type { Clock } from '../kernel/clock.ts'
-import type { Db } from './db.ts'
+import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Db } from '../db.ts'
 
 export interface NewAdvisory {
   advisory: Advisory

@@ -1,9 +1,9 @@
 // Package bytes by SHA-256: immutable, outside every web root; what is refused lies apart.
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { FormatId } from '../domain/package.ts'
-import { ensureDirectory, enteredInto, exists, fsyncPath, linkFile } from '../kernel/files.ts'
-import type { Paths } from './paths.ts'
+import type { FormatId } from '../../domain/package.ts'
+import { ensureDirectory, enteredInto, exists, fsyncPath, linkFile } from '../../kernel/files.ts'
+import type { Paths } from '../paths.ts'
 
 export interface FileId {
   format: FormatId

@@ -1,9 +1,9 @@
 // A stored file's row: how its facts lie in the table, where its bytes belong, and when both may go.
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
-import type { FormatId, PackageFacts } from '../domain/package.ts'
-import { isRefused } from '../domain/transitions.ts'
-import type { Db } from './db.ts'
+import type { FormatId, PackageFacts } from '../../domain/package.ts'
+import { isRefused } from '../../domain/transitions.ts'
+import type { Db } from '../db.ts'
 import type { Pool } from './pool.ts'
 
 /** A list of 100,000 paths is 6 MB as JSON and 0.4 MB so. */

@@ -1,10 +1,10 @@
 // Stored advisories: generations that readers see whole, feeds, and what changed from one to the next.
 import { sql } from 'kysely'
-import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
-import type { Clock } from '../kernel/clock.ts'
-import { isoTime } from '../kernel/clock.ts'
-import type { Db } from './db.ts'
-import { beginImport, type AdvisoryImport } from './advisory-import.ts'
+import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { isoTime } from '../../kernel/clock.ts'
+import type { Db } from '../db.ts'
+import { beginImport, type AdvisoryImport } from './import.ts'
 
 export interface AdvisoryState {
   /** raised by every import that changed something */

@@ -1,10 +1,10 @@
 // The reads behind /security: pages in the database's order, totals from the counters. None of them passes over all packages.
 import { sql, type RawBuilder } from 'kysely'
-import type { Finding, PolicyAction, Severity, SeverityCounts, SeverityKey } from '../domain/finding.ts'
-import { ACTIONS } from '../domain/finding.ts'
-import { severityBit, severityRank } from '../domain/risk.ts'
-import type { PackageStatus } from '../domain/status.ts'
-import type { Db } from './db.ts'
+import type { Finding, PolicyAction, Severity, SeverityCounts, SeverityKey } from '../../domain/finding.ts'
+import { ACTIONS } from '../../domain/finding.ts'
+import { severityBit, severityRank } from '../../domain/risk.ts'
+import type { PackageStatus } from '../../domain/status.ts'
+import type { Db } from '../db.ts'
 import type { PackageRow } from './manifests.ts'
 
 export interface At {

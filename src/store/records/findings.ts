@@ -1,8 +1,8 @@
 // Findings as rows beside `packages.cve_results`, and the counters pages are told by. Everything here runs in the transaction of the change.
 import { sql } from 'kysely'
-import { riskOf, severityBits, worstRisk } from '../domain/risk.ts'
-import type { Finding } from '../domain/finding.ts'
-import type { Db } from './db.ts'
+import { riskOf, severityBits, worstRisk } from '../../domain/risk.ts'
+import type { Finding } from '../../domain/finding.ts'
+import type { Db } from '../db.ts'
 import type { PackageRow } from './manifests.ts'
 
 /**

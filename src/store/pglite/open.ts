@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Made by `npm run build`; absent in a fresh checkout, where initdb runs instead. */
-export const SEED_PATH = join(import.meta.dirname, '..', '..', 'dist', 'pglite-seed.tar')
+export const SEED_PATH = join(import.meta.dirname, '..', '..', '..', 'dist', 'pglite-seed.tar')
 
 /** @param directory null keeps everything in memory */
 export async function openPglite(directory: string | null): Promise<PGlite> {

@@ -1,7 +1,7 @@
 // What people decided, as rows: added, read, closed; never changed otherwise. Knows no rule of review.
 import { sql, type Insertable, type Selectable } from 'kysely'
-import type { Db } from './db.ts'
-import type { DecisionsTable, PackagesTable } from './tables.ts'
+import type { Db } from '../db.ts'
+import type { DecisionsTable, PackagesTable } from '../tables.ts'
 
 export type DecisionRow = Selectable<DecisionsTable>
 type PackageRow = Selectable<PackagesTable>

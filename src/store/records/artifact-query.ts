@@ -1,8 +1,8 @@
 // The reads behind /artifacts: pages from the one row a name, records of a name.
 import { sql, type SelectQueryBuilder } from 'kysely'
-import type { FormatId } from '../domain/package.ts'
-import type { Db } from './db.ts'
-import type { Tables } from './tables.ts'
+import type { FormatId } from '../../domain/package.ts'
+import type { Db } from '../db.ts'
+import type { Tables } from '../tables.ts'
 import type { Totals } from './totals.ts'
 
 export interface ArtifactFilter {

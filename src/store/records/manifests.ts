@@ -2,13 +2,13 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { sql, type Selectable } from 'kysely'
-import type { PackageFacts } from '../domain/package.ts'
-import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../kernel/files.ts'
-import { allEnded, createBatches, type Outcome } from '../kernel/serial.ts'
-import type { Db } from './db.ts'
+import type { PackageFacts } from '../../domain/package.ts'
+import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
+import { allEnded, createBatches, type Outcome } from '../../kernel/serial.ts'
+import type { Db } from '../db.ts'
 import { decisionsOf, type DecisionRow } from './decisions.ts'
-import type { Paths } from './paths.ts'
-import type { BlobsTable, PackagesTable } from './tables.ts'
+import type { Paths } from '../paths.ts'
+import type { BlobsTable, PackagesTable } from '../tables.ts'
 
 export type PackageRow = Selectable<PackagesTable>
 export type BlobRow = Selectable<BlobsTable>
