@@ -11,7 +11,7 @@ import { createOsvImporter } from '../../src/scanners/osv/import.ts'
 import { createOsvMatcher, type OsvMatcher } from '../../src/scanners/osv/matcher.ts'
 import type { FormatOrder } from '../../src/scanners/osv/orders.ts'
 import { isObject, objectAt, objectsAt, parseJson, stringAt, stringsAt, type Json } from '../../src/domain/json.ts'
-import { zipEntries } from '../../src/scanners/osv/zip.ts'
+import { zipEntries } from '../../src/archive/zip.ts'
 import { createAdvisories, type Advisories } from '../../src/store/advisories/advisories.ts'
 import type { Database } from '../../src/store/db.ts'
 

@@ -1,5 +1,5 @@
 // Java archives: the coordinates Maven leaves in them, and those of archives inside them, one level deep.
-import { bufferSource, zipEntriesOf, type ZipEntry, type ZipSource } from '../osv/zip.ts'
+import { bufferSource, zipEntriesOf, type ZipEntry, type ZipSource } from '../../archive/zip.ts'
 import { componentOf, shown, Unreadable, type FoundComponent } from './component.ts'
 
 export const JAVA_ARCHIVE = /\.(?:jar|war|ear|hpi|jpi)$/i

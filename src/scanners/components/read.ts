@@ -1,7 +1,7 @@
 // Finds the libraries inside a package: modules of npm, projects of PyPI, artifacts of Maven. Bounded, whatever the package holds.
 import { open, rm } from 'node:fs/promises'
 import { isProblem } from '../../domain/problem.ts'
-import { bufferSource, fileSource } from '../osv/zip.ts'
+import { bufferSource, fileSource } from '../../archive/zip.ts'
 import type { ScanMember } from '../scanner.ts'
 import { shown, Unreadable, type FoundComponent } from './component.ts'
 import { JAVA_ARCHIVE, JAVA_LIMITS, readJavaArchive, type JavaLimits } from './maven.ts'

@@ -2,7 +2,7 @@
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import { SEVERITIES, type Severity } from '../../domain/finding.ts'
 import type { CveResult } from '../scanner.ts'
-import type { Order } from './orders.ts'
+import type { Order } from '../../domain/versions/order.ts'
 import type { Exposure } from './ranges.ts'
 
 export type OsvFinding = CveResult['findings'][number]

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { affects, compareDotted, memoryAdvisories, record, zip, zipOfRecords } from './advisories.fixture.ts'
+import { zip } from '../../archive/zip.fixture.ts'
+import { affects, compareDotted, memoryAdvisories, record, zipOfRecords } from './advisories.fixture.ts'
 import { createOsvImporter } from './import.ts'
 
 let root: string

@@ -1,7 +1,8 @@
 // Whether a version is affected, by OSV's evaluation. Pure.
 // https://ossf.github.io/osv-schema/#evaluation
 import type { AffectedPackage, RangeEvent, VersionRange } from '../../domain/advisory.ts'
-import { compareSemver, type Order } from './orders.ts'
+import type { Order } from '../../domain/versions/order.ts'
+import { compareSemver } from '../../domain/versions/semver.ts'
 
 export interface Exposure {
   /** versions that end the ranges the version lies in */

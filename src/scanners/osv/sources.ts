@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { zipEntries } from './zip.ts'
+import { zipEntries } from '../../archive/zip.ts'
 
 export interface SourceFile {
   name: string

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { zip } from './advisories.fixture.ts'
+import { zip } from './zip.fixture.ts'
 import { zipEntries } from './zip.ts'
 
 let directory: string
