@@ -15,8 +15,8 @@ import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { ExtraRow } from '../store/tables.ts'
-import { loadBlocks, saveBlocks } from './block-cache.ts'
-import { composeStream } from './compose.ts'
+import { loadBlocks, saveBlocks } from './index/block-cache.ts'
+import { composeStream } from './index/compose.ts'
 import {
   generationName,
   linkedGeneration,
@@ -25,8 +25,8 @@ import {
   treeOf,
   writeGeneration,
   type Tree,
-} from './generation.ts'
-import { emptyState, follow, holdsWhatIsOffered, type IndexState } from './index-state.ts'
+} from './tree/generation.ts'
+import { emptyState, follow, holdsWhatIsOffered, type IndexState } from './index/index-state.ts'
 
 const AHEAD_SECONDS = 4
 const BLOCK_CACHE = 'blocks.cache'

@@ -12,7 +12,7 @@ import {
   notUnderReview,
   type Change,
   type Changed,
-} from '../publish/status-change.ts'
+} from '../records/change-record.ts'
 import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import {
   activeDecisions,

@@ -2,7 +2,7 @@
 import { Problem } from '../domain/problem.ts'
 import type { Finding } from '../domain/finding.ts'
 import { transitionOf } from '../domain/transitions.ts'
-import { changeRecord, lockRecord, notUnderReview, type Changed } from '../publish/status-change.ts'
+import { changeRecord, lockRecord, notUnderReview, type Changed } from '../records/change-record.ts'
 import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import { withAcceptance } from './coverage.ts'

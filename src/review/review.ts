@@ -1,6 +1,6 @@
 // The review room as one part: every way in which people, and what looks at packages later, change where a package stands.
 import type { Finding } from '../domain/finding.ts'
-import type { Changed } from '../publish/status-change.ts'
+import type { Changed } from '../records/change-record.ts'
 import type { RecordSelector } from '../store/records/artifact-query.ts'
 import type { DecisionRow } from '../store/records/decisions.ts'
 import { applyFindings, reviseFindings, type Applied, type Look } from './apply.ts'

@@ -1,6 +1,6 @@
 // What follows a committed change of records: the index, the files, the manifests, the news. All of it repeatable.
 import { allEnded } from '../kernel/serial.ts'
-import type { Changed } from '../publish/status-change.ts'
+import type { Changed } from '../records/change-record.ts'
 import type { ReviewParts } from './parts.ts'
 
 /** Publishes every distribution whose offer a change touched. @returns the first failure; null when clients see it all */

@@ -15,6 +15,7 @@ const FLOORS: Record<string, number> = {
   scanners: 3,
   signing: 3,
   publish: 4,
+  records: 4,
   intake: 5,
   accounts: 6,
   review: 6,

@@ -1,7 +1,7 @@
 // Joins a stream's blocks into the files clients fetch; the digest of an unchanged beginning is not computed again.
 import { createHash, type Hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { ComposedStream, Rendering } from '../formats/format.ts'
+import type { ComposedStream, Rendering } from '../../formats/format.ts'
 import { rawOf, type Block } from './blocks.ts'
 import { combineCrc, deflateBlock, GZIP_HEAD, gzipTail } from './gzip-member.ts'
 import { xzBlock, XZ_HEAD, xzTail } from './xz-stream.ts'

@@ -3,9 +3,9 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { debFormat } from '../formats/deb/index.ts'
-import type { Distribution } from '../domain/package.ts'
-import { createPaths } from '../store/paths.ts'
+import { debFormat } from '../../formats/deb/index.ts'
+import type { Distribution } from '../../domain/package.ts'
+import { createPaths } from '../../store/paths.ts'
 import { treeOf, writeGeneration } from './generation.ts'
 
 let root: string

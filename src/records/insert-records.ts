@@ -11,7 +11,9 @@ import type { PackageRow } from '../store/records/manifests.ts'
 import type { BlobsTable, PackagesTable } from '../store/tables.ts'
 import { noteArtifacts } from './artifacts.ts'
 import type { Offered } from '../formats/format.ts'
-import { blobOf, insertBlobs, offer, touch } from './records.ts'
+import { lockAndAdvance } from './distribution-row.ts'
+import { offer } from './offering.ts'
+import { blobOf, insertBlobs } from './stored-files.ts'
 
 export interface NewRecord {
   /** without what this room decides: revision, position, counters */
@@ -55,7 +57,7 @@ async function insertAtOnce(
     const counts: Partial<Record<PackageStatus, number>> = {}
     for (const { record } of inputs) counts[record.status] = (counts[record.status] ?? 0) + 1
     const offers = counts.published ?? 0
-    const revision = await touch(tx, distribution.codename, {
+    const revision = await lockAndAdvance(tx, distribution.codename, {
       offers,
       counts,
       bytes: inputs.reduce((sum, { record }) => sum + record.size_bytes, 0),

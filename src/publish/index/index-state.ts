@@ -1,7 +1,7 @@
 // What a distribution offers, as blocks in memory; follows the database by reading only what changed.
 import { sql } from 'kysely'
-import type { PackageFormat, StreamSpec } from '../formats/format.ts'
-import type { Db } from '../store/db.ts'
+import type { PackageFormat, StreamSpec } from '../../formats/format.ts'
+import type { Db } from '../../store/db.ts'
 import { changeBlocks, type Block, type Entry, type EntryKey } from './blocks.ts'
 import { createStreamDigests, type StreamDigests } from './compose.ts'
 

@@ -11,7 +11,8 @@ import type { PackageRow } from '../store/records/manifests.ts'
 import type { PackagesTable } from '../store/tables.ts'
 import { refreshArtifact } from './artifacts.ts'
 import type { Offered } from '../formats/format.ts'
-import { offer, touch, withdraw } from './records.ts'
+import { lockAndAdvance } from './distribution-row.ts'
+import { offer, withdraw } from './offering.ts'
 
 type Settable = Omit<
   Insertable<PackagesTable>,
@@ -74,7 +75,7 @@ export async function changeRecord(
   const served = servedAfter(transition, before.served)
   const offering = served !== before.served
   await tally(tx, [before.id], -1)
-  const revision = await touch(tx, before.distribution, {
+  const revision = await lockAndAdvance(tx, before.distribution, {
     offers: Number(offering),
     counts: before.status === status ? {} : { [before.status]: -1, [status]: 1 },
     bytes: (change.set?.size_bytes ?? before.size_bytes) - before.size_bytes,

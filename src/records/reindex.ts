@@ -4,9 +4,8 @@ import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Db } from '../store/db.ts'
 import type { Manifest, Manifests } from '../store/records/manifests.ts'
 import type { Pool } from '../store/files/pool.ts'
-import { restoreRecord } from './records.ts'
+import { restoreRecord } from './restore-record.ts'
 import type { Offered } from '../formats/format.ts'
-import type { Publisher } from './publisher.ts'
 
 export interface ReindexResult {
   packages_indexed: number
@@ -20,7 +19,7 @@ export async function reindex(parts: {
   db: Db
   manifests: Manifests
   pool: Pool
-  publisher: Publisher
+  publisher: { rebuild(codename: string): Promise<void> }
   checkpoint: Checkpoint
   find(codename: string): Offered | null
 }): Promise<ReindexResult> {

@@ -1,0 +1,67 @@
+// The transaction that deletes records.
+import type { Selectable } from 'kysely'
+import type { AuditEvent } from '../domain/audit.ts'
+import { Problem } from '../domain/problem.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import { closeDecisionsOf } from '../store/records/decisions.ts'
+import { tally } from '../store/records/findings.ts'
+import type { PackagesTable } from '../store/tables.ts'
+import type { PackageRow } from '../store/records/manifests.ts'
+import { inNameOrder, refreshArtifact } from './artifacts.ts'
+import { lockAndAdvance } from './distribution-row.ts'
+import { noteRemoval } from './offering.ts'
+
+/** Removes records for good. @returns the rows as they were; ids that are gone already are left out */
+export async function deleteRecords(
+  db: Db,
+  audit: AuditLog,
+  ids: readonly number[],
+  parts: {
+    formatOf(row: Selectable<PackagesTable>): PackageFormat
+    manifestKey(row: PackageRow): string
+    auditOf(row: PackageRow): AuditEvent
+  },
+): Promise<PackageRow[]> {
+  return db.transaction().execute(async (tx) => {
+    const rows = await tx
+      .selectFrom('packages')
+      .selectAll()
+      .where('id', 'in', ids)
+      .orderBy('distribution')
+      .orderBy('id')
+      .execute()
+    const gone: PackageRow[] = []
+    for (const row of rows) {
+      const revision = await lockAndAdvance(tx, row.distribution, {
+        offers: Number(row.served),
+        counts: { [row.status]: -1 },
+        bytes: -row.size_bytes,
+      })
+      await closeDecisionsOf(tx, row.id, 'the package was deleted')
+      await tally(tx, [row.id], -1)
+      const deleted = await tx
+        .deleteFrom('packages')
+        .where('id', '=', row.id)
+        .where('status', '=', row.status)
+        .returning('id')
+        .executeTakeFirst()
+      if (!deleted) throw new Problem('already_running', `${row.name} ${row.version} is being changed by somebody else`)
+      gone.push(row)
+      if (row.served) await noteRemoval(tx, row, revision, parts.formatOf(row))
+      await tx
+        .insertInto('debris')
+        .values([
+          { kind: 'manifest', key: parts.manifestKey(row) },
+          { kind: 'blob', key: row.sha256 },
+        ])
+        .execute()
+      await audit.record(parts.auditOf(row), tx)
+    }
+    const names = new Map(gone.map((row) => [`${row.format} ${row.name}`, row]))
+    for (const row of inNameOrder([...names.values()]))
+      await refreshArtifact(tx, parts.formatOf(row).versions, row.format, row.name)
+    return gone
+  })
+}
