@@ -37,12 +37,12 @@ import type { Offered } from './formats/format.ts'
 import { findDistribution, formats, recognize } from './formats/index.ts'
 import { createHealth } from './insight/health.ts'
 import { createMetrics } from './insight/metrics.ts'
-import { antivirusStep } from './intake/antivirus.ts'
-import { cveScanStep } from './intake/cve-scan.ts'
-import { dependenciesStep } from './intake/dependencies.ts'
-import type { Catalogue } from './intake/identify.ts'
+import { antivirusStep } from './gate/antivirus.ts'
+import { cveScanStep } from './gate/cve-scan.ts'
+import { dependenciesStep } from './gate/dependencies.ts'
+import type { FormatRegistry } from './intake/identify.ts'
 import { createIntake } from './intake/intake.ts'
-import { signatureStep } from './intake/signature.ts'
+import { signatureStep } from './gate/signature.ts'
 import { createJobs } from './jobs/jobs.ts'
 import { createLeader } from './jobs/leader.ts'
 import { createScheduler } from './jobs/scheduler.ts'
@@ -170,7 +170,7 @@ export async function createApp({
     if (!found) throw new Error(`no distribution ${codename}`)
     return found
   }
-  const catalogue: Catalogue = { recognize, find: findDistribution, isActive }
+  const registry: FormatRegistry = { recognize, find: findDistribution, isActive }
   const publisher = createPublisher({ db, clock, paths, pool, signers: keys, bus, checkpoint, offered, onError })
   const collector = createCollector({
     db,
@@ -216,7 +216,7 @@ export async function createApp({
     steps,
     settings: settings.current,
   }
-  const intake = createIntake({ ...rooms, catalogue, clean: collector.debris })
+  const intake = createIntake({ ...rooms, registry, clean: collector.debris })
   const reviewParts = {
     ...rooms,
     collector,
@@ -411,7 +411,7 @@ export async function createApp({
       clock,
       audit,
       bus,
-      catalogue,
+      registry,
       publisher,
       manifests,
       collector,
@@ -421,7 +421,7 @@ export async function createApp({
       reindex: () =>
         reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }).finally(totals.forget),
     }),
-    ...uploadRoutes({ intake, catalogue, staging, audit, settings: settings.current, log }),
+    ...uploadRoutes({ intake, registry, staging, audit, settings: settings.current, log }),
     ...distributionRoutes({
       db,
       clock,

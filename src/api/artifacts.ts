@@ -9,7 +9,7 @@ import { PACKAGE_STATUSES } from '../domain/status.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { Catalogue } from '../intake/identify.ts'
+import type { FormatRegistry } from '../intake/identify.ts'
 import { isLater } from '../records/artifacts.ts'
 import type { Collector } from '../publish/tree/collect.ts'
 import type { Publisher } from '../publish/publisher.ts'
@@ -33,7 +33,7 @@ export interface ArtifactParts {
   clock: Clock
   audit: AuditLog
   bus: Bus
-  catalogue: Catalogue
+  registry: FormatRegistry
   publisher: Publisher
   manifests: Manifests
   collector: Collector
@@ -52,7 +52,7 @@ const Narrowed = Type.Object({ distribution: Type.Optional(Type.String()), arch:
 export function artifactRoutes(parts: ArtifactParts): Route[] {
   const { db } = parts
   const formatOf = (row: PackageRow): PackageFormat =>
-    (parts.catalogue.find(row.distribution) as { format: PackageFormat }).format
+    (parts.registry.find(row.distribution) as { format: PackageFormat }).format
 
   return [
     route({

@@ -1,7 +1,7 @@
 // The answer of /artifacts/{name}/dependencies: each requirement against what its distribution publishes.
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { PackageFormat } from '../formats/format.ts'
-import { offersOf } from '../intake/dependencies.ts'
+import { offersOf } from '../gate/dependencies.ts'
 import { unpackFacts } from '../store/files/blobs.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/records/manifests.ts'

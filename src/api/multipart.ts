@@ -1,7 +1,7 @@
 // Reads an upload form: one file streamed to staging, text fields before or after it. Knows nothing of packages.
 import type { FastifyRequest } from 'fastify'
 import { invalidField, Problem } from '../domain/problem.ts'
-import type { Staged } from '../intake/arrival.ts'
+import type { Staged } from '../gate/step.ts'
 import { receive, tooLarge } from '../intake/receive.ts'
 import { removeFile } from '../kernel/files.ts'
 import { requireStorable } from './storable.ts'

@@ -7,7 +7,7 @@ import { invalidField, isProblem, type ProblemCode } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import { removeFile } from '../kernel/files.ts'
 import type { Log } from '../kernel/log.ts'
-import { openDistribution, type Catalogue } from '../intake/identify.ts'
+import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Arrival, IntakeResult } from '../intake/arrival.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -20,7 +20,7 @@ import { Nullable } from './schemas.ts'
 
 export interface UploadParts {
   intake: Intake
-  catalogue: Catalogue
+  registry: FormatRegistry
   staging: Staging
   audit: AuditLog
   settings(): Settings
@@ -149,7 +149,7 @@ async function arrivalOf(parts: UploadParts, raw: FastifyRequest, caller: Caller
       newPath: parts.staging.newPath,
       checkFields(known) {
         fields = known
-        if (known['distribution']) openDistribution(parts.catalogue, known['distribution'])
+        if (known['distribution']) openDistribution(parts.registry, known['distribution'])
         if (known['sha256'] && !/^[0-9a-f]{64}$/i.test(known['sha256']))
           throw invalidField('sha256', 'is not a SHA-256 in hex')
       },

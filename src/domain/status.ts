@@ -27,7 +27,7 @@ export type Mechanism = Extract<HeldReason, 'rescan' | 'rematch' | 'second_scann
 export type PipelineKey = 'antivirus' | 'cve_scan' | 'gpg' | 'dependencies'
 
 /** What each key of the upload reply's `pipeline` may say (decisions, section 6). */
-export type PipelineWord =
+export type PipelineResult =
   | 'not_run'
   | 'clean'
   | 'infected'
@@ -65,7 +65,7 @@ export interface Verdict {
   /** the step's name in `validation_steps` */
   name: 'format' | 'provenance' | 'antivirus' | 'cve' | 'gpg' | 'dependencies' | 'publication'
   outcome: Outcome
-  word: PipelineWord
+  result: PipelineResult
   message: string
   detail?: unknown
   coverage?: Coverage

@@ -1,7 +1,8 @@
 // The upload's answer, from the record and what the gate said.
 import type { PackageRow } from '../store/records/manifests.ts'
-import type { Candidate, IntakeResult, ValidationStep } from './arrival.ts'
-import type { GateResult } from './gate.ts'
+import type { Candidate, ValidationStep } from '../gate/step.ts'
+import type { IntakeResult } from './arrival.ts'
+import type { GateResult } from '../gate/gate.ts'
 
 const MESSAGES: Record<PackageRow['status'], string> = {
   published: 'published: the new index is live',

@@ -4,21 +4,21 @@ import { Problem } from '../domain/problem.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/records/manifests.ts'
-import type { Candidate, Staged } from './arrival.ts'
+import type { Candidate, Staged } from '../gate/step.ts'
 
 const HEAD_BYTES = 4096
 
-export interface Catalogue {
+export interface FormatRegistry {
   recognize(head: Uint8Array): PackageFormat | null
   find(codename: string): Offered | null
   isActive(codename: string): boolean
 }
 
 /** @throws Problem('unknown_distribution' or 'distribution_inactive') */
-export function openDistribution(catalogue: Catalogue, codename: string): Offered {
-  const found = catalogue.find(codename)
+export function openDistribution(registry: FormatRegistry, codename: string): Offered {
+  const found = registry.find(codename)
   if (!found) throw new Problem('unknown_distribution', `there is no distribution ${JSON.stringify(codename)}`)
-  if (!catalogue.isActive(codename))
+  if (!registry.isActive(codename))
     throw new Problem(
       'distribution_inactive',
       `${codename} takes ${found.format.id} packages, which this deployment leaves out`,
@@ -27,9 +27,9 @@ export function openDistribution(catalogue: Catalogue, codename: string): Offere
 }
 
 /** Reads the file's facts. @throws Problem('invalid_package', 'format_mismatch' or 'arch_mismatch') */
-export async function identify(catalogue: Catalogue, staged: Staged, codename: string): Promise<Candidate> {
-  const { format: wanted, distribution } = openDistribution(catalogue, codename)
-  const format = catalogue.recognize(readPiece(staged.path, 0, HEAD_BYTES))
+export async function identify(registry: FormatRegistry, staged: Staged, codename: string): Promise<Candidate> {
+  const { format: wanted, distribution } = openDistribution(registry, codename)
+  const format = registry.recognize(readPiece(staged.path, 0, HEAD_BYTES))
   if (!format) throw new Problem('invalid_package', 'the file is not a package of any known format')
   if (format.id !== wanted.id)
     throw new Problem(

@@ -15,9 +15,10 @@ import type { Db } from '../store/db.ts'
 import type { Manifests, PackageRow } from '../store/records/manifests.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Staging } from '../store/files/staging.ts'
-import type { Arrival, Candidate, IntakeResult, Step, StepEvent } from './arrival.ts'
-import { runGate, type GateResult } from './gate.ts'
-import { findDuplicate, identify, type Catalogue } from './identify.ts'
+import type { Candidate, Step, StepEvent } from '../gate/step.ts'
+import type { Arrival, IntakeResult } from './arrival.ts'
+import { runGate, type GateResult } from '../gate/gate.ts'
+import { findDuplicate, identify, type FormatRegistry } from './identify.ts'
 import { eventOf, namesOf, recordOf } from './new-record.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
 
@@ -41,7 +42,7 @@ export interface IntakeParts {
   staging: Staging
   manifests: Manifests
   publisher: Publisher
-  catalogue: Catalogue
+  registry: FormatRegistry
   steps: readonly Step[]
   settings(): Settings
   checkpoint: Checkpoint
@@ -58,7 +59,7 @@ interface Known {
 }
 
 export function createIntake(parts: IntakeParts): Intake {
-  const { db, audit, pool, catalogue } = parts
+  const { db, audit, pool, registry } = parts
   const batches = new Map<string, (input: NewRecord) => Promise<PackageRow>>()
 
   return {
@@ -92,7 +93,7 @@ export function createIntake(parts: IntakeParts): Intake {
     parts.checkpoint('staged')
     checkDigest(arrival, settings)
     done('checksum', 'Digest', `SHA-256 ${arrival.digests.sha256}`)
-    const candidate = await identify(catalogue, arrival, arrival.distribution)
+    const candidate = await identify(registry, arrival, arrival.distribution)
     known.candidate = candidate
     done(
       'format',
@@ -203,7 +204,7 @@ export function createIntake(parts: IntakeParts): Intake {
   /** Not acknowledged, so no record remains. */
   async function takeBack(row: PackageRow, cause: unknown): Promise<never> {
     await deleteRecords(db, audit, [row.id], {
-      formatOf: (record) => (catalogue.find(record.distribution) as Offered).format,
+      formatOf: (record) => (registry.find(record.distribution) as Offered).format,
       manifestKey: parts.manifests.key,
       auditOf: () => ({
         ...namesOf(row),

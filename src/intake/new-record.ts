@@ -7,9 +7,10 @@ import type { PackageStatus } from '../domain/status.ts'
 import type { NewRecord } from '../records/insert-records.ts'
 import { packFacts } from '../store/files/blobs.ts'
 import type { PackageRow } from '../store/records/manifests.ts'
-import type { Arrival, Candidate } from './arrival.ts'
-import type { GateResult } from './gate.ts'
-import { isUnscanned } from './unscanned.ts'
+import type { Candidate } from '../gate/step.ts'
+import type { Arrival } from './arrival.ts'
+import type { GateResult } from '../gate/gate.ts'
+import { isUnscanned } from '../gate/unscanned.ts'
 
 const RESULTS: Record<PackageStatus, AuditEvent['result']> = {
   published: 'SUCCESS',

@@ -1,10 +1,8 @@
 // Streams an arrival to staging, counting and hashing on the way; what fails leaves nothing behind.
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { Problem } from '../domain/problem.ts'
-import type { Digests } from '../domain/package.ts'
 import { createFile, removeFile } from '../kernel/files.ts'
-import type { Staged } from './arrival.ts'
+import { createDigests } from '../kernel/digests.ts'
+import type { Staged } from '../gate/step.ts'
 
 /**
  * @param maxBytes the first byte beyond it ends the arrival with Problem('file_too_large')
@@ -31,37 +29,6 @@ export async function receive(source: AsyncIterable<Uint8Array>, path: string, m
   }
   file.close()
   return { path, sizeBytes, digests: digests.hex() }
-}
-
-/** Size and digests of a file that we wrote ourselves. */
-export async function measure(path: string): Promise<Staged> {
-  const digests = createDigests()
-  let sizeBytes = 0
-  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-    sizeBytes += (chunk as Buffer).byteLength
-    digests.update(chunk as Buffer)
-  }
-  return { path, sizeBytes, digests: digests.hex() }
-}
-
-function createDigests(): { update(chunk: Uint8Array): void; hex(): Digests } {
-  const hashes = {
-    sha256: createHash('sha256'),
-    sha512: createHash('sha512'),
-    sha1: createHash('sha1'),
-    md5: createHash('md5'),
-  }
-  return {
-    update(chunk) {
-      for (const hash of Object.values(hashes)) hash.update(chunk)
-    },
-    hex: () => ({
-      sha256: hashes.sha256.digest('hex'),
-      sha512: hashes.sha512.digest('hex'),
-      sha1: hashes.sha1.digest('hex'),
-      md5: hashes.md5.digest('hex'),
-    }),
-  }
 }
 
 export function tooLarge(limitBytes: number): Problem {

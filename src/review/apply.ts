@@ -4,8 +4,8 @@ import { countSeverities, type Finding } from '../domain/finding.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
 import type { Coverage, Mechanism, PipelineKey, Verdict } from '../domain/status.ts'
 import type { StatusEvent } from '../domain/transitions.ts'
-import { asStep } from '../intake/gate.ts'
-import { isUnscanned } from '../intake/unscanned.ts'
+import { asStep } from '../gate/gate.ts'
+import { isUnscanned } from '../gate/unscanned.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { changeRecord, lockRecord, type Change, type Changed } from '../records/change-record.ts'
 import { activeDecisions } from '../store/records/decisions.ts'
@@ -192,7 +192,7 @@ function evidenceOf(before: PackageRow, { evidence = [], inside }: Look) {
   const pipeline = { ...before.pipeline }
   const coverage: Record<string, unknown> = { ...before.coverage, ...(inside ? { dependency_scan: inside } : {}) }
   for (const { key, verdict } of evidence) {
-    pipeline[key] = verdict.word
+    pipeline[key] = verdict.result
     if (key === 'antivirus' || key === 'cve_scan') coverage[key] = verdict.coverage ?? null
     const at = steps.findIndex((step) => step.name === verdict.name)
     if (at < 0) steps.push(asStep(verdict))

@@ -1,7 +1,7 @@
 // What the review room is made of, and the words its files share.
 import type { Origin } from '../domain/audit.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Step } from '../intake/arrival.ts'
+import type { Step } from '../gate/step.ts'
 import { factsToMatch, type PackageFacts } from '../domain/package.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'

@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
-import { judged } from '../intake/cve-scan.ts'
+import { judged } from '../gate/cve-scan.ts'
 import type { CveScanner } from '../scanners/scanner.ts'
 import type { Db } from '../store/db.ts'
 import { applyFindings, type Applied } from './apply.ts'

@@ -5,8 +5,8 @@ import { countSeverities, type Finding, type SeverityCounts } from '../domain/fi
 import { Problem } from '../domain/problem.ts'
 import { worstRisk } from '../domain/risk.ts'
 import type { Settings } from '../domain/settings.ts'
-import type { Coverage, PipelineKey, PipelineWord } from '../domain/status.ts'
-import type { Candidate, StepResult } from '../intake/arrival.ts'
+import type { Coverage, PipelineKey, PipelineResult } from '../domain/status.ts'
+import type { Candidate, StepResult } from '../gate/step.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { ensureDirectory, linkFile } from '../kernel/files.ts'
 import { packFacts, unpackFacts } from '../store/files/blobs.ts'
@@ -21,7 +21,7 @@ import { eventBase, type Actor, type ReviewParts } from './parts.ts'
 export interface Rescanned {
   distribution: string
   arch: string
-  cve_scan: PipelineWord
+  cve_scan: PipelineResult
   cve_count: number
   cve_counts: SeverityCounts
   previous_status: string
@@ -39,7 +39,7 @@ export interface Rescanned {
 /** The look at libraries inside a record's file. */
 export type Libraries = Pick<ComponentScan, 'match'>
 
-const SCANNED: readonly PipelineWord[] = ['no_findings', 'allowed', 'warning', 'review', 'blocked']
+const SCANNED: readonly PipelineResult[] = ['no_findings', 'allowed', 'warning', 'review', 'blocked']
 
 /**
  * Rescans every record the selector means, worst first in the answer. A quarantined one is looked at by all steps.
@@ -85,8 +85,9 @@ async function rescanOne(
   }
   const run = (key: PipelineKey, on: Candidate) => runStep(parts, key, on, timeoutMs)
   const { verdict, findings } = await run('cve_scan', candidate)
-  if (verdict.word === 'error') throw new Problem('scanner_unavailable', verdict.message, {}, { retryAfterSeconds: 60 })
-  const scanned = SCANNED.includes(verdict.word)
+  if (verdict.result === 'error')
+    throw new Problem('scanner_unavailable', verdict.message, {}, { retryAfterSeconds: 60 })
+  const scanned = SCANNED.includes(verdict.result)
   const evidence: Evidence[] = scanned ? [{ key: 'cve_scan', verdict }] : []
   const look: Inspected =
     row.status === 'quarantined'
@@ -98,7 +99,7 @@ async function rescanOne(
       ? await applyFindings(parts, row.id, { engine: parts.engines[0] ?? '', findings: findings ?? [] }, look, actor)
       : look.clears
         ? await reviseFindings(parts, row.id, (known) => [...known], look, actor)
-        : await nothingLearnt(parts, row, verdict.word, actor)
+        : await nothingLearnt(parts, row, verdict.result, actor)
   } finally {
     await look.cleanUp?.()
   }
@@ -108,7 +109,7 @@ async function rescanOne(
   return {
     distribution: row.distribution,
     arch: row.arch,
-    cve_scan: verdict.word,
+    cve_scan: verdict.result,
     cve_count: known.length,
     cve_counts: countSeverities(known),
     previous_status: applied.before.status,
@@ -131,7 +132,12 @@ function joined(first: Applied, then: Applied): Applied {
 }
 
 /** No advisories for that distribution, or scanning is switched off: an answer, which changes nothing. */
-async function nothingLearnt(parts: ReviewParts, row: PackageRow, word: PipelineWord, actor: Actor): Promise<Applied> {
+async function nothingLearnt(
+  parts: ReviewParts,
+  row: PackageRow,
+  word: PipelineResult,
+  actor: Actor,
+): Promise<Applied> {
   await parts.audit.record({
     ...eventBase(row, actor),
     action: 'RESCAN',
@@ -160,7 +166,7 @@ async function inspect(
 ): Promise<Inspected> {
   const look: Look = { mechanism: 'rescan', evidence }
   const blocked =
-    evidence.some(({ verdict }) => verdict.word === 'blocked') || (!scanned && row.pipeline['cve_scan'] === 'blocked')
+    evidence.some(({ verdict }) => verdict.result === 'blocked') || (!scanned && row.pipeline['cve_scan'] === 'blocked')
   const file = { format: row.format, sha256: row.sha256, filename: row.filename }
   const from = await parts.pool.locate(file)
   // Without bytes there is nothing to let out.
@@ -175,9 +181,9 @@ async function inspect(
     evidence.push({ key: 'antivirus', verdict: antivirus.verdict })
     const infected =
       antivirus.verdict.outcome === 'refuse' ||
-      (row.pipeline['antivirus'] === 'infected' && antivirus.verdict.word !== 'clean')
+      (row.pipeline['antivirus'] === 'infected' && antivirus.verdict.result !== 'clean')
     // What it said of an infection stands until the file is seen to be clean.
-    if (infected && antivirus.verdict.word !== 'infected') evidence.pop()
+    if (infected && antivirus.verdict.result !== 'infected') evidence.pop()
     if (infected || blocked) return { ...look, cleanUp }
     const signature = await run('gpg', { ...candidate, path })
     evidence.push({ key: 'gpg', verdict: signature.verdict })

@@ -16,6 +16,7 @@ const FLOORS: Record<string, number> = {
   signing: 3,
   publish: 4,
   records: 4,
+  gate: 4,
   intake: 5,
   accounts: 6,
   review: 6,

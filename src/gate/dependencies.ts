@@ -1,10 +1,13 @@
-// The installability step: can what the package needs be had from the same distribution? A warning, never a hold.
+// The dependency step: are the package's requirements published in its distribution? It warns and never holds.
 import { sql } from 'kysely'
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { Db } from '../store/db.ts'
-import type { Step } from './arrival.ts'
+import type { Step } from './step.ts'
 
-/** What published packages of a distribution offer under these names. */
+/** How many unsatisfied requirements the message names; the verdict's detail has all. */
+const NAMED = 10
+
+/** What the published packages of a distribution provide under these names. */
 export async function offersOf(
   db: Db,
   codename: string,
@@ -27,26 +30,19 @@ export function dependenciesStep(db: Db): Step {
   return {
     key: 'dependencies',
     label: 'Dependencies',
-    async run(candidate) {
-      const { facts, format, distribution } = candidate
+    async run({ facts, format, distribution }) {
       const names = facts.requirements.filter((r) => r.strong).flatMap((r) => r.anyOf.map((relation) => relation.name))
       const offers = await offersOf(db, distribution.codename, [...new Set(names)])
       const missing = unsatisfied(facts, offers, format.versions).map((requirement) => requirement.text)
       if (missing.length === 0) {
-        return {
-          missing,
-          verdict: {
-            name: 'dependencies',
-            outcome: 'pass',
-            word: 'satisfied',
-            message: 'every dependency is published here',
-          },
-        }
+        const message = 'every dependency is published here'
+        return { missing, verdict: { name: 'dependencies', outcome: 'pass', result: 'satisfied', message } }
       }
-      const message = `not published in ${distribution.codename}: ${missing.slice(0, 10).join('; ')}${missing.length > 10 ? ' …' : ''}`
+      const named = missing.slice(0, NAMED).join('; ') + (missing.length > NAMED ? ' …' : '')
+      const message = `not published in ${distribution.codename}: ${named}`
       return {
         missing,
-        verdict: { name: 'dependencies', outcome: 'warn', word: 'missing', message, detail: { missing } },
+        verdict: { name: 'dependencies', outcome: 'warn', result: 'missing', message, detail: { missing } },
       }
     },
   }

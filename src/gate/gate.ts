@@ -1,4 +1,4 @@
-// Runs the steps in their order and sums up what they said.
+// Runs the steps of the gate in order and combines their verdicts.
 import type { Settings } from '../domain/settings.ts'
 import { countSeverities, type Finding } from '../domain/finding.ts'
 import type {
@@ -7,17 +7,17 @@ import type {
   HeldReason,
   PackageStatus,
   PipelineKey,
-  PipelineWord,
+  PipelineResult,
   Verdict,
 } from '../domain/status.ts'
-import type { Candidate, Step, StepEvent, ValidationStep } from './arrival.ts'
+import type { Candidate, Step, StepEvent, ValidationStep } from './step.ts'
 
 export interface GateResult {
   candidate: Candidate
   status: PackageStatus
   cveStatus: CveStatus | null
   heldReason: HeldReason | null
-  pipeline: Record<PipelineKey, PipelineWord>
+  pipeline: Record<PipelineKey, PipelineResult>
   coverage: { antivirus: Coverage | null; cve_scan: Coverage | null }
   steps: ValidationStep[]
   findings: Finding[] | null
@@ -26,13 +26,13 @@ export interface GateResult {
   warnings: string[]
 }
 
-const NOTHING_RUN: Record<PipelineKey, PipelineWord> = {
+const NOTHING_RUN: Record<PipelineKey, PipelineResult> = {
   antivirus: 'not_run',
   cve_scan: 'not_run',
   gpg: 'not_run',
   dependencies: 'not_run',
 }
-/** The stream's names for the steps. */
+/** Names of the steps in `/upload/stream`. */
 const EVENT_NAMES: Record<PipelineKey, string> = {
   antivirus: 'antivirus',
   cve_scan: 'cve',
@@ -40,7 +40,7 @@ const EVENT_NAMES: Record<PipelineKey, string> = {
   dependencies: 'dependencies',
 }
 
-/** A step that refuses ends the gate; later keys stay `not_run`. The worst outcome of all decides. */
+/** Runs the steps until one refuses; later keys stay `not_run`. The worst outcome decides the status. */
 export async function runGate(
   steps: readonly Step[],
   first: Candidate,
@@ -67,12 +67,12 @@ export async function runGate(
     if (candidate) result.candidate = candidate
     if (findings) result.findings = findings
     if (missing) result.missing = missing
-    result.pipeline[step.key] = verdict.word
+    result.pipeline[step.key] = verdict.result
     if (step.key === 'antivirus' || step.key === 'cve_scan') result.coverage[step.key] = verdict.coverage ?? null
     if (step.key === 'cve_scan') {
       result.cveStatus = CVE_STATUS[verdict.outcome]
       result.cveSummary = {
-        scanned: verdict.word !== 'skipped' && verdict.word !== 'no_data' && verdict.word !== 'error',
+        scanned: verdict.result !== 'skipped' && verdict.result !== 'no_data' && verdict.result !== 'error',
         passed: verdict.outcome === 'pass' || verdict.outcome === 'warn',
         ...countSeverities(findings ?? []),
       }
@@ -88,8 +88,8 @@ export async function runGate(
     })
     if (verdict.outcome === 'hold') {
       result.status = 'pending_review'
-      // A finding is the better reason than a scan that could not be made.
-      result.heldReason = verdict.word === 'review' ? 'cve_review' : (result.heldReason ?? 'unscanned')
+      // A finding tells a reviewer more than a scan that could not be made.
+      result.heldReason = verdict.result === 'review' ? 'cve_review' : (result.heldReason ?? 'unscanned')
     }
     if (verdict.outcome === 'refuse') {
       result.status = 'quarantined'
@@ -113,6 +113,7 @@ const EVENT_STATUS: Record<Verdict['outcome'], StepEvent['status']> = {
   refuse: 'error',
 }
 
+/** A verdict as an entry of the record's `validation_steps`. */
 export function asStep(verdict: Verdict): ValidationStep {
   return {
     name: verdict.name,

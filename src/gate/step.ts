@@ -1,0 +1,59 @@
+// The vocabulary of the gate: the package under test, the steps that test it, and what a step leaves in the record.
+import type { Digests, Distribution, PackageFacts } from '../domain/package.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Coverage, PipelineKey, Verdict } from '../domain/status.ts'
+import type { Finding } from '../domain/finding.ts'
+import type { PackageFormat } from '../formats/format.ts'
+
+/** A file of our own in staging, received completely and flushed. */
+export interface Staged {
+  path: string
+  sizeBytes: number
+  digests: Digests
+}
+
+/** A staged file whose format and facts are known. */
+export interface Candidate extends Staged {
+  format: PackageFormat
+  distribution: Distribution
+  facts: PackageFacts
+  filename: string
+  /** SHA-256 of the bytes as received; differs from `digests.sha256` after we signed a copy */
+  receivedSha256: string
+}
+
+/** What one step of the gate decides, and the evidence it adds to the record. */
+export interface StepResult {
+  verdict: Verdict
+  findings?: Finding[]
+  /** replaces the candidate for the following steps, when the step wrote a new file (rpm signing) */
+  candidate?: Candidate
+  /** dependencies that no published package satisfies */
+  missing?: string[]
+}
+
+export interface Step {
+  key: PipelineKey
+  label: string
+  /** @throws Problem when the step cannot judge and nothing may be stored */
+  run(candidate: Candidate, settings: Settings): Promise<StepResult>
+}
+
+/** One line of `/upload/stream` (docs/api-decisions.md, section 6). */
+export interface StepEvent {
+  name: string
+  label: string
+  status: 'running' | 'done' | 'warn' | 'error'
+  message: string
+  detail: unknown
+}
+
+/** A verdict as the record keeps it, in `validation_steps`. */
+export interface ValidationStep {
+  name: string
+  passed: boolean
+  message: string
+  detail: unknown
+  warning?: boolean
+  coverage?: Coverage
+}
