@@ -3,7 +3,22 @@ import { describe, expect, it } from 'vitest'
 import { rpmClientSuite } from './rpm-client-suite.ts'
 import { zypper } from './zypper-root.ts'
 
-rpmClientSuite(zypper, ['opensuse-leap-15.6', 'rocky8', 'opensuse-tumbleweed'], ({ newRoot, publish }) => {
+rpmClientSuite(zypper, ['opensuse-leap-15.6', 'rocky8', 'opensuse-tumbleweed'], ({ service, newRoot, publish }) => {
+  describe('setting up zypper', () => {
+    it('imports the key from the repository when only the address is added', async () => {
+      await publish({ name: 'by-address' })
+      const root = await newRoot()
+      expect((await root.run('removerepo', 'gatehouse')).code).toBe(0)
+      const added = await root.run('addrepo', '-f', `${service().rpm}/repos/opensuse-leap-15.6/x86_64/`, 'c')
+      expect(added.code, added.text).toBe(0)
+      const refreshed = await root.run('refresh')
+      expect(refreshed.code, refreshed.text).toBe(0)
+      const installed = await root.install('by-address')
+      expect(installed.code, installed.text).toBe(0)
+      expect(await root.installed()).toEqual({ 'by-address': '1.0-1' })
+    })
+  })
+
   describe('what zypper asks of the index', () => {
     it('finds packages by name, capability and file', async () => {
       await publish({

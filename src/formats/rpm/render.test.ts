@@ -86,7 +86,11 @@ describe('repodata', () => {
 
   it('has the signed list last, after its signature', async () => {
     const files = await index([])
-    expect([...files.keys()].slice(-2)).toEqual(['repodata/repomd.xml.asc', 'repodata/repomd.xml'])
+    expect([...files.keys()].slice(-3)).toEqual([
+      'repodata/repomd.xml.key',
+      'repodata/repomd.xml.asc',
+      'repodata/repomd.xml',
+    ])
     const digest = createHash('sha256').update(files.get('repodata/repomd.xml')!.text).digest('hex')
     expect(files.get('repodata/repomd.xml.asc')!.text).toContain(digest)
   })

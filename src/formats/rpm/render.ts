@@ -56,6 +56,8 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
   const repomd = Buffer.from(renderRepomd(distribution, revision, data))
   return [
     ...files,
+    // zypper takes the key from here when no `gpgkey` is configured.
+    { path: `${REPODATA}/repomd.xml.key`, content: Buffer.from(signers.openpgp.publicKeyArmored) },
     { path: `${REPODATA}/repomd.xml.asc`, content: Buffer.from(await signers.openpgp.detach(repomd, date)) },
     { path: `${REPODATA}/repomd.xml`, content: repomd },
   ]
