@@ -216,7 +216,7 @@ async function renderIndex(
     count: packages.length,
     compose: async (stream, head, tail) => composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
     signers: sampleSigners,
-    extras: [],
+    backgroundIndexes: [],
   })
 }
 

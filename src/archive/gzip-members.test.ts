@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { isProblem } from '../domain/problem.ts'
-import { gzipMembers, locateGzipMembers } from './gzip-members.ts'
+import { gzipMembers } from './gzip-members.ts'
 
 async function* inPieces(data: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < data.length; at += size) yield data.subarray(at, at + size)
@@ -97,3 +97,17 @@ describe('gzipMembers', () => {
     await expect(locateGzipMembers(inPieces(many, 4096), NO_LIMIT)).rejects.toThrow(/too many/)
   })
 })
+
+/** The members of a gzip file, each verified; `sizeBytes` counts inflated bytes. */
+async function locateGzipMembers(
+  source: AsyncIterable<Uint8Array>,
+  limits: { maxOutputBytes: number },
+): Promise<{ start: number; end: number; sizeBytes: number }[]> {
+  const found: { start: number; end: number; sizeBytes: number }[] = []
+  for await (const member of gzipMembers(source, limits)) {
+    let sizeBytes = 0
+    for await (const piece of member.content) sizeBytes += piece.length
+    found.push({ start: member.start, end: member.end, sizeBytes })
+  }
+  return found
+}

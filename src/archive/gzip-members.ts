@@ -61,20 +61,6 @@ export async function* gzipMembers(
   }
 }
 
-/** Where the members of a gzip file lie, each verified: `sizeBytes` counts inflated bytes. */
-export async function locateGzipMembers(
-  source: AsyncIterable<Uint8Array>,
-  limits: { maxOutputBytes: number },
-): Promise<{ start: number; end: number; sizeBytes: number }[]> {
-  const found: { start: number; end: number; sizeBytes: number }[] = []
-  for await (const member of gzipMembers(source, limits)) {
-    let sizeBytes = 0
-    for await (const piece of member.content) sizeBytes += piece.length
-    found.push({ start: member.start, end: member.end, sizeBytes })
-  }
-  return found
-}
-
 interface PushBack {
   readonly position: number
   read(count: number): Promise<Uint8Array>

@@ -1,6 +1,6 @@
 // Solves requirements against what packages offer; knows no format, only names, versions and their order.
 import type { ComparisonOperator, PackageFacts, Relation, Requirement } from '../domain/package.ts'
-import type { VersionScheme } from './format.ts'
+import type { VersionScheme } from './ecosystem.ts'
 
 /** Something offered under a name: a package of that name has its version, a provide may have none. */
 export interface Offer {

@@ -1,39 +1,14 @@
-// The plug-in interface: all a package ecosystem must say of itself. Pure: no database, clock, setting or socket.
+// What a package format adds to an ecosystem: distributions, index files and signatures. Pure, like the ecosystem.
 import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
-import type {
-  ComparisonOperator,
-  Digests,
-  Distribution,
-  FormatId,
-  PackageFacts,
-  StoredPackage,
-} from '../domain/package.ts'
-
-/** A file found inside a package, decompressed. Its content must be consumed, or skipped by the next step of the loop. */
-export interface Member {
-  name: string
-  sizeBytes: number
-  content: AsyncIterable<Uint8Array>
-}
-
-export interface VersionScheme {
-  /** the grammar of the format's own policy */
-  isValid(version: string): boolean
-  /** total order, as the format's own tools order; negative, zero, positive */
-  compare(a: string, b: string): number
-  /**
-   * Whether an offered version (null: the offer states none) meets a bound, where the format's rule is more than its
-   * order: rpm takes an offer without version for any, and leaves out a release that the bound does not give.
-   */
-  meets?(offered: string | null, op: ComparisonOperator, wanted: string): boolean
-}
+import type { Distribution, PackageFacts, StoredPackage } from '../domain/package.ts'
+import type { Ecosystem } from './ecosystem.ts'
 
 /** One text that grows with the number of packages: `Packages`, `primary.xml`, `APKINDEX`. */
 export interface StreamSpec {
   key: string
-  /** the denser second form beside gzip */
+  /** whether the text is also written as xz, beside gzip */
   xz: boolean
-  /** whether the index lists the digest of the uncompressed text: each publish computes it, so the text stays in memory */
+  /** whether the index lists the digest of the uncompressed text; each publish computes it, so the text stays in memory */
   plainDigest: boolean
 }
 
@@ -45,7 +20,7 @@ export interface Rendering {
 }
 
 export interface ComposedStream {
-  /** the uncompressed text, which nothing writes; its digest is computed when it is asked for */
+  /** the uncompressed text, which is never written; the digest is computed when it is read */
   plain: Pick<Rendering, 'sizeBytes' | 'sha256'>
   gz: Rendering
   xz: Rendering | null
@@ -64,7 +39,7 @@ export interface Signers {
     detachBinary(content: Uint8Array, at: Date): Promise<Uint8Array>
   }
   apk: {
-    /** the file name clients know the key by, `svc.rsa.pub` */
+    /** the file name of the key on clients, `svc.rsa.pub` */
     keyName: string
     publicKeyPem: string
     /** RSASSA-PKCS1-v1_5 with SHA-256 */
@@ -77,7 +52,7 @@ export interface IndexFile {
   /** below the generation's directory */
   path: string
   content: Uint8Array | readonly Uint8Array[]
-  /** hex digest, where the file is also to be found under `by-hash` beside it */
+  /** hex digest, where the file is also linked under `by-hash` beside it */
   byHash?: string
 }
 
@@ -91,20 +66,20 @@ export interface IndexInput {
   /** joins a stream's blocks between a head and a tail of the format's choice */
   compose(stream: string, head: Uint8Array, tail: Uint8Array): Promise<ComposedStream>
   signers: Signers
-  /** files made off the critical path (Contents), present when a background run has made them */
-  extras: readonly ExtraFile[]
+  /** those that a background run has finished */
+  backgroundIndexes: readonly BackgroundIndex[]
 }
 
-/** A file that lags behind the packages and is described in the index as it is. */
-export interface ExtraFile {
+/** A file made in the background. It may be older than the packages; the index describes the one that exists. */
+export interface BackgroundIndex {
   path: string
   sizeBytes: number
   sha256: string
-  /** what it unpacks to: apt never fetches a `Contents-amd64.gz` whose `Contents-amd64` Release does not list too */
+  /** what it unpacks to: apt fetches `Contents-amd64.gz` only where Release lists `Contents-amd64` too */
   plain?: { sizeBytes: number; sha256: string }
 }
 
-/** Where a distribution's files lie, relative to `REPOS_DIR`. */
+/** Where a distribution's files are, relative to `REPOS_DIR`. */
 export interface TreeLayout {
   /** the name clients use: a symbolic link, replaced by one `rename` */
   link: string
@@ -119,55 +94,40 @@ export interface TreeLayout {
 }
 
 export interface SignatureVerdict {
-  /** `unknown_key`: signed, but by no key given; `invalid`: a known key's signature is over other bytes */
+  /** `unknown_key`: signed, but by none of the given keys; `invalid`: a known key's signature is over other bytes */
   outcome: 'verified' | 'unknown_key' | 'invalid' | 'unsigned'
   keyId?: string | null
 }
 
-export interface PackageFormat<Rec = unknown> {
-  readonly id: FormatId
-  readonly label: string
-  readonly suffixes: readonly string[]
-  readonly mediaType: string
-  /** the type in a package URL: `pkg:deb/…` */
-  readonly purlType: string
+export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   /** architectures that fit every distribution of the format: `all`, `noarch` */
   readonly neutralArchs: readonly string[]
   readonly distributions: readonly Distribution[]
-  readonly versions: VersionScheme
   readonly streams: readonly StreamSpec[]
-
-  /** by magic bytes, never by suffix; `head` is the first 4 KiB of the file, or all of it */
-  recognizes(head: Uint8Array): boolean
-  /** Throws Problem('invalid_package'); bounded in memory and time whatever the file holds. */
-  read(path: string): Promise<PackageFacts<Rec>>
-  /** Every regular file inside, control files and scripts too, for scanners; same bounds, same Problem. */
-  members(path: string): AsyncIterable<Member>
-  /** the name clients download, made from facts alone */
-  filename(facts: PackageFacts<Rec>): string
 
   layout(distribution: Distribution): TreeLayout
   /** path of a package file below the shared package directory */
   packagePath(file: { filename: string; sha256: string }): string
   /** the package's index entry, one piece for each stream; rendered once and stored */
   entry(pkg: StoredPackage<Rec>, distribution: Distribution): Record<string, Uint8Array>
-  /** the files of a generation, the last one being what clients read first */
+  /** the files of a generation; the last one is what clients read first */
   index(input: IndexInput): Promise<IndexFile[]>
 
-  /** What a signature inside the file is worth, given the armored public keys that are trusted, where the format has one (rpm). */
+  /** Checks a signature inside the file against armored public keys, where the format has signatures (rpm). */
   verifySignature?(path: string, keys: readonly string[]): Promise<SignatureVerdict>
-  /** Gives the file a signature of ours inside it, where the format has one (rpm); writes a new file at `to`. */
+  /** Writes a copy of the file that carries our signature to `to`, where the format has signatures (rpm). */
   sign?(path: string, to: string, signers: Signers, at: Date): Promise<void>
-  /** Lists of files by package (deb `Contents`), made in the background from stored file lists. */
-  extra?: {
+
+  /** Background index of files by package (deb `Contents`). */
+  contents?: {
     path(distribution: Distribution): string
     /** one package's lines, unsorted: `path\tqualified name` */
     lines(facts: PackageFacts<Rec>): Iterable<string>
   }
-  /** The list of advisories that offered packages mend (rpm `updateinfo`), made in the background. */
-  advisories?: {
+  /** Background index of the advisories that offered packages fix (rpm `updateinfo`). */
+  updateinfo?: {
     path(sha256: string): string
-    /** null: nothing offered mends anything known */
+    /** null: no offered package fixes a known advisory */
     render(known: readonly KnownAdvisory[], offered: readonly OfferedFile[], distribution: Distribution): string | null
   }
 }
@@ -178,16 +138,14 @@ export interface Offered {
   distribution: Distribution
 }
 
-/** What an advisory says of the packages of one distribution. */
+/** What an advisory states about the packages of one distribution. */
 export interface KnownAdvisory {
   advisory: Advisory
   affected: readonly AffectedPackage[]
 }
 
-/** A package as clients are offered it. */
+/** A package as it is offered to clients. */
 export interface OfferedFile {
   facts: Pick<PackageFacts, 'name' | 'version' | 'arch'>
   filename: string
 }
-
-export type { Digests }

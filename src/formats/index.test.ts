@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { FORMATS } from '../domain/package.ts'
-import { allDistributions, findDistribution, formatOf, formats, recognize } from './index.ts'
+import { findDistribution, formatOf, formats, recognize } from './index.ts'
 
 describe('the registry of formats', () => {
   it('has each format once, and no codename twice', () => {
     expect(new Set(formats.map((format) => format.id)).size).toBe(formats.length)
-    const codenames = allDistributions().map((distribution) => distribution.codename)
+    const codenames = formats.flatMap((format) => format.distributions.map(({ codename }) => codename))
     expect(new Set(codenames).size).toBe(codenames.length)
     for (const format of formats) expect(FORMATS).toContain(format.id)
   })

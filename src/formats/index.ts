@@ -1,5 +1,4 @@
 // All package formats, one line each.
-import type { Distribution } from '../domain/package.ts'
 import { apkFormat } from './apk/index.ts'
 import { debFormat } from './deb/index.ts'
 import type { Offered, PackageFormat } from './format.ts'
@@ -17,11 +16,6 @@ export function formatOf(id: string): PackageFormat {
 /** The format of a file by its first bytes (4 KiB, or all of it); null where none knows it. */
 export function recognize(head: Uint8Array): PackageFormat | null {
   return formats.find((format) => format.recognizes(head)) ?? null
-}
-
-/** Every distribution of every format, in registry order. */
-export function allDistributions(): Distribution[] {
-  return formats.flatMap((format) => [...format.distributions])
 }
 
 /** The distribution of a codename with its format; null where there is none. */

@@ -93,7 +93,7 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
         date: new Date(seconds * 1000),
         count: current.count,
         signers: parts.signers,
-        extras,
+        backgroundIndexes: extras,
         compose: async (key, head, tail) => {
           const stream = streams.get(key)
           if (!stream) throw new Error(`the format ${format.id} has no stream ${key}`)

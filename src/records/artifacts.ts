@@ -1,7 +1,7 @@
 // The one row a name that `/artifacts/` lists: its latest record and where it can be found.
 import type { Selectable } from 'kysely'
 import type { FormatId } from '../domain/package.ts'
-import type { VersionScheme } from '../formats/format.ts'
+import type { VersionScheme } from '../formats/ecosystem.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/records/manifests.ts'
 import type { ArtifactsTable } from '../store/tables.ts'

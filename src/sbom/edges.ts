@@ -1,7 +1,7 @@
 // Which offered record a package would get for each of its requirements: the edges of the dependency graph.
 import type { Relation, Requirement } from '../domain/package.ts'
 import { holds } from '../formats/dependencies.ts'
-import type { VersionScheme } from '../formats/format.ts'
+import type { VersionScheme } from '../formats/ecosystem.ts'
 import type { Db } from '../store/db.ts'
 import { providersOf, requirementsOf, type Provider } from '../store/records/inventory-query.ts'
 import type { Entry } from './entry.ts'

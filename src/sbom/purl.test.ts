@@ -1,7 +1,7 @@
 import { PackageURL } from 'packageurl-js'
 import { expect, test } from 'vitest'
 import type { Distribution } from '../domain/package.ts'
-import { allDistributions, findDistribution } from '../formats/index.ts'
+import { findDistribution, formats } from '../formats/index.ts'
 import { embeddedPurlOf, purlOf } from './purl.ts'
 
 const of = (codename: string) => (findDistribution(codename) as { distribution: Distribution }).distribution
@@ -52,7 +52,7 @@ test('the source package is named where it is called otherwise, for scanners loo
 })
 
 test('every distribution has a vendor and a release that a parser of package URLs gives back', () => {
-  for (const distribution of allDistributions()) {
+  for (const distribution of formats.flatMap((format) => format.distributions)) {
     const parsed = PackageURL.fromString(
       purlOf({ format: distribution.format, name: 'a', version: '1:2-3', arch: 'noarch' }, distribution),
     )

@@ -104,7 +104,7 @@ async function writeIndex(offered: readonly StoredPackage<RpmRecord>[]): Promise
     count: entries.length,
     compose: async (stream, head, tail) => composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
     signers: keys,
-    extras: [{ path: updateinfoPath(sha256), sizeBytes: packed.length, sha256, plain }],
+    backgroundIndexes: [{ path: updateinfoPath(sha256), sizeBytes: packed.length, sha256, plain }],
   })
   for (const { path, content } of files) await put(path, Buffer.concat([content].flat() as Uint8Array[]))
 }

@@ -189,7 +189,7 @@ describe('the deb format and Debian’s tools', () => {
       await mkdir(dirname(target), { recursive: true })
       await copyFile(path, target)
       entries.push(debFormat.entry(pkg, jammy)['packages']!)
-      contents.push(...debFormat.extra!.lines(read))
+      contents.push(...debFormat.contents!.lines(read))
     }
     const list = Buffer.from(contents.sort().join('\n') + '\n')
     const listGz = gzipSync(list)
@@ -201,7 +201,7 @@ describe('the deb format and Debian’s tools', () => {
       count: entries.length,
       compose: async () => composeSample(entries),
       signers: sampleSigners,
-      extras: [{ path: 'main/Contents-amd64.gz', ...described(listGz), plain: described(list) }],
+      backgroundIndexes: [{ path: 'main/Contents-amd64.gz', ...described(listGz), plain: described(list) }],
     })
     const written = [...files, { path: 'main/Contents-amd64.gz', content: listGz }]
     for (const file of written) {

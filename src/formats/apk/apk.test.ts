@@ -534,7 +534,7 @@ describe('an apk', () => {
           return composeSample([head, records, tail])
         },
         signers: sampleSigners,
-        extras: [],
+        backgroundIndexes: [],
       })
       expect(files.map((file) => file.path)).toEqual(['APKINDEX.tar.gz'])
       const [signature, ...index] = files[0]!.content as Uint8Array[]

@@ -1,6 +1,6 @@
 // apk version numbers: grammar, order and the prefix match of `~` (apk-package(5), "PACKAGE NAMES AND VERSIONS"). Pure.
 import { holds } from '../dependencies.ts'
-import type { VersionScheme } from '../format.ts'
+import type { VersionScheme } from '../ecosystem.ts'
 
 // apk-tools 2 gives up at 18 digits, 3 counts in 64 bits.
 const NUMBER = '[0-9]{1,17}'

@@ -366,7 +366,7 @@ describe('reading a deb', () => {
           xz: { sizeBytes: 3, sha256: 'd'.repeat(64), parts: [Buffer.from('xyz')] },
         }),
         signers: sampleSigners,
-        extras: [extra],
+        backgroundIndexes: [extra],
       })
       expect(files.map((file) => file.path)).toEqual([
         'main/binary-amd64/Packages.gz',
@@ -396,8 +396,8 @@ describe('reading a deb', () => {
 
     it('lists files for Contents', async () => {
       const { facts } = await pkg({ files: { 'usr/a b': '', 'usr/c': '' } })
-      expect([...debFormat.extra!.lines(facts)]).toEqual(['usr/a b\tmisc/sample', 'usr/c\tmisc/sample'])
-      expect(debFormat.extra!.path(jammy)).toBe('main/Contents-amd64.gz')
+      expect([...debFormat.contents!.lines(facts)]).toEqual(['usr/a b\tmisc/sample', 'usr/c\tmisc/sample'])
+      expect(debFormat.contents!.path(jammy)).toBe('main/Contents-amd64.gz')
     })
   })
 })

@@ -35,7 +35,7 @@ export const debFormat: PackageFormat<DebRecord> = {
   entry: renderEntry,
   index: renderIndex,
 
-  extra: {
+  contents: {
     path: (distribution) => `${distribution.component ?? 'main'}/Contents-${distribution.arch}.gz`,
     *lines({ files, section, name }) {
       const qualified = section ? `${section}/${name}` : name

@@ -2,7 +2,7 @@
 import { readAll } from '../../archive/entry-content.ts'
 import { invalid } from '../../archive/limits.ts'
 import type { PackageFacts } from '../../domain/package.ts'
-import type { Member } from '../format.ts'
+import type { Member } from '../ecosystem.ts'
 import { decodeControl, fieldOf, parseControl, type ControlField } from './control.ts'
 import { debEntries, readDebLayout, type DebLayout } from './open.ts'
 import { parseProvides, parseRequirements } from './relations.ts'

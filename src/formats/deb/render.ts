@@ -1,6 +1,6 @@
 // What apt reads: a package's stanza, and the index files of a generation. Pure: the same input gives the same bytes.
 import type { Distribution, StoredPackage } from '../../domain/package.ts'
-import type { ExtraFile, IndexFile, IndexInput, Rendering } from '../format.ts'
+import type { BackgroundIndex, IndexFile, IndexInput, Rendering } from '../format.ts'
 import type { DebRecord } from './read.ts'
 
 const EMPTY = new Uint8Array(0)
@@ -42,7 +42,7 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
     // Without the digest of the plain text apt takes the index for empty, in silence.
     { path: `${directory}/Packages`, ...plain },
     ...compressed.map(([path, rendering]) => ({ path, ...rendering })),
-    ...input.extras.flatMap(withPlain),
+    ...input.backgroundIndexes.flatMap(withPlain),
   ])
   const bytes = Buffer.from(release)
   const [detached, clearsigned] = await Promise.all([
@@ -68,7 +68,7 @@ interface Listed {
 }
 
 /** apt fetches a compressed file only where its plain form is listed beside it, whether or not that exists. */
-function withPlain({ plain, ...file }: ExtraFile): Listed[] {
+function withPlain({ plain, ...file }: BackgroundIndex): Listed[] {
   return plain ? [{ path: file.path.replace(/\.gz$/, ''), ...plain }, file] : [file]
 }
 

@@ -1,5 +1,5 @@
 // Debian version numbers: grammar and order (Debian Policy 5.6.12). Pure.
-import type { VersionScheme } from '../format.ts'
+import type { VersionScheme } from '../ecosystem.ts'
 
 // dpkg refuses larger epochs: it keeps them in an int.
 const LARGEST_EPOCH = 2 ** 31 - 1

@@ -41,7 +41,7 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   index: renderIndex,
   verifySignature,
   sign: signRpm,
-  advisories: {
+  updateinfo: {
     path: updateinfoPath,
     render(known, offered, { codename }) {
       const fixes = fixesOf(known, offered)

@@ -1,7 +1,7 @@
 // Reads an .rpm into facts: what its header says, its payload decompressed and verified. Bounded whatever the file holds.
 import { invalid } from '../../archive/limits.ts'
 import type { PackageFacts } from '../../domain/package.ts'
-import type { Member } from '../format.ts'
+import type { Member } from '../ecosystem.ts'
 import { readChangelogs, type Changelog } from './changelogs.ts'
 import { readFiles, type FileKind, type RpmFile } from './files.ts'
 import type { Header } from './header.ts'

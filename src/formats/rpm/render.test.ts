@@ -48,7 +48,7 @@ describe('repodata', () => {
       count: entries.length,
       compose: async (stream, head, tail) => composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
       signers: sampleSigners,
-      extras: [],
+      backgroundIndexes: [],
     })
     return new Map(
       files.map((file) => {

@@ -50,8 +50,8 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
     data.push(renderData(key, `${REPODATA}/${name}`, gz, plain.sizeBytes, date))
   }
   // Made behind the packages and linked in by the publisher; what it unpacks to is described where it is known.
-  for (const extra of input.extras.filter(isUpdateinfo)) {
-    data.push(renderData('updateinfo', extra.path, extra, extra.plain?.sizeBytes ?? null, date))
+  for (const background of input.backgroundIndexes.filter(isUpdateinfo)) {
+    data.push(renderData('updateinfo', background.path, background, background.plain?.sizeBytes ?? null, date))
   }
   const repomd = Buffer.from(renderRepomd(distribution, revision, data))
   return [

@@ -1,7 +1,7 @@
 // `updateinfo.xml`: which packages offered here mend which advisories, as dnf and zypper read it. Pure: knows neither feeds nor tables.
 import type { Advisory } from '../../domain/advisory.ts'
 import type { Severity } from '../../domain/finding.ts'
-import type { ExtraFile, KnownAdvisory, OfferedFile } from '../format.ts'
+import type { BackgroundIndex, KnownAdvisory, OfferedFile } from '../format.ts'
 import { escapeAttribute, escapeXml } from './xml.ts'
 import { parseEvr, versions } from './versions.ts'
 
@@ -110,6 +110,6 @@ export function updateinfoPath(sha256: string): string {
   return `repodata/${sha256}-updateinfo.xml.gz`
 }
 
-export function isUpdateinfo({ path, sha256 }: ExtraFile): boolean {
+export function isUpdateinfo({ path, sha256 }: BackgroundIndex): boolean {
   return path === updateinfoPath(sha256)
 }

@@ -1,5 +1,5 @@
 // Rpm versions, `[epoch:]version[-release]`: grammar, order, and when an offer meets a bound. Pure.
-import type { VersionScheme } from '../format.ts'
+import type { VersionScheme } from '../ecosystem.ts'
 import { holds } from '../dependencies.ts'
 
 export interface Evr {

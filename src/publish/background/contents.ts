@@ -25,14 +25,14 @@ const BATCH = 200
  */
 export async function refreshContents(db: Db, paths: Paths, publisher: Publisher, offered: Offered): Promise<boolean> {
   const { format, distribution } = offered
-  if (!format.extra) return false
+  if (!format.contents) return false
   const codename = distribution.codename
   const row = await db
     .selectFrom('distributions')
     .select(['revision', 'extras'])
     .where('codename', '=', codename)
     .executeTakeFirst()
-  const path = format.extra.path(distribution)
+  const path = format.contents.path(distribution)
   const known = row?.extras.find((extra) => extra.path === path)
   const tree = treeOf(paths, format, distribution)
   if (!row || (known && known.revision >= row.revision && (await exists(join(tree.extras, known.sha256))))) return false
@@ -100,7 +100,7 @@ async function* linesOf(db: Db, { format, distribution }: Offered): AsyncGenerat
       .orderBy('packages.id')
       .limit(BATCH)
       .execute()
-    for (const row of rows) yield* format.extra?.lines(unpackFacts(row)) ?? []
+    for (const row of rows) yield* format.contents?.lines(unpackFacts(row)) ?? []
     if (rows.length < BATCH) return
     after = rows.at(-1)?.id ?? after
   }

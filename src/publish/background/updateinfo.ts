@@ -43,7 +43,7 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
   const looked = new Map<string, string>()
   return async (offered) => {
     const { format, distribution } = offered
-    if (!format.advisories) return false
+    if (!format.updateinfo) return false
     const { codename } = distribution
     const row = await db
       .selectFrom('distributions')
@@ -54,7 +54,7 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
     const { generation, ecosystems } = await parts.advisories.state()
     const covering = Object.keys(ecosystems).filter((name) => parts.covers(distribution, name))
     const tree = treeOf(parts.paths, format, distribution)
-    const known = row.extras.find((extra) => extra.path === format.advisories?.path(extra.sha256))
+    const known = row.extras.find((extra) => extra.path === format.updateinfo?.path(extra.sha256))
     const place = `${row.revision}:${generation}`
     if (!known && (covering.length === 0 || looked.get(codename) === place)) return false
     if (
@@ -66,12 +66,12 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
       return false
 
     const found = await collect(parts, distribution, generation, covering)
-    const text = format.advisories.render(found.known, found.offered, distribution)
+    const text = format.updateinfo.render(found.known, found.offered, distribution)
     looked.set(codename, place)
     if (text === null && !known) return false
     const extras = row.extras.filter((extra) => extra !== known)
     if (text !== null)
-      extras.push(await store(text, tree.extras, format.advisories.path, { revision: row.revision + 1, generation }))
+      extras.push(await store(text, tree.extras, format.updateinfo.path, { revision: row.revision + 1, generation }))
     // The list itself raises the revision: it tells of everything before.
     const { numUpdatedRows } = await db
       .updateTable('distributions')

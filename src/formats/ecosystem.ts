@@ -1,0 +1,40 @@
+// What every package ecosystem implements, with or without an index of its own. Pure: no database, clock or setting.
+import type { ComparisonOperator, FormatId, PackageFacts } from '../domain/package.ts'
+
+/** A file inside a package, decompressed. Read its content before the next step of the loop, which skips the rest. */
+export interface Member {
+  name: string
+  sizeBytes: number
+  content: AsyncIterable<Uint8Array>
+}
+
+export interface VersionScheme {
+  /** whether the format's policy allows the version */
+  isValid(version: string): boolean
+  /** total order, as the format's own tools order; negative, zero or positive */
+  compare(a: string, b: string): number
+  /**
+   * Whether an offered version (null: the offer states none) satisfies a bound, where the rule is more than the order:
+   * an rpm offer without a version satisfies any bound, and a bound without a release ignores the offer's release.
+   */
+  meets?(offered: string | null, op: ComparisonOperator, wanted: string): boolean
+}
+
+export interface Ecosystem<Rec = unknown> {
+  readonly id: FormatId
+  readonly label: string
+  readonly suffixes: readonly string[]
+  readonly mediaType: string
+  /** the type in a package URL: `pkg:deb/…` */
+  readonly purlType: string
+  readonly versions: VersionScheme
+
+  /** Decides by magic bytes, never by suffix; `head` is the first 4 KiB of the file, or all of it. */
+  recognizes(head: Uint8Array): boolean
+  /** Reads what the file says of itself. Bounded in memory and time. @throws Problem('invalid_package') */
+  read(path: string): Promise<PackageFacts<Rec>>
+  /** Every regular file inside, control files and scripts too, for scanners. Bounded, and throws, like `read`. */
+  members(path: string): AsyncIterable<Member>
+  /** the name clients download, made from facts alone */
+  filename(facts: PackageFacts<Rec>): string
+}
