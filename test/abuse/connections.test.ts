@@ -1,0 +1,39 @@
+// One connection must not take the service from the others, whatever it sends or leaves unread.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ENGINES, expectHarmless, openSocket, startTarget, type Target } from './harness.ts'
+
+describe.each(ENGINES)('with the %s database', (engine) => {
+  let target: Target
+  beforeAll(async () => {
+    target = await startTarget(engine)
+  })
+  afterAll(() => target.remove())
+
+  test.each(
+    ['/health', '/health/ready', '/metrics', '/no-such-address'].flatMap((path) =>
+      [2_000, 20_000].map((requests) => [path, requests] as const),
+    ),
+  )('pipelined %s requests (%i) with no answer read leave the service alive', async (path, requests) => {
+    const measured = await target.measure(async () => {
+      const socket = await openSocket(target.api)
+      socket.pause()
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`.repeat(requests))
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+      socket.destroy()
+    })
+    expectHarmless(`${engine}: ${requests} x ${path}`, measured)
+  })
+
+  test('answers a short pipeline completely and in order', async () => {
+    const socket = await openSocket(target.api)
+    const paths = Array.from({ length: 20 }, (_, i) => (i % 2 ? '/health/live' : `/nowhere-${i}`))
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`).join(''))
+    let text = ''
+    for await (const chunk of socket) {
+      text += String(chunk)
+      if (text.match(/^HTTP\/1\.1 /gm)?.length === paths.length) break
+    }
+    const statuses = [...text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status))
+    expect(statuses).toEqual(paths.map((path) => (path === '/health/live' ? 200 : 404)))
+  })
+})

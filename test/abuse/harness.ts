@@ -1,0 +1,111 @@
+// Starts the built service for the abuse suites and measures it from another process while it is abused.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect } from 'vitest'
+import { createTestDatabase } from '../database.ts'
+import { removeTemporary, startService, type Service } from '../service.ts'
+
+export type EngineName = 'embedded' | 'postgres'
+
+/** PostgreSQL joins when TEST_DATABASE_URL names a server, as `bin/with-postgres.mjs` sets it. */
+export const ENGINES: readonly EngineName[] = process.env['TEST_DATABASE_URL'] ? ['embedded', 'postgres'] : ['embedded']
+
+/** The rule of the suite: the longest time without an answer of /health/live, and the growth of memory. */
+export const MOST_LIVE_MS = 250
+export const MOST_GROWN_MB = 300
+/** Multiplies the allowed time on a machine that does other work. */
+const SLACK = Number(process.env['ABUSE_SLACK'] ?? 1)
+
+export interface Measured<T = unknown> {
+  /** what the abuse returned */
+  result: T
+  /** longest time until /health/live was answered, ms */
+  liveMs: number
+  /** the same for an idle server in another process: the load of the machine, ms */
+  controlMs: number
+  /** peak of the resident set over its size before, MiB */
+  grownMb: number
+  beforeMb: number
+  samples: number
+  /** probes that were refused or cut off */
+  failures: number
+  lastFailure: string | null
+}
+
+export interface Target extends Service {
+  /** Samples while `abuse` runs and for `afterMs` (default 500) afterwards. */
+  measure<T>(abuse: () => Promise<T>, options?: { afterMs?: number }): Promise<Measured<T>>
+  /** Stops the service and removes its database and files. */
+  remove(): Promise<void>
+}
+
+/** @param env over the environment of `startService`; RATE_LIMIT_FACTOR '1' gives the real limits */
+export async function startTarget(engine: EngineName, env: Record<string, string> = {}): Promise<Target> {
+  const database = engine === 'postgres' ? await createTestDatabase() : null
+  const service = await startService({ ...(database ? { databaseUrl: database.url } : {}), env })
+  return Object.assign(service, {
+    measure: <T>(abuse: () => Promise<T>, options: { afterMs?: number } = {}) =>
+      measure(service, abuse, options.afterMs ?? 500),
+    async remove() {
+      // An abused service that does not stop must not keep the suite.
+      const hung = setTimeout(() => service.process.kill('SIGKILL'), 20_000)
+      await service.stop()
+      clearTimeout(hung)
+      await database?.close()
+      await removeTemporary()
+    },
+  })
+}
+
+async function measure<T>(service: Service, abuse: () => Promise<T>, afterMs: number): Promise<Measured<T>> {
+  const sampler = spawn(process.execPath, [
+    join(import.meta.dirname, 'sampler.mjs'),
+    service.api,
+    String(service.process.pid),
+  ])
+  const lines = createInterface({ input: sampler.stdout })
+  await once(lines, 'line')
+  let result: T
+  const report = once(lines, 'line')
+  try {
+    result = await abuse()
+    await new Promise((resolve) => setTimeout(resolve, afterMs))
+  } finally {
+    sampler.kill('SIGTERM')
+  }
+  const [line] = (await report) as [string]
+  return { result, ...(JSON.parse(line) as Omit<Measured, 'result'>) }
+}
+
+/** Holds the measurements against the rule and prints them, so that a run leaves figures behind. */
+export function expectHarmless(name: string, measured: Measured): void {
+  const { liveMs, controlMs, grownMb, beforeMb, samples, failures, lastFailure } = measured
+  const figures = `live ${liveMs.toFixed(0)} ms (control ${controlMs.toFixed(0)} ms), +${grownMb.toFixed(0)} MB on ${beforeMb.toFixed(0)} MB, ${samples} samples`
+  console.log(`${name}: ${figures}`)
+  expect({ failures, lastFailure }, `${name}: probes that failed`).toEqual({ failures: 0, lastFailure: null })
+  expect(samples, `${name}: samples`).toBeGreaterThan(0)
+  expect(liveMs, `${name}: ${figures}`).toBeLessThan((MOST_LIVE_MS + controlMs) * SLACK)
+  expect(grownMb, `${name}: ${figures}`).toBeLessThan(MOST_GROWN_MB)
+}
+
+/** Opens a socket to a listener of the service (`api`, `apt`, `rpm`). Errors are left to the caller's `closed`. */
+export async function openSocket(address: string): Promise<Socket> {
+  const { hostname, port } = new URL(address)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  return socket
+}
+
+/** How many of the sockets the service has closed within the time. */
+export async function closedWithin(sockets: readonly Socket[], ms: number): Promise<number> {
+  let closed = 0
+  const all = Promise.all(
+    sockets.map((socket) => (socket.closed ? Promise.resolve() : once(socket, 'close')).then(() => closed++)),
+  )
+  await Promise.race([all, new Promise((resolve) => setTimeout(resolve, ms))])
+  return closed
+}

@@ -1,0 +1,77 @@
+// A process of its own that asks /health/live again and again and reads the service's memory; see harness.ts.
+// Arguments: the API's address, the process id of the service. SIGTERM ends it; it then prints what it saw as JSON.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+
+const [api, pid] = process.argv.slice(2)
+const EVERY_MS = 25
+
+const memoryMb = (key) => {
+  try {
+    return (
+      Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+    )
+  } catch {
+    return NaN
+  }
+}
+
+/** Each question uses a connection of its own, as a probe does. @returns ms until the whole answer arrived */
+const ask = (url) =>
+  new Promise((resolve, reject) => {
+    const started = performance.now()
+    const asked = request(url, { agent: false }, (answer) => {
+      answer.resume()
+      answer.on('end', () =>
+        answer.statusCode === 200
+          ? resolve(performance.now() - started)
+          : reject(new Error(`${url} answered ${answer.statusCode}`)),
+      )
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+
+const seen = { samples: 0, liveMs: 0, controlMs: 0, failures: 0, lastFailure: null }
+let pending = null
+let ended = false
+
+async function sample(url, key) {
+  while (!ended) {
+    if (key === 'liveMs') pending = performance.now()
+    try {
+      const ms = await ask(url)
+      seen[key] = Math.max(seen[key], ms)
+      if (key === 'liveMs') seen.samples++
+    } catch (error) {
+      if (key === 'liveMs') {
+        // A refused probe is as bad as one that is never answered.
+        seen.failures++
+        seen.lastFailure = String(error)
+      }
+    }
+    if (key === 'liveMs') pending = null
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS))
+  }
+}
+
+// The control answers from this idle process: what it takes is what the machine's load costs anybody.
+const control = createServer((_request, response) => response.end('ok'))
+control.listen(0, '127.0.0.1', () => {
+  void sample(`http://127.0.0.1:${control.address().port}/`, 'controlMs')
+  void sample(`${api}/health/live`, 'liveMs')
+  const before = memoryMb('VmRSS')
+  try {
+    // Sets the peak (VmHWM) back to the present size: https://www.man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html
+    writeFileSync(`/proc/${pid}/clear_refs`, '5')
+  } catch {
+    // Without the right to do so the peak counts from the start of the service.
+  }
+  process.stdout.write('sampling\n')
+  process.once('SIGTERM', () => {
+    ended = true
+    if (pending !== null) seen.liveMs = Math.max(seen.liveMs, performance.now() - pending)
+    const result = { ...seen, grownMb: memoryMb('VmHWM') - before, beforeMb: before }
+    process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0))
+  })
+})
