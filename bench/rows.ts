@@ -3,8 +3,7 @@ import { sql } from 'kysely'
 import { findDistribution } from '../src/formats/index.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { ensureDistributions } from '../src/publish/initialize.ts'
-import { migrate, openDatabase, type Database } from '../src/store/db.ts'
-import { recount } from '../src/store/records/findings.ts'
+import { migrate, openDatabase, type Database, type Db } from '../src/store/db.ts'
 
 const CODENAMES = ['jammy', 'bookworm', 'almalinux9', 'alpine3.21']
 const VERSIONS: Record<string, string> = { deb: '1.0-1', rpm: '1.0-1.el9', apk: '1.0-r1' }
@@ -49,4 +48,20 @@ export async function fillRows(databaseUrl: string, count: number): Promise<Data
   await recount(db)
   await sql`vacuum analyze`.execute(db)
   return database
+}
+
+/** Fills the counters that every change of a record otherwise keeps. */
+async function recount(db: Db): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`lock table packages, findings in share row exclusive mode`.execute(tx)
+    await tx.deleteFrom('package_counts').execute()
+    await tx.deleteFrom('finding_counts').execute()
+    await sql`insert into package_counts (distribution, status, cve_status, scanned, severities, n)
+      select distribution, status, coalesce(cve_status, ''), last_scan is not null, severities, count(*) from packages group by 1, 2, 3, 4, 5`.execute(
+      tx,
+    )
+    await sql`insert into finding_counts (distribution, status, severity, fix_state, n)
+      select p.distribution, p.status, f.severity, f.fix_state, count(*) from findings f join packages p on p.id = f.package_id
+      group by 1, 2, 3, 4`.execute(tx)
+  })
 }

@@ -4,7 +4,7 @@ import type { PackageFormat } from '../formats/format.ts'
 import { offersOf } from '../gate/dependencies.ts'
 import { unpackFacts } from '../store/files/blobs.ts'
 import type { Db } from '../store/db.ts'
-import type { PackageRow } from '../store/records/manifests.ts'
+import type { PackageRow } from '../store/tables.ts'
 
 export async function resolveDependencies(db: Db, row: PackageRow, format: PackageFormat) {
   const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()

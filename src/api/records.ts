@@ -1,7 +1,7 @@
 // How a package record looks to clients (decisions, section 4), and the same for its short form.
 import Type from 'typebox'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
-import type { BlobRow, PackageRow } from '../store/records/manifests.ts'
+import type { BlobRow, PackageRow } from '../store/tables.ts'
 import { Nullable } from './schemas.ts'
 
 export const HeadSchema = Type.Object({

@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import type { AntivirusStatus } from '../scanners/scanner.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import { schemaVersion, type Db } from '../store/db.ts'
-import { countRecords } from '../store/records/manifests.ts'
+import { countRecords } from '../store/records/counters.ts'
 import type { Paths } from '../store/paths.ts'
 
 export type Probe = { ok: boolean } & Record<string, unknown>

@@ -1,5 +1,5 @@
 // The upload's answer, from the record and what the gate said.
-import type { PackageRow } from '../store/records/manifests.ts'
+import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, ValidationStep } from '../gate/step.ts'
 import type { IntakeResult } from './arrival.ts'
 import type { GateResult } from '../gate/gate.ts'

@@ -3,7 +3,7 @@ import { readPiece } from '../archive/file-range.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
-import type { PackageRow } from '../store/records/manifests.ts'
+import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
 
 const HEAD_BYTES = 4096

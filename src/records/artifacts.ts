@@ -3,8 +3,7 @@ import type { Selectable } from 'kysely'
 import type { FormatId } from '../domain/package.ts'
 import type { VersionScheme } from '../formats/ecosystem.ts'
 import type { Db } from '../store/db.ts'
-import type { PackageRow } from '../store/records/manifests.ts'
-import type { ArtifactsTable } from '../store/tables.ts'
+import type { ArtifactsTable, PackageRow } from '../store/tables.ts'
 
 type Candidate = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>
 

@@ -2,7 +2,7 @@
 import type { Distribution } from '../domain/package.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import { unpackFacts } from '../store/files/blobs.ts'
-import type { BlobRow, PackageRow } from '../store/records/manifests.ts'
+import type { BlobRow, PackageRow } from '../store/tables.ts'
 
 /** @returns pairs of stream and bytes */
 export function entriesFor(

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
-import type { BlobRow, PackageRow } from '../store/records/manifests.ts'
+import type { BlobRow, PackageRow } from '../store/tables.ts'
 import { entriesFor } from './entries.ts'
 
 /** Stores what the publisher needs to offer records: their index entries and what they provide. */

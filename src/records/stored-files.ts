@@ -2,8 +2,7 @@
 import { sql, type Insertable } from 'kysely'
 import type { PackageFacts } from '../domain/package.ts'
 import type { Db } from '../store/db.ts'
-import type { BlobsTable } from '../store/tables.ts'
-import type { BlobRow } from '../store/records/manifests.ts'
+import type { BlobRow, BlobsTable } from '../store/tables.ts'
 
 /**
  * Rows that are there already are locked: this orders it against `forgetUnused`, which removes the bytes of a blob nobody

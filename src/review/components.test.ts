@@ -13,7 +13,7 @@ import type { OsvFinding } from '../scanners/osv/findings.ts'
 import { createComponents } from '../store/files/components.ts'
 import { openDatabase, type Database } from '../store/db.ts'
 import { MIGRATIONS } from '../store/migrations/index.ts'
-import type { PackageRow } from '../store/records/manifests.ts'
+import type { PackageRow } from '../store/tables.ts'
 import { createComponentScan, type ComponentScanParts } from './components.ts'
 import { systemActor } from './parts.ts'
 

@@ -14,15 +14,9 @@ import {
   type Changed,
 } from '../records/change-record.ts'
 import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
-import {
-  activeDecisions,
-  closeDecisions,
-  insertDecision,
-  reopenDecisions,
-  type DecisionRow,
-} from '../store/records/decisions.ts'
+import { activeDecisions, closeDecisions, insertDecision, reopenDecisions } from '../store/records/decisions.ts'
+import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
-import type { PackageRow } from '../store/records/manifests.ts'
 import { coverOf, withAcceptance } from './coverage.ts'
 import { eventBase, inLockOrder, NO_REVIEW, type Actor, type ReviewParts } from './parts.ts'
 import { readPlan, type DecisionBody, type Plan } from './plan.ts'

@@ -2,7 +2,7 @@
 import type { Finding } from '../domain/finding.ts'
 import type { Changed } from '../records/change-record.ts'
 import type { RecordSelector } from '../store/records/artifact-query.ts'
-import type { DecisionRow } from '../store/records/decisions.ts'
+import type { DecisionRow } from '../store/tables.ts'
 import { applyFindings, reviseFindings, type Applied, type Look } from './apply.ts'
 import { decide, type Decided } from './decide.ts'
 import { assignDecision, replaceDecision, resolveDecision, withdrawDecision } from './decisions.ts'

@@ -2,7 +2,7 @@
 import type { Finding } from '../domain/finding.ts'
 import { asksForReview } from '../domain/review-due.ts'
 import type { PackageStatus } from '../domain/status.ts'
-import type { DecisionRow } from '../store/records/decisions.ts'
+import type { DecisionRow } from '../store/tables.ts'
 
 /** The decision in force that speaks for a finding, the newest first; one that let a lesser finding pass does not. */
 export function decisionFor(finding: Finding, standing: readonly DecisionRow[]): DecisionRow | null {

@@ -5,7 +5,8 @@ import type { Distribution } from '../domain/package.ts'
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import { unpackFacts } from '../store/files/blobs.ts'
-import { activeDecisions, type DecisionRow } from '../store/records/decisions.ts'
+import { activeDecisions } from '../store/records/decisions.ts'
+import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import {
   findingPages,

@@ -7,7 +7,7 @@ import { findDistribution } from '../formats/index.ts'
 import type { Db } from '../store/db.ts'
 import { insertDecision } from '../store/records/decisions.ts'
 import { storeFindings } from '../store/records/findings.ts'
-import type { PackageRow } from '../store/records/manifests.ts'
+import type { PackageRow } from '../store/tables.ts'
 import { packFacts } from '../store/files/blobs.ts'
 
 export const ARRIVAL = new Date('2026-03-01T12:00:00.123Z')

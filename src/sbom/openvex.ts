@@ -1,7 +1,7 @@
 // OpenVEX 0.2.0 (https://github.com/openvex/spec): what people decided about vulnerabilities, as statements for scanners.
 import type { Distribution } from '../domain/package.ts'
 import { decisionPages, inventoryRows, type InventoryRow } from '../store/records/inventory-query.ts'
-import type { DecisionRow } from '../store/records/decisions.ts'
+import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { sentenceOf } from './analysis.ts'
 import { latest } from './entry.ts'

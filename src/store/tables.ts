@@ -1,5 +1,5 @@
 // The tables as TypeScript sees them; `migrations/` makes them. JSON columns are written as text, read as objects.
-import type { ColumnType, Generated } from 'kysely'
+import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../domain/status.ts'
 import type { FormatId, PackageFacts } from '../domain/package.ts'
 import type { VersionRange } from '../domain/advisory.ts'
@@ -529,3 +529,9 @@ export interface Tables {
   components: ComponentsTable
   component_work: ComponentWorkTable
 }
+
+// Rows as they are read. Others are `Selectable<…>` where they are used.
+export type PackageRow = Selectable<PackagesTable>
+export type BlobRow = Selectable<BlobsTable>
+export type DecisionRow = Selectable<DecisionsTable>
+export type ComponentRow = Selectable<ComponentsTable>

@@ -1,7 +1,8 @@
 // Libraries inside a package against the advisories of their own ecosystems. Knows no record.
 import { severityRank } from '../../domain/risk.ts'
 import type { Coverage } from '../../domain/status.ts'
-import { newestOf, type AdvisoryState } from '../osv/advisories.ts'
+import type { AdvisoryState } from '../../domain/advisory-store.ts'
+import { newestOf } from '../osv/advisories.ts'
 import { packageKey } from '../osv/ecosystems.ts'
 import type { OsvFinding } from '../osv/findings.ts'
 import type { Component, OsvMatcher, ScanInput } from '../osv/matcher.ts'

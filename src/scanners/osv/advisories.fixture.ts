@@ -2,7 +2,8 @@
 import { zip } from '../../archive/zip.fixture.ts'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { AdvisoryReader, AdvisoryWriter, FeedState, NewAdvisory } from './advisories.ts'
+import type { FeedState, NewAdvisory } from '../../domain/advisory-store.ts'
+import type { AdvisoryReader, AdvisoryWriter } from './advisories.ts'
 
 /** Orders numbers, dotted: enough to tell versions apart here. */
 export function compareDotted(_format: string, a: string, b: string): number {

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createAdvisories, type Advisories } from './advisories.ts'
-import type { AdvisoryImport, NewAdvisory } from './import.ts'
+import type { AdvisoryImport, NewAdvisory } from '../../domain/advisory-store.ts'
 import type { Database } from '../db.ts'
 
 let database: Database | undefined

@@ -1,25 +1,15 @@
 // Stored advisories: generations that readers see whole, feeds, and what changed from one to the next.
 import { sql } from 'kysely'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
+import type { AdvisoryImport, AdvisoryState, Candidate, FeedState } from '../../domain/advisory-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/clock.ts'
 import type { Db } from '../db.ts'
-import { beginImport, type AdvisoryImport } from './import.ts'
+import { beginImport } from './import.ts'
 
-export interface AdvisoryState {
-  /** raised by every import that changed something */
-  generation: number
-  ecosystems: Readonly<Record<string, { entries: number; newest: string | null }>>
-}
-
-export interface AdvisoryFeed {
-  name: string
-  digest: string | null
-  advisories: number
+export interface AdvisoryFeed extends FeedState {
+  /** the generation of its last import */
   generation: number | null
-  importedAt: Date | null
-  checkedAt: Date | null
-  error: string | null
 }
 
 export interface AdvisoryChanges {
@@ -33,11 +23,7 @@ export interface AdvisoryChanges {
 
 export interface Advisories {
   state(): Promise<AdvisoryState>
-  candidates(
-    generation: number,
-    ecosystems: readonly string[],
-    names: readonly string[],
-  ): Promise<{ key: number; affected: AffectedPackage }[]>
+  candidates(generation: number, ecosystems: readonly string[], names: readonly string[]): Promise<Candidate[]>
   advisories(keys: readonly number[]): Promise<Map<number, Advisory>>
   feed(name: string): Promise<AdvisoryFeed | null>
   feeds(): Promise<AdvisoryFeed[]>

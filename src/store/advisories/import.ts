@@ -1,48 +1,11 @@
 // Builds the next generation of advisories beside the one in force, in short transactions, and swaps at the end.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
+import type { Advisory } from '../../domain/advisory.ts'
+import type { AdvisoryImport, KnownAdvisory, NewAdvisory } from '../../domain/advisory-store.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../db.ts'
-
-export interface NewAdvisory {
-  advisory: Advisory
-  affected: AffectedPackage[]
-  /** of what is stored */
-  digest: string
-  /** of the bytes it was read from */
-  source: string
-}
-
-/** What tells whether an advisory has changed. */
-export interface KnownAdvisory {
-  digest: string
-  source: string
-  /** ISO 8601, UTC */
-  modified: string
-}
-
-export interface AdvisoryImport {
-  /** the feed's advisories in force, by id */
-  readonly known: ReadonlyMap<string, KnownAdvisory>
-  /**
-   * Adds new versions of advisories; a second one of the same id replaces the first. Commits at once, unseen by readers.
-   * @throws Problem('already_running') when another process took over
-   */
-  put(batch: readonly NewAdvisory[]): Promise<void>
-  /**
-   * Drops the advisories of `known` that `keep` refuses and makes all of it visible in one transaction.
-   * @returns the generation now in force: unchanged when nothing was put or dropped
-   */
-  finish(result: {
-    digest: string
-    advisories: number
-    keep: (id: string) => boolean
-  }): Promise<{ generation: number; removed: number }>
-  /** Forgets all that was put; harmless when another process took over. */
-  abandon(): Promise<void>
-}
 
 /** An import that shows no life for so long is dead; its longest single statement takes seconds. */
 const LEASE_MS = 10 * 60 * 1000

@@ -1,11 +1,9 @@
 // Libraries found inside stored files: kept by SHA-256, found by the records that have them, and what is still to be done.
-import { sql, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
-import type { ComponentsTable } from '../tables.ts'
-
-export type ComponentRow = Selectable<ComponentsTable>
+import type { ComponentRow } from '../tables.ts'
 
 /** What one look into a stored file gave. */
 export interface ComponentsOf {

@@ -1,6 +1,6 @@
 // Pages of decisions, newest first.
 import type { Db } from '../db.ts'
-import type { DecisionRow } from './decisions.ts'
+import type { DecisionRow } from '../tables.ts'
 
 export interface DecisionFilter {
   package?: string | undefined

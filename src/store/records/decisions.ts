@@ -1,10 +1,7 @@
 // What people decided, as rows: added, read, closed; never changed otherwise. Knows no rule of review.
-import { sql, type Insertable, type Selectable } from 'kysely'
+import { sql, type Insertable } from 'kysely'
 import type { Db } from '../db.ts'
-import type { DecisionsTable, PackagesTable } from '../tables.ts'
-
-export type DecisionRow = Selectable<DecisionsTable>
-type PackageRow = Selectable<PackagesTable>
+import type { DecisionRow, DecisionsTable, PackageRow } from '../tables.ts'
 
 /** What the record itself says in a decision about it. */
 type OfRecord = 'package_id' | 'package' | 'version' | 'arch' | 'distribution' | 'format' | 'sha256'

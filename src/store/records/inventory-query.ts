@@ -3,8 +3,7 @@ import { sql } from 'kysely'
 import type { Finding } from '../../domain/finding.ts'
 import type { Requirement } from '../../domain/package.ts'
 import type { Db } from '../db.ts'
-import type { DecisionRow } from './decisions.ts'
-import type { PackageRow } from './manifests.ts'
+import type { DecisionRow, PackageRow } from '../tables.ts'
 
 /** A record without what grows with its findings or its files, and the digests of its bytes. */
 export type InventoryRow = Pick<

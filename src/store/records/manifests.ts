@@ -1,17 +1,14 @@
 // One JSON file for each record: evidence that outlives the database, and enough to rebuild its rows.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { sql, type Selectable } from 'kysely'
+import { sql } from 'kysely'
 import type { PackageFacts } from '../../domain/package.ts'
 import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
 import { allEnded, createBatches, type Outcome } from '../../kernel/serial.ts'
 import type { Db } from '../db.ts'
-import { decisionsOf, type DecisionRow } from './decisions.ts'
+import { decisionsOf } from './decisions.ts'
+import type { BlobRow, DecisionRow, PackageRow } from '../tables.ts'
 import type { Paths } from '../paths.ts'
-import type { BlobsTable, PackagesTable } from '../tables.ts'
-
-export type PackageRow = Selectable<PackagesTable>
-export type BlobRow = Selectable<BlobsTable>
 
 /** Columns that belong to one database, not to the record. */
 type Local = 'id' | 'changed_revision' | 'manifest_pending'
@@ -218,15 +215,4 @@ const DATES = new Set([
 
 function revive(key: string, value: unknown): unknown {
   return DATES.has(key) && typeof value === 'string' ? new Date(value) : value
-}
-
-/** How many manifests the health report counts. */
-export async function countRecords(db: Db): Promise<number> {
-  const row = await db
-    .selectFrom('distributions')
-    .select(
-      sql<number>`coalesce(sum(published_count + pending_count + quarantined_count + rejected_count), 0)::int`.as('n'),
-    )
-    .executeTakeFirstOrThrow()
-  return row.n
 }

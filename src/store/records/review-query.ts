@@ -5,7 +5,7 @@ import { ACTIONS } from '../../domain/finding.ts'
 import { severityBit, severityRank } from '../../domain/risk.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
-import type { PackageRow } from './manifests.ts'
+import type { PackageRow } from '../tables.ts'
 
 export interface At {
   page: number
