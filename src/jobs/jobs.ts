@@ -1,8 +1,8 @@
 // All scheduled jobs, one entry each: when they run and what they do.
-import type { UpdateOutcome } from '../scanners/scanner.ts'
 import type { CrossCheck } from '../review/cross-check.ts'
 import type { Rematch } from '../review/rematch.ts'
 import { systemActor } from '../review/parts.ts'
+import type { Refresh } from '../review/refresh.ts'
 import type { Review } from '../review/review.ts'
 import type { Job } from './scheduler.ts'
 
@@ -10,12 +10,7 @@ export interface JobParts {
   review: Review
   rematch: Rematch
   crossCheck: CrossCheck
-  /** brings advisories up to date where they are older than a day, and what follows from new ones */
-  refreshAdvisories(): Promise<UpdateOutcome>
-  /** the same for scores and known-exploited vulnerabilities */
-  refreshLists(): Promise<UpdateOutcome>
-  /** shows the scanners what they must find */
-  checkCanaries(): Promise<Record<string, number>>
+  refresh: Refresh
 }
 
 export function createJobs(parts: JobParts): Job[] {
@@ -25,20 +20,20 @@ export function createJobs(parts: JobParts): Job[] {
       name: 'Read advisories that are older than a day',
       schedule: ({ validation, sync }) =>
         validation.grype_scan ? { pattern: '17 * * * *', timezone: sync.timezone } : null,
-      run: async () => ({ ...(await parts.refreshAdvisories()) }),
+      run: async () => ({ ...(await parts.refresh.advisories()) }),
     },
     {
       id: 'exploited',
       name: 'Read exploit-prediction scores and known-exploited vulnerabilities that are older than a day',
       schedule: ({ cve_policy, sync }) =>
         cve_policy.auto_enrich ? { pattern: '7 * * * *', timezone: sync.timezone } : null,
-      run: async () => ({ ...(await parts.refreshLists()) }),
+      run: async () => ({ ...(await parts.refresh.lists()) }),
     },
     {
       id: 'canaries',
       name: 'Show the scanners what they must find',
       schedule: ({ sync }) => ({ pattern: '37 * * * *', timezone: sync.timezone }),
-      run: parts.checkCanaries,
+      run: parts.refresh.selfTest,
     },
     {
       id: 'second_scanner',

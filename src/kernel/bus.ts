@@ -24,11 +24,6 @@ export interface BusEvents {
     status: string
     decided_by: string
   }
-  /** deadlines that passed, or soon will; told once a check */
-  sla: {
-    kind: 'overdue' | 'expired' | 'expiring'
-    items: { package: string; version: string; distribution: string; arch: string; due_at: string }[]
-  }
   published: { distribution: string; revision: number; milliseconds: number }
   settings: { changed: string[] }
   audit: { count: number }

@@ -15,3 +15,14 @@ export function isoTime(date: Date): string {
 export function isoTimeOrNull(date: Date | null | undefined): string | null {
   return date ? isoTime(date) : null
 }
+
+/** Resolves after `ms` milliseconds; rejects with the signal's reason when it aborts before. */
+export function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason as Error)
+    })
+  })
+}

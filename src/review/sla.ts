@@ -109,13 +109,7 @@ export async function checkSla(parts: ReviewParts, actor: Actor): Promise<SlaRep
   const expiringList = [...nearRows.map(review), ...endingRows.map((decision) => exceptionItem(decision, now))]
     .sort((a, b) => ((a.sla.expires_at ?? '') < (b.sla.expires_at ?? '') ? -1 : 1))
     .slice(0, TOLD)
-  tell(
-    parts,
-    'expired',
-    ended.map((decision) => exceptionItem(decision, now)),
-  )
-  tell(parts, 'overdue', overdue.map(review))
-  tell(parts, 'expiring', expiringList)
+  await recordExpiring(parts, expiringList)
   const all = await countDeadlines(parts.db, now, soon)
   return {
     expired: all.late + ended.length,
@@ -136,17 +130,24 @@ async function countDeadlines(db: Db, now: Date, soon: Date): Promise<{ late: nu
   return rows[0] ?? { late: 0, near: 0, ending: 0 }
 }
 
-function tell(parts: ReviewParts, kind: 'overdue' | 'expired' | 'expiring', items: readonly SlaItem[]): void {
+/** The audit entry that notifications of deadlines within a week are made from. */
+async function recordExpiring(parts: ReviewParts, items: readonly SlaItem[]): Promise<void> {
   if (items.length === 0) return
-  parts.bus.emit('sla', {
-    kind,
-    items: items.map((item) => ({
-      package: item.package,
-      version: item.version,
-      distribution: item.distribution,
-      arch: item.arch,
-      due_at: item.sla.expires_at ?? '',
-    })),
+  await parts.audit.record({
+    action: 'SLA_EXPIRING',
+    result: 'WARNING',
+    user: 'scheduler',
+    outcome: 'expiring',
+    detail: `${items.length} deadlines within a week`,
+    extra: {
+      items: items.map((item) => ({
+        package: item.package,
+        version: item.version,
+        distribution: item.distribution,
+        arch: item.arch,
+        due_at: item.sla.expires_at ?? '',
+      })),
+    },
   })
 }
 

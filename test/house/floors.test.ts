@@ -29,8 +29,9 @@ const FLOORS: Record<string, number> = {
   api: 7,
   jobs: 7,
   serve: 7,
+  wiring: 8,
 }
-const TOP = 8
+const TOP = 9
 /** A plug-in's pure interface may be seen by the peers that hand it keys (signing). */
 const TYPES_OF_PEERS = new Set(['signing -> formats/format.ts'])
 

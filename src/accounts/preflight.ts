@@ -1,11 +1,11 @@
 // The checks of `GET /setup/preflight`: is this deployment fit to be set up?
 import { statfs } from 'node:fs/promises'
 import { sql } from 'kysely'
-import type { CheckResult, PreflightCheck } from './accounts/setup.ts'
-import type { Env } from './config/env.ts'
-import type { AntivirusStatus } from './scanners/scanner.ts'
-import type { Db } from './store/db.ts'
-import type { Paths } from './store/paths.ts'
+import type { CheckResult, PreflightCheck } from './setup.ts'
+import type { Env } from '../config/env.ts'
+import type { AntivirusStatus } from '../scanners/scanner.ts'
+import type { Db } from '../store/db.ts'
+import type { Paths } from '../store/paths.ts'
 
 const LEAST_FREE_GB = 5
 

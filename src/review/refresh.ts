@@ -1,0 +1,65 @@
+// New vulnerability data and what follows from it: the self-test of the scanners, then matching what is stored again.
+import type { Log } from '../kernel/log.ts'
+import type { Canaries } from '../scanners/canaries/canaries.ts'
+import type { Enrichment } from '../scanners/enrich/enrichment.ts'
+import type { AdvisoryData } from '../scanners/osv/data.ts'
+import type { UpdateOutcome } from '../scanners/scanner.ts'
+import { reviseKnown } from './known-exploited.ts'
+import { systemActor, type ReviewParts } from './parts.ts'
+import type { Rematch } from './rematch.ts'
+
+export type Progress = (line: string) => void
+
+export interface Refresh {
+  /** Reads advisories that are older than a day, or all with `force`, and matches packages against new ones. */
+  advisories(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
+  /** The same for exploit-prediction scores and the list of known-exploited vulnerabilities. */
+  lists(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
+  /** Scans the self-test packages with every scanner and logs what a scanner missed. */
+  selfTest(): Promise<{ shown: number; blind: number }>
+  /** Marks CVEs as known to be exploited. @returns how many packages changed */
+  exploited(entries: Parameters<Enrichment['addExploited']>[0]): Promise<number>
+}
+
+export function createRefresh(
+  deps: ReviewParts & {
+    log: Log
+    advisoryData: AdvisoryData
+    enrichment: Enrichment
+    canaries: Canaries
+    rematch: Rematch
+  },
+): Refresh {
+  const { log, advisoryData, enrichment, canaries, rematch } = deps
+
+  async function selfTest() {
+    const scopes = await canaries.check()
+    const blind = scopes.filter((one) => one.blind).map(({ scanner, scope }) => `${scanner} (${scope})`)
+    if (blind.length > 0) log.error({ blind }, 'scanners failed their self-test: what they pass counts as unscanned')
+    return { shown: scopes.length, blind: blind.length }
+  }
+
+  return {
+    selfTest,
+    async advisories(progress, force = false) {
+      const outcome = await advisoryData.update(progress, { force })
+      if (outcome.status === 'updated') {
+        await selfTest()
+        log.info(await rematch.changed(), 'packages matched against new advisories')
+      }
+      return outcome
+    },
+    async lists(progress, force = false) {
+      const { exploited, ...outcome } = await enrichment.refresh({ force, ...(progress ? { progress } : {}) })
+      if (outcome.status !== 'updated') return outcome
+      const changed = await reviseKnown(deps, enrichment.enrich, null, systemActor('scheduler'))
+      const message = `${outcome.message}; ${exploited.length} newly known to be exploited, ${changed} packages changed`
+      return { ...outcome, message }
+    },
+    async exploited(entries) {
+      await enrichment.addExploited(entries)
+      const cves = entries.map(({ cve }) => cve)
+      return reviseKnown(deps, enrichment.enrich, cves, systemActor('webhook'))
+    },
+  }
+}

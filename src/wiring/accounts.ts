@@ -1,0 +1,74 @@
+// People and tokens: login, sessions, users, first-run setup, and the notifier that mails them.
+import { createLogin } from '../accounts/login.ts'
+import { createOwnAccount } from '../accounts/own-account.ts'
+import { createPasswordReset, RESET_MINUTES } from '../accounts/password-reset.ts'
+import { createPasswords } from '../accounts/passwords.ts'
+import { createSessions } from '../accounts/sessions.ts'
+import { createSetup } from '../accounts/setup.ts'
+import { createSlowing } from '../accounts/slowing.ts'
+import { createTokens } from '../accounts/tokens.ts'
+import { createUsers } from '../accounts/users.ts'
+import { wait } from '../kernel/clock.ts'
+import { createHttpClient } from '../kernel/http-client.ts'
+import { createNotifier } from '../notify/notifier.ts'
+import { createPreflight } from '../accounts/preflight.ts'
+import type { Foundation } from './foundation.ts'
+import type { Gate } from './gate.ts'
+
+export type Accounts = Awaited<ReturnType<typeof createAccounts>>
+
+/** Seeds the admin that the environment names, where there is none yet. */
+export async function createAccounts(foundation: Foundation, { engines, vulnscan }: Gate) {
+  const { env, db, clock, log, audit, paths, settings, production, onError } = foundation
+  const outbound = createHttpClient({
+    allowPrivate: false,
+    allowedHosts: env.outboundAllowedHosts,
+    proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
+  })
+  const notifier = createNotifier({
+    db,
+    clock,
+    log,
+    http: outbound,
+    settings: settings.current,
+    secret: env.webhookSecret,
+    httpsOnly: production,
+  })
+  const changing = { db, audit, onError, clock }
+  const passwords = createPasswords()
+  const slowing = createSlowing({ clock, wait })
+  const sessions = createSessions({
+    ...changing,
+    secret: env.jwtSecretKey,
+    algorithm: env.jwtAlgorithm,
+    expireMinutes: env.jwtExpireMinutes,
+  })
+  const setup = createSetup({
+    ...changing,
+    passwords,
+    sessions,
+    ...(env.setupToken ? { setupToken: env.setupToken } : {}),
+    checks: createPreflight({ db, paths, env, antivirus: engines.antivirusStatus, vulnscan }),
+    saveAppUrl: async (url) => void (await settings.patch({ app_url: url }, 'system')),
+  })
+  if (env.adminUsername && env.adminPasswordHash) {
+    const { reason } = await setup.seedAdmin({ username: env.adminUsername, passwordHash: env.adminPasswordHash })
+    if (reason) log.info(reason)
+  }
+  const passwordReset = createPasswordReset({
+    ...changing,
+    passwords,
+    deliverReset: (user, token) => notifier.sendReset(user, token, RESET_MINUTES),
+  })
+  return {
+    outbound,
+    notifier,
+    sessions,
+    setup,
+    passwordReset,
+    login: createLogin({ ...changing, passwords, sessions, slowing }),
+    ownAccount: createOwnAccount({ ...changing, passwords, slowing }),
+    users: createUsers({ ...changing, passwords }),
+    tokens: createTokens(changing),
+  }
+}

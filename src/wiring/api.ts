@@ -1,0 +1,155 @@
+// The HTTP API: every room's routes and the server that mounts them.
+import { join } from 'node:path'
+import { createAuthenticate } from '../accounts/authenticate.ts'
+import { artifactRoutes } from '../api/artifacts.ts'
+import { auditRoutes } from '../api/audit.ts'
+import { authRoutes } from '../api/auth.ts'
+import { distributionRoutes } from '../api/distributions.ts'
+import { docsRoutes } from '../api/docs.ts'
+import { healthRoutes } from '../api/health.ts'
+import { createLimiter } from '../api/limits.ts'
+import { openapi } from '../api/openapi.ts'
+import { packageRoutes } from '../api/packages.ts'
+import type { Route } from '../api/route.ts'
+import { sbomRoutes } from '../api/sbom.ts'
+import { policyRoutes } from '../api/security-policy.ts'
+import { securityRoutes } from '../api/security.ts'
+import { createServer } from '../api/server.ts'
+import { settingsRoutes } from '../api/settings.ts'
+import { setupRoutes } from '../api/setup.ts'
+import { uploadRoutes } from '../api/upload.ts'
+import { webhookRoutes } from '../api/webhooks.ts'
+import { findDistribution } from '../formats/index.ts'
+import { exists } from '../kernel/files.ts'
+import { reindex } from '../records/reindex.ts'
+import { embeddedOf } from '../sbom/embedded.ts'
+import { createSbom } from '../sbom/sbom.ts'
+import { createTotals } from '../store/records/totals.ts'
+import type { Accounts } from './accounts.ts'
+import type { Foundation } from './foundation.ts'
+import type { Gate } from './gate.ts'
+import type { Insight } from './insight.ts'
+import type { Publishing } from './publishing.ts'
+
+interface Rooms {
+  foundation: Foundation
+  publishing: Publishing
+  gate: Gate
+  accounts: Accounts
+  insight: Insight
+}
+
+/** @param accepting false once the service is stopping */
+export async function createApi(rooms: Rooms, accepting: () => boolean) {
+  const { foundation, accounts, insight } = rooms
+  const { env, db, clock, log, audit, license, leader, production } = foundation
+  const routes = routesOf(rooms)
+  const server = await createServer({
+    routes,
+    log,
+    production,
+    trustedProxies: env.trustedProxies,
+    corsOrigins: env.corsOrigins,
+    limiter: createLimiter(clock, env.rateLimitFactor),
+    authenticate: createAuthenticate({ db, clock, sessions: accounts.sessions }),
+    requireFeature: license.requireFeature,
+    isLeader: leader.isLeader,
+    accepting,
+    observe: insight.metrics.observeRequest,
+    denied: (request, caller, route) =>
+      audit.record({
+        action: 'ACCESS_DENIED',
+        result: 'FAILURE',
+        user: caller.name,
+        detail: `${route.method} ${route.path}`,
+        outcome: 'forbidden',
+        ip: request.ip,
+        requestId: request.id,
+      }),
+  })
+  return { server, routes }
+}
+
+function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): Route[] {
+  const { env, db, clock, log, audit, bus, paths, pool, manifests, staging, checkpoint, production, onError } =
+    foundation
+  const { keys, registry, publisher, collector } = publishing
+  const { engines, refresh, rematch } = gate
+  const settings = foundation.settings.current
+  const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
+  bus.on('package', totals.forget)
+
+  const routes: Route[] = [
+    ...authRoutes(accounts),
+    ...setupRoutes(accounts),
+    ...packageRoutes({ db }),
+    ...auditRoutes({ db, audit }),
+    ...artifactRoutes({
+      db,
+      clock,
+      audit,
+      bus,
+      registry,
+      publisher,
+      manifests,
+      collector,
+      checkpoint,
+      totals,
+      onError,
+      reindex: () =>
+        reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }).finally(totals.forget),
+    }),
+    ...uploadRoutes({ intake: gate.intake, registry, staging, audit, settings, log }),
+    ...distributionRoutes({
+      db,
+      clock,
+      audit,
+      publisher,
+      all: publishing.all,
+      isActive: publishing.isActive,
+      repoFormat: env.repoFormat,
+      fingerprint: keys.openpgp.fingerprint,
+      hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
+    }),
+    ...securityRoutes({
+      db,
+      clock,
+      review: gate.review,
+      settings,
+      audit,
+      log,
+      antivirus: engines.antivirusStatus,
+      freshclam: engines.freshclam && {
+        ...engines.freshclam,
+        update: async (progress) => {
+          const outcome = await engines.freshclam!.update(progress)
+          await refresh.selfTest()
+          return outcome
+        },
+      },
+      vulnscan: { status: engines.advisoryData.status, update: (progress) => refresh.advisories(progress, true) },
+      feeds: { status: engines.enrichment.status, update: (progress) => refresh.lists(progress, true) },
+    }),
+    ...webhookRoutes({
+      db,
+      clock,
+      audit,
+      secret: env.webhookSecret,
+      exploited: refresh.exploited,
+      advisory: async (cve) => (await rematch.about(cve)).changed,
+    }),
+    ...policyRoutes({ settings: foundation.settings, audit }),
+    ...sbomRoutes({
+      sbom: createSbom({ db, find: findDistribution, version: env.appVersion, embedded: embeddedOf(gate.components) }),
+    }),
+    ...settingsRoutes({ settings: foundation.settings, audit, notifier: accounts.notifier }),
+    ...healthRoutes({
+      ...insight,
+      production,
+      requireAuth: env.healthRequireAuth,
+      metricsToken: env.metricsToken,
+    }),
+  ]
+  routes.push(...docsRoutes(() => openapi(routes, { version: env.appVersion })))
+  return routes
+}

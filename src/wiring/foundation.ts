@@ -1,0 +1,90 @@
+// The parts everything else needs: database, directories, leader, audit log, settings.
+import { createLicense, type License } from '../config/license.ts'
+import type { Env } from '../config/env.ts'
+import { createLeader, type Leader } from '../jobs/leader.ts'
+import { createBus, type Bus } from '../kernel/bus.ts'
+import { createCheckpoint, type Checkpoint } from '../kernel/checkpoint.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { createSecretBox } from '../kernel/crypto.ts'
+import type { Log } from '../kernel/log.ts'
+import { createSettings, type SettingsStore } from '../settings/settings.ts'
+import { createAuditLog, type AuditLog } from '../store/audit-log.ts'
+import { migrate, openDatabase, type Database, type Db } from '../store/db.ts'
+import { createManifests, type Manifests } from '../store/records/manifests.ts'
+import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
+import { createPool, type Pool } from '../store/files/pool.ts'
+import { createStaging, type Staging } from '../store/files/staging.ts'
+
+/** What the process is given. */
+export interface Process {
+  env: Env
+  clock: Clock
+  log: Log
+}
+
+export interface Foundation extends Process {
+  production: boolean
+  onError(error: unknown): void
+  checkpoint: Checkpoint
+  bus: Bus
+  license: License
+  paths: Paths
+  database: Database
+  db: Db
+  pool: Pool
+  manifests: Manifests
+  staging: Staging
+  leader: Leader
+  audit: AuditLog
+  settings: SettingsStore
+}
+
+/** Opens the database, brings its schema up to date and loads the settings. @throws when one of them cannot be had */
+export async function createFoundation({ env, clock, log }: Process): Promise<Foundation> {
+  const onError = (error: unknown) => log.error({ err: error }, 'unexpected error')
+  const checkpoint = createCheckpoint(env.dieAt ?? undefined)
+  const bus = createBus(onError)
+  const paths = createPaths(env.reposDir)
+  await ensurePaths(paths)
+  const database = await openDatabase(env.databaseUrl, {
+    onError: (error) => log.warn({ err: error }, 'database connection lost'),
+  })
+  const { db } = database
+  await migrate(db)
+  const pool = createPool(paths)
+  const staging = createStaging({ db, clock, paths, pool, exclusive: database.engine === 'pglite' })
+  // Before anything listens: uploads are received into a directory that belongs to this process.
+  await staging.register()
+  const leader = createLeader({ db, clock, instanceId: staging.instanceId, isDead: staging.isDead })
+  const audit = createAuditLog({ db, clock, directory: paths.audit, checkpoint, mayFile: leader.isLeader, onError })
+  const settings = createSettings({
+    path: paths.settings,
+    secretBox: createSecretBox(env.settingsEncryptionKey),
+    clock,
+    bus,
+    repoFormat: env.repoFormat,
+    edition: env.edition,
+    mode: env.mode,
+    onError,
+  })
+  for (const warning of (await settings.load()).warnings) log.warn(warning)
+  return {
+    env,
+    clock,
+    log,
+    production: env.mode === 'production',
+    onError,
+    checkpoint,
+    bus,
+    license: createLicense(env.edition),
+    paths,
+    database,
+    db,
+    pool,
+    manifests: createManifests(db, paths),
+    staging,
+    leader,
+    audit,
+    settings,
+  }
+}

@@ -1,0 +1,88 @@
+// The way in: scanners, the gate's steps, intake, review, and the jobs that keep verdicts up to date.
+import { createEngines, type Overrides } from './engines.ts'
+import { antivirusStep } from '../gate/antivirus.ts'
+import { cveScanStep } from '../gate/cve-scan.ts'
+import { dependenciesStep } from '../gate/dependencies.ts'
+import { createIntake } from '../intake/intake.ts'
+import { signatureStep } from '../gate/signature.ts'
+import { createJobs } from '../jobs/jobs.ts'
+import { createScheduler } from '../jobs/scheduler.ts'
+import { createComponentScan } from '../review/components.ts'
+import { createCrossCheck } from '../review/cross-check.ts'
+import { createRefresh } from '../review/refresh.ts'
+import { createRematch } from '../review/rematch.ts'
+import { createReview } from '../review/review.ts'
+import { COMPONENT_ENGINE } from '../scanners/components/match.ts'
+import { createVulnscanStatus } from '../scanners/vulnscan-status.ts'
+import { rematchNews } from '../store/advisories/advisories.ts'
+import { createComponents } from '../store/files/components.ts'
+import type { Foundation } from './foundation.ts'
+import type { Publishing } from './publishing.ts'
+
+export type Gate = Awaited<ReturnType<typeof createGate>>
+
+export async function createGate(foundation: Foundation, publishing: Publishing, overrides: Overrides) {
+  const { db, clock, log, bus, audit, pool, staging, manifests, checkpoint, leader, production, onError } = foundation
+  const { publisher, collector, offered, keys, registry } = publishing
+  const settings = foundation.settings.current
+  const distributions = publishing.active.map(({ distribution }) => distribution)
+  const engines = await createEngines({
+    env: foundation.env,
+    db,
+    clock,
+    log,
+    distributions,
+    overrides,
+    onError,
+    enriching: () => settings().cve_policy.auto_enrich,
+  })
+  const { cveScanner, crossScanners, rematchScanner, canaries, advisoryData, enrichment } = engines
+  const steps = [
+    antivirusStep(engines.antivirus, production),
+    cveScanStep(cveScanner, clock),
+    signatureStep({ signers: keys, clock, newPath: staging.newPath }),
+    dependenciesStep(db),
+  ]
+  const rooms = { db, clock, bus, audit, pool, staging, manifests, publisher, checkpoint, steps, settings }
+  const intake = createIntake({ ...rooms, registry, clean: collector.debris })
+
+  const engineNames = [cveScanner, ...crossScanners, rematchScanner].map(({ name }) => name)
+  const reviewDeps = { ...rooms, collector, engines: [...new Set(engineNames), COMPONENT_ENGINE], offered, onError }
+  const components = createComponents(db)
+  const libraries = createComponentScan({
+    ...reviewDeps,
+    components,
+    matcher: engines.componentMatcher,
+    mayWork: leader.isLeader,
+  })
+  bus.on('package', libraries.nudge)
+  const review = createReview(reviewDeps, { libraries })
+  const crossCheck = createCrossCheck({
+    ...reviewDeps,
+    scanners: crossScanners,
+    distributions,
+    mayWork: leader.isLeader,
+    generation: async () => (await engines.advisories.state()).generation,
+  })
+  bus.on('package', crossCheck.nudge)
+  const rematch = createRematch({
+    ...reviewDeps,
+    scanner: rematchScanner,
+    distributions,
+    covers: engines.covers,
+    libraries,
+    news: rematchNews(db, engines.advisories),
+  })
+  const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries, rematch })
+  const scheduler = createScheduler({
+    db,
+    clock,
+    log,
+    audit,
+    settings,
+    isLeader: leader.isLeader,
+    jobs: createJobs({ review, rematch, crossCheck, refresh }),
+  })
+  const vulnscan = createVulnscanStatus({ advisoryData, canaries, scanner: cveScanner.name })
+  return { engines, intake, components, libraries, review, crossCheck, rematch, refresh, scheduler, vulnscan }
+}

@@ -1,0 +1,55 @@
+// Health report and metrics.
+import { countSeverities, type Severity } from '../domain/finding.ts'
+import { createHealth } from '../insight/health.ts'
+import { createMetrics } from '../insight/metrics.ts'
+import { readTotals } from '../insight/totals.ts'
+import type { Foundation } from './foundation.ts'
+import type { Gate } from './gate.ts'
+import type { Publishing } from './publishing.ts'
+
+export type Insight = ReturnType<typeof createInsight>
+
+/** @param notServing why the service takes no requests at the moment; null when it does */
+export function createInsight(
+  foundation: Foundation,
+  { keys }: Publishing,
+  { engines, scheduler, vulnscan }: Gate,
+  notServing: () => 'starting' | 'draining' | null,
+) {
+  const { env, db, clock, log, bus, paths, staging, leader } = foundation
+  const { antivirusStatus, advisoryData, canaries } = engines
+  const blindness = () => canaries.state().scopes
+  const health = createHealth({
+    db,
+    clock,
+    paths,
+    version: env.appVersion,
+    startedAt: clock.now(),
+    edition: env.edition,
+    instanceId: staging.instanceId,
+    fingerprint: keys.openpgp.fingerprint,
+    clamavDbDir: env.clamavDbDir,
+    grypeDbDir: env.grypeDbCacheDir,
+    antivirus: antivirusStatus,
+    vulnscan,
+    isLeader: leader.isLeader,
+    jobs: scheduler.state,
+    blindness,
+    notServing,
+  })
+  const metrics = createMetrics({
+    totals: () => readTotals(db),
+    async antivirusUpdatedAt() {
+      const { db_date: date } = await antivirusStatus()
+      return date === null ? null : Date.parse(date) / 1000
+    },
+    advisoriesAgeSeconds: advisoryData.ageSeconds,
+    blindness,
+  })
+  bus.on('published', (event) => log.info(event, 'published'))
+  bus.on('intake', ({ status, findings }) => {
+    metrics.countUpload(status)
+    metrics.countFindings(countSeverities(findings as { severity: Severity }[]))
+  })
+  return { health, metrics }
+}

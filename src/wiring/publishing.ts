@@ -1,0 +1,48 @@
+// The way out: signing keys, the distributions this deployment offers, the publisher and its collector.
+import { join } from 'node:path'
+import { activeFormats } from '../config/env.ts'
+import type { Offered } from '../formats/format.ts'
+import { findDistribution, formats, recognize } from '../formats/index.ts'
+import type { FormatRegistry } from '../intake/identify.ts'
+import { ensureContent } from '../kernel/files.ts'
+import { createCollector } from '../publish/tree/collect.ts'
+import { ensureDistributions } from '../publish/initialize.ts'
+import { createPublisher } from '../publish/publisher.ts'
+import { openKeys } from '../signing/keys.ts'
+import type { Foundation } from './foundation.ts'
+
+export type Publishing = Awaited<ReturnType<typeof createPublishing>>
+
+/** Loads or creates the signing keys and makes sure that every active distribution has its row. */
+export async function createPublishing(foundation: Foundation) {
+  const { env, db, clock, paths, pool, manifests, bus, checkpoint, onError } = foundation
+  const keys = await openKeys(paths.gnupg, clock.now())
+  await ensureContent(join(paths.keys, 'gpg.key'), keys.openpgp.publicKeyArmored)
+  await ensureContent(join(paths.keys, keys.apk.keyName), keys.apk.publicKeyPem)
+
+  const all: Offered[] = formats.flatMap((format) =>
+    format.distributions.map((distribution) => ({ format, distribution })),
+  )
+  const activeIds = activeFormats(env.repoFormat)
+  const active = all.filter(({ format }) => activeIds.includes(format.id))
+  const isActive = (codename: string) => active.some(({ distribution }) => distribution.codename === codename)
+  const offered = (codename: string): Offered => {
+    const found = findDistribution(codename)
+    if (!found) throw new Error(`no distribution ${codename}`)
+    return found
+  }
+  const registry: FormatRegistry = { recognize, find: findDistribution, isActive }
+  const publisher = createPublisher({ db, clock, paths, pool, signers: keys, bus, checkpoint, offered, onError })
+  const collector = createCollector({
+    db,
+    clock,
+    paths,
+    pool,
+    manifests,
+    checkpoint,
+    offered,
+    known: (codename) => findDistribution(codename) !== null,
+  })
+  await ensureDistributions(db, clock, active)
+  return { keys, all, active, activeIds, isActive, offered, registry, publisher, collector }
+}
