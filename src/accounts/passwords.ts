@@ -2,7 +2,7 @@
 import * as argon2 from '@node-rs/argon2'
 import * as bcrypt from '@node-rs/bcrypt'
 import { Problem } from '../domain/problem.ts'
-import { createLimiter } from '../kernel/serial.ts'
+import { createSemaphore } from '../kernel/semaphore.ts'
 
 /** 25 ms and 19 MiB a hash: https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#argon2id */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
@@ -55,7 +55,7 @@ export interface Passwords {
 
 /** @param maxWaiting pieces of work allowed to wait or run; those beyond are refused at once */
 export function createPasswords({ maxWaiting = 100 }: { maxWaiting?: number } = {}): Passwords {
-  const limited = createLimiter(AT_ONCE)
+  const limited = createSemaphore(AT_ONCE)
   let present = 0
 
   async function bounded<T>(work: () => Promise<T>): Promise<T> {

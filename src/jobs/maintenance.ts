@@ -1,6 +1,6 @@
 // What keeps a running service tidy: lease, heartbeat, recovery, collection, lists behind the packages. All repeatable.
 import type { Clock } from '../kernel/clock.ts'
-import { createShared } from '../kernel/serial.ts'
+import { createShared } from '../kernel/shared.ts'
 import type { Log } from '../kernel/log.ts'
 import { LEASE_MS, RENEW_MS, type Leader } from './leader.ts'
 import type { Collector } from '../publish/tree/collect.ts'

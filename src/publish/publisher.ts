@@ -1,7 +1,8 @@
 // Who asks for a publish, when it runs, and what its failure is called: one queue a distribution.
 import { Problem } from '../domain/problem.ts'
 import { isStorageFull } from '../kernel/files.ts'
-import { createExpected, createShared, type Expected } from '../kernel/serial.ts'
+import { createInFlight, type InFlight } from '../kernel/in-flight.ts'
+import { createShared } from '../kernel/shared.ts'
 import { createConverge, type Converge, type ConvergeParts } from './converge.ts'
 
 /** One publish for eight uploads costs hardly more than for one; alone, nobody is waited for. */
@@ -26,15 +27,15 @@ export interface Publisher {
 }
 
 export function createPublisher(parts: ConvergeParts): Publisher {
-  const queues = new Map<string, Converge & { expected: Expected }>()
+  const queues = new Map<string, Converge & { inFlight: InFlight }>()
   const queueOf = (codename: string) => {
     let queue = queues.get(codename)
     if (!queue) {
       const { run, ...others } = createConverge(parts, codename)
-      const expected = createExpected()
+      const inFlight = createInFlight()
       queues.set(
         codename,
-        (queue = { run: createShared(run, (queued) => company(expected, queued)), expected, ...others }),
+        (queue = { run: createShared(run, (queued) => company(inFlight, queued)), inFlight, ...others }),
       )
     }
     return queue
@@ -54,7 +55,7 @@ export function createPublisher(parts: ConvergeParts): Publisher {
 
   return {
     converge,
-    expect: (codename) => queueOf(codename).expected.add(),
+    expect: (codename) => queueOf(codename).inFlight.add(),
     async rebuild(codename) {
       queueOf(codename).forget()
       await parts.db
@@ -83,7 +84,7 @@ export function createPublisher(parts: ConvergeParts): Publisher {
   }
 }
 
-async function company(expected: Expected, queued: boolean): Promise<void> {
+async function company(inFlight: InFlight, queued: boolean): Promise<void> {
   if (queued) await new Promise((resolve) => setTimeout(resolve, RETURN_MS))
-  await expected.settled(PATIENCE_MS)
+  await inFlight.drained(PATIENCE_MS)
 }

@@ -3,7 +3,7 @@ import type { Insertable } from 'kysely'
 import type { AuditEvent } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import type { PackageStatus } from '../domain/status.ts'
-import type { Outcome } from '../kernel/serial.ts'
+import type { BatchOutcome } from '../kernel/batches.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { tally } from '../store/records/counters.ts'
@@ -34,13 +34,13 @@ export async function insertRecords(
   audit: AuditLog,
   offered: Offered,
   inputs: readonly NewRecord[],
-): Promise<Outcome<PackageRow>[]> {
+): Promise<BatchOutcome<PackageRow>[]> {
   try {
     return (await insertAtOnce(db, audit, offered, inputs)).map((value) => ({ value }))
   } catch (error) {
     if (inputs.length === 1) return [{ error }]
   }
-  const outcomes: Outcome<PackageRow>[] = []
+  const outcomes: BatchOutcome<PackageRow>[] = []
   for (const input of inputs) outcomes.push(...(await insertRecords(db, audit, offered, [input])))
   return outcomes
 }

@@ -2,7 +2,7 @@
 import type { Finding } from '../domain/finding.ts'
 import { isProblem } from '../domain/problem.ts'
 import { isoTime } from '../kernel/clock.ts'
-import { createShared } from '../kernel/serial.ts'
+import { createShared } from '../kernel/shared.ts'
 import {
   COMPONENT_ECOSYSTEMS,
   COMPONENT_ENGINE,

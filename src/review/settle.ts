@@ -1,5 +1,5 @@
 // What follows a committed change of records: the index, the files, the manifests, the news. All of it repeatable.
-import { allEnded } from '../kernel/serial.ts'
+import { allEnded } from '../kernel/all-ended.ts'
 import type { Changed } from '../records/change-record.ts'
 import type { ReviewParts } from './parts.ts'
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureDirectory, isMissing } from '../kernel/files.ts'
 import type { Log } from '../kernel/log.ts'
-import { createShared } from '../kernel/serial.ts'
+import { createShared } from '../kernel/shared.ts'
 
 export interface Access {
   address: string

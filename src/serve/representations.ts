@@ -1,7 +1,7 @@
 // From a published name to what is sent for it now: bytes from memory, or an open file. Knows no HTTP message.
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { createLimiter } from '../kernel/serial.ts'
+import { createSemaphore } from '../kernel/semaphore.ts'
 import { createBodyCache } from './body-cache.ts'
 import { kindOf } from './file-kinds.ts'
 import { createOpenFiles, type SharedFile } from './open-files.ts'
@@ -49,7 +49,7 @@ export function createRepresentations(
   const small = createBodyCache<Held>(limits.totalBytes)
   const large = createOpenFiles<Held>(OPEN_FILES, onError)
   const loading = new Map<string, Loading>()
-  const limited = createLimiter(LOADS_AT_ONCE)
+  const limited = createSemaphore(LOADS_AT_ONCE)
 
   const attempt = (file: Located, observedMs: number, triesLeft: number): Answer | Promise<Answer> => {
     const known = small.get(file.path)

@@ -6,7 +6,7 @@ import type { AuditEvent } from '../domain/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { ensureDirectory, fsyncPath, isMissing } from '../kernel/files.ts'
-import { createShared } from '../kernel/serial.ts'
+import { createShared } from '../kernel/shared.ts'
 import type { Db } from './db.ts'
 import { chainHash, entryOf, GENESIS } from './audit-chain.ts'
 

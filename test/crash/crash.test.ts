@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHECKPOINTS } from '../../src/kernel/checkpoint.ts'
-import { createLimiter } from '../../src/kernel/serial.ts'
+import { createSemaphore } from '../../src/kernel/semaphore.ts'
 import { startFakeClamd, type FakeClamd } from '../fakes/clamd.ts'
 import { startService, type Service } from '../service.ts'
 import { makeHouses, type Engine, type House, type Houses } from './houses.ts'
@@ -41,7 +41,7 @@ describe.each<[Engine, Format]>([
   ['postgres', 'apk'],
   ['pglite', 'apt'],
 ])('on %s with %s packages a process that dies at', (engine, format) => {
-  const slots = createLimiter(CASES_AT_ONCE)
+  const slots = createSemaphore(CASES_AT_ONCE)
   let houses: Houses
   let stock: string[]
   let clamd: FakeClamd

@@ -1,7 +1,7 @@
 // A stream's entries cut into blocks whose compressed bytes are kept: a publish re-makes only the blocks that changed.
 import { crc32 } from 'node:zlib'
 import type { StreamSpec } from '../../formats/format.ts'
-import { inGroups } from '../../kernel/serial.ts'
+import { inGroups } from '../../kernel/in-groups.ts'
 import { deflateBlock, inflateBlock } from './gzip-member.ts'
 import { xzBlock, type XzBlock } from './xz-stream.ts'
 

@@ -4,7 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import type { PackageFacts } from '../../domain/package.ts'
 import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
-import { allEnded, createBatches, type Outcome } from '../../kernel/serial.ts'
+import { allEnded } from '../../kernel/all-ended.ts'
+import { createBatches, type BatchOutcome } from '../../kernel/batches.ts'
 import type { Db } from '../db.ts'
 import { decisionsOf } from './decisions.ts'
 import type { BlobRow, DecisionRow, PackageRow } from '../tables.ts'
@@ -21,7 +22,7 @@ export interface Manifest {
   blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
 }
 
-const DONE: Outcome<void> = { value: undefined }
+const DONE: BatchOutcome<void> = { value: undefined }
 /** A manifest may hold 400 kB of file names. */
 const MOST_TOGETHER = 50
 
@@ -52,7 +53,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
 
   const writeOne = createBatches(writeTogether, MOST_TOGETHER)
 
-  async function writeTogether(ids: number[]): Promise<Outcome<void>[]> {
+  async function writeTogether(ids: number[]): Promise<BatchOutcome<void>[]> {
     const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
     if (rows.length === 0) return ids.map(() => DONE)
     const blobs = await db
