@@ -1,0 +1,125 @@
+// What keeps a running service tidy, one entry each: how often it runs and what it does.
+import type { Offered } from '../formats/format.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import { createShared } from '../kernel/shared.ts'
+import type { Outbox } from '../notify/outbox.ts'
+import { refreshContents } from '../publish/background/contents.ts'
+import type { Publisher } from '../publish/publisher.ts'
+import type { Collector } from '../publish/tree/collect.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import { HEARTBEAT_MS, type Staging } from '../store/files/staging.ts'
+import type { Paths } from '../store/paths.ts'
+import type { Manifests } from '../store/records/manifests.ts'
+import { LEASE_MS, RENEW_MS, type Leader } from './leader.ts'
+
+const MINUTE = 60_000
+/** How long after its last publish a distribution gets its background indexes. */
+const QUIET_MS = 20_000
+
+/** One piece of background work. It is idempotent: the next run repeats what a failed one left undone. */
+export interface Chore {
+  name: string
+  everyMs: number
+  /** false: every replica runs it, not only the leader */
+  leaderOnly: boolean
+  run(): Promise<unknown>
+}
+
+export interface ChoreDeps {
+  db: Db
+  clock: Clock
+  paths: Paths
+  log: Log
+  leader: Leader
+  staging: Staging
+  manifests: Manifests
+  publisher: Publisher
+  collector: Collector
+  audit: AuditLog
+  active: readonly Offered[]
+  outboxes: readonly Outbox[]
+  /** makes the list of advisories that offered packages fix, where the format has one and something changed */
+  updateinfo(offered: Offered): Promise<boolean>
+  /** reads the components inside stored packages */
+  libraries: { catchUp(): Promise<unknown> }
+  stopping(): boolean
+}
+
+/** @returns the chores, and the two that also run at start */
+export function createChores(deps: ChoreDeps): {
+  chores: Chore[]
+  recover(): Promise<void>
+  collect(): Promise<void>
+} {
+  const { leader, log, staging, collector, publisher, audit } = deps
+  const collect = () => collector.collect()
+
+  /** Each step is tried by itself: a full disk that stops one must not stop the others, nor the start. */
+  const recover = createShared(async () => {
+    const steps: [string, () => Promise<unknown>][] = [
+      ['uploads that were not acknowledged', staging.sweep],
+      ['manifests', deps.manifests.catchUp],
+      ['distributions', publishAgain],
+      ['pending deletions', collector.debris],
+      ['the audit log', audit.flush],
+    ]
+    for (const [what, step] of steps) {
+      await step().catch((error: unknown) =>
+        log.error({ err: error }, `recovery of ${what} failed; next try in a minute`),
+      )
+    }
+  })
+
+  async function publishAgain(): Promise<void> {
+    const failed = await publisher.recover()
+    if (failed.length > 0) log.warn({ distributions: failed }, 'could not be published; next try in a minute')
+  }
+
+  /** A new leader first cleans up what the one before left. */
+  async function renewLease(): Promise<void> {
+    const before = leader.isLeader()
+    await leader.tick()
+    if (!before && leader.isLeader()) void recover()
+  }
+
+  async function backgroundIndexes(): Promise<void> {
+    const quietSince = new Date(deps.clock.now().getTime() - QUIET_MS)
+    for (const offered of deps.active) {
+      const { codename } = offered.distribution
+      const row = await deps.db
+        .selectFrom('distributions')
+        .select('published_at')
+        .where('codename', '=', codename)
+        .executeTakeFirst()
+      if (!row?.published_at || row.published_at >= quietSince) continue
+      // One distribution that fails must not keep the others from theirs.
+      await refreshContents(deps.db, deps.paths, publisher, offered)
+        .then(() => deps.updateinfo(offered))
+        .catch((error: unknown) => log.error({ err: error, distribution: codename }, 'background indexes failed'))
+    }
+  }
+
+  const notifications = deps.outboxes.map(({ name, deliver }): Chore => ({
+    name: `notifications by ${name}`,
+    everyMs: RENEW_MS,
+    leaderOnly: true,
+    run: () => deliver(() => !deps.stopping() && leader.isLeader()),
+  }))
+  return {
+    recover,
+    collect,
+    chores: [
+      { name: 'lease', everyMs: RENEW_MS, leaderOnly: false, run: renewLease },
+      { name: 'heartbeat', everyMs: HEARTBEAT_MS, leaderOnly: false, run: staging.heartbeat },
+      { name: 'audit log', everyMs: LEASE_MS, leaderOnly: true, run: audit.flush },
+      ...notifications,
+      { name: 'recovery', everyMs: MINUTE, leaderOnly: true, run: recover },
+      { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.libraries.catchUp },
+      { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: backgroundIndexes },
+      { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
+      { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: collect },
+    ],
+  }
+}
