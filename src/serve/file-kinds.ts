@@ -1,11 +1,5 @@
 // What a published file is, told from its name: media type, and how long anybody may keep it. No file access.
-
-export interface FileKind {
-  mediaType: string
-  /** true: the name never stands for other bytes; false: the next generation may hold others under it */
-  immutable: boolean
-  cacheControl: string
-}
+import type { FileKind } from '../http-files/file-headers.ts'
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   deb: 'application/vnd.debian.binary-package',

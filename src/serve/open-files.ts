@@ -1,14 +1,7 @@
 // Large files kept open between requests: a range then costs one read instead of six trips to the thread pool. Knows no names' meaning.
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { isSameState } from './published-tree.ts'
-
-/** An open file several transfers may read at once, each at its own positions. */
-export interface SharedFile {
-  readonly handle: FileHandle
-  /** Every taker calls it once, when done. */
-  release(): void
-}
+import { isSameState, type SharedFile } from '../http-files/representation.ts'
 
 export interface OpenFiles<T> {
   /** What was put under the key, if it is still in this state; its file must be released. */

@@ -85,11 +85,6 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
   }
 }
 
-/** Whether two looks saw the same bytes: the same inode, unchanged since. */
-export function isSameState(a: BigIntStats, b: BigIntStats): boolean {
-  return a.ino === b.ino && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.size === b.size && a.dev === b.dev
-}
-
 function isPublished(root: string, real: string, roots: readonly string[]): boolean {
   return roots.some((place) => {
     const allowed = join(root, place)

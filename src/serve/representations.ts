@@ -4,9 +4,10 @@ import type { FileHandle } from 'node:fs/promises'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import { createBodyCache } from './body-cache.ts'
 import { kindOf } from './file-kinds.ts'
-import { createOpenFiles, type SharedFile } from './open-files.ts'
-import { isSameState, type PublishedTree } from './published-tree.ts'
-import { hold, showNow, type Held, type Representation } from './representation.ts'
+import { isSameState, type Representation, type SharedFile } from '../http-files/representation.ts'
+import { createCachedFile, representationNow, type CachedFile } from './cached-file.ts'
+import { createOpenFiles } from './open-files.ts'
+import type { PublishedTree } from './published-tree.ts'
 import type { Located } from './request-path.ts'
 
 type Answer = Representation | null
@@ -31,7 +32,7 @@ export interface MemoryLimits {
 interface Loading {
   /** the state that was seen before the read began */
   stats: BigIntStats
-  held: Promise<Held | null>
+  file: Promise<CachedFile | null>
 }
 
 /** Loads under way at once: each may hold a file of the largest kept size beyond the cache's own limit. */
@@ -46,8 +47,8 @@ export function createRepresentations(
   limits: MemoryLimits,
   onError: (error: unknown) => void,
 ): Representations {
-  const small = createBodyCache<Held>(limits.totalBytes)
-  const large = createOpenFiles<Held>(OPEN_FILES, onError)
+  const small = createBodyCache<CachedFile>(limits.totalBytes)
+  const large = createOpenFiles<CachedFile>(OPEN_FILES, onError)
   const loading = new Map<string, Loading>()
   const limited = createSemaphore(LOADS_AT_ONCE)
 
@@ -60,12 +61,12 @@ export function createRepresentations(
       if (known) small.delete(file.path)
       return null
     }
-    if (known && isSameState(known.stats, stats)) return showNow(known, flippedAt, observedMs)
+    if (known && isSameState(known.stats, stats)) return representationNow(known, flippedAt, observedMs)
     if (Number(stats.size) <= limits.fileBytes) return load(file, stats, observedMs, triesLeft)
     const open = large.take(file.path, stats)
     // The link after the file here: a flip between the two is then dated too new, which sends too much, not too little.
     return open
-      ? showNow(open, open.flipLink ? tree.flippedAt(open.flipLink) : 0, observedMs)
+      ? representationNow(open, open.flipLink ? tree.flippedAt(open.flipLink) : 0, observedMs)
       : openLarge(file, observedMs)
   }
 
@@ -74,15 +75,15 @@ export function createRepresentations(
     if (triesLeft === 0) throw new Error(`${file.path} changes faster than it can be read`)
     let shared = loading.get(file.path)
     if (!shared || !isSameState(shared.stats, stats)) {
-      shared = { stats, held: limited(() => read(file, observedMs)) }
+      shared = { stats, file: limited(() => read(file, observedMs)) }
       loading.set(file.path, shared)
       forgetWhenDone(file.path, shared)
     }
-    const held = await shared.held
-    if (held && isSameState(held.stats, stats)) return showNow(held, held.flippedAt, observedMs)
+    const cached = await shared.file
+    if (cached && isSameState(cached.stats, stats)) return representationNow(cached, cached.flippedAt, observedMs)
     // Unreadable although unchanged: it lies in no published place. Otherwise it changed meanwhile.
     const now = tree.look(file)
-    if (!held && now && isSameState(now, stats)) return null
+    if (!cached && now && isSameState(now, stats)) return null
     return attempt(file, observedMs, triesLeft - 1)
   }
 
@@ -90,10 +91,10 @@ export function createRepresentations(
     const forget = () => {
       if (loading.get(path) === shared) loading.delete(path)
     }
-    shared.held.then(forget, forget)
+    shared.file.then(forget, forget)
   }
 
-  const read = async (file: Located, observedMs: number): Promise<Held | null> => {
+  const read = async (file: Located, observedMs: number): Promise<CachedFile | null> => {
     const flip = flipOf(file)
     const opened = await tree.open(file)
     if (!opened) return null
@@ -103,9 +104,9 @@ export function createRepresentations(
       const body = await readWhole(handle, Number(stats.size))
       // A file written to in place while it was read would be torn.
       if (!body || !isSameState(stats, await handle.stat({ bigint: true }))) return null
-      const held = hold(file.path, stats, flip, { body, file: null }, observedMs)
-      small.set(file.path, held, body.byteLength)
-      return held
+      const cached = createCachedFile(file.path, stats, flip, { body, file: null }, observedMs)
+      small.set(file.path, cached, body.byteLength)
+      return cached
     } finally {
       await handle.close()
     }
@@ -116,8 +117,9 @@ export function createRepresentations(
     const opened = await tree.open(file)
     if (!opened) return null
     const { handle, stats } = opened
-    const keep = (shared: SharedFile) => hold(file.path, stats, flip, { body: null, file: shared }, observedMs)
-    return large.share(file.path, stats, handle, keep).shown
+    const keep = (shared: SharedFile) =>
+      createCachedFile(file.path, stats, flip, { body: null, file: shared }, observedMs)
+    return large.share(file.path, stats, handle, keep).representation
   }
 
   const flipOf = (file: Located) => {

@@ -165,6 +165,18 @@ describe.each(from)('from $where', ({ memory }) => {
   })
 })
 
+describe('a client that pipelines 20,000 requests', () => {
+  test('gets the first answers in full and then a closed connection', async () => {
+    const { port } = await start({})
+    const socket = await openSocket(port)
+    socket.write(get('/none').repeat(20_000))
+    const text = (await rest(socket, Buffer.alloc(0))).toString()
+    expect(text.match(/^HTTP\/1\.1 404 /gm)).toHaveLength(101)
+    expect(text.match(/^Connection: close/gm)).toHaveLength(1)
+    expect(text.endsWith('not found\n')).toBe(true)
+  })
+})
+
 test('a file that gets shorter while it is sent breaks the connection', async () => {
   const { port, logged } = await start({ memory: DISK })
   const { socket, body } = await begin(port, `${POOL}/big_1_amd64.deb`)

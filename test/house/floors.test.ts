@@ -10,6 +10,7 @@ const FLOORS: Record<string, number> = {
   kernel: 1,
   config: 2,
   archive: 2,
+  'http-files': 2,
   formats: 3,
   store: 3,
   scanners: 3,

@@ -1,6 +1,13 @@
 // The header fields that describe one state of a file, put together once per state and not for each request.
 import { lastModified, type Validators } from './conditions.ts'
-import type { FileKind } from './file-kinds.ts'
+
+/** How a file is labelled and cached. */
+export interface FileKind {
+  mediaType: string
+  /** false: the next publish may put other bytes under the same name */
+  immutable: boolean
+  cacheControl: string
+}
 
 /** Flat lists of names and values, as `writeHead` takes them. */
 export interface FileHeaders {

@@ -1,0 +1,51 @@
+// A published file kept between requests, and the validators it has now. Opens nothing.
+import type { BigIntStats } from 'node:fs'
+import { validatorsOf } from '../http-files/conditions.ts'
+import { fileHeaders, type FileKind } from '../http-files/file-headers.ts'
+import { entityTag, type Representation } from '../http-files/representation.ts'
+import { kindOf } from './file-kinds.ts'
+
+/** Validators change with time and with flips, so the facts they are computed from are kept beside them. */
+export interface CachedFile {
+  readonly stats: BigIntStats
+  /** the link a publish replaces; null where that does not date the file */
+  readonly flipLink: string | null
+  /** when the link was last replaced, ms since 1970; 0 without a link */
+  flippedAt: number
+  representation: Representation
+}
+
+/** @param flip the link on the way to the file and when it was replaced, see `PublishedTree` */
+export function createCachedFile(
+  path: string,
+  stats: BigIntStats,
+  flip: { link: string | null; at: number },
+  source: Representation['source'],
+  observedMs: number,
+): CachedFile {
+  const kind = kindOf(path)
+  const representation = { kind, sizeBytes: Number(stats.size), source, ...dated(stats, kind, flip.at, observedMs) }
+  return { stats, flipLink: flip.link, flippedAt: flip.at, representation }
+}
+
+/**
+ * Returns the representation with current validators: the second of the last change may have ended, or the link may
+ * have been replaced by one to the same file.
+ */
+export function representationNow(cached: CachedFile, flippedAt: number, observedMs: number): Representation {
+  if (cached.representation.validators.settled && cached.flippedAt === flippedAt) return cached.representation
+  cached.flippedAt = flippedAt
+  const { kind } = cached.representation
+  cached.representation = { ...cached.representation, ...dated(cached.stats, kind, flippedAt, observedMs) }
+  return cached.representation
+}
+
+/**
+ * An index is dated by the replacement of its link, because a flip can bring in a file that is older than the one
+ * before. A package keeps its own date, so that an interrupted download resumes across a flip.
+ */
+function dated(stats: BigIntStats, kind: FileKind, flippedAt: number, observedMs: number) {
+  const ownMs = kind.immutable ? Number(stats.mtimeMs) : Math.max(Number(stats.mtimeMs), Number(stats.ctimeMs))
+  const validators = validatorsOf(entityTag(stats), Math.max(ownMs, flippedAt), observedMs)
+  return { validators, headers: fileHeaders(kind, Number(stats.size), validators, observedMs) }
+}
