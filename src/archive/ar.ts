@@ -24,15 +24,15 @@ export function listArMembers(path: string, mostMembers = 64): ArMember[] {
     const { size } = fstatSync(file)
     const header = Buffer.alloc(HEADER_BYTES)
     const readAt = (at: number, length: number): string => {
-      if (readSync(file, header, 0, length, at) < length) throw invalid('The ar archive is truncated.')
+      if (readSync(file, header, 0, length, at) < length) throw invalid('the ar archive is truncated')
       return header.toString('latin1', 0, length)
     }
-    if (size < AR_MAGIC.length || readAt(0, AR_MAGIC.length) !== AR_MAGIC) throw invalid('The file is no ar archive.')
+    if (size < AR_MAGIC.length || readAt(0, AR_MAGIC.length) !== AR_MAGIC) throw invalid('the file is no ar archive')
     const members: ArMember[] = []
     for (let at = AR_MAGIC.length; at < size;) {
-      if (members.length === mostMembers) throw invalid('The ar archive has too many members.')
+      if (members.length === mostMembers) throw invalid('the ar archive has too many members')
       const member = parseHeader(readAt(at, HEADER_BYTES), at + HEADER_BYTES)
-      if (member.end > size) throw invalid('The ar archive is truncated.')
+      if (member.end > size) throw invalid('the ar archive is truncated')
       members.push(member)
       at = member.end + ((member.end - member.start) & 1)
     }
@@ -44,9 +44,9 @@ export function listArMembers(path: string, mostMembers = 64): ArMember[] {
 
 function parseHeader(header: string, start: number): ArMember {
   const size = header.slice(48, 58).trimEnd()
-  if (header.slice(58) !== '`\n' || !/^[0-9]{1,10}$/.test(size)) throw invalid('The ar archive is damaged.')
+  if (header.slice(58) !== '`\n' || !/^[0-9]{1,10}$/.test(size)) throw invalid('the ar archive is damaged')
   // System V archives end a name by a slash.
   const name = header.slice(0, 16).trimEnd().replace(/\/$/, '')
-  if (!/^[\x21-\x7e]+$/.test(name)) throw invalid('The ar archive is damaged.')
+  if (!/^[\x21-\x7e]+$/.test(name)) throw invalid('the ar archive is damaged')
   return { name, start, end: start + Number(size) }
 }

@@ -19,7 +19,7 @@ export interface ByteReader {
   close(): Promise<void>
 }
 
-/** @param what names the thing read, for the sentence people see: `The ${what} is truncated.` */
+/** @param what names the thing read, for the sentence people see: `the ${what} is truncated` */
 export function createByteReader(source: AsyncIterable<Uint8Array>, what: string): ByteReader {
   const iterator = source[Symbol.asyncIterator]()
   let current: Uint8Array = EMPTY
@@ -63,7 +63,7 @@ export function createByteReader(source: AsyncIterable<Uint8Array>, what: string
     readUpTo,
     async read(count) {
       const bytes = await readUpTo(count)
-      if (bytes.length < count) throw invalid(`The ${what} is truncated.`)
+      if (bytes.length < count) throw invalid(`the ${what} is truncated`)
       return bytes
     },
     async piece(limit) {
@@ -71,7 +71,7 @@ export function createByteReader(source: AsyncIterable<Uint8Array>, what: string
     },
     async skip(count) {
       for (let left = count; left > 0;) {
-        if (!(await fill())) throw invalid(`The ${what} is truncated.`)
+        if (!(await fill())) throw invalid(`the ${what} is truncated`)
         left -= cut(left).length
       }
     },

@@ -23,7 +23,7 @@ export class Bits {
   /** The next `count` bits, at most 24, without taking them. */
   peek(count: number): number {
     while (this.pooled < count) {
-      if (this.at === this.bytes.length) throw invalid('The bzip2 data is truncated.')
+      if (this.at === this.bytes.length) throw invalid('the bzip2 data is truncated')
       this.pool = (this.pool << 8) | this.bytes[this.at++]!
       this.pooled += 8
     }
@@ -69,7 +69,7 @@ export function readTable(bits: Bits, size: number): CodeTable {
   let length = bits.read(5)
   for (let symbol = 0; symbol < size; symbol++) {
     for (;;) {
-      if (length < 1 || length > MAX_CODE_BITS) throw invalid('The bzip2 data is damaged.')
+      if (length < 1 || length > MAX_CODE_BITS) throw invalid('the bzip2 data is damaged')
       if (!bits.read(1)) break
       length += bits.read(1) ? -1 : 1
     }
@@ -94,7 +94,7 @@ export function readTable(bits: Bits, size: number): CodeTable {
       code++
     }
     // More codes than there are bit patterns: lengths that cannot be.
-    if (code > 2 ** bitCount) throw invalid('The bzip2 data is damaged.')
+    if (code > 2 ** bitCount) throw invalid('the bzip2 data is damaged')
     limit[bitCount] = code * 2 ** (MAX_CODE_BITS - bitCount)
   }
   return { fast, limit, offset, byCode }
@@ -112,5 +112,5 @@ export function readSymbol(bits: Bits, table: CodeTable): number {
     bits.drop(length)
     return table.byCode[(ahead >>> (MAX_CODE_BITS - length)) + table.offset[length]!]!
   }
-  throw invalid('The bzip2 data is damaged.')
+  throw invalid('the bzip2 data is damaged')
 }

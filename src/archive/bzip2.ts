@@ -42,7 +42,7 @@ export async function* unbzip2(source: AsyncIterable<Uint8Array>): AsyncGenerato
 async function* stream(bits: Bits, largest: Uint32Array, refill: () => Promise<void>): AsyncGenerator<Uint8Array> {
   const header = [bits.read(8), bits.read(8), bits.read(8)]
   const level = bits.read(8) - 0x30
-  if (String.fromCharCode(...header) !== 'BZh' || level < 1 || level > 9) throw invalid('The bzip2 data is damaged.')
+  if (String.fromCharCode(...header) !== 'BZh' || level < 1 || level > 9) throw invalid('the bzip2 data is damaged')
   const block = largest.subarray(0, level * 100_000)
   let combined = 0
   for (;;) {
@@ -50,28 +50,28 @@ async function* stream(bits: Bits, largest: Uint32Array, refill: () => Promise<v
     const magic = bits.read(24) * 0x1000000 + bits.read(24)
     const crc = bits.read32()
     if (magic === END_MAGIC) {
-      if (crc !== combined) throw invalid('The bzip2 data is damaged.')
+      if (crc !== combined) throw invalid('the bzip2 data is damaged')
       return
     }
-    if (magic !== BLOCK_MAGIC) throw invalid('The bzip2 data is damaged.')
+    if (magic !== BLOCK_MAGIC) throw invalid('the bzip2 data is damaged')
     const { length, origin } = readBlock(bits, block)
     await setImmediate()
     const found = yield* unwind(block, length, origin)
-    if (found !== crc) throw invalid('The bzip2 data is damaged.')
+    if (found !== crc) throw invalid('the bzip2 data is damaged')
     combined = (((combined << 1) | (combined >>> 31)) ^ found) >>> 0
   }
 }
 
 /** Huffman, move-to-front and run lengths of one block; leaves the transformed bytes in `block`. */
 function readBlock(bits: Bits, block: Uint32Array): { length: number; origin: number } {
-  if (bits.read(1) !== 0) throw invalid('The bzip2 data uses an obsolete form.')
+  if (bits.read(1) !== 0) throw invalid('the bzip2 data uses an obsolete form')
   const origin = bits.read(24)
   const symbols = readSymbols(bits)
   const endOfBlock = symbols.length + 1
   const tableCount = bits.read(3)
   const selectorCount = bits.read(15)
   if (symbols.length === 0 || tableCount < 2 || tableCount > 6 || selectorCount === 0)
-    throw invalid('The bzip2 data is damaged.')
+    throw invalid('the bzip2 data is damaged')
   const selectors = readSelectors(bits, selectorCount, tableCount)
   const tables = Array.from({ length: tableCount }, () => readTable(bits, endOfBlock + 1))
 
@@ -87,7 +87,7 @@ function readBlock(bits: Bits, block: Uint32Array): { length: number; origin: nu
         // RUNA and RUNB: the run's length in bijective base 2. Checked at once, so it cannot overflow.
         run += runUnit << symbol
         runUnit <<= 1
-        if (run > block.length - length) throw invalid('The bzip2 data is damaged.')
+        if (run > block.length - length) throw invalid('the bzip2 data is damaged')
         continue
       }
       if (run > 0) {
@@ -97,17 +97,17 @@ function readBlock(bits: Bits, block: Uint32Array): { length: number; origin: nu
         runUnit = 1
       }
       if (symbol === endOfBlock) {
-        if (origin >= length) throw invalid('The bzip2 data is damaged.')
+        if (origin >= length) throw invalid('the bzip2 data is damaged')
         return { length, origin }
       }
-      if (length >= block.length) throw invalid('The bzip2 data is damaged.')
+      if (length >= block.length) throw invalid('the bzip2 data is damaged')
       const byte = recent[symbol - 1]!
       recent.copyWithin(1, 0, symbol - 1)
       recent[0] = byte
       block[length++] = byte
     }
   }
-  throw invalid('The bzip2 data is damaged.')
+  throw invalid('the bzip2 data is damaged')
 }
 
 function readSymbols(bits: Bits): number[] {
@@ -125,7 +125,7 @@ function readSelectors(bits: Bits, count: number, tableCount: number): Uint8Arra
   const order = Array.from({ length: tableCount }, (_, index) => index)
   return Uint8Array.from({ length: count }, () => {
     let rank = 0
-    while (bits.read(1)) if (++rank >= tableCount) throw invalid('The bzip2 data is damaged.')
+    while (bits.read(1)) if (++rank >= tableCount) throw invalid('the bzip2 data is damaged')
     const [table] = order.splice(rank, 1)
     order.unshift(table!)
     return table!

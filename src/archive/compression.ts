@@ -65,9 +65,9 @@ export async function* decompress(
   for await (const piece of decode(counted, kind)) {
     signal?.throwIfAborted()
     output += piece.length
-    if (output > maxOutputBytes) throw invalid('The file unpacks to more than is allowed.')
+    if (output > maxOutputBytes) throw invalid('the file unpacks to more than is allowed')
     if (output > ratioFreeBytes && output > input * maxRatio)
-      throw invalid('The file unpacks to suspiciously many bytes.')
+      throw invalid('the file unpacks to suspiciously many bytes')
     yield piece
     if ((turn += piece.length) >= TURN_BYTES) {
       turn = 0
@@ -102,7 +102,7 @@ async function* gunzip(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   try {
     const head = await reader.readUpTo(SMALL_INPUT + 1)
     // zlib takes an empty file for a good one.
-    if (head.length === 0) throw invalid('The gzip data is truncated.')
+    if (head.length === 0) throw invalid('the gzip data is truncated')
     const whole = head.length <= SMALL_INPUT ? gunzipSmall(head) : null
     if (whole) yield whole
     else yield* gunzipStream(head, reader)
@@ -147,5 +147,5 @@ async function* gunzipStream(head: Uint8Array, reader: ByteReader): AsyncGenerat
 
 /** zlib stops in silence where other bytes follow the last member. */
 function requireAllRead({ bytesWritten }: { bytesWritten: number }, inputBytes: number): void {
-  if (bytesWritten !== inputBytes) throw invalid('The gzip data is followed by other bytes.')
+  if (bytesWritten !== inputBytes) throw invalid('the gzip data is followed by other bytes')
 }

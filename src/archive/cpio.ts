@@ -43,10 +43,10 @@ export async function* readCpio(
     for (let count = 0; ; count++) {
       const magic = ascii(await reader.read(6))
       const stripped = magic === '07070X'
-      if (!stripped && magic !== '070701' && magic !== '070702') throw invalid('The cpio archive is damaged.')
+      if (!stripped && magic !== '070701' && magic !== '070702') throw invalid('the cpio archive is damaged')
       const entry = stripped ? await readStripped(reader, strippedSize) : await readHeader(reader)
       if (entry.name === 'TRAILER!!!' && !stripped) break
-      if (count === mostEntries) throw invalid('The cpio archive has too many entries.')
+      if (count === mostEntries) throw invalid('the cpio archive has too many entries')
       const { content, finish } = createEntryContent(reader, entry.sizeBytes, 'cpio archive')
       yield { ...entry, content }
       await finish(padding(entry.sizeBytes))
@@ -64,11 +64,11 @@ async function readHeader(reader: ByteReader): Promise<Header> {
   // inode mode uid gid nlink mtime filesize devmajor devminor rdevmajor rdevminor namesize check
   const fields = Array.from({ length: 13 }, (_, index) => hex(text.slice(index * 8, index * 8 + 8)))
   const nameBytes = fields[11]!
-  if (nameBytes === 0 || nameBytes > LONGEST_NAME) throw invalid('The cpio archive is damaged.')
+  if (nameBytes === 0 || nameBytes > LONGEST_NAME) throw invalid('the cpio archive is damaged')
   const raw = await reader.read(nameBytes)
   await reader.skip(padding(HEADER_BYTES + nameBytes))
   const cut = raw.indexOf(0)
-  if (cut === -1) throw invalid('The cpio archive is damaged.')
+  if (cut === -1) throw invalid('the cpio archive is damaged')
   return {
     name: Buffer.from(raw.subarray(0, cut)).toString('utf8'),
     inode: fields[0]!,
@@ -86,7 +86,7 @@ async function readStripped(reader: ByteReader, sizeOf: CpioOptions['strippedSiz
   await reader.skip(2)
   const sizeBytes = sizeOf?.(fileIndex)
   if (sizeBytes === undefined || !Number.isSafeInteger(sizeBytes) || sizeBytes < 0)
-    throw invalid('The cpio archive is damaged.')
+    throw invalid('the cpio archive is damaged')
   return { name: '', inode: 0, mode: 0, links: 1, modifiedAt: 0, sizeBytes, fileIndex }
 }
 
@@ -94,6 +94,6 @@ const padding = (length: number): number => (4 - (length % 4)) % 4
 const ascii = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
 function hex(text: string): number {
-  if (!/^[0-9a-fA-F]{8}$/.test(text)) throw invalid('The cpio archive is damaged.')
+  if (!/^[0-9a-fA-F]{8}$/.test(text)) throw invalid('the cpio archive is damaged')
   return parseInt(text, 16)
 }

@@ -16,7 +16,7 @@ export function createEntryContent(reader: ByteReader, sizeBytes: number, what: 
   async function* pieces(): AsyncGenerator<Uint8Array> {
     while (left > 0) {
       const piece = await reader.piece(Math.min(left, PIECE_BYTES))
-      if (!piece) throw invalid(`The ${what} is truncated.`)
+      if (!piece) throw invalid(`the ${what} is truncated`)
       left -= piece.length
       yield piece
     }
@@ -37,7 +37,7 @@ const ZEROS = Buffer.alloc(PIECE_BYTES)
 export async function expectZeros(reader: ByteReader, what: string): Promise<void> {
   for (let piece = await reader.piece(PIECE_BYTES); piece; piece = await reader.piece(PIECE_BYTES)) {
     if (ZEROS.compare(piece, 0, piece.length, 0, piece.length) !== 0)
-      throw invalid(`The ${what} is followed by other bytes.`)
+      throw invalid(`the ${what} is followed by other bytes`)
   }
 }
 
@@ -47,7 +47,7 @@ export async function readAll(content: AsyncIterable<Uint8Array>, mostBytes: num
   let size = 0
   for await (const piece of content) {
     size += piece.length
-    if (size > mostBytes) throw invalid(`The ${what} is larger than is allowed.`)
+    if (size > mostBytes) throw invalid(`the ${what} is larger than is allowed`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces, size)

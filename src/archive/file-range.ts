@@ -13,7 +13,7 @@ const PIECE_BYTES = 128 * 1024
 export async function* fileRange(path: string, start = 0, end?: number): AsyncGenerator<Uint8Array, void, undefined> {
   if (end !== undefined && end - start <= PIECE_BYTES) {
     const piece = readPiece(path, start, end - start)
-    if (piece.length < end - start) throw invalid('The file is truncated.')
+    if (piece.length < end - start) throw invalid('the file is truncated')
     if (piece.length > 0) yield piece
     return
   }
@@ -24,7 +24,7 @@ export async function* fileRange(path: string, start = 0, end?: number): AsyncGe
       // A new buffer each time: whoever reads may keep the piece.
       const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, stop - at))
       const { bytesRead } = await handle.read(piece, 0, piece.length, at)
-      if (bytesRead === 0) throw invalid('The file is truncated.')
+      if (bytesRead === 0) throw invalid('the file is truncated')
       at += bytesRead
       yield piece.subarray(0, bytesRead)
     }

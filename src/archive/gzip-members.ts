@@ -31,12 +31,12 @@ export async function* gzipMembers(
   let left = limits.maxOutputBytes
   try {
     for (let count = 0; !(await input.atEnd()); count++) {
-      if (count === MOST_MEMBERS) throw invalid('The gzip data has too many members.')
+      if (count === MOST_MEMBERS) throw invalid('the gzip data has too many members')
       const start = input.position
       let end = -1
       await readHeader(input)
       const content = inflateMember(input, (size) => {
-        if ((left -= size) < 0) throw invalid('The gzip data unpacks to more than is allowed.')
+        if ((left -= size) < 0) throw invalid('the gzip data unpacks to more than is allowed')
       })
       const whole = (async function* () {
         yield* content
@@ -91,7 +91,7 @@ function createPushBack(reader: ByteReader): PushBack {
       const parts: Uint8Array[] = []
       for (let have = 0; have < count; have += parts.at(-1)!.length) {
         const part = await piece(count - have)
-        if (!part) throw invalid('The gzip data is truncated.')
+        if (!part) throw invalid('the gzip data is truncated')
         parts.push(part)
       }
       return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
@@ -109,9 +109,9 @@ const FLAG = { headerCrc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 }
 
 async function readHeader(input: PushBack): Promise<void> {
   const head = await input.read(10)
-  if (head[0] !== 0x1f || head[1] !== 0x8b) throw invalid('The gzip data is followed by other bytes.')
+  if (head[0] !== 0x1f || head[1] !== 0x8b) throw invalid('the gzip data is followed by other bytes')
   const flags = head[3]!
-  if (head[2] !== 8 || flags & FLAG.reserved) throw invalid('The gzip data is damaged.')
+  if (head[2] !== 8 || flags & FLAG.reserved) throw invalid('the gzip data is damaged')
   if (flags & FLAG.extra) {
     const size = await input.read(2)
     await input.read(size[0]! + size[1]! * 256)
@@ -123,7 +123,7 @@ async function readHeader(input: PushBack): Promise<void> {
 
 async function skipText(input: PushBack): Promise<void> {
   for (let count = 0; count < 64 * 1024; count++) if ((await input.read(1))[0] === 0) return
-  throw invalid('The gzip data is damaged.')
+  throw invalid('the gzip data is damaged')
 }
 
 async function* inflateMember(input: PushBack, count: (size: number) => void): AsyncGenerator<Uint8Array> {
@@ -148,7 +148,7 @@ async function* inflateMember(input: PushBack, count: (size: number) => void): A
   }
   const trailer = Buffer.from(await input.read(8))
   if (trailer.readUInt32LE(0) !== crc || trailer.readUInt32LE(4) !== size % 2 ** 32)
-    throw invalid('The gzip data is damaged.')
+    throw invalid('the gzip data is damaged')
 }
 
 /** Gives the inflater pieces until it has its end, and gives back what it did not take. */
@@ -182,5 +182,5 @@ async function feed(input: PushBack, inflater: ReturnType<typeof createInflateRa
 export function zlibProblem(error: unknown): unknown {
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code !== 'string' || !code.startsWith('Z_')) return error
-  return invalid(`The gzip data is ${code === 'Z_BUF_ERROR' ? 'truncated' : 'damaged'}.`, error)
+  return invalid(`the gzip data is ${code === 'Z_BUF_ERROR' ? 'truncated' : 'damaged'}`, error)
 }

@@ -19,7 +19,7 @@ export const DEFAULT_LIMITS: Limits = {
   ratioFreeBytes: 64 * 1024 ** 2,
 }
 
-/** @param sentence what is wrong with the file, for people: one sentence ending in a full stop */
+/** @param sentence what is wrong with the file: lower case, no full stop */
 export function invalid(sentence: string, cause?: unknown): Problem {
   return new Problem('invalid_package', sentence, {}, { cause })
 }

@@ -49,7 +49,7 @@ export async function* unlzma(source: AsyncIterable<Uint8Array>, kind: 'xz' | 'l
   try {
     for await (const chunk of source) {
       for (let at = 0; at < chunk.length;) {
-        if (ended) throw invalid(`The ${kind} data is followed by other bytes.`)
+        if (ended) throw invalid(`the ${kind} data is followed by other bytes`)
         const piece = chunk.subarray(at, at + stepBytes)
         at += piece.length
         fed += piece.length
@@ -70,7 +70,7 @@ export async function* unlzma(source: AsyncIterable<Uint8Array>, kind: 'xz' | 'l
       if (step.error || !step.ended) throw damage(kind, step.error)
       totalIn = step.totalIn
     }
-    if (totalIn !== fed) throw invalid(`The ${kind} data is followed by other bytes.`)
+    if (totalIn !== fed) throw invalid(`the ${kind} data is followed by other bytes`)
   } finally {
     native.resetUnderlying()
   }
@@ -96,7 +96,7 @@ function run(native: NativeStream, piece: Uint8Array | null): Promise<Step> {
 
 function damage(kind: string, error: unknown) {
   const name = (error as { name?: string } | null)?.name ?? ''
-  if (name === 'LZMA_MEMLIMIT_ERROR') return invalid(`The ${kind} data needs more memory than is allowed.`, error)
-  if (name === 'LZMA_BUF_ERROR') return invalid(`The ${kind} data is truncated.`, error)
-  return invalid(`The ${kind} data is damaged.`, error)
+  if (name === 'LZMA_MEMLIMIT_ERROR') return invalid(`the ${kind} data needs more memory than is allowed`, error)
+  if (name === 'LZMA_BUF_ERROR') return invalid(`the ${kind} data is truncated`, error)
+  return invalid(`the ${kind} data is damaged`, error)
 }

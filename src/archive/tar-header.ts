@@ -34,13 +34,13 @@ export interface TarHeader {
 
 /** @returns null for a block of zeros, which ends the archive. @throws Problem('invalid_package') */
 export function parseTarHeader(block: Uint8Array): TarHeader | null {
-  if (block.length < BLOCK_BYTES) throw invalid('The tar archive is truncated.')
+  if (block.length < BLOCK_BYTES) throw invalid('the tar archive is truncated')
   if (block.every((byte) => byte === 0)) return null
-  if (!checksumFits(block)) throw invalid('The tar archive is damaged.')
+  if (!checksumFits(block)) throw invalid('the tar archive is damaged')
   const flag = String.fromCharCode(block[156]!)
-  if (flag === 'S') throw invalid('The tar archive holds a sparse file.')
+  if (flag === 'S') throw invalid('the tar archive holds a sparse file')
   const type = TYPES[flag]
-  if (!type) throw invalid('The tar archive holds an entry of an unknown kind.')
+  if (!type) throw invalid('the tar archive holds an entry of an unknown kind')
   // "ustar\0" has a prefix field; GNU's "ustar  " keeps times in its place.
   const prefix = text(block, 257, 6, false) === 'ustar\0' ? text(block, 345, 155) : ''
   const name = text(block, 0, 100)
@@ -71,11 +71,11 @@ function number(block: Uint8Array, at: number, length: number): number {
   if (block[at]! & 0x80) {
     let value = BigInt(block[at]! & 0x7f)
     for (let n = 1; n < length; n++) value = (value << 8n) | BigInt(block[at + n]!)
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalid('The tar archive gives an impossible size.')
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalid('the tar archive gives an impossible size')
     return Number(value)
   }
   const digits = text(block, at, length).trim()
-  if (!/^[0-7]*$/.test(digits)) throw invalid('The tar archive is damaged.')
+  if (!/^[0-7]*$/.test(digits)) throw invalid('the tar archive is damaged')
   return digits === '' ? 0 : parseInt(digits, 8)
 }
 

@@ -14,12 +14,12 @@ export function parsePax(bytes: Uint8Array): Map<string, string> {
     const end = at + length
     const equals = bytes.indexOf(0x3d, space)
     if (length === 0 || end > bytes.length || bytes[end - 1] !== 0x0a || equals === -1 || equals >= end) {
-      throw invalid('The tar archive is damaged.')
+      throw invalid('the tar archive is damaged')
     }
     const key = decodeText(bytes.subarray(space + 1, equals))
     const value = decodeText(bytes.subarray(equals + 1, end - 1))
     // In a name a NUL would end the string for other readers and not for us.
-    if (value.includes('\0') && (key === 'path' || key === 'linkpath')) throw invalid('The tar archive is damaged.')
+    if (value.includes('\0') && (key === 'path' || key === 'linkpath')) throw invalid('the tar archive is damaged')
     records.set(key, value)
     at = end
   }

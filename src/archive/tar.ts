@@ -44,7 +44,7 @@ export async function* readTar(
     for (let count = 0; ; count++) {
       const next = await readEntryHeader(reader, globalPax, pax)
       if (!next) break
-      if (count === mostEntries) throw invalid('The tar archive has too many entries.')
+      if (count === mostEntries) throw invalid('the tar archive has too many entries')
       const { content, finish } = createEntryContent(reader, next.sizeBytes, 'tar archive')
       yield { ...next, content }
       await finish(padding(next.sizeBytes))
@@ -69,7 +69,7 @@ async function readEntryHeader(
     const block = await reader.readUpTo(BLOCK_BYTES)
     const header = block.length === 0 ? null : parseTarHeader(block)
     if (!header) {
-      if (describing > 0) throw invalid('The tar archive is truncated.')
+      if (describing > 0) throw invalid('the tar archive is truncated')
       return null
     }
     switch (header.type) {
@@ -81,7 +81,7 @@ async function readEntryHeader(
         break
       case 'pax':
       case 'pax-global': {
-        if (paxRule === 'refuse') throw invalid('The tar archive uses pax headers, which this format does not know.')
+        if (paxRule === 'refuse') throw invalid('the tar archive uses pax headers, which this format does not know')
         const records = parsePax(await readData(reader, header, LONGEST_PAX))
         for (const [key, value] of records) (header.type === 'pax' ? pax : globalPax).set(key, value)
         if (header.type === 'pax-global') for (const [key, value] of records) pax.set(key, value)
@@ -91,7 +91,7 @@ async function readEntryHeader(
         return describe(header, header.type, longName, longLink, pax)
     }
   }
-  throw invalid('The tar archive is damaged.')
+  throw invalid('the tar archive is damaged')
 }
 
 function describe(
@@ -101,16 +101,16 @@ function describe(
   longLink: string | undefined,
   pax: Map<string, string>,
 ): Omit<TarEntry, 'content'> {
-  for (const key of pax.keys()) if (key.startsWith('GNU.sparse.')) throw invalid('The tar archive holds a sparse file.')
+  for (const key of pax.keys()) if (key.startsWith('GNU.sparse.')) throw invalid('the tar archive holds a sparse file')
   const paxSize = pax.get('size')
-  if (paxSize !== undefined && !/^[0-9]{1,15}$/.test(paxSize)) throw invalid('The tar archive is damaged.')
+  if (paxSize !== undefined && !/^[0-9]{1,15}$/.test(paxSize)) throw invalid('the tar archive is damaged')
   const sizeBytes = paxSize === undefined ? header.sizeBytes : Number(paxSize)
   const name = pax.get('path') ?? longName ?? header.name
   const linkName = pax.get('linkpath') ?? longLink ?? header.linkName
   // Before ustar a directory was a file whose name ends in a slash.
   const type = headerType === 'file' && name.endsWith('/') ? 'directory' : headerType
   // Readers disagree on whether data follows a link or directory that claims a size: two views of one archive.
-  if (type !== 'file' && sizeBytes !== 0) throw invalid('The tar archive has data where none can be.')
+  if (type !== 'file' && sizeBytes !== 0) throw invalid('the tar archive has data where none can be')
   for (const key of ['path', 'linkpath', 'size']) pax.delete(key)
   return { name, type, linkName, sizeBytes, mode: header.mode, pax }
 }

@@ -61,17 +61,17 @@ export async function* unzstd(source: AsyncIterable<Uint8Array>): AsyncGenerator
         setBuffer(words(), output.struct, output.at, OUT_BYTES)
         const before = words().getUint32(input.struct + 8, true)
         state = zstd.ZSTD_decompressStream(context, output.struct, input.struct)
-        if (isError(state)) throw invalid('The zstd data is damaged.')
+        if (isError(state)) throw invalid('the zstd data is damaged')
         const size = words().getUint32(output.struct + 8, true)
         if (size === 0 && words().getUint32(input.struct + 8, true) === before && !full)
-          throw invalid('The zstd data is damaged.')
+          throw invalid('the zstd data is damaged')
         if (size > 0) yield new Uint8Array(zstd.memory.buffer, output.at, size).slice()
         // A full output buffer may hide more that is ready without further input.
         full = size === OUT_BYTES && state !== 0
       }
     }
   }
-  if (state !== 0) throw invalid('The zstd data is truncated.')
+  if (state !== 0) throw invalid('the zstd data is truncated')
 }
 
 /** ZSTD_inBuffer and ZSTD_outBuffer: address, size, position. */

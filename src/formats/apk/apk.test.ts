@@ -382,7 +382,7 @@ describe('an apk', () => {
     it('names the segment that is damaged', async () => {
       const tar = tarEntry({ name: 'usr/x', content: 'y', checksum: 1 })
       const outcome = await read(withTar(tar)).catch((error: unknown) => error)
-      expect(isProblem(outcome, 'invalid_package') && outcome.detail).toBe('Data: The tar archive is damaged.')
+      expect(isProblem(outcome, 'invalid_package') && outcome.detail).toBe('data: the tar archive is damaged')
     })
 
     it('ends in a package or a clear problem whatever byte of its archives is changed', async () => {

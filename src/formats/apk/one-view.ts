@@ -40,10 +40,10 @@ function createView(): { take(piece: Uint8Array): void } {
       return
     }
     const { type, sizeBytes } = parsed
-    if (sizeBytes > MOST_FILE_BYTES) throw invalid('There is a file larger than apk can take.')
+    if (sizeBytes > MOST_FILE_BYTES) throw invalid('there is a file larger than apk can take')
     left = Math.ceil(sizeBytes / BLOCK_BYTES) * BLOCK_BYTES
     if ((type !== 'pax' && type !== 'pax-global') || sizeBytes === 0) return
-    if (sizeBytes > MOST_PAX_BYTES) throw invalid('There is a pax header larger than is allowed.')
+    if (sizeBytes > MOST_PAX_BYTES) throw invalid('there is a pax header larger than is allowed')
     pax = { global: type === 'pax-global', sizeBytes, parts: [] }
   }
 
@@ -53,7 +53,7 @@ function createView(): { take(piece: Uint8Array): void } {
     if (!pax || left > 0) return
     const records = parsePax(Buffer.concat(pax.parts).subarray(0, pax.sizeBytes))
     const refused = pax.global ? ['path', 'linkpath', 'size'] : ['size']
-    if (refused.some((key) => records.has(key))) throw invalid('There is a pax header that apk does not read.')
+    if (refused.some((key) => records.has(key))) throw invalid('there is a pax header that apk does not read')
     pax = null
   }
 

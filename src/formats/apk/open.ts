@@ -45,12 +45,12 @@ export async function* apkSegments(path: string): AsyncGenerator<ApkSegment, voi
   const early = { bytes: 0, endBlocks: 0 }
   let before: ApkSegment['kind'] = 'signatures'
   for await (const member of gzipMembers(fileRange(path), limits)) {
-    if (before === 'data') throw invalid('The package has something after its data.')
+    if (before === 'data') throw invalid('the package has something after its data')
     const last: boolean = before === 'control'
     const content = last ? member.content : watched(member.content, early)
     const tar = readTar(oneView(content), { mostEntries: last ? MOST_ENTRIES : MOST_CONTROL_ENTRIES })
     const first: IteratorResult<TarEntry, void> | null = last ? null : await tar.next()
-    if (first?.done) throw invalid('The package has an empty segment before its data.')
+    if (first?.done) throw invalid('the package has an empty segment before its data')
     const kind: ApkSegment['kind'] = last ? 'data' : first?.value?.name.startsWith(SIGNATURE) ? 'signatures' : 'control'
     const entries = checkedEntries(kind, first?.value ?? null, tar)
     try {
@@ -61,11 +61,11 @@ export async function* apkSegments(path: string): AsyncGenerator<ApkSegment, voi
       await tar.return()
     }
     // apk reads all segments as one tar archive, which two blocks of zeros end.
-    if (!last && early.endBlocks > 1) throw invalid('The package has an end of archive before its data.')
+    if (!last && early.endBlocks > 1) throw invalid('the package has an end of archive before its data')
     before = kind
   }
   if (before !== 'data')
-    throw invalid(before === 'control' ? 'The package has no data.' : 'The package has no control segment.')
+    throw invalid(before === 'control' ? 'the package has no data' : 'the package has no control segment')
 }
 
 function segmentOf(kind: ApkSegment['kind'], member: GzipMember, entries: AsyncGenerator<ApkEntry>): ApkSegment {
@@ -89,7 +89,7 @@ async function* checkedEntries(
     if (first) yield checkedEntry(kind, first)
     for await (const entry of rest) yield checkedEntry(kind, entry)
   } catch (error) {
-    throw isProblem(error, 'invalid_package') ? invalid(`${capitalised(kind)}: ${error.detail}`, error) : error
+    throw isProblem(error, 'invalid_package') ? invalid(`${kind}: ${error.detail}`, error) : error
   }
 }
 
@@ -97,18 +97,18 @@ async function* checkedEntries(
 function checkedEntry(kind: ApkSegment['kind'], entry: TarEntry): ApkEntry {
   if (kind === 'data') return { ...entry, path: insidePath(entry.name) }
   const { name, type } = entry
-  if (type !== 'file') throw invalid('There is something other than a regular file.')
+  if (type !== 'file') throw invalid('there is something other than a regular file')
   if (!name.startsWith('.') || name.includes('/') || name === '.' || name === '..')
-    throw invalid('There is a file that does not belong there.')
-  if (name.startsWith(SIGNATURE) !== (kind === 'signatures')) throw invalid('Signatures and other files are mixed.')
+    throw invalid('there is a file that does not belong there')
+  if (name.startsWith(SIGNATURE) !== (kind === 'signatures')) throw invalid('signatures and other files are mixed')
   return { ...entry, path: name }
 }
 
 /** A name as apk installs it, below the root. @throws Problem('invalid_package') for what would leave the root */
 function insidePath(name: string): string {
-  if (/[\x00-\x1f\x7f]/.test(name)) throw invalid('There is a control character in a file name.')
+  if (/[\x00-\x1f\x7f]/.test(name)) throw invalid('there is a control character in a file name')
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
-  if (parts.includes('..')) throw invalid('There is a file name that leads out of its directory.')
+  if (parts.includes('..')) throw invalid('there is a file name that leads out of its directory')
   return parts.join('/')
 }
 
@@ -120,7 +120,7 @@ async function* watched(
   let zeros = 0
   for await (const piece of source) {
     counts.bytes += piece.length
-    if (counts.bytes > MOST_CONTROL_BYTES) throw invalid('The control segment is larger than is allowed.')
+    if (counts.bytes > MOST_CONTROL_BYTES) throw invalid('the control segment is larger than is allowed')
     let end = piece.length
     while (end > 0 && piece[end - 1] === 0) end--
     zeros = end === 0 ? zeros + piece.length : piece.length - end
@@ -131,11 +131,7 @@ async function* watched(
 
 async function refuseAdb(path: string): Promise<void> {
   for await (const head of fileRange(path)) {
-    if (isAdb(head)) throw invalid('apk v3 (ADB) packages are not supported yet.')
+    if (isAdb(head)) throw invalid('apk v3 (ADB) packages are not supported yet')
     return
   }
-}
-
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -31,7 +31,7 @@ const MOST_FIELDS = 50_000
  *   for a known key written so that apk passes it over and other readers do not
  */
 export function parsePkginfo(text: string): PkginfoField[] {
-  if (/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) throw invalid('The file .PKGINFO has a control character.')
+  if (/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) throw invalid('the file .PKGINFO has a control character')
   const fields: PkginfoField[] = []
   const seen = new Set<string>()
   for (const line of text.split('\n')) {
@@ -42,8 +42,8 @@ export function parsePkginfo(text: string): PkginfoField[] {
       refuseLookalike(line)
       continue
     }
-    if (SINGLE.has(key) && seen.has(key)) throw invalid(`The file .PKGINFO has the key ${key} twice.`)
-    if (fields.length === MOST_FIELDS) throw invalid('The file .PKGINFO has too many lines.')
+    if (SINGLE.has(key) && seen.has(key)) throw invalid(`the file .PKGINFO has the key ${key} twice`)
+    if (fields.length === MOST_FIELDS) throw invalid('the file .PKGINFO has too many lines')
     seen.add(key)
     fields.push([key, line.slice(at + 3)])
   }
@@ -73,5 +73,5 @@ function refuseLookalike(line: string): void {
   const equals = line.indexOf('=')
   if (equals === -1 || line.slice(equals + 1).trim() === '') return
   const key = line.slice(0, equals).trim()
-  if (KNOWN.has(key)) throw invalid(`The file .PKGINFO has the key ${key} in a line that apk does not read.`)
+  if (KNOWN.has(key)) throw invalid(`the file .PKGINFO has the key ${key} in a line that apk does not read`)
 }

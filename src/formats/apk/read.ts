@@ -48,7 +48,7 @@ export async function readApk(path: string): Promise<PackageFacts<ApkRecord>> {
       facts.record.installedBytes ||= bytes
     }
   }
-  if (!facts) throw invalid('The package has no control segment.')
+  if (!facts) throw invalid('the package has no control segment')
   facts.installedSizeKb = Math.ceil(facts.record.installedBytes / 1024)
   facts.signatures = signatures
   return facts
@@ -72,10 +72,10 @@ async function readPkginfo(segment: ApkSegment): Promise<Buffer> {
   let found: Buffer | null = null
   for await (const entry of segment.entries) {
     if (entry.name !== '.PKGINFO') continue
-    if (found) throw invalid('The package has the file .PKGINFO twice.')
+    if (found) throw invalid('the package has the file .PKGINFO twice')
     found = await readAll(entry.content, MOST_PKGINFO_BYTES, 'file .PKGINFO')
   }
-  if (!found) throw invalid('The package has no file .PKGINFO.')
+  if (!found) throw invalid('the package has no file .PKGINFO')
   return found
 }
 
@@ -83,11 +83,11 @@ async function readPkginfo(segment: ApkSegment): Promise<Buffer> {
 async function verifyData(path: string, start: number, fields: readonly PkginfoField[]): Promise<void> {
   const wanted = valueOf(fields, 'datahash')
   // Without it signatures and index cover the data as well, but apk-tools 3 has dropped such packages.
-  if (!wanted || !/^[0-9a-fA-F]{64}$/.test(wanted)) throw invalid('The file .PKGINFO has no usable datahash.')
+  if (!wanted || !/^[0-9a-fA-F]{64}$/.test(wanted)) throw invalid('the file .PKGINFO has no usable datahash')
   const { size } = await stat(path)
-  if (start === size) throw invalid('The package has no data.')
+  if (start === size) throw invalid('the package has no data')
   if ((await digest(path, 'sha256', start, size)) !== wanted.toLowerCase())
-    throw invalid('The data of the package does not have the digest that .PKGINFO states.')
+    throw invalid('the data of the package does not have the digest that .PKGINFO states')
 }
 
 async function digest(path: string, algorithm: string, start: number, end: number): Promise<string> {
@@ -102,9 +102,9 @@ async function readFileList(segment: ApkSegment): Promise<{ files: string[]; byt
   let bytes = 0
   for await (const entry of segment.entries) {
     if (entry.type === 'directory') continue
-    if (entry.path === '') throw invalid('The package has a file without a name.')
+    if (entry.path === '') throw invalid('the package has a file without a name')
     characters += entry.path.length
-    if (characters > MOST_NAME_CHARACTERS) throw invalid('The package has too many file names.')
+    if (characters > MOST_NAME_CHARACTERS) throw invalid('the package has too many file names')
     files.push(entry.path)
     bytes += entry.sizeBytes
   }
@@ -117,13 +117,13 @@ function describe(fields: PkginfoField[]): PackageFacts<ApkRecord> {
   const version = required(fields, 'pkgver', { test: versions.isValid })
   const arch = required(fields, 'arch', /^[a-z0-9][a-z0-9_-]*$/)
   for (const key of ['size', 'builddate', 'provider_priority', 'replaces_priority']) {
-    if (!/^[0-9]{0,15}$/.test(text(key) ?? '')) throw invalid(`The file .PKGINFO has a ${key} that is no number.`)
+    if (!/^[0-9]{0,15}$/.test(text(key) ?? '')) throw invalid(`the file .PKGINFO has a ${key} that is no number`)
   }
   const header = ['url', 'license', 'origin', 'maintainer', 'commit'].map(text)
   if (Buffer.byteLength([name, version, arch, ...header].join()) > MOST_HEADER_BYTES)
-    throw invalid('The file .PKGINFO has longer values than apk can take.')
+    throw invalid('the file .PKGINFO has longer values than apk can take')
   if (apkFilename({ name, version }).length > LONGEST_FILENAME)
-    throw invalid('The package name and version are too long for a file name.')
+    throw invalid('the package name and version are too long for a file name')
   return {
     format: 'apk',
     name,
@@ -148,7 +148,7 @@ function describe(fields: PkginfoField[]): PackageFacts<ApkRecord> {
 function required(fields: PkginfoField[], key: string, grammar: { test(value: string): boolean }): string {
   // Not trimmed: apk takes the value as it stands.
   const value = fields.find(([name]) => name === key)?.[1]
-  if (!value) throw invalid(`The file .PKGINFO has no ${key}.`)
-  if (!grammar.test(value)) throw invalid(`The file .PKGINFO has a ${key} that is not allowed.`)
+  if (!value) throw invalid(`the file .PKGINFO has no ${key}`)
+  if (!grammar.test(value)) throw invalid(`the file .PKGINFO has a ${key} that is not allowed`)
   return value
 }

@@ -38,7 +38,7 @@ export function parseProvides(fields: readonly PkginfoField[]): Capability[] {
 function items(fields: readonly PkginfoField[], key: string): string[] {
   const found = itemsOf(fields, key)
   const bytes = found.reduce((sum, item) => sum + Buffer.byteLength(item) + 1, 0)
-  if (found.length > MOST_RELATIONS || bytes > LONGEST_LINE) throw invalid(`The key ${key} of .PKGINFO is too long.`)
+  if (found.length > MOST_RELATIONS || bytes > LONGEST_LINE) throw invalid(`the key ${key} of .PKGINFO is too long`)
   return found
 }
 
@@ -64,7 +64,5 @@ function parseRelation(text: string, key: string): Relation {
 }
 
 function unreadable(text: string, key: string) {
-  return invalid(
-    `The key ${key} of .PKGINFO has a relation that apk cannot read: ${JSON.stringify(text.slice(0, 80))}.`,
-  )
+  return invalid(`the key ${key} of .PKGINFO has a relation that apk cannot read: ${JSON.stringify(text.slice(0, 80))}`)
 }

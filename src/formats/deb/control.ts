@@ -11,7 +11,7 @@ const MOST_FIELDS = 1000
  * @throws Problem('invalid_package') for broken lines, a second stanza and a field given twice
  */
 export function parseControl(text: string): ControlField[] {
-  if (text.includes('\0')) throw invalid('The control file has a NUL byte.')
+  if (text.includes('\0')) throw invalid('the control file has a NUL byte')
   const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))
   const fields: { name: string; lines: string[] }[] = []
   const seen = new Set<string>()
@@ -19,20 +19,20 @@ export function parseControl(text: string): ControlField[] {
   for (const line of lines) {
     if (isBlank(line)) {
       // An indented blank line would end the stanza for some readers and not for others.
-      if (line !== '' && fields.length > 0) throw invalid('The control file has a line of nothing but white space.')
+      if (line !== '' && fields.length > 0) throw invalid('the control file has a line of nothing but white space')
       over = fields.length > 0
       continue
     }
-    if (over) throw invalid('The control file has more than one paragraph.')
+    if (over) throw invalid('the control file has more than one paragraph')
     if (line.startsWith(' ') || line.startsWith('\t')) {
       const field = fields.at(-1)
-      if (!field) throw invalid('The control file begins with a continuation line.')
+      if (!field) throw invalid('the control file begins with a continuation line')
       field.lines.push(trimEnd(line))
       continue
     }
     const [name, value] = splitField(line)
-    if (seen.has(name.toLowerCase())) throw invalid(`The control file has the field ${name} twice.`)
-    if (fields.length === MOST_FIELDS) throw invalid('The control file has too many fields.')
+    if (seen.has(name.toLowerCase())) throw invalid(`the control file has the field ${name} twice`)
+    if (fields.length === MOST_FIELDS) throw invalid('the control file has too many fields')
     seen.add(name.toLowerCase())
     fields.push({ name, lines: [value] })
   }
@@ -60,7 +60,7 @@ function splitField(line: string): [string, string] {
   const name = trimEnd(line.slice(0, Math.max(colon, 0)))
   // Printable ASCII but space and colon, not beginning with # or -.
   if (!/^[!-9;-~]{1,100}$/.test(name) || /^[#-]/.test(name))
-    throw invalid('The control file has a line that is no field.')
+    throw invalid('the control file has a line that is no field')
   return [name, trim(line.slice(colon + 1))]
 }
 

@@ -39,11 +39,11 @@ const MOST_ENTRIES = 1_000_000
  */
 export async function readDebLayout(path: string): Promise<DebLayout> {
   const [version, ...rest] = listArMembers(path)
-  if (version?.name !== 'debian-binary') throw invalid('The file is no Debian package.')
+  if (version?.name !== 'debian-binary') throw invalid('the file is no Debian package')
   const text = (await readAll(fileRange(path, version.start, version.end), 64, 'member debian-binary')).toString(
     'latin1',
   )
-  if (!/^2\.[0-9]+\n/.test(text)) throw invalid('The Debian package has an unknown format version.')
+  if (!/^2\.[0-9]+\n/.test(text)) throw invalid('the Debian package has an unknown format version')
 
   let control: ArMember | undefined
   let data: ArMember | undefined
@@ -53,9 +53,9 @@ export async function readDebLayout(path: string): Promise<DebLayout> {
     if (member.name.startsWith('_')) extra.push(member)
     else if (role === 'control.tar' && !control) control = member
     else if (role === 'data.tar' && control && !data) data = member
-    else if (role || !data) throw invalid(`The Debian package has the member ${member.name} in a wrong place.`)
+    else if (role || !data) throw invalid(`the Debian package has the member ${member.name} in a wrong place`)
   }
-  if (!control || !data) throw invalid('The Debian package is truncated.')
+  if (!control || !data) throw invalid('the Debian package is truncated')
   return { control, data, extra }
 }
 
@@ -67,7 +67,7 @@ export async function* debEntries(
 ): AsyncGenerator<DebEntry> {
   const suffix = member.name.replace(/^(control|data)\.tar/, '')
   const compression = COMPRESSION_BY_SUFFIX[suffix]
-  if (!compression) throw invalid(`The member ${member.name} has an unknown compression.`)
+  if (!compression) throw invalid(`the member ${member.name} has an unknown compression`)
   const bounds = member.name.startsWith('control') ? { ...limits, ...CONTROL_LIMITS } : limits
   const bytes = decompress(fileRange(path, member.start, member.end), compression, bounds)
   try {
@@ -82,9 +82,9 @@ export async function* debEntries(
 
 /** A name as dpkg installs it, below the root. @throws Problem('invalid_package') for what would leave the root */
 export function insidePath(name: string): string {
-  if (name === '') throw invalid('The package has a file without a name.')
-  if (name.includes('\n')) throw invalid('The package has a line feed in a file name.')
+  if (name === '') throw invalid('the package has a file without a name')
+  if (name.includes('\n')) throw invalid('the package has a line feed in a file name')
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')
-  if (parts.includes('..')) throw invalid('The package has a file name that leads out of its directory.')
+  if (parts.includes('..')) throw invalid('the package has a file name that leads out of its directory')
   return parts.join('/')
 }

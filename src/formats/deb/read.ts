@@ -54,11 +54,11 @@ async function readControlFile(path: string, { control }: DebLayout): Promise<Bu
   for await (const entry of debEntries(path, control)) {
     if (entry.path !== 'control') continue
     // Of two, dpkg takes the last and other readers the first.
-    if (found) throw invalid('The package has two control files.')
-    if (entry.type !== 'file') throw invalid('The control file is no regular file.')
+    if (found) throw invalid('the package has two control files')
+    if (entry.type !== 'file') throw invalid('the control file is no regular file')
     found = await readAll(entry.content, MOST_CONTROL_BYTES, 'control file')
   }
-  if (!found) throw invalid('The package has no control file.')
+  if (!found) throw invalid('the package has no control file')
   return found
 }
 
@@ -67,9 +67,9 @@ async function readFileList(path: string, { data }: DebLayout): Promise<string[]
   let characters = 0
   for await (const entry of debEntries(path, data)) {
     if (entry.type === 'directory') continue
-    if (entry.path === '') throw invalid('The package has a file without a name.')
+    if (entry.path === '') throw invalid('the package has a file without a name')
     characters += entry.path.length
-    if (characters > MOST_NAME_CHARACTERS) throw invalid('The package has too many file names.')
+    if (characters > MOST_NAME_CHARACTERS) throw invalid('the package has too many file names')
     files.push(entry.path)
   }
   return files
@@ -78,16 +78,16 @@ async function readFileList(path: string, { data }: DebLayout): Promise<string[]
 function describe(fields: ControlField[]): PackageFacts<DebRecord> {
   const name = required(fields, 'Package')
   // Policy 5.6.1
-  if (!/^[a-z0-9][a-z0-9+.-]+$/.test(name)) throw invalid('The control file has a package name that is not allowed.')
+  if (!/^[a-z0-9][a-z0-9+.-]+$/.test(name)) throw invalid('the control file has a package name that is not allowed')
   const version = required(fields, 'Version')
-  if (!versions.isValid(version)) throw invalid('The control file has a version that is not allowed.')
+  if (!versions.isValid(version)) throw invalid('the control file has a version that is not allowed')
   const arch = required(fields, 'Architecture')
   // Policy 5.6.8: one architecture, or `all`; wildcards belong to source packages.
   if (!/^[a-z0-9][a-z0-9-]*$/.test(arch) || arch === 'any' || arch === 'source') {
-    throw invalid('The control file has an architecture that is not allowed.')
+    throw invalid('the control file has an architecture that is not allowed')
   }
   if (debFilename({ name, version, arch }).length > LONGEST_FILENAME) {
-    throw invalid('The package name and version are too long for a file name.')
+    throw invalid('the package name and version are too long for a file name')
   }
   const text = (field: string): string | null => fieldOf(fields, field) || null
   const source = parseSource(text('Source'), name, version)
@@ -115,7 +115,7 @@ function describe(fields: ControlField[]): PackageFacts<DebRecord> {
 
 function required(fields: readonly ControlField[], name: string): string {
   const value = fieldOf(fields, name)
-  if (!value) throw invalid(`The control file has no ${name}.`)
+  if (!value) throw invalid(`the control file has no ${name}`)
   return value
 }
 
@@ -123,10 +123,10 @@ function required(fields: readonly ControlField[], name: string): string {
 function parseSource(value: string | null, name: string, version: string): { name: string; version: string | null } {
   if (value === null) return { name, version: null }
   const parts = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?:\s*\(\s*([^\s()]+)\s*\))?$/.exec(value)
-  if (!parts) throw invalid('The control file has a source that cannot be read.')
+  if (!parts) throw invalid('the control file has a source that cannot be read')
   const sourceVersion = parts[2]
   if (sourceVersion !== undefined && !versions.isValid(sourceVersion)) {
-    throw invalid('The control file has a source version that is not allowed.')
+    throw invalid('the control file has a source version that is not allowed')
   }
   return { name: parts[1]!, version: sourceVersion === undefined || sourceVersion === version ? null : sourceVersion }
 }

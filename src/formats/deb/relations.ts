@@ -35,7 +35,7 @@ export function parseRequirements(fields: readonly ControlField[]): Requirement[
   return FIELDS.flatMap(({ name, strong, alternatives }) =>
     items(name, fieldOf(fields, name)).map((text): Requirement => {
       const anyOf = text.split('|').map((relation) => parseRelation(relation, name))
-      if (anyOf.length > 1 && !alternatives) throw invalid(`The field ${name} has alternatives, which it cannot have.`)
+      if (anyOf.length > 1 && !alternatives) throw invalid(`the field ${name} has alternatives, which it cannot have`)
       return { kind: name.toLowerCase(), strong, anyOf, text }
     }),
   )
@@ -45,7 +45,7 @@ export function parseRequirements(fields: readonly ControlField[]): Requirement[
 export function parseProvides(fields: readonly ControlField[]): Capability[] {
   return items('Provides', fieldOf(fields, 'Provides')).map((text) => {
     const { name, op, version } = parseRelation(text, 'Provides')
-    if (op !== undefined && op !== '=') throw invalid('The field Provides has a version that is not exact.')
+    if (op !== undefined && op !== '=') throw invalid('the field Provides has a version that is not exact')
     return version === undefined ? { name } : { name, version }
   })
 }
@@ -53,7 +53,7 @@ export function parseProvides(fields: readonly ControlField[]): Capability[] {
 /** What stands between the commas, white space made single; an empty item is passed over as dpkg does. */
 function items(field: string, value: string | undefined): string[] {
   if (value === undefined) return []
-  if (countOf(value, ',') + countOf(value, '|') > MOST_RELATIONS) throw invalid(`The field ${field} is too long.`)
+  if (countOf(value, ',') + countOf(value, '|') > MOST_RELATIONS) throw invalid(`the field ${field} is too long`)
   return value
     .split(',')
     .map((item) => item.replace(/\s+/g, ' ').trim())
@@ -65,9 +65,9 @@ const RELATION = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?::([a-z0-9-]+))?(?: ?\( ?(<<|<
 function parseRelation(text: string, field: string): Relation {
   const parts = RELATION.exec(text.trim())
   const [, name, arch, operator, version] = parts ?? []
-  if (name === undefined) throw invalid(`The field ${field} has a relation that cannot be read: ${quote(text)}.`)
+  if (name === undefined) throw invalid(`the field ${field} has a relation that cannot be read: ${quote(text)}`)
   if (version === undefined) return arch === undefined ? { name } : { name, arch }
-  if (!versions.isValid(version)) throw invalid(`The field ${field} has a version that cannot be read: ${quote(text)}.`)
+  if (!versions.isValid(version)) throw invalid(`the field ${field} has a version that cannot be read: ${quote(text)}`)
   // Without an operator dpkg reads "exactly".
   const relation: Relation = { name, op: OPERATORS[operator ?? '='] ?? '=', version }
   return arch === undefined ? relation : { ...relation, arch }

@@ -15,7 +15,7 @@ export function readChangelogs(header: Header): Changelog[] {
   const times = header.numbers(TAG.CHANGELOGTIME, MOST_ENTRIES)
   const count = times.length
   if (header.count(TAG.CHANGELOGNAME) !== count || header.count(TAG.CHANGELOGTEXT) !== count) {
-    throw invalid('The rpm header has changelogs that do not agree with each other.')
+    throw invalid('the rpm header has changelogs that do not agree with each other')
   }
   // The header has the newest first.
   const authors = header.textsBetween(TAG.CHANGELOGNAME, 0, KEPT)

@@ -26,7 +26,7 @@ export function verifyHeaderDigests(signature: Header, header: Header): void {
     const wanted = signature.text(tag)
     if (wanted === null) continue
     const found = createHash(algorithm).update(header.bytes).digest('hex')
-    if (found !== wanted.toLowerCase()) throw invalid('The rpm header does not have the digest the package states.')
+    if (found !== wanted.toLowerCase()) throw invalid('the rpm header does not have the digest the package states')
   }
 }
 
@@ -49,7 +49,7 @@ export function createPayloadDigests(signature: Header, header: Header): Payload
   const algorithm = HASHES[header.number(TAG.PAYLOADDIGESTALGO) ?? SHA256]
   const wantedCompressed = header.texts(TAG.PAYLOADDIGEST, MOST_DIGESTS)[0]
   const wantedPlain = header.texts(TAG.PAYLOADDIGESTALT, MOST_DIGESTS)[0]
-  if (!algorithm && (wantedCompressed || wantedPlain)) throw invalid('The rpm payload has a digest of an unknown kind.')
+  if (!algorithm && (wantedCompressed || wantedPlain)) throw invalid('the rpm payload has a digest of an unknown kind')
   const hashOf = (wanted: string | undefined): Hash | null => (wanted && algorithm ? createHash(algorithm) : null)
   const compressed = hashOf(wantedCompressed)
   const plain = hashOf(wantedPlain)
@@ -65,7 +65,7 @@ export function createPayloadDigests(signature: Header, header: Header): Payload
     },
     plain: (piece) => void plain?.update(piece),
     verifyCompressed() {
-      if (wantedSize !== null && wantedSize !== size) throw invalid('The rpm package is not of the size it states.')
+      if (wantedSize !== null && wantedSize !== size) throw invalid('the rpm package is not of the size it states')
       if (compressed && compressed.digest('hex') !== wantedCompressed?.toLowerCase()) throw wrong()
       if (md5 && wantedMd5 && !md5.digest().equals(wantedMd5)) throw wrong()
     },
@@ -75,4 +75,4 @@ export function createPayloadDigests(signature: Header, header: Header): Payload
   }
 }
 
-const wrong = () => invalid('The rpm payload does not have the digest the package states.')
+const wrong = () => invalid('the rpm payload does not have the digest the package states')

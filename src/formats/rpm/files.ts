@@ -77,10 +77,10 @@ const SUSPECT = /[\u0000-\u001f\ufffe\uffff\ud800-\udfff]|\.\./
 /** A path as rpm installs it. @throws Problem('invalid_package') for what would leave the root */
 export function checkPath(path: string): string {
   if (!SUSPECT.test(path)) return path
-  if (path.includes('\n')) throw invalid('The package has a line feed in a file name.')
+  if (path.includes('\n')) throw invalid('the package has a line feed in a file name')
   // Left out, as of a description, the name would be another file's.
-  if (!isXmlText(path)) throw invalid('The package has a control character in a file name.')
-  if (path.split('/').includes('..')) throw invalid('The package has a file name that leads out of its directory.')
+  if (!isXmlText(path)) throw invalid('the package has a control character in a file name')
+  if (path.split('/').includes('..')) throw invalid('the package has a file name that leads out of its directory')
   return path
 }
 
@@ -91,7 +91,7 @@ function readPaths(header: Header): string[] {
   for (const path of paths) {
     characters += path.length
     if (characters > MOST_PATH_CHARACTERS) throw tooManyNames()
-    if (!path.startsWith('/')) throw invalid('The package has a file name that is not absolute.')
+    if (!path.startsWith('/')) throw invalid('the package has a file name that is not absolute')
     checkPath(path)
   }
   return paths
@@ -111,5 +111,5 @@ function join(header: Header, names: readonly string[]): string[] {
   })
 }
 
-const inconsistent = () => invalid('The rpm header has a list of files that does not agree with itself.')
-const tooManyNames = () => invalid('The package has too many file names.')
+const inconsistent = () => invalid('the rpm header has a list of files that does not agree with itself')
+const tooManyNames = () => invalid('the package has too many file names')

@@ -56,10 +56,10 @@ export interface Header {
 /** How long the header is in all. @throws Problem('invalid_package') */
 export function headerLength(intro: Uint8Array, mostBytes: number): number {
   const bytes = Buffer.from(intro.buffer, intro.byteOffset, intro.byteLength)
-  if (bytes.length < INTRO_BYTES || !bytes.subarray(0, 8).equals(MAGIC)) throw invalid('The package has no rpm header.')
+  if (bytes.length < INTRO_BYTES || !bytes.subarray(0, 8).equals(MAGIC)) throw invalid('the package has no rpm header')
   const entries = bytes.readUInt32BE(8)
   const length = INTRO_BYTES + INDEX_BYTES * entries + bytes.readUInt32BE(12)
-  if (entries === 0 || entries > MOST_ENTRIES || length > mostBytes) throw invalid('The rpm header is too large.')
+  if (entries === 0 || entries > MOST_ENTRIES || length > mostBytes) throw invalid('the rpm header is too large')
   return length
 }
 
@@ -88,7 +88,7 @@ export function parseHeader(bytes: Buffer, region: number, whole: boolean): Head
     const width = WIDTHS[type]
     if (tag < FIRST_TAG || width === undefined || (start - dataStart) % width !== 0) throw damaged()
     if (start < free || items === 0 || (type === TYPE.STRING && items !== 1)) throw damaged()
-    if (byTag.has(tag)) throw invalid('The rpm header has a tag twice.')
+    if (byTag.has(tag)) throw invalid('the rpm header has a tag twice')
     const end = isText(type) ? endOfTexts(bytes, start, items, dataEnd) : start + width * items
     if (end > dataEnd) throw damaged()
     free = end
@@ -121,7 +121,7 @@ function checkRegion(bytes: Buffer, dataStart: number, whole: boolean): number {
 function createHeader(bytes: Buffer, entries: HeaderEntry[], byTag: ReadonlyMap<number, HeaderEntry>): Header {
   function find(tag: number, kinds: (type: number) => boolean): HeaderEntry | null {
     const entry = byTag.get(tag)
-    if (entry && !kinds(entry.type)) throw invalid('The rpm header has a tag of a wrong type.')
+    if (entry && !kinds(entry.type)) throw invalid('the rpm header has a tag of a wrong type')
     return entry ?? null
   }
 
@@ -195,9 +195,9 @@ function endOfTexts(bytes: Buffer, start: number, count: number, limit: number):
 
 const isText = (type: number): boolean => type === TYPE.STRING || type === TYPE.STRING_ARRAY || type === TYPE.I18NSTRING
 const isNumber = (type: number): boolean => type >= TYPE.CHAR && type <= TYPE.INT64
-const damaged = () => invalid('The rpm header is damaged.')
-const tooLong = () => invalid('The rpm header has a text that is too long.')
-const tooMany = () => invalid('The rpm header has too many items in a list.')
+const damaged = () => invalid('the rpm header is damaged')
+const tooLong = () => invalid('the rpm header has a text that is too long')
+const tooMany = () => invalid('the rpm header has too many items in a list')
 
 // Far above any description in use.
 const LONGEST_TEXT = 1024 * 1024

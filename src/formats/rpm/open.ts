@@ -51,24 +51,24 @@ export function aligned(offset: number): number {
 }
 
 function checkLead(lead: Buffer): void {
-  if (!lead.subarray(0, 4).equals(LEAD_MAGIC)) throw invalid('The file is no rpm package.')
+  if (!lead.subarray(0, 4).equals(LEAD_MAGIC)) throw invalid('the file is no rpm package')
   const major = lead[4]
   const kind = lead.readUInt16BE(6)
   const signatureKind = lead.readUInt16BE(78)
-  if (major !== 3 && major !== 4) throw invalid('The rpm package has an unknown format version.')
+  if (major !== 3 && major !== 4) throw invalid('the rpm package has an unknown format version')
   if (kind === 1) throw sourcePackage()
-  if (kind !== 0 || signatureKind !== 5) throw invalid('The rpm package has a lead that cannot be read.')
+  if (kind !== 0 || signatureKind !== 5) throw invalid('the rpm package has a lead that cannot be read')
 }
 
 function checkKind(header: Header): void {
   if ((header.number(TAG.RPMFORMAT) ?? 4) >= FIRST_UNSUPPORTED_FORMAT) {
-    throw invalid('The package has rpm format version 6, which the systems it is meant for cannot install.')
+    throw invalid('the package has rpm format version 6, which the systems it is meant for cannot install')
   }
   // What has no source is one, to rpm and to dnf.
   if (header.has(TAG.SOURCEPACKAGE) || !header.has(TAG.SOURCERPM)) throw sourcePackage()
 }
 
-const sourcePackage = () => invalid('The file is a source package (src.rpm); only binary packages are taken.')
+const sourcePackage = () => invalid('the file is a source package (src.rpm); only binary packages are taken')
 
 async function readHeaderBytes(handle: FileHandle, at: number, mostBytes: number): Promise<Buffer> {
   const length = headerLength(await readExactly(handle, at, INTRO_BYTES), mostBytes)
@@ -88,4 +88,4 @@ async function readExactly(handle: FileHandle, at: number, length: number): Prom
   return bytes
 }
 
-const truncated = () => invalid('The rpm package is truncated.')
+const truncated = () => invalid('the rpm package is truncated')

@@ -35,11 +35,11 @@ export async function* payloadFiles(
     for await (const { name, mode, fileIndex, sizeBytes, content } of entries) {
       const index = fileIndex ?? known.get(checkPath(rooted(name)))
       const file = index === undefined ? undefined : files[index]
-      if (!file) throw invalid('The rpm payload has a file that the header does not name.')
+      if (!file) throw invalid('the rpm payload has a file that the header does not name')
       if (isRegular(fileIndex === null ? mode : file.mode)) yield { name: file.path.slice(1), sizeBytes, content }
     }
   } catch (error) {
-    throw isProblem(error, 'invalid_package') ? invalid(`Payload: ${error.detail}`, error) : error
+    throw isProblem(error, 'invalid_package') ? invalid(`payload: ${error.detail}`, error) : error
   }
   digests.verifyCompressed()
   digests.verifyPlain()
@@ -63,7 +63,7 @@ async function* passing(
 /** As rpm chooses: by the header's word; gzip is also read plain, and xz and lzma for each other. */
 async function compressionOf(header: Header, head: AsyncIterable<Uint8Array>): Promise<Compression> {
   const format = header.text(TAG.PAYLOADFORMAT) ?? 'cpio'
-  if (format !== 'cpio') throw invalid('The rpm payload is no cpio archive.')
+  if (format !== 'cpio') throw invalid('the rpm payload is no cpio archive')
   const pieces: Uint8Array[] = []
   for await (const piece of head) pieces.push(piece)
   const found = detectCompression(Buffer.concat(pieces))
@@ -78,6 +78,6 @@ async function compressionOf(header: Header, head: AsyncIterable<Uint8Array>): P
     case 'bzip2':
       return 'bzip2'
     default:
-      throw invalid('The rpm payload has an unknown compression.')
+      throw invalid('the rpm payload has an unknown compression')
   }
 }

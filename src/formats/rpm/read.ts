@@ -80,16 +80,16 @@ function describe(layout: RpmLayout, files: readonly RpmFile[]): PackageFacts<Rp
   const { header, signature } = layout
   const name = required(header, TAG.NAME, 'name')
   // What rpmbuild lets pass, without the characters of macros.
-  if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name)) throw invalid('The rpm header has a name that is not allowed.')
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name)) throw invalid('the rpm header has a name that is not allowed')
   const version = required(header, TAG.VERSION, 'version')
   const release = required(header, TAG.RELEASE, 'release')
-  if (!isPart(version) || !isPart(release)) throw invalid('The rpm header has a version that is not allowed.')
+  if (!isPart(version) || !isPart(release)) throw invalid('the rpm header has a version that is not allowed')
   const arch = required(header, TAG.ARCH, 'architecture')
-  if (!/^[a-z0-9_]+$/i.test(arch)) throw invalid('The rpm header has an architecture that is not allowed.')
+  if (!/^[a-z0-9_]+$/i.test(arch)) throw invalid('the rpm header has an architecture that is not allowed')
   const epoch = header.number(TAG.EPOCH) ?? 0
   const evr = `${epoch > 0 ? `${epoch}:` : ''}${version}-${release}`
   if (rpmFilename({ name, version: evr, arch }).length > LONGEST_FILENAME) {
-    throw invalid('The package name and version are too long for a file name.')
+    throw invalid('the package name and version are too long for a file name')
   }
   const dependencies = readDependencies(header)
   const record: RpmRecord = {
@@ -147,7 +147,7 @@ function describe(layout: RpmLayout, files: readonly RpmFile[]): PackageFacts<Rp
 
 function required(header: Header, tag: number, what: string): string {
   const value = header.text(tag)
-  if (!value) throw invalid(`The rpm header has no ${what}.`)
+  if (!value) throw invalid(`the rpm header has no ${what}`)
   return value
 }
 

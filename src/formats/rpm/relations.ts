@@ -73,14 +73,14 @@ export function readDependencies(header: Header): Dependencies {
     for (const list of [flags, bounds]) {
       // Packages from before versioned provides have names alone.
       if (list.length !== 0 && list.length !== names.length) {
-        throw invalid('The rpm header has dependencies that do not agree with each other.')
+        throw invalid('the rpm header has dependencies that do not agree with each other')
       }
     }
     if (![...names, ...bounds].every(isOneLine))
-      throw invalid('The rpm header has a dependency with a control character.')
+      throw invalid('the rpm header has a dependency with a control character')
     for (const name of names) if (isRich(name)) rich.push(name)
     if (rich.length > MOST_RICH || lengthOf(rich) > MOST_RICH_CHARACTERS)
-      throw invalid('The package has too many boolean dependencies.')
+      throw invalid('the package has too many boolean dependencies')
     found[kind] = names.map((name, index) => [name, flags[index] ?? 0, bounds[index] ?? ''])
   }
   return found

@@ -149,5 +149,5 @@ function merged(clauses: readonly Clause[]): Clause {
 }
 
 function unreadable(text: string): Error {
-  return invalid(`The package has a dependency that cannot be read: ${JSON.stringify(text.slice(0, 80))}.`)
+  return invalid(`the package has a dependency that cannot be read: ${JSON.stringify(text.slice(0, 80))}`)
 }
