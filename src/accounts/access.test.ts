@@ -104,6 +104,32 @@ describe('login', () => {
     await watched.close()
   })
 
+  test('of a disabled account asks the database the same as of an unknown name', async () => {
+    await at.users.update(ROOT, 'ben', { active: false }, ORIGIN)
+    const asked: Record<string, string[]> = {}
+    for (const username of ['ben', 'nobody']) {
+      const queries: string[] = (asked[username] = [])
+      const watched = await createAccounts(
+        database.db.withPlugin({
+          transformQuery: ({ node }) => (queries.push(node.kind), node),
+          transformResult: async ({ result }) => result,
+        }),
+      )
+      await outcome(watched.login({ username, password: GOOD }, ORIGIN))
+      await watched.close()
+    }
+    expect(asked['ben']).toEqual(asked['nobody'])
+  })
+
+  test.each([
+    ['addresses of one IPv6 network', '2001:db8:1:2::1', '2001:db8:1:2:ffff::9', [500]],
+    ['addresses of two IPv6 networks', '2001:db8:1:2::1', '2001:db8:1:3::1', []],
+  ])('slows down %s together or apart', async (_what, first, second, waits) => {
+    for (let i = 0; i < 5; i++) await outcome(login('Ada', 'Wrong-1!', first))
+    await outcome(login('Ada', 'Wrong-1!', second))
+    expect(at.waits).toEqual(waits)
+  })
+
   test('slows down for the account and the address that failed, and for no other', async () => {
     for (let i = 0; i < 7; i++) await outcome(login('Ada', 'Wrong-1!', '198.51.100.1'))
     expect(at.waits).toEqual([500, 1000])
@@ -227,6 +253,12 @@ describe('a session', () => {
     ['another issuer', (jwt: string) => forged(jwt, { iss: 'elsewhere' })],
     ['no expiry', (jwt: string) => forged(jwt, { exp: undefined })],
     ['another subject', (jwt: string) => forged(jwt, { sub: 'Ada' })],
+    ['a NUL in the jti', (jwt: string) => forged(jwt, { jti: 'a\0b' })],
+    ['a NUL in the subject', (jwt: string) => forged(jwt, { sub: 'ben\0' })],
+    ['half a character in the subject', (jwt: string) => forged(jwt, { sub: 'ben\ud800' })],
+    ['a jti that is a number', (jwt: string) => forged(jwt, { jti: 7 as never })],
+    ['a jti that is a list', (jwt: string) => forged(jwt, { jti: [decodeJwt(jwt).jti] as never })],
+    ['a subject that is a list', (jwt: string) => forged(jwt, { sub: ['ben'] as never })],
     ['another secret', (jwt: string) => forged(jwt, {}, 'HS256', 'a different secret of the same kind')],
     ['a token too long to be ours', (jwt: string) => forged(jwt, { filler: 'x'.repeat(5000) })],
     ['a NUL', async () => 'Bearer a.b\0.c'],
@@ -292,7 +324,7 @@ describe('an API token', () => {
       kind: 'token',
       name: 'token:ci',
       role: 'uploader',
-      userId: null,
+      ownerId: ada.ownerId,
       credentialId: made.token_id,
       principal: `token:${made.token_id}`,
     })
@@ -379,6 +411,23 @@ describe('an API token', () => {
     expect((entry?.extra['revoked_tokens'] as string[]).sort()).toEqual(['first', 'second'])
     expect(await outcomes([bearer(first.token), bearer(second.token)])).toEqual(['unauthorized', 'unauthorized'])
     expect((await at.tokens.list()).tokens).toMatchObject([{ active: false }, { active: false }])
+  })
+
+  test.each([
+    ['admin', 'admin', 'admin'],
+    ['admin', 'maintainer', 'maintainer'],
+    ['admin', 'reader', 'reader'],
+    ['maintainer', 'uploader', 'uploader'],
+    ['uploader', 'admin', 'uploader'],
+    ['uploader', 'auditor', 'reader'],
+    ['auditor', 'uploader', 'reader'],
+    ['reader', 'admin', 'reader'],
+  ] as const)('made as %s acts, once its owner is %s, as %s', async (role, ownerRole, effective) => {
+    await at.users.create(ROOT, { username: 'eve', password: GOOD, role: 'admin' }, ORIGIN)
+    const { token } = await at.tokens.create(await at.signIn('eve'), { name: 'ci', role }, ORIGIN)
+    expect((await bearer(token)).role).toBe(role)
+    await at.users.update(ROOT, 'eve', { role: ownerRole }, ORIGIN)
+    expect((await bearer(token)).role).toBe(effective)
   })
 
   test('has a name that no other live token has; a dead one’s may be taken', async () => {

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Role } from '../domain/roles.ts'
+import { lesserRole, type Role } from '../domain/roles.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { sha256Hex } from '../kernel/crypto.ts'
 import type { Db } from '../store/db.ts'
@@ -45,7 +45,7 @@ export function createAuthenticate({
       kind: 'session',
       name: user.username,
       role: user.role,
-      userId: user.id,
+      ownerId: user.id,
       credentialId: session.jti,
       principal: `user:${user.id}`,
     }
@@ -54,22 +54,23 @@ export function createAuthenticate({
   // The use is noted in the same statement, and only when the last note is a minute old: most requests write nothing.
   async function byToken(text: string): Promise<Caller | null> {
     const now = clock.now()
-    const { rows } = await sql<{ id: string; name: string; role: Role }>`
+    const { rows } = await sql<{ id: string; name: string; role: Role; owner_id: number; owner_role: Role }>`
       with found as (
-        select t.id, t.name, t.role from api_tokens t join users u on u.id = t.created_by_id and u.active
+        select t.id, t.name, t.role, u.id as owner_id, u.role as owner_role from api_tokens t join users u on u.id = t.created_by_id and u.active
         where t.token_hash = ${sha256Hex(text)} and t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
       ), used as (
         update api_tokens set last_used = ${now} from found
         where api_tokens.id = found.id
           and (api_tokens.last_used is null or api_tokens.last_used <= ${new Date(now.getTime() - LAST_USED_STEP_MS)})
-      ) select id, name, role from found`.execute(db)
+      ) select * from found`.execute(db)
     const token = rows[0]
     if (!token) return null
     return {
       kind: 'token',
       name: `token:${token.name}`,
-      role: token.role,
-      userId: null,
+      // A token never outlives a right of its owner.
+      role: lesserRole(token.role, token.owner_role),
+      ownerId: token.owner_id,
       credentialId: token.id,
       principal: `token:${token.id}`,
     }

@@ -135,7 +135,7 @@ export const ROOT: Caller = {
   kind: 'token',
   name: 'token:root',
   role: 'admin',
-  userId: null,
+  ownerId: 0,
   credentialId: 'none',
   principal: 'token:none',
 }

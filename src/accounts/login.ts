@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
+import { limitKey } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import { change, type ChangeParts } from './change.ts'
@@ -21,9 +22,9 @@ export type Login = (
   signal?: AbortSignal,
 ) => Promise<LoginAnswer>
 
-/** What guesses are counted by: the account and the address (decisions, section 1); never the account alone. */
+/** Guesses are counted per account and client (docs/api-decisions.md, section 1), never per account alone: nobody can lock another out. */
 export function guessKey(username: string, origin: Origin): string {
-  return `${usernameKey(username)} ${origin.ip ?? ''}`
+  return `${usernameKey(username)} ${limitKey(origin.ip ?? '')}`
 }
 
 /** The highest bcrypt cost among all accounts, null when no imported hash is left: what a refusal has to cost. */

@@ -36,7 +36,7 @@ export function createOwnAccount(parts: ChangeParts & { passwords: Passwords; sl
 
   return {
     async me(caller) {
-      if (caller.userId === null) {
+      if (caller.kind === 'token') {
         const nothing = {
           full_name: null,
           email: null,
@@ -47,7 +47,7 @@ export function createOwnAccount(parts: ChangeParts & { passwords: Passwords; sl
         }
         return { username: caller.name, role: caller.role, active: true, ...nothing }
       }
-      const row = await db.selectFrom('users').selectAll().where('id', '=', caller.userId).executeTakeFirst()
+      const row = await db.selectFrom('users').selectAll().where('id', '=', caller.ownerId).executeTakeFirst()
       if (!row) throw gone()
       const { id: _hidden, ...me } = userOf(row)
       return me

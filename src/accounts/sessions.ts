@@ -8,12 +8,14 @@ import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import { change, type ChangeParts } from './change.ts'
-import { personOf, type UserRow } from './user.ts'
+import { personOf, usernameKey, type UserRow } from './user.ts'
 
 /** A refresh is refused once this much time has passed since the login (decisions, section 3). */
 const OLDEST_SESSION_MS = 12 * 3_600_000
 const ISSUER = 'gatehouse'
 const ACCESS = 'access'
+/** As `randomUUID` makes them. A text that no session can have never reaches the database, which rejects NUL. */
+const JTI = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Expired rows removed with each login. */
 const CLEANED_AT_ONCE = 100
 
@@ -123,8 +125,9 @@ export function createSessions(
           currentDate: clock.now(),
           requiredClaims: ['sub', 'exp', 'iat', 'jti'],
         })
-        if (payload['typ'] !== ACCESS || typeof payload.jti !== 'string' || typeof payload.sub !== 'string') return null
-        return { jti: payload.jti, subject: payload.sub }
+        const { typ, jti, sub } = payload
+        if (typ !== ACCESS || typeof jti !== 'string' || typeof sub !== 'string') return null
+        return JTI.test(jti) && usernameKey(sub) !== '' ? { jti, subject: sub } : null
       } catch {
         // Whatever is wrong with a foreign text, it is no session; the reason would only help who forged it.
         return null

@@ -7,7 +7,6 @@ import { invalidField, Problem } from '../domain/problem.ts'
 import type { Role } from '../domain/roles.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../kernel/crypto.ts'
-import type { Db } from '../store/db.ts'
 import type { ApiTokensTable } from '../store/tables.ts'
 import { change, type ChangeParts } from './change.ts'
 import { LINE_PATTERN, requireRole } from './user.ts'
@@ -111,7 +110,7 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
             token_hash: sha256Hex(token),
             token_hint: token.slice(-4),
             created_by: caller.name,
-            created_by_id: await ownerOf(caller, tx),
+            created_by_id: caller.ownerId,
             created_at: now,
             last_used: null,
             expires_at: expiresAt,
@@ -151,17 +150,6 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
       })
     },
   }
-}
-
-/** A token falls with its owner, so one made by a token must name the person behind that token. */
-async function ownerOf(caller: Caller, tx: Db): Promise<number | null> {
-  if (caller.userId !== null) return caller.userId
-  const maker = await tx
-    .selectFrom('api_tokens')
-    .select('created_by_id')
-    .where('id', '=', caller.credentialId)
-    .executeTakeFirst()
-  return maker?.created_by_id ?? null
 }
 
 function tokenOf(row: Selectable<ApiTokensTable>, creatorActive: boolean, now: Date): ApiToken {

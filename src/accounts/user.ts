@@ -81,8 +81,8 @@ export function requireRole(role: string): Role {
 
 /** The person behind a session. @throws Problem `session_required` for an API token */
 export function personOf(caller: Caller): { id: number; name: string; jti: string } {
-  if (caller.kind !== 'session' || caller.userId === null) {
+  if (caller.kind !== 'session') {
     throw new Problem('session_required', 'This needs a person who has logged in, not an API token.')
   }
-  return { id: caller.userId, name: caller.name, jti: caller.credentialId }
+  return { id: caller.ownerId, name: caller.name, jti: caller.credentialId }
 }

@@ -167,7 +167,7 @@ describe('the last active admin', () => {
       kind: 'session',
       name: 'eve',
       role: 'admin',
-      userId: eve.id,
+      ownerId: eve.id,
       credentialId: '-',
       principal: '-',
     }
@@ -215,6 +215,21 @@ describe('removing', () => {
     expect(await outcome(at.users.remove(ada, 'ada', ORIGIN))).toBe('self_delete')
     await at.users.create(ROOT, { username: 'eve', password: GOOD, role: 'admin' }, ORIGIN)
     expect(await outcome(at.users.remove(ada, 'Ada', ORIGIN))).toBe('self_delete')
+  })
+
+  test('is refused for oneself by an own token, as are the own role and deactivation', async () => {
+    await at.users.create(ROOT, { username: 'eve', password: GOOD, role: 'admin' }, ORIGIN)
+    const { token } = await at.tokens.create(ada, { name: 'ci', role: 'admin' }, ORIGIN)
+    const byToken = await at.authenticate(`Bearer ${token}`)
+    expect(
+      await outcomes([
+        at.users.remove(byToken, 'ada', ORIGIN),
+        at.users.update(byToken, 'Ada', { role: 'reader' }, ORIGIN),
+        at.users.update(byToken, 'Ada', { active: false }, ORIGIN),
+        at.users.update(byToken, 'Ada', { full_name: 'Ada L.' }, ORIGIN),
+        at.users.update(byToken, 'eve', { role: 'reader' }, ORIGIN),
+      ]),
+    ).toEqual(['self_delete', 'self_role_change', 'self_deactivate', 'ok', 'ok'])
   })
 })
 

@@ -98,10 +98,10 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
       return change(parts, caller.name, origin, async (tx, note) => {
         const { user, otherAdmins } = await lockUserAndAdmins(tx, username)
         const next = { ...user, ...wanted }
-        if (caller.userId === user.id && next.role !== user.role) {
+        if (caller.ownerId === user.id && next.role !== user.role) {
           throw new Problem('self_role_change', 'You cannot change your own role.')
         }
-        if (caller.userId === user.id && !next.active)
+        if (caller.ownerId === user.id && !next.active)
           throw new Problem('self_deactivate', 'You cannot deactivate yourself.')
         if (!isActiveAdmin(next)) requireAdminLeft(user, otherAdmins)
 
@@ -128,7 +128,7 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
     async remove(caller, username, origin) {
       return change(parts, caller.name, origin, async (tx, note) => {
         const { user, otherAdmins } = await lockUserAndAdmins(tx, username)
-        if (caller.userId === user.id) throw new Problem('self_delete', 'You cannot delete your own account.')
+        if (caller.ownerId === user.id) throw new Problem('self_delete', 'You cannot delete your own account.')
         requireAdminLeft(user, otherAdmins)
         const tokens = await tx
           .updateTable('api_tokens')
@@ -160,7 +160,7 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
         throw new Problem('external_account', 'The password of this account is kept elsewhere.')
       const hash = await passwords.hash(password)
       return change(parts, caller.name, origin, async (tx, note) => {
-        const keepSession = caller.userId === user.id ? caller.credentialId : null
+        const keepSession = caller.kind === 'session' && caller.ownerId === user.id ? caller.credentialId : null
         if (!(await replacePassword(tx, { userId: user.id, hash, keepSession }))) throw noSuchUser()
         await note('PASSWORD_RESET', `password of ${user.username} set by ${caller.name}`, { username: user.username })
         return {

@@ -13,7 +13,7 @@ const callerOf = (role: Role, principal = `user:${role}`): Caller => ({
   kind: 'session',
   name: role,
   role,
-  userId: 1,
+  ownerId: 1,
   credentialId: 'c',
   principal,
 })

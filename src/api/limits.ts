@@ -2,6 +2,7 @@
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
 import { ROLE_LIMITS } from '../domain/roles.ts'
+import { limitKey } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { LimitName, Route } from './route.ts'
 
@@ -23,7 +24,7 @@ const ANONYMOUS_PER_MINUTE = 60
 
 export interface Limiter {
   /** Counts a request. @throws Problem('rate_limited') with the seconds until the next one is allowed */
-  take(route: Pick<Route, 'method' | 'limit'>, caller: Caller | null, address: string): void
+  take(route: Pick<Route, 'method' | 'limit'>, caller: Caller | null, clientAddress: string): void
 }
 
 interface Bucket {
@@ -60,8 +61,9 @@ export function createLimiter(clock: Clock, factor = 1): Limiter {
   }
 
   return {
-    take(route, caller, address) {
+    take(route, caller, clientAddress) {
       if (route.limit === 'none') return
+      const address = limitKey(clientAddress)
       if (route.limit) {
         const { perMinute, per } = FIGURES[route.limit]
         admit(`${route.limit} ${per === 'address' ? address : (caller?.principal ?? address)}`, perMinute)

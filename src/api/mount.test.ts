@@ -94,7 +94,7 @@ const callerOf = (kind: Caller['kind'], role: Caller['role']): Caller => ({
   kind,
   name: `${kind} ${role}`,
   role,
-  userId: kind === 'session' ? 1 : null,
+  ownerId: 1,
   credentialId: 'c',
   principal: `${kind}:${role}`,
 })

@@ -23,6 +23,8 @@ export interface MountParts {
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
+    /** canonical, behind trusted proxies that of the client; every limit, delay and audit entry uses this one */
+    readonly clientAddress: string
   }
 }
 
@@ -69,12 +71,12 @@ async function admit(request: FastifyRequest, route: Route, parts: MountParts): 
     // What everybody may ask is answered although nobody can say who asks: a probe must tell that the database is gone.
     if (route.access !== 'public') {
       // Guessing credentials is limited like any other anonymous use.
-      if (isProblem(error, 'unauthorized')) parts.limiter.take({ method: route.method }, null, request.ip)
+      if (isProblem(error, 'unauthorized')) parts.limiter.take({ method: route.method }, null, request.clientAddress)
       throw error
     }
   }
   const { caller } = request
-  parts.limiter.take(route, caller, request.ip)
+  parts.limiter.take(route, caller, request.clientAddress)
   if (route.access === 'public') return
   if (!caller) throw new Problem('unauthorized', 'a credential is needed')
   if (!mayAccess(caller.role, route.access)) {
@@ -95,7 +97,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
     query: request.query as never,
     body: request.body as never,
     caller: request.caller,
-    origin: { ip: request.ip, requestId: request.id },
+    origin: { ip: request.clientAddress, requestId: request.id },
     raw: request,
     reply,
   })

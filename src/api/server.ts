@@ -5,6 +5,7 @@ import { Ajv } from 'ajv'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import multipart from '@fastify/multipart'
 import { Problem } from '../domain/problem.ts'
+import { createClientAddress } from '../kernel/client-address.ts'
 import type { Log } from '../kernel/log.ts'
 import { mount, mounted, pathOf, type MountParts } from './mount.ts'
 import { problemOf, sendProblem } from './problems.ts'
@@ -28,7 +29,6 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
   const app = Fastify({
     loggerInstance: parts.log as never,
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: [...parts.trustedProxies],
     bodyLimit: BODY_LIMIT,
     // An upload may take as long as its sender needs; idle sockets are closed by the two below.
     requestTimeout: 0,
@@ -47,6 +47,12 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(validatorCompiler())
   app.decorateRequest('caller', null)
+  const clientAddress = createClientAddress(parts.trustedProxies)
+  app.decorateRequest('clientAddress', {
+    getter(this: FastifyRequest) {
+      return clientAddress(this.raw.socket.remoteAddress, this.raw.headers['x-forwarded-for'])
+    },
+  })
   await app.register(multipart)
   acceptBodies(app)
   hooks(app, parts)

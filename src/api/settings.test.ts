@@ -49,7 +49,7 @@ afterEach(() => rm(directory, { recursive: true }))
 /** Calls the handler as the chain would; the answer must fit the declared schema. */
 async function call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
   const found = routes.find((route) => route.method === method && route.path === path) as Route
-  const caller = { kind: 'session', name: 'ann', role: 'admin', userId: 1, credentialId: 'c', principal: 'user:1' }
+  const caller = { kind: 'session', name: 'ann', role: 'admin', ownerId: 1, credentialId: 'c', principal: 'user:1' }
   const answer = await found.handle({
     body,
     caller,

@@ -158,5 +158,12 @@ async function takeAdvisory(
 }
 
 async function note({ audit }: WebhookParts, request: FastifyRequest, action: string, detail: string): Promise<void> {
-  await audit.record({ action, result: 'SUCCESS', user: 'webhook', detail, ip: request.ip, requestId: request.id })
+  await audit.record({
+    action,
+    result: 'SUCCESS',
+    user: 'webhook',
+    detail,
+    ip: request.clientAddress,
+    requestId: request.id,
+  })
 }

@@ -6,8 +6,8 @@ export interface Caller {
   /** the name that audit entries and records carry: the username, or `token:<name>` */
   name: string
   role: Role
-  /** the person's id; null for a token */
-  userId: number | null
+  /** id of the person behind the credential: the one logged in, or the owner of the token */
+  ownerId: number
   /** JWT id of the session, or id of the token */
   credentialId: string
   /** one bucket of rate limits: `user:<id>` or `token:<id>` */

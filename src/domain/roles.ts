@@ -19,6 +19,17 @@ export function mayAccess(role: Role, access: Access): boolean {
   return (ACCESS[access] as readonly Role[]).includes(role)
 }
 
+/**
+ * The role that may do what both may: the lesser of two, and for two that no set contains (uploader, auditor) the
+ * largest role within both, which is reader.
+ */
+export function lesserRole(a: Role, b: Role): Role {
+  const rights = (role: Role) => (Object.keys(ACCESS) as Access[]).filter((access) => mayAccess(role, access))
+  const shared = rights(a).filter((access) => mayAccess(b, access))
+  const within = ROLES.filter((role) => rights(role).every((access) => shared.includes(access)))
+  return within.reduce((best, role) => (rights(role).length > rights(best).length ? role : best), 'reader')
+}
+
 export function isRole(value: unknown): value is Role {
   return ROLES.includes(value as Role)
 }

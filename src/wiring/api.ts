@@ -63,7 +63,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
         user: caller.name,
         detail: `${route.method} ${route.path}`,
         outcome: 'forbidden',
-        ip: request.ip,
+        ip: request.clientAddress,
         requestId: request.id,
       }),
   })

@@ -1,0 +1,74 @@
+// The address of a client: one spelling for each address, one key for each limit.
+import { BlockList, isIP } from 'node:net'
+
+/** Names the client of a request from its peer and its `X-Forwarded-For` header. */
+export type ClientAddress = (peer: string | undefined, forwardedFor: string | string[] | undefined) => string
+
+/** What a peer without an address (a Unix socket, a closed connection) is called. */
+const UNKNOWN = 'unknown'
+
+/**
+ * The address in its canonical spelling; null when the text is no IP address. An IPv4 address written as IPv6
+ * (`::ffff:1.2.3.4`) becomes the IPv4 address, a zone (`%eth0`) is dropped.
+ */
+export function canonicalAddress(text: string): string | null {
+  const address = text.trim().replace(/%[^%\]]*$/, '')
+  if (isIP(address) === 4) return address
+  if (isIP(address) !== 6) return null
+  const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1)
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical)
+  if (!mapped) return canonical
+  const [high, low] = [parseInt(mapped[1] as string, 16), parseInt(mapped[2] as string, 16)]
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/**
+ * What limits count a client by. One customer of an IPv6 provider holds at least a /64 (RFC 6177), so all of its
+ * addresses count as one.
+ * @param address as `ClientAddress` returns it
+ */
+export function limitKey(address: string): string {
+  if (isIP(address) !== 6) return address
+  const [head = '', tail] = address.split('::')
+  const groups = (part: string | undefined) => (part ? part.split(':') : [])
+  const left = groups(head)
+  const right = groups(tail)
+  const all =
+    tail === undefined ? left : [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
+  return `${all.slice(0, 4).join(':')}::/64`
+}
+
+/**
+ * Reads `X-Forwarded-For` from its right end, past addresses of trusted proxies, to the first address that is none.
+ * An entry that is no address says nothing about the client: the peer itself counts then.
+ * @param trusted addresses and networks in CIDR notation
+ */
+export function createClientAddress(trusted: readonly string[]): ClientAddress {
+  const proxies = new BlockList()
+  for (const network of trusted) {
+    const [address = '', prefix] = network.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) proxies.addAddress(address, family)
+    else proxies.addSubnet(address, Number(prefix), family)
+  }
+  const isTrusted = (address: string) => proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+  return (peerText, forwardedFor) => {
+    const peer = canonicalAddress(peerText ?? '')
+    if (peer === null) return UNKNOWN
+    const hops = [forwardedFor ?? []].flat().join(',').split(',').reverse()
+    let client = peer
+    for (const hop of hops) {
+      if (!isTrusted(client) || hop.trim() === '') break
+      const address = canonicalAddress(withoutPort(hop.trim()))
+      if (address === null) return peer
+      client = address
+    }
+    return client
+  }
+}
+
+/** Some proxies append the port: `1.2.3.4:5678`, `[2001:db8::1]:5678`. */
+function withoutPort(hop: string): string {
+  return /^\[([^\]]+)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d{1,5}$/.exec(hop)?.[1] ?? hop
+}
