@@ -1,5 +1,5 @@
-// What a job that fails is told as, and how often. When jobs run is shown where they matter (test/replicas, test/gate).
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+// When jobs run, and which ends of a job are reported as failures. Uses PGlite in memory.
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
@@ -10,66 +10,81 @@ import type { Database } from '../store/db.ts'
 import { createScheduler, type Job } from './scheduler.ts'
 
 const HOUR = 3_600_000
+const START = Date.parse('2026-03-05T00:30:00Z')
 let database: Database
 let time: number
 let events: AuditEvent[]
+let leading: boolean
+let logged: unknown[]
 
 beforeAll(async () => {
   database = await createTestDatabase()
 })
 afterAll(() => database.close())
 beforeEach(async () => {
-  time = Date.parse('2026-03-05T00:30:00Z')
+  time = START
   events = []
+  leading = true
+  logged = []
   await database.db.deleteFrom('job_ticks').execute()
+  await ranAt(new Date(time - HOUR))
 })
 
-/** Lets an hourly job come due once for each outcome, and waits for it. */
-async function runs(outcomes: (() => Promise<Record<string, unknown> | void>)[]): Promise<void> {
-  const due = [...outcomes]
-  const job: Job = {
-    id: 'feed',
-    name: 'Read the feed',
-    schedule: () => ({ pattern: '0 * * * *', timezone: 'UTC' }),
-    run: () => (due.shift() as Job['run'])(),
-  }
-  const scheduler = createScheduler({
+const hourly = (run: Job['run']): Job => ({
+  id: 'feed',
+  name: 'Read the feed',
+  schedule: () => ({ pattern: '0 * * * *', timezone: 'UTC' }),
+  run,
+})
+
+function schedulerOf(...jobs: Job[]) {
+  return createScheduler({
     db: database.db,
     clock: { now: () => new Date(time) },
-    log: createLog('silent'),
-    jobs: [job],
+    log: Object.assign(createLog('silent'), { error: (_: unknown, message: string) => void logged.push(message) }),
+    jobs,
     settings: () => ({}) as Settings,
-    isLeader: () => true,
-    audit: { record: async (event) => void events.push(...([event].flat() as AuditEvent[])) },
+    isLeader: () => leading,
+    audit: {
+      record: (event) => {
+        events.push(...[event].flat())
+        return Promise.resolve()
+      },
+    },
   })
-  // A job that never ran waits for its time, which only a timer would bring.
+}
+
+/** A job that never ran waits for its next time, which only a timer would reach: every test begins after one run. */
+async function ranAt(at: Date): Promise<void> {
   await database.db
     .insertInto('job_ticks')
-    .values({
-      job: job.id,
-      due_at: new Date(time - HOUR),
-      started_at: new Date(time - HOUR),
-      finished_at: new Date(time),
-      error: null,
-    })
+    .values({ job: 'feed', due_at: at, started_at: at, finished_at: at, error: null })
     .execute()
+}
+
+/** Starting a scheduler checks what is due, once. */
+async function checkOnce(scheduler: ReturnType<typeof schedulerOf>): Promise<void> {
+  await scheduler.start()
+  await scheduler.stop()
+}
+
+/** Lets the hourly job come due once for each outcome. */
+async function runs(outcomes: Job['run'][]): Promise<void> {
+  const due = [...outcomes]
+  const scheduler = schedulerOf(hourly(() => due.shift()!()))
   for (const _ of outcomes) {
     time += HOUR
-    // A start looks at once.
-    await scheduler.start()
-    await scheduler.stop()
+    await checkOnce(scheduler)
   }
   expect(due).toEqual([])
 }
 
-const fail = (error: unknown) => async () => {
-  throw error
-}
-const fine = async () => ({ read: 3 })
+const fail = (error: unknown) => () => Promise.reject(error as Error)
+const succeed = () => Promise.resolve({ read: 3 })
 const down = fail(new HttpError('status', 'feed.example.org answered 503'))
 
-test('a job that fails is told once, until it succeeds', async () => {
-  await runs([fine, down, down, down, fine, down])
+test('a failing job is reported once, until it succeeds again', async () => {
+  await runs([succeed, down, down, down, succeed, down])
   expect(events).toEqual(
     Array(2).fill({
       action: 'SCHEDULER_JOB_FAILED',
@@ -85,23 +100,70 @@ test('a job that fails is told once, until it succeeds', async () => {
 })
 
 test.each([
-  ['a problem', fail(new Problem('scanner_unavailable', 'the scanner is loading')), 'the scanner is loading'],
+  ['a Problem', fail(new Problem('scanner_unavailable', 'the scanner is loading')), 'the scanner is loading'],
   [
-    'an outcome that says so',
-    async () => ({ status: 'failed', message: 'no feed could be read' }),
+    'a result with status failed',
+    () => Promise.resolve({ status: 'failed', message: 'no feed could be read' }),
     'no feed could be read',
   ],
   [
-    'a bug, of which nothing inner is told',
+    'an unexpected error, without its message,',
     fail(new Error('relation "secret" of /srv/data does not exist')),
     'an unexpected error; the log has it',
   ],
-] as const)('%s is a failure', async (_, run, reason) => {
+] as const)('%s is reported as a failure', async (_, run, reason) => {
   await runs([run])
   expect(events).toMatchObject([{ detail: `Read the feed: ${reason}` }])
 })
 
-test.each([['updated'], ['up_to_date'], ['cooldown']])('an outcome of %s is none', async (status) => {
-  await runs([async () => ({ status, message: 'said so' })])
+test.each([['updated'], ['up_to_date'], ['cooldown']])('a result with status %s is no failure', async (status) => {
+  await runs([() => Promise.resolve({ status, message: 'the feed' })])
   expect(events).toEqual([])
+})
+
+test('a job whose work is already being done is no failure, and does not end one', async () => {
+  const busy = fail(new Problem('already_running', 'the feed is being read already'))
+  await runs([busy, down, busy, down])
+  expect(events).toHaveLength(1)
+  const ticks = await database.db.selectFrom('job_ticks').select('error').orderBy('due_at').offset(1).execute()
+  expect(ticks.map(({ error }) => error !== null)).toEqual([false, true, false, true])
+})
+
+/** A scheduler whose checks the test triggers one by one. */
+async function checkedByHand(t: { onTestFinished(end: () => Promise<void>): void }) {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  let ran = 0
+  const scheduler = schedulerOf(hourly(() => Promise.resolve(void ran++)))
+  t.onTestFinished(async () => {
+    await scheduler.stop()
+    vi.useRealTimers()
+  })
+  await scheduler.start()
+  return { ran: () => ran, check: () => vi.advanceTimersToNextTimer() }
+}
+
+test('a due time that could not be claimed is claimed by the next check', async (t) => {
+  const { ran, check } = await checkedByHand(t)
+  time += HOUR
+  const { schema } = database.db
+  await schema.alterTable('job_ticks').renameTo('job_ticks_gone').execute()
+  check()
+  await vi.waitFor(() => expect(logged).toContain('job could not be started'))
+  await schema.alterTable('job_ticks_gone').renameTo('job_ticks').execute()
+  expect(ran()).toBe(0)
+  check()
+  await vi.waitFor(() => expect(ran()).toBe(1))
+})
+
+test('a replica that becomes leader runs what the former leader missed', async (t) => {
+  leading = false
+  const { ran, check } = await checkedByHand(t)
+  // The former leader ran at 01:00 and stopped before 02:00.
+  await ranAt(new Date(START + HOUR / 2))
+  time = START + 2 * HOUR
+  leading = true
+  check()
+  await vi.waitFor(() => expect(ran()).toBe(1))
+  const last = await database.db.selectFrom('job_ticks').select('due_at').orderBy('due_at', 'desc').executeTakeFirst()
+  expect(last?.due_at).toEqual(new Date('2026-03-05T02:00:00Z'))
 })

@@ -1,4 +1,4 @@
-// Runs jobs at their times, each due moment once among all replicas, also one that was missed. Knows no job.
+// Runs jobs at their scheduled times, each due time once among all replicas, missed ones included. Knows no job.
 import { Cron } from 'croner'
 import type { Settings } from '../domain/settings.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
@@ -11,13 +11,13 @@ import type { Db } from '../store/db.ts'
 export interface Job {
   id: string
   name: string
-  /** five fields of crontab(5) and a time zone; null: switched off */
+  /** five fields as in crontab(5), and a time zone; null when the job is switched off */
   schedule(settings: Settings): { pattern: string; timezone: string } | null
-  /** @returns what is worth a line of the log; the status `failed`, with a message, is a failure like one thrown */
+  /** @returns fields for the log; a `status` of `failed` with a `message` counts as a failure, like a thrown error */
   run(): Promise<Record<string, unknown> | void>
 }
 
-/** As the health report lists it (decisions, section 17). */
+/** One job in the health report (docs/api-decisions.md, section 17). */
 export interface JobState {
   id: string
   name: string
@@ -28,15 +28,16 @@ export interface JobState {
 export interface Scheduler {
   state(): JobState[]
   start(): Promise<void>
-  /** Lets running jobs come to their end. */
+  /** Starts no further job and waits for the running ones. */
   stop(): Promise<void>
 }
 
-const LOOK_MS = 20_000
+const CHECK_MS = 20_000
 const KEPT_DAYS = 90
+const DAY_MS = 86_400_000
 
-/** @param audit notes a job that fails after it did not: a feed that is down for a day is one piece of news, not 24 */
-export function createScheduler(parts: {
+/** @param deps.audit records the first failure of a job after a success: a feed that is down all day is one entry, not 24 */
+export function createScheduler(deps: {
   db: Db
   clock: Clock
   log: Log
@@ -45,31 +46,47 @@ export function createScheduler(parts: {
   settings(): Settings
   isLeader(): boolean
 }): Scheduler {
-  const { db, clock, log, jobs } = parts
+  const { db, clock, log, jobs } = deps
+  /** per job, the time after which the next due time is searched */
   const since = new Map<string, Date>()
   const running = new Map<string, Promise<void>>()
   const failing = new Set<string>()
+  let wasLeader = false
   let timer: NodeJS.Timeout | null = null
-  let looking: Promise<void> = Promise.resolve()
+  let checking: Promise<void> = Promise.resolve()
 
-  /** Settings are read each time, so that a change re-plans at once. */
+  /** Settings are read each time, so that a change takes effect immediately. */
   function nextOf(job: Job): Date | null {
-    const planned = job.schedule(parts.settings())
+    const planned = job.schedule(deps.settings())
     return planned
       ? new Cron(planned.pattern, { timezone: planned.timezone }).nextRun(since.get(job.id) ?? clock.now())
       : null
   }
 
-  async function look(): Promise<void> {
-    if (!parts.isLeader()) return
-    for (const job of jobs) {
-      if (running.has(job.id)) continue
-      const due = nextOf(job)
-      if (due === null || due > clock.now()) continue
-      // Of several missed moments one run is enough.
-      since.set(job.id, clock.now())
-      if (await claim(job, due)) start(job, due)
+  async function check(): Promise<void> {
+    if (!deps.isLeader()) {
+      wasLeader = false
+      return
     }
+    // Another replica may have led until now: its runs decide what was missed.
+    if (!wasLeader) await readLastRuns()
+    wasLeader = true
+    for (const job of jobs)
+      await startIfDue(job).catch((error: unknown) =>
+        log.error({ err: error, job: job.id }, 'job could not be started'),
+      )
+  }
+
+  async function startIfDue(job: Job): Promise<void> {
+    if (running.has(job.id)) return
+    const now = clock.now()
+    const due = nextOf(job)
+    if (due === null || due > now) return
+    // When the claim fails, `since` stays, and the next check tries the same due time again.
+    const claimed = await claim(job, due)
+    // One run makes up for several missed due times.
+    since.set(job.id, now)
+    if (claimed) start(job, due)
   }
 
   async function claim(job: Job, due: Date): Promise<boolean> {
@@ -84,32 +101,13 @@ export function createScheduler(parts: {
 
   function start(job: Job, due: Date): void {
     const run = work(job, due)
-      .catch((error: unknown) => log.error({ err: error, job: job.id }, 'a tick could not be noted'))
+      .catch((error: unknown) => log.error({ err: error, job: job.id }, 'the end of a job could not be recorded'))
       .finally(() => running.delete(job.id))
     running.set(job.id, run)
   }
 
   async function work(job: Job, due: Date): Promise<void> {
-    let error: string | null = null
-    try {
-      const said = await job.run()
-      if (said?.['status'] === 'failed') throw new Problem('upstream_error', String(said['message']))
-      log.info({ job: job.id, ...said }, 'job done')
-      failing.delete(job.id)
-    } catch (cause) {
-      error = (cause as Error).message
-      log.error({ err: cause, job: job.id }, 'job failed')
-      if (!failing.has(job.id))
-        await parts.audit.record({
-          action: 'SCHEDULER_JOB_FAILED',
-          result: 'FAILURE',
-          user: 'scheduler',
-          outcome: 'failed',
-          detail: `${job.name}: ${reasonOf(cause)}`,
-          extra: { job: job.id },
-        })
-      failing.add(job.id)
-    }
+    const error = await run(job)
     await db
       .updateTable('job_ticks')
       .set({ finished_at: clock.now(), error })
@@ -118,8 +116,48 @@ export function createScheduler(parts: {
       .execute()
     await db
       .deleteFrom('job_ticks')
-      .where('due_at', '<', new Date(clock.now().getTime() - KEPT_DAYS * 86_400_000))
+      .where('due_at', '<', new Date(clock.now().getTime() - KEPT_DAYS * DAY_MS))
       .execute()
+  }
+
+  /** @returns the error's message; null when the job succeeded, or its work was already being done */
+  async function run(job: Job): Promise<string | null> {
+    try {
+      const result = await job.run()
+      if (result?.['status'] === 'failed') throw new Problem('upstream_error', String(result['message']))
+      log.info({ job: job.id, ...result }, 'job done')
+      failing.delete(job.id)
+      return null
+    } catch (cause) {
+      // A person or another replica is doing the same work: nothing is left undone.
+      if (isProblem(cause, 'already_running')) {
+        log.info({ job: job.id, reason: cause.detail }, 'job skipped: its work is already being done')
+        return null
+      }
+      log.error({ err: cause, job: job.id }, 'job failed')
+      if (!failing.has(job.id))
+        await deps.audit.record({
+          action: 'SCHEDULER_JOB_FAILED',
+          result: 'FAILURE',
+          user: 'scheduler',
+          outcome: 'failed',
+          detail: `${job.name}: ${reasonOf(cause)}`,
+          extra: { job: job.id },
+        })
+      failing.add(job.id)
+      return (cause as Error).message
+    }
+  }
+
+  async function readLastRuns(): Promise<void> {
+    const rows = await db
+      .selectFrom('job_ticks')
+      .select(['job', (eb) => eb.fn.max('started_at').as('last')])
+      .groupBy('job')
+      .execute()
+    const last = new Map(rows.map((row) => [row.job, row.last]))
+    // A job that never ran waits for its next time: a new service does not start with all jobs at the same time.
+    for (const job of jobs) since.set(job.id, last.get(job.id) ?? since.get(job.id) ?? clock.now())
   }
 
   return {
@@ -129,29 +167,22 @@ export function createScheduler(parts: {
         return { id: job.id, name: job.name, next_run: isoTimeOrNull(next), paused: next === null }
       }),
     async start() {
-      const rows = await db
-        .selectFrom('job_ticks')
-        .select(['job', (eb) => eb.fn.max('started_at').as('last')])
-        .groupBy('job')
-        .execute()
-      const last = new Map(rows.map((row) => [row.job, row.last]))
-      // A job that never ran waits for its time: a new service does not begin with everything at once.
-      for (const job of jobs) since.set(job.id, last.get(job.id) ?? clock.now())
+      await readLastRuns()
       const tick = () => {
-        looking = look().catch((error: unknown) => log.error({ err: error }, 'the schedule could not be read'))
+        checking = check().catch((error: unknown) => log.error({ err: error }, 'the schedule could not be read'))
       }
       tick()
-      timer = setInterval(tick, LOOK_MS).unref()
+      timer = setInterval(tick, CHECK_MS).unref()
     },
     async stop() {
       if (timer) clearInterval(timer)
-      await looking
+      await checking
       await Promise.all(running.values())
     },
   }
 }
 
-/** What may be told to people outside: of a failure nobody expected, only that there was one. */
+/** The failure as people outside may read it: an unexpected error keeps its message in the log. */
 function reasonOf(cause: unknown): string {
   if (isProblem(cause)) return cause.detail
   return cause instanceof HttpError ? cause.message : 'an unexpected error; the log has it'

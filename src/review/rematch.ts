@@ -2,6 +2,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
+import { createShared } from '../kernel/shared.ts'
 import { judged } from '../gate/cve-scan.ts'
 import type { CveScanner } from '../scanners/scanner.ts'
 import type { Db } from '../store/db.ts'
@@ -65,8 +66,8 @@ const NAMES = 1000
 export interface Rematch {
   /**
    * Matches the packages whose advisories changed. One that cannot be matched today is tried again with the next run:
-   * the generation is noted only after a run without failures.
-   * @throws Problem('already_running') when this process is at it
+   * the generation is noted only after a run without failures. Callers that come while it runs share the next run, which
+   * covers every advisory they know of.
    */
   changed(): Promise<RematchReport>
   /** Matches the packages that have this CVE among their findings. */
@@ -74,17 +75,8 @@ export interface Rematch {
 }
 
 export function createRematch(parts: RematchParts): Rematch {
-  let running = false
   return {
-    async changed() {
-      if (running) throw new Problem('already_running', 'packages are being matched already')
-      running = true
-      try {
-        return await rematch(parts)
-      } finally {
-        running = false
-      }
-    },
+    changed: createShared(() => rematch(parts)),
     async about(cve) {
       const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
       for (const distribution of parts.distributions) {
