@@ -3,13 +3,20 @@ import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 export default defineConfig(
-  globalIgnores(['dist/', 'data/', 'node_modules/']),
+  globalIgnores(['dist/', 'data/', 'node_modules/', 'bench/serve.mjs']),
   tseslint.configs.strictTypeChecked,
   {
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: {
+        project: ['tsconfig.json', 'tsconfig.scripts.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
-      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      // Splitting a string into code points is what its users here want.
+      '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
       // Numbers read well in messages; everything else still needs a conversion.
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       // `() => work()` is how callbacks are written here.

@@ -12,7 +12,7 @@ import { ensureDistributions } from '../src/publish/initialize.ts'
 import type { Offered } from '../src/formats/format.ts'
 import type { AuditLog } from '../src/store/audit-log.ts'
 import { packFacts } from '../src/store/files/blobs.ts'
-import { migrate, openDatabase, type Db } from '../src/store/db.ts'
+import { migrate, openDatabase } from '../src/store/db.ts'
 import { createPaths, ensurePaths } from '../src/store/paths.ts'
 import { createPool, type Pool } from '../src/store/files/pool.ts'
 

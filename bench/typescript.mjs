@@ -6,6 +6,7 @@ import ts from 'typescript'
 
 if (!import.meta.url.endsWith('#hooks')) register(`${import.meta.url}#hooks`)
 
+/** @type {import('node:module').LoadHook} */
 export async function load(url, context, next) {
   if (!url.endsWith('.ts')) return next(url, context)
   const { outputText } = ts.transpileModule(await readFile(fileURLToPath(url), 'utf8'), {

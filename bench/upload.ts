@@ -25,7 +25,9 @@ const MIB = 1 << 20
 /** A deb whose data does not compress, stored: what the wire and the disk cost, not what decompression does. */
 async function writeDeb(path: string, name: string, mib: number): Promise<void> {
   const out = createWriteStream(path)
-  const write = async (bytes: Uint8Array) => void (out.write(bytes) || (await once(out, 'drain')))
+  const write = async (bytes: Uint8Array) => {
+    if (!out.write(bytes)) await once(out, 'drain')
+  }
   const member = (file: string, size: number) =>
     Buffer.from(
       `${file.padEnd(16)}${'0'.padEnd(12)}${'0'.padEnd(6)}${'0'.padEnd(6)}${'100644'.padEnd(8)}${String(size).padEnd(10)}\`\n`,

@@ -8,29 +8,38 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stamp = join(root, 'dist', '.built')
 const seed = join(root, 'dist', 'pglite-seed.tar')
 
+/**
+ * @param {string} path
+ * @returns {number} the newest change below it, in ms since 1970
+ */
 function newest(path) {
   const info = statSync(path)
   if (!info.isDirectory()) return info.mtimeMs
   return Math.max(info.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
 }
 
-/** Runs a program to its end, its output on standard error; throws when it fails. */
+/**
+ * Runs a program to its end, its output on standard error; throws when it fails.
+ * @param {string} command
+ * @param {string[]} args
+ */
 export function run(command, args) {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] })
   if (error) throw error
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
 }
 
-/** Installs what package-lock.json names when node_modules does not hold it. */
+/** Installs what package-lock.json names, unless node_modules already has it. */
 export function install() {
   const marker = join(root, 'node_modules', '.package-lock.json')
   const sources = ['package.json', 'package-lock.json'].map((name) => join(root, name))
   if (existsSync(marker) && sources.every((source) => statSync(source).mtimeMs <= statSync(marker).mtimeMs)) return
-  // A checkout gives every file the time of the checkout: trust what npm says it has before installing anew.
+  // A checkout sets the time of every file: ask npm what is installed before installing again.
   if (existsSync(marker) && spawnSync('npm', ['ls', '--all'], { cwd: root, stdio: 'ignore' }).status === 0) return
   run('npm', ['ci', '--no-audit', '--no-fund'])
 }
 
+/** @param {{ force?: boolean }} options */
 export async function build({ force = false } = {}) {
   const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) =>
     newest(join(root, name)),
@@ -43,7 +52,7 @@ export async function build({ force = false } = {}) {
     run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'])
     mkdirSync(join(root, 'dist'), { recursive: true })
     writeFileSync(stamp, '')
-    // What was edited meanwhile is not in it.
+    // A file edited during the build is newer than the stamp and builds again.
     utimesSync(stamp, started, started)
   }
   if (!existsSync(seed)) {
@@ -55,7 +64,7 @@ export async function build({ force = false } = {}) {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   install()
   await build({ force: process.argv.includes('--force') })
 }

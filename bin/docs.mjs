@@ -1,21 +1,24 @@
 #!/usr/bin/env node
-// Writes the documentation pages that follow from declarations: docs/environment.md and docs/settings.md.
+// Writes the documentation pages that are generated from declarations: docs/environment.md and docs/settings.md.
 // Usage: npx tsc -p tsconfig.build.json && node bin/docs.mjs
 import { writeFile } from 'node:fs/promises'
 
 const root = new URL('../', import.meta.url)
 
+/** @param {string} path below src, without suffix */
 async function built(path) {
   try {
-    return await import(new URL(`dist/${path}`, root))
+    return await import(new URL(`dist/${path}.js`, root).href)
   } catch (error) {
-    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ERR_MODULE_NOT_FOUND') throw error
     console.error('The pages are made from the built code. Build first: npx tsc -p tsconfig.build.json')
     process.exit(1)
   }
 }
 
-const { environmentPage } = await built('config/environment-page.js')
-const { settingsPage } = await built('settings/settings-page.js')
+/** @type {typeof import('../src/config/environment-page.ts')} */
+const { environmentPage } = await built('config/environment-page')
+/** @type {typeof import('../src/settings/settings-page.ts')} */
+const { settingsPage } = await built('settings/settings-page')
 await writeFile(new URL('docs/environment.md', root), environmentPage())
 await writeFile(new URL('docs/settings.md', root), settingsPage())

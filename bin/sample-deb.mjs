@@ -1,12 +1,16 @@
 // Makes a small .deb with Node alone: ar (deb(5)) around two gzipped ustar archives.
 import { gzipSync } from 'node:zlib'
 
+/** @param {{ name: string, content?: string, mode?: number, type?: string }[]} files */
 function tar(files) {
+  /** @type {Buffer[]} */
   const blocks = []
   for (const { name, content = '', mode = 0o644, type = '0' } of files) {
     const body = Buffer.from(content)
     const header = Buffer.alloc(512)
+    /** @param {string} text @param {number} at @param {number} length */
     const field = (text, at, length) => header.write(text.padEnd(length, '\0'), at, length, 'latin1')
+    /** @param {number} value @param {number} at @param {number} length */
     const octal = (value, at, length) => field(`${value.toString(8).padStart(length - 1, '0')}\0`, at, length)
     field(name, 0, 100)
     octal(mode, 100, 8)
@@ -27,7 +31,9 @@ function tar(files) {
   return Buffer.concat([...blocks, Buffer.alloc(1024)])
 }
 
+/** @param {[name: string, body: Buffer][]} members */
 function ar(members) {
+  /** @type {Uint8Array[]} */
   const parts = [Buffer.from('!<arch>\n')]
   for (const [name, body] of members) {
     const fields = [
@@ -44,6 +50,10 @@ function ar(members) {
   return Buffer.concat(parts)
 }
 
+/**
+ * @param {{ name: string, version: string, description: string }} facts
+ * @returns the bytes of the package
+ */
 export function sampleDeb({ name, version, description }) {
   const control = [
     `Package: ${name}`,

@@ -3,4 +3,4 @@ import { build, install } from './build.mjs'
 
 install()
 await build()
-await import('../dist/main.js')
+await import(new URL('../dist/main.js', import.meta.url).href)

@@ -13,6 +13,7 @@ const secretsFile = join(data, 'secrets.json')
 const logFile = join(data, 'service.log')
 const CODENAME = 'bookworm'
 
+/** @returns {Secrets} */
 function secrets() {
   mkdirSync(data, { recursive: true, mode: 0o700 })
   if (!existsSync(secretsFile)) {
@@ -28,7 +29,17 @@ function secrets() {
   return JSON.parse(readFileSync(secretsFile, 'utf8'))
 }
 
-/** Starts the service with its log in a file. @returns the ports in use and the process */
+/**
+ * @typedef {{ api: number, apt: number, rpm: number, front: number }} Ports
+ * @typedef {{ username: string, password: string }} Login
+ * @typedef {Record<string, string> & { admin: Login }} Secrets
+ */
+
+/**
+ * Starts the service with its log in a file.
+ * @param {Secrets} secrets
+ * @returns {Promise<{ child: import('node:child_process').ChildProcess, ports: Ports, notes: string[] }>}
+ */
 function start({ admin: _admin, ...keys }) {
   const child = spawn(process.execPath, [join('dist', 'main.js')], {
     env: {
@@ -46,7 +57,9 @@ function start({ admin: _admin, ...keys }) {
   child.stderr.pipe(log, { end: false })
   child.stderr.pipe(process.stderr)
   return new Promise((resolve, reject) => {
+    /** @type {Ports} */
     let ports
+    /** @type {string[]} */
     const notes = []
     createInterface({ input: child.stdout }).on('line', (line) => {
       log.write(`${line}\n`)
@@ -60,17 +73,31 @@ function start({ admin: _admin, ...keys }) {
   })
 }
 
+/**
+ * @param {string} url
+ * @param {RequestInit} options
+ * @returns {Promise<{ status: number, body: any }>}
+ */
 async function request(url, options = {}) {
   const response = await fetch(url, options)
   return { status: response.status, body: await response.json() }
 }
 
+/**
+ * @param {unknown} body
+ * @param {Record<string, string>} headers
+ */
 const json = (body, headers = {}) => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(body),
 })
 
+/**
+ * Creates the first admin, or logs in as it.
+ * @param {string} api
+ * @param {Login} login
+ */
 async function admin(api, { username, password }) {
   const { body } = await request(`${api}/setup/status`)
   if (body.needs_setup) {
@@ -83,7 +110,11 @@ async function admin(api, { username, password }) {
   return { token: null, note: '  (no longer valid: it was changed since)' }
 }
 
-/** Through the real pipeline, as anybody would upload. */
+/**
+ * Uploads through the real pipeline.
+ * @param {string} api
+ * @param {string} token
+ */
 async function publishSample(api, token) {
   const form = new FormData()
   form.set('distribution', CODENAME)
@@ -141,4 +172,4 @@ Ctrl-C stops it; the log is in ${logFile}`)
 
 child.removeAllListeners('exit')
 child.once('exit', (code) => process.exit(code ?? 1))
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill('SIGTERM'))
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.on(signal, () => child.kill('SIGTERM'))

@@ -12,13 +12,16 @@ if (!directory) {
 }
 install()
 await build()
-const { verifyLine } = await import('../dist/store/audit-chain.js')
+const { verifyLine } = /** @type {typeof import('../src/store/audit-chain.ts')} */ (
+  await import(new URL('../dist/store/audit-chain.js', import.meta.url).href)
+)
 const files = (await readdir(directory)).filter((name) => /^\d{4}-\d\d-\d\d\.jsonl$/.test(name)).sort()
 if (files.length === 0) {
   console.error(`no audit files in ${directory}`)
   process.exit(2)
 }
 // What came before the oldest file may have been removed by retention: the chain is anchored at its first entry.
+/** @type {string | null} */
 let head = null
 let count = 0
 for (const file of files) {

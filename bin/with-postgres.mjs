@@ -7,6 +7,12 @@ import { join } from 'node:path'
 
 const LIB = '/usr/lib/postgresql'
 
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} options
+ * @returns what it printed
+ */
 function run(command, args, options = {}) {
   const { status, stdout, error } = spawnSync(command, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -27,13 +33,14 @@ function binaries() {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     })
   }
-  return join(LIB, versions().sort((a, b) => Number(b) - Number(a))[0], 'bin')
+  const [newest = ''] = versions().sort((a, b) => Number(b) - Number(a))
+  return join(LIB, newest, 'bin')
 }
 
 async function freePort() {
   const server = createServer()
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   await new Promise((resolve) => server.close(resolve))
   return port
 }
@@ -42,10 +49,12 @@ const bin = binaries()
 const base = mkdtempSync(join(tmpdir(), 'gatehouse-pg-'))
 const data = join(base, 'data')
 // PostgreSQL refuses to run as root.
-const isRoot = process.getuid() === 0
+const isRoot = process.getuid?.() === 0
+/** @param {string} command @param {string[]} args */
 const as = (command, args) =>
   isRoot ? run('runuser', ['-u', 'postgres', '--', command, ...args], { cwd: base }) : run(command, args)
 if (isRoot) {
+  /** @param {string} flag */
   const uid = (flag) => Number(run('id', [flag, 'postgres']))
   chownSync(base, uid('-u'), uid('-g'))
 } else chmodSync(base, 0o700)
@@ -61,7 +70,7 @@ as(join(bin, 'pg_ctl'), [
   `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${base} -c max_connections=300`,
   'start',
 ])
-const [command, ...args] = process.argv.slice(2)
+const [command = '', ...args] = process.argv.slice(2)
 let status = 1
 try {
   status =

@@ -9,7 +9,7 @@ const locate = createRequire(import.meta.url)
 
 /** Files of the two documentation viewers, by the name they are served under. */
 function assets(): Record<string, { path: string; type: string }> {
-  const swagger = dirname(locate.resolve('swagger-ui-dist/package.json'))
+  const swagger = join(dirname(locate.resolve('@fastify/swagger-ui/package.json')), 'static')
   const redoc = dirname(locate.resolve('redoc/package.json'))
   return {
     'swagger-ui.css': { path: join(swagger, 'swagger-ui.css'), type: 'text/css' },

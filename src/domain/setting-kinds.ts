@@ -106,8 +106,9 @@ export const isMailAddressList: TextCheck = (value) => {
 
 export const isTimeZone: TextCheck = (value) => {
   try {
-    // Offsets such as +01:00, which newer engines take, know no summer time.
-    if (/^[A-Za-z]/.test(value) && new Intl.DateTimeFormat('en', { timeZone: value })) return null
+    // Newer engines also take offsets such as +01:00; an offset has no daylight saving time.
+    new Intl.DateTimeFormat('en', { timeZone: value })
+    if (/^[A-Za-z]/.test(value)) return null
   } catch {
     // A RangeError: the zone is unknown.
   }
@@ -119,7 +120,8 @@ export const isAbsolutePath: TextCheck = (value) => (value.startsWith('/') ? nul
 /** RFC 4515: literal parentheses are written \28 and \29 inside a value, so the others balance. */
 export const isUserFilter: TextCheck = (value) => {
   let depth = 0
-  for (const [at, character] of [...value].entries()) {
+  for (let at = 0; at < value.length; at++) {
+    const character = value[at]
     if (character === '(') depth++
     if (character === ')' && --depth <= 0 && (depth < 0 || at !== value.length - 1))
       return 'must be one filter in parentheses'

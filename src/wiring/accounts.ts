@@ -49,7 +49,9 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     sessions,
     ...(env.setupToken ? { setupToken: env.setupToken } : {}),
     checks: createPreflight({ db, paths, env, antivirus: engines.antivirusStatus, vulnscan }),
-    saveAppUrl: async (url) => void (await settings.patch({ app_url: url }, 'system')),
+    saveAppUrl: async (url) => {
+      await settings.patch({ app_url: url }, 'system')
+    },
   })
   if (env.adminUsername && env.adminPasswordHash) {
     const { reason } = await setup.seedAdmin({ username: env.adminUsername, passwordHash: env.adminPasswordHash })

@@ -1,9 +1,12 @@
 // Reads one file after another as the intake does, in a process of its own: one that hangs or dies takes no suite with it.
 import { open } from 'node:fs/promises'
-import { recognize } from '../../dist/formats/index.js'
+
+/** @type {typeof import('../../src/formats/index.ts')} */
+const { recognize } = await import(new URL('../../dist/formats/index.js', import.meta.url).href)
 
 let peakBytes = 0
 
+/** @param {string} path */
 async function read(path) {
   const handle = await open(path)
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(4096), 0, 4096, 0)
@@ -12,22 +15,26 @@ async function read(path) {
   if (!format) return 'unrecognized'
   await format.read(path)
   // What reads as a package is unpacked for the scanners next.
-  for await (const member of format.members(path)) for await (const chunk of member.content) chunk
+  for await (const member of format.members(path)) for await (const _chunk of member.content);
   return 'package'
 }
 
-process.on('message', async ({ path }) => {
+/** @param {string} path */
+async function measure(path) {
   const before = process.cpuUsage()
   const started = performance.now()
   let outcome
   let fault = null
   try {
     outcome = await read(path)
-  } catch (error) {
-    outcome = error?.name === 'Problem' ? error.code : 'fault'
-    if (outcome === 'fault') fault = String(error?.stack ?? error)
+  } catch (thrown) {
+    const error = /** @type {Error & { code?: string }} */ (thrown)
+    outcome = error.name === 'Problem' ? error.code : 'fault'
+    if (outcome === 'fault') fault = String(error.stack ?? error)
   }
   const { user, system } = process.cpuUsage(before)
   peakBytes = Math.max(peakBytes, process.memoryUsage.rss())
-  process.send({ outcome, fault, wallMs: performance.now() - started, cpuMs: (user + system) / 1000, peakBytes })
-})
+  process.send?.({ outcome, fault, wallMs: performance.now() - started, cpuMs: (user + system) / 1000, peakBytes })
+}
+
+process.on('message', (/** @type {{ path: string }} */ { path }) => void measure(path))
