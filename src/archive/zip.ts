@@ -1,8 +1,12 @@
 // Reads zip files entry by entry, large ones (zip64) too, checking every size and checksum.
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 import { open, type FileHandle } from 'node:fs/promises'
+import { pipeline, Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { crc32, inflateRaw, inflateRawSync } from 'node:zlib'
+import { crc32, createInflateRaw, inflateRaw, inflateRawSync } from 'node:zlib'
+import { unbzip2 } from './bzip2.ts'
+import { unlzma } from './lzma.ts'
+import { unzstd } from './zstd.ts'
 
 const inflate = promisify(inflateRaw)
 
@@ -28,6 +32,10 @@ export interface ZipEntry {
   sizeBytes: number
   /** the whole content, one entry at a time; throws when size or checksum differ from the directory's */
   read(): Promise<Buffer>
+  /** compression method, APPNOTE.TXT 4.4.5 */
+  method: number
+  /** the same as `read`, piece by piece; also LZMA, bzip2, zstd and xz entries */
+  content(): AsyncIterable<Uint8Array>
   /** the content where it lies, unchecked; null for an entry that is compressed */
   inside(): Promise<ZipSource | null>
 }
@@ -78,6 +86,8 @@ export async function* zipEntriesOf(source: ZipSource, limits: ZipLimits): Async
       name: header.name,
       sizeBytes: header.sizeBytes,
       read: () => readEntry(reach, header),
+      method: header.method,
+      content: () => contentOf(source, reach, header),
       inside: () => insideOf(source, reach, header),
     }
   }
@@ -142,6 +152,7 @@ function exact(buffer: Buffer, at: number): number {
 
 interface Header {
   name: string
+  flags: number
   method: number
   crc: number
   packedBytes: number
@@ -160,6 +171,7 @@ function centralHeader(bytes: Buffer, at: number): Header {
   if (bytes.readUInt16LE(at + 8) & 1) throw new Error(`${name} is encrypted`)
   const header = {
     name,
+    flags: bytes.readUInt16LE(at + 8),
     method: bytes.readUInt16LE(at + 10),
     crc: bytes.readUInt32LE(at + 16),
     packedBytes: bytes.readUInt32LE(at + 20),
@@ -239,5 +251,78 @@ async function unpack(packed: Buffer, { name, sizeBytes }: Header): Promise<Buff
     return sizeBytes <= SMALL ? inflateRawSync(packed, options) : await inflate(packed, options)
   } catch (cause) {
     throw new Error(`${name} cannot be decompressed`, { cause })
+  }
+}
+
+const PIECE_BYTES = 64 * 1024
+
+async function* contentOf(source: ZipSource, reach: Reach, header: Header): AsyncGenerator<Uint8Array> {
+  // A decompressor of its own costs more than most classes of a jar.
+  if (header.sizeBytes <= SMALL && (header.method === 0 || header.method === 8)) {
+    yield await readEntry(reach, header)
+    return
+  }
+  const start = await startOf(reach, header)
+  let size = 0
+  let checksum = 0
+  for await (const piece of unpackPieces(piecesOf(source, start, header.packedBytes), header)) {
+    size += piece.length
+    if (size > header.sizeBytes) break
+    checksum = crc32(piece, checksum)
+    yield piece
+  }
+  if (size !== header.sizeBytes || checksum !== header.crc) throw new Error(`${header.name} is damaged`)
+}
+
+async function* piecesOf(source: ZipSource, start: number, length: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < length; at += PIECE_BYTES)
+    yield await source.read(start + at, Math.min(PIECE_BYTES, length - at))
+}
+
+function unpackPieces(packed: AsyncIterable<Uint8Array>, header: Header): AsyncIterable<Uint8Array> {
+  switch (header.method) {
+    case 0:
+      return packed
+    case 8:
+      return inflatePieces(packed)
+    case 12:
+      return unbzip2(packed)
+    case 14:
+      return unlzma(lzmaAlone(packed, header), 'lzma')
+    case 93:
+      return unzstd(packed)
+    case 95:
+      return unlzma(packed, 'xz')
+    default:
+      throw new Error(`${header.name} is compressed in an unknown way`)
+  }
+}
+
+async function* inflatePieces(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const inflater = createInflateRaw({ chunkSize: PIECE_BYTES })
+  // Errors of either side reach the loop below.
+  pipeline(Readable.from(packed, { objectMode: false }), inflater, () => {})
+  try {
+    for await (const piece of inflater as AsyncIterable<Buffer>) yield piece
+  } finally {
+    inflater.destroy()
+  }
+}
+
+/** APPNOTE.TXT 5.8.8: four bytes of version and length, five of properties, then the stream, without the .lzma header. */
+async function* lzmaAlone(packed: AsyncIterable<Uint8Array>, header: Header): AsyncGenerator<Uint8Array> {
+  let first = true
+  for await (const piece of packed) {
+    if (!first) {
+      yield piece
+      continue
+    }
+    first = false
+    const bytes = Buffer.from(piece)
+    if (bytes.length < 9 || bytes.readUInt16LE(2) !== 5) throw new Error(`${header.name} cannot be decompressed`)
+    const size = Buffer.alloc(8)
+    // Bit 1 of the flags says that the stream ends with a marker instead of at a known size.
+    size.writeBigUInt64LE(header.flags & 2 ? 0xffff_ffff_ffff_ffffn : BigInt(header.sizeBytes))
+    yield Buffer.concat([bytes.subarray(4, 9), size, bytes.subarray(9)])
   }
 }

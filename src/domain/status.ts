@@ -56,6 +56,18 @@ export interface Coverage {
   files_seen: number
   files_skipped: { name: string; reason: string }[]
   bytes: number
+  /** antivirus: what the engine unpacks at most, as far as it was measured; null stands for no known limit */
+  engine_limits?: EngineLimitsShown
+}
+
+export interface EngineLimitsShown {
+  /** the engine reports what exceeds its limits */
+  reports_exceeded: boolean
+  reports_encrypted: boolean
+  depth: number | null
+  files: number | null
+  bytes: number | null
+  file_bytes: number | null
 }
 
 /** How a step of the gate ended. `hold` and `refuse` stop a package; only `hold` can be lifted by a person. */

@@ -71,7 +71,7 @@ export function createHealth(parts: HealthParts): Health {
           error: `does not find the EICAR test file in ${blind.map(({ scope }) => scope).join(', ')}`,
         }
       return status.available
-        ? { ok: true, version: status.version }
+        ? { ok: true, version: status.version, limits: status.limits ?? null, warning: status.warning ?? null }
         : { ok: false, version: null, error: status.error }
     },
     reprepro: async () => ({ ok: true, version: `gatehouse ${parts.version}` }),

@@ -1,6 +1,6 @@
 // What the gate asks of a malware engine and of a vulnerability engine, whichever they are.
 import type { Distribution, PackageFacts } from '../domain/package.ts'
-import type { Coverage } from '../domain/status.ts'
+import type { Coverage, EngineLimitsShown } from '../domain/status.ts'
 import type { Finding } from '../domain/finding.ts'
 
 /** A file inside a package, decompressed (same shape as `formats/format.ts` Member). */
@@ -43,7 +43,12 @@ export interface EngineStatus {
   error: string | null
 }
 
-export type AntivirusStatus = EngineStatus
+export interface AntivirusStatus extends EngineStatus {
+  /** null before they were measured */
+  limits?: EngineLimitsShown | null
+  /** what the engine should be configured to report and does not */
+  warning?: string | null
+}
 
 /** What there is to say of an engine that nothing is known of, or that says nothing. */
 export function silentStatus(engine: string | null, error: string | null = null): EngineStatus {
@@ -71,6 +76,8 @@ export interface Antivirus {
   status(): Promise<AntivirusStatus>
   /** @throws Problem('scanner_unavailable') when the engine is down or still loading; nothing was judged then */
   scan(target: ScanTarget): Promise<AntivirusResult>
+  /** Finds out what the engine leaves out of archives, where it has such limits. Never throws. */
+  measureLimits?(): Promise<void>
 }
 
 export interface CveResult {

@@ -77,9 +77,12 @@ export async function createEngines(parts: {
     : env.clamavHost
       ? { host: env.clamavHost, port: env.clamavPort }
       : null
+  const workDirectory = join(env.grypeDbCacheDir, 'work')
+  await ensureDirectory(workDirectory, 0o700)
   const clamav = address
     ? createClamav({
         address,
+        workDirectory,
         maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024,
         databaseDirectory: env.clamavDbDir,
         clock,
@@ -95,11 +98,7 @@ export async function createEngines(parts: {
     allowPrivate: true,
     proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
   })
-  const workDirectory = join(env.grypeDbCacheDir, 'work')
-  const download = async (url: string, toPath: string, limits: HttpLimits) => {
-    await ensureDirectory(workDirectory, 0o700)
-    await http.download(url, toPath, limits)
-  }
+  const download = (url: string, toPath: string, limits: HttpLimits) => http.download(url, toPath, limits)
   const importer = createOsvImporter({
     advisories,
     compare,

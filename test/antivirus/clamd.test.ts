@@ -11,6 +11,7 @@ import type { ScanMember } from '../../src/scanners/scanner.ts'
 import { eicar } from '../fakes/clamd.ts'
 import { BODY_MARKER, startClamd, type RealClamd } from './real-clamd.ts'
 import { createTarget, inPieces, manyFiles, type Files } from './target.ts'
+import { hidden, unopened } from './nested.ts'
 import { zipOf } from './zip.ts'
 
 const MIB = 1024 * 1024
@@ -140,6 +141,72 @@ describe('what clamd must be told', () => {
     const files = { 'slow.zip': zipOf(3, 60 * MIB), ok: 'x' }
     const result = await engine(hasty.unix).scan(await target(files))
     expect(result).toMatchObject({ word: 'clean', coverage: { files_seen: 3, files_skipped: [] } })
+  })
+})
+
+describe('limits and archives', () => {
+  const ALERTS = ['AlertExceedsMax yes', 'AlertEncrypted yes', 'AlertBrokenExecutables yes']
+  // A set of its own: clamd remembers what it has called clean.
+  const measured = async (settings: string[]) => {
+    const antivirus = engine((await another(settings)).unix)
+    await antivirus.measureLimits()
+    return antivirus
+  }
+
+  it.each([
+    [
+      'by default',
+      [],
+      { reports_exceeded: false, reports_encrypted: false, depth: 15, files: 9_900, bytes: 380 * MIB },
+    ],
+    [
+      'as Debian configures it',
+      ['MaxScanSize 100M', 'MaxFileSize 25M', 'MaxRecursion 16', 'MaxFiles 10000', 'StreamMaxLength 25M'],
+      { reports_exceeded: false, depth: 15, files: 9_900, bytes: 90 * MIB, file_bytes: 24 * MIB },
+    ],
+    ['with small limits', ['MaxRecursion 5', 'MaxFiles 1000'], { reports_exceeded: false, depth: 4, files: 900 }],
+    ['with alerts', ALERTS, { reports_exceeded: true, reports_encrypted: true, depth: null, files: null, bytes: null }],
+  ])('are measured %s', async (_, settings, limits) => {
+    const antivirus = await measured(settings)
+    expect((await antivirus.status()).limits).toMatchObject(limits)
+    const { coverage } = await antivirus.scan(await target({ a: 'x' }))
+    expect(coverage.engine_limits).toMatchObject(limits)
+  })
+
+  it.each([
+    ['that reports nothing', []],
+    ['with all alerts', ALERTS],
+  ])('a daemon %s is given what it does not open itself, and nothing unopened is clean', async (_, settings) => {
+    const antivirus = await measured(settings)
+    for (const [title, name, content] of await hidden()) {
+      const result = await antivirus.scan(await target({ ok: 'x', [name]: content }))
+      expect([title, result.word]).toEqual([title, 'infected'])
+    }
+    for (const [title, content] of await unopened()) {
+      if (['a 7-Zip archive', 'a RAR archive'].includes(title) && settings.length > 0) continue
+      const result = await antivirus.scan(await target({ ok: 'x', member: content }))
+      expect([title, result.word]).toEqual([
+        title,
+        title.includes('nested') ? expect.stringMatching(/limited|infected/) : 'limited',
+      ])
+    }
+    const many = await antivirus.scan(await target({ 'many.zip': zipOf(12_000) }))
+    expect(many).toMatchObject({ word: 'limited', coverage: { files_skipped: [{ name: 'many.zip' }] } })
+  })
+
+  it('a truncated executable is limited under AlertBrokenExecutables, not infected', async () => {
+    const antivirus = await measured(ALERTS)
+    const elf = Buffer.alloc(200)
+    elf.write('\x7fELF\x02\x01\x01', 'latin1')
+    elf.writeUInt16LE(2, 16)
+    elf.writeUInt16LE(62, 18)
+    elf.writeUInt32LE(1, 20)
+    elf.writeBigUInt64LE(0x4000_0000n, 32)
+    elf.writeUInt16LE(64, 52)
+    elf.writeUInt16LE(56, 54)
+    elf.writeUInt16LE(200, 56)
+    const result = await antivirus.scan(await target({ broken: elf }))
+    expect(result).toMatchObject({ word: 'limited', coverage: { files_skipped: [{ name: 'broken' }] } })
   })
 })
 

@@ -26,15 +26,14 @@ async function through(encoder: NodeJS.ReadWriteStream, data: Uint8Array): Promi
   return Buffer.concat(parts)
 }
 
-/** A zstd frame of raw blocks, its content size given and no checksum (RFC 8878, section 3.1.1). */
-export function zstdFrame(data: Uint8Array): Buffer {
+/** A zstd frame of raw blocks of at most `most` bytes, its content size given and no checksum (RFC 8878, section 3.1.1). */
+export function zstdFrame(data: Uint8Array, most = 128 * 1024): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32LE(0xfd2fb528, 0)
   // frame content size in 8 bytes, single segment
   header[4] = 0b1110_0000
   header.writeBigUInt64LE(BigInt(data.length), 5)
   const parts: Uint8Array[] = [header]
-  const most = 128 * 1024
   for (let at = 0; at === 0 || at < data.length; at += most) {
     const piece = data.subarray(at, at + most)
     const last = at + most >= data.length ? 1 : 0

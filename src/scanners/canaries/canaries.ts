@@ -107,6 +107,7 @@ export function createCanaries(parts: {
     const note = (name: string, scope: string, blind: boolean | null) =>
       seen.push({ scanner: name, scope, blind: blind ?? isBlind(name, scope) })
     if (antivirus && status?.available) {
+      await antivirus.measureLimits?.()
       for (const format of parts.formats) note('clamav', format.id, await missesMalware(antivirus, format))
       signatures = status.db_version
     }

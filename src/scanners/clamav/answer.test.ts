@@ -9,18 +9,48 @@ describe('the answer to a stream', () => {
     ['stream: Win.Test.EICAR_HDB-1 FOUND', { kind: 'found', signature: 'Win.Test.EICAR_HDB-1' }],
     ['3: stream: Own.Sig.UNOFFICIAL FOUND', { kind: 'found', signature: 'Own.Sig.UNOFFICIAL' }],
     ['stream: Eicar(44d88612fea8a8f36de82e1278abb02f:68) FOUND', { kind: 'found', signature: 'Eicar' }],
-    ['stream: Heuristics.Encrypted.Zip FOUND', { kind: 'found', signature: 'Heuristics.Encrypted.Zip' }],
   ])('%s', (text, meaning) => {
     expect(readAnswer(text)).toEqual(meaning)
   })
 
+  it.each(['INSTREAM size limit exceeded. ERROR', '2: INSTREAM size limit exceeded. ERROR'])(
+    '%s is a limit, neither clean nor infected',
+    (text) => {
+      expect(readAnswer(text).kind).toBe('limited')
+    },
+  )
+
   it.each([
-    'INSTREAM size limit exceeded. ERROR',
-    '2: INSTREAM size limit exceeded. ERROR',
-    'stream: Heuristics.Limits.Exceeded.MaxFileSize FOUND',
-    'stream: Heuristics.Limits.Exceeded FOUND',
-  ])('%s is a limit, neither clean nor infected', (text) => {
-    expect(readAnswer(text).kind).toBe('limited')
+    ['Limits.Exceeded', 'limited'],
+    ['Limits.Exceeded.MaxFileSize', 'limited'],
+    ['Limits.Exceeded.MaxRecursion', 'limited'],
+    ['Limits.Exceeded.EmailHeaders', 'limited'],
+    ['XZ.DicSizeLimit', 'limited'],
+    ['Encrypted.Zip', 'limited'],
+    ['Encrypted.7Zip', 'limited'],
+    ['Encrypted.RAR', 'limited'],
+    ['Encrypted.EGG', 'limited'],
+    ['Encrypted.PDF', 'limited'],
+    ['Encrypted.OLE2', 'limited'],
+    ['Broken.Executable', 'limited'],
+    ['Broken.Media.JPEG.NoImages', 'limited'],
+    ['Broken.Media.TIFF.OutOfBoundsAccess', 'limited'],
+    ['Zip.OverlappingFiles', 'found'],
+    ['OLE2.ContainsMacros.VBA', 'found'],
+    ['PDF.ObfuscatedNameObject', 'found'],
+    ['MBRPartitionnIntersect', 'found'],
+    ['GPTPartitionIntersection', 'found'],
+    ['APMPartitionIntersection', 'found'],
+    ['Phishing.Email.SpoofedDomain', 'found'],
+    ['Phishing.URL.Blocked', 'found'],
+    ['Safebrowsing.Suspected-malware_safebrowsing.clamav.net', 'found'],
+    ['Structured.CreditCardNumber', 'found'],
+    ['Exploit.W32.MS05-002', 'found'],
+    ['BoundsCheck', 'found'],
+    ['Trojan.Swizzor.Gen', 'found'],
+    ['BrokenByNature', 'found'],
+  ])('Heuristics.%s is %s', (name, kind) => {
+    expect(readAnswer(`stream: Heuristics.${name} FOUND`).kind).toBe(kind)
   })
 
   it.each([

@@ -1,12 +1,28 @@
-// What clamd's answers mean. Pure; whatever is not understood is a failure, never a pass.
+// What clamd's answers mean. Pure; an answer that is not understood is a failure, never a pass.
 import { isoTime } from '../../kernel/clock.ts'
 
 export type Answer =
   | { kind: 'clean' }
   | { kind: 'found'; signature: string }
-  /** not, or not wholly, looked at because of a limit of the engine */
+  /** the engine could not look inside, or not at all of it */
   | { kind: 'limited'; reason: string }
   | { kind: 'failed'; reason: string }
+
+/**
+ * Alerts that mean "could not look inside" and not "is malware", by the beginnings of their names. All the others are
+ * findings: phishing, structured data, macros, exploits, overlapping zip entries, intersecting partitions.
+ * Names: ClamAV 1.5, `git grep -ho 'Heuristics\.[A-Za-z0-9_.-]*' libclamav`.
+ */
+const NOT_LOOKED_INTO: readonly [prefix: string, reason: string][] = [
+  // AlertExceedsMax
+  ['Heuristics.Limits.Exceeded', 'limit of the antivirus engine reached'],
+  // Before 0.104 xz had a limit of its own.
+  ['Heuristics.XZ.DicSizeLimit', 'limit of the antivirus engine reached'],
+  // AlertEncrypted, AlertEncryptedArchive, AlertEncryptedDoc
+  ['Heuristics.Encrypted', 'encrypted'],
+  // AlertBrokenExecutables, AlertBrokenMedia
+  ['Heuristics.Broken', 'damaged'],
+]
 
 /** Reads the answer to an INSTREAM, with or without the number that answers carry inside a session (clamd(8), COMMANDS). */
 export function readAnswer(text: string): Answer {
@@ -16,11 +32,9 @@ export function readAnswer(text: string): Answer {
   if (found !== undefined) {
     // With ExtendedDetectionInfo the name is followed by digest and size.
     const signature = found.replace(/\([0-9a-f]{32}:\d+\)$/, '')
-    // AlertExceedsMax turns "gave up at a limit" into a finding of this name.
-    if (signature.startsWith('Heuristics.Limits.Exceeded')) {
-      return { kind: 'limited', reason: `limit of the antivirus engine reached (${signature})` }
-    }
-    return { kind: 'found', signature }
+    const name = signature.replace(/\.UNOFFICIAL$/, '')
+    const unseen = NOT_LOOKED_INTO.find(([prefix]) => name === prefix || name.startsWith(`${prefix}.`))
+    return unseen ? { kind: 'limited', reason: `${unseen[1]} (${signature})` } : { kind: 'found', signature }
   }
   if (answer.includes('size limit exceeded')) {
     return { kind: 'limited', reason: 'larger than the antivirus engine accepts (StreamMaxLength)' }

@@ -1,4 +1,7 @@
 // The ClamAV engine behind `Antivirus`: scans over clamd's socket, and what is known of the daemon. No HTTP, no settings.
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { isProblem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
@@ -7,11 +10,15 @@ import type { EngineVersion } from './answer.ts'
 import type { ClamavAddress, ClamavLimits } from './connection.ts'
 import { askVersion } from './daemon.ts'
 import { databaseFiles } from './database-files.ts'
+import { limitsWarning, probeLimits, shownLimits, type EngineLimits } from './limits.ts'
 import { scanPackage } from './scan.ts'
+import { scanStream } from './stream.ts'
 
 export const CLAMAV_LIMITS: ClamavLimits = { connectMs: 5_000, idleMs: 60_000, answerMs: 180_000, overallMs: 900_000 }
 
 const STATUS_FRESH_MS = 5_000
+/** A daemon may be configured anew at any time; measuring it costs some seconds of its time. */
+const LIMITS_FRESH_MS = 24 * 60 * 60_000
 
 export interface ClamavOptions {
   address: ClamavAddress
@@ -22,6 +29,8 @@ export interface ClamavOptions {
   maxStreamBytes: number
   /** where the daemon's signatures lie, when this process can see them */
   databaseDirectory?: string
+  /** existing directory for members that are unpacked; the system's own when absent */
+  workDirectory?: string
   clock: Clock
   log: Log
   limits?: ClamavLimits
@@ -36,11 +45,15 @@ export interface Clamav extends Antivirus {
    * @throws whatever `target.members()` throws
    */
   scan(target: ScanTarget & { signal?: AbortSignal }): Promise<AntivirusResult>
+  /** Measures the daemon's limits, unless that was done less than a day ago. Never throws; a daemon that is down is asked again next time. */
+  measureLimits(): Promise<void>
 }
 
 export function createClamav(options: ClamavOptions): Clamav {
   const { address, maxStreamBytes, databaseDirectory, clock, log, limits = CLAMAV_LIMITS } = options
   const never = new AbortController().signal
+  const newPath = () => join(options.workDirectory ?? tmpdir(), `member-${randomBytes(8).toString('hex')}`)
+  let measured: { at: number; limits: EngineLimits } | null = null
   let asked: { at: number; version: Promise<EngineVersion | null> } | null = null
 
   /** One question at most in five seconds, whoever asks; a failure is remembered as long. */
@@ -56,7 +69,14 @@ export function createClamav(options: ClamavOptions): Clamav {
   return {
     async status() {
       const { files, updatedAt } = await databaseFiles(databaseDirectory)
-      const common = { engine: 'ClamAV', db_updated_at: updatedAt, db_files: files, cooldown_until: null }
+      const common = {
+        engine: 'ClamAV',
+        db_updated_at: updatedAt,
+        db_files: files,
+        cooldown_until: null,
+        limits: measured && shownLimits(measured.limits),
+        warning: measured && limitsWarning(measured.limits),
+      }
       try {
         const known = await version()
         return {
@@ -88,11 +108,45 @@ export function createClamav(options: ClamavOptions): Clamav {
         asked = null
         return version()
       })
-      const tally = await scanPackage(target, { address, limits, maxStreamBytes, signal: target.signal })
-      const result = tally.result({ version: known?.version ?? null, databaseDate: known?.dbDate ?? null })
+      const tally = await scanPackage(target, {
+        address,
+        limits,
+        maxStreamBytes,
+        engine: measured?.limits ?? null,
+        newPath,
+        signal: target.signal,
+      })
+      const { coverage, ...outcome } = tally.result({
+        version: known?.version ?? null,
+        databaseDate: known?.dbDate ?? null,
+      })
+      const result = {
+        ...outcome,
+        coverage: measured ? { ...coverage, engine_limits: shownLimits(measured.limits) } : coverage,
+      }
       if (result.word === 'error')
         log.warn({ file: target.filename, detail: result.message }, 'antivirus engine failed on a file')
       return result
     },
+
+    async measureLimits() {
+      const now = clock.now().getTime()
+      if (measured && now - measured.at < LIMITS_FRESH_MS) return
+      try {
+        const found = await probeLimits(async (content) => {
+          const stream = { address, limits, maxBytes: Infinity, signal: never }
+          return (await scanStream(once(content), stream)).answer
+        })
+        measured = { at: now, limits: found }
+        const warning = limitsWarning(found)
+        if (warning) log.warn({ limits: shownLimits(found) }, warning)
+      } catch (error) {
+        log.info({ err: error }, 'the limits of the antivirus engine could not be measured')
+      }
+    },
   }
+}
+
+async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield content
 }

@@ -1,7 +1,9 @@
 // One package through clamd: which bytes are streamed, how many at once, and when to stop. Knows no status, no settings.
 import { createReadStream } from 'node:fs'
+import { expandMembers } from '../nested/expand.ts'
 import type { ScanMember, ScanTarget } from '../scanner.ts'
 import type { ClamavAddress, ClamavLimits } from './connection.ts'
+import type { EngineLimits } from './limits.ts'
 import { createSession } from './session.ts'
 import { scanStream } from './stream.ts'
 import { createTally, type Tally } from './tally.ts'
@@ -20,6 +22,10 @@ export interface ScanOptions {
   address: ClamavAddress
   limits: ClamavLimits
   maxStreamBytes: number
+  /** what is known of the daemon's own limits; null before they were measured */
+  engine: EngineLimits | null
+  /** names a file for a member that is unpacked */
+  newPath(): string
   /** ends the scan with its reason */
   signal?: AbortSignal
 }
@@ -100,7 +106,13 @@ export async function scanPackage(target: ScanTarget, { signal, ...options }: Sc
   signal?.addEventListener('abort', onAbort)
   try {
     signal?.throwIfAborted()
-    for await (const next of target.members()) {
+    const members = expandMembers(target.members(), {
+      maxStreamBytes: options.maxStreamBytes,
+      engine: options.engine,
+      newPath: options.newPath,
+      skip: tally.skipMember,
+    })
+    for await (const next of members) {
       if (stop.aborted) break
       await member(next)
     }

@@ -27,6 +27,8 @@ describe('the status', () => {
       daemon_running: true,
       cooldown_until: null,
       error: null,
+      limits: null,
+      warning: null,
     })
   })
 

@@ -1,0 +1,46 @@
+// Reads an ar archive from a stream, for archives that lie inside other files; knows no package format.
+import { createByteReader } from './byte-reader.ts'
+import { createEntryContent } from './entry-content.ts'
+import { AR_MAGIC } from './ar.ts'
+import { invalid } from './limits.ts'
+
+export interface ArStreamEntry {
+  /** as written, blanks and the closing slash of GNU ar cut off */
+  name: string
+  sizeBytes: number
+  /** Must be read before the next step of the loop, or is skipped by it. */
+  content: AsyncIterable<Uint8Array>
+}
+
+const HEADER_BYTES = 60
+
+/** @throws Problem('invalid_package') for what is damaged or cut short */
+export async function* readArStream(source: AsyncIterable<Uint8Array>): AsyncGenerator<ArStreamEntry> {
+  const reader = createByteReader(source, 'ar archive')
+  try {
+    const magic = Buffer.from(await reader.read(AR_MAGIC.length)).toString('latin1')
+    if (magic !== AR_MAGIC) throw invalid('the ar archive is damaged')
+    for (;;) {
+      const header = Buffer.from(await reader.readUpTo(HEADER_BYTES)).toString('latin1')
+      if (header.length === 0) return
+      const size = /^[0-9]+ *$/.exec(header.slice(48, 58))
+      if (header.length < HEADER_BYTES || !size || header.slice(58) !== '`\n')
+        throw invalid('the ar archive is damaged')
+      const sizeBytes = Number(size[0])
+      const { content, finish } = createEntryContent(reader, sizeBytes, 'ar archive')
+      yield {
+        name: header
+          .slice(0, 16)
+          .trimEnd()
+          .replace(/(.)\/$/, '$1'),
+        sizeBytes,
+        content,
+      }
+      await finish(0)
+      // Entries begin at even places; some writers leave the last byte out.
+      if (sizeBytes % 2 === 1) await reader.readUpTo(1)
+    }
+  } finally {
+    await reader.close()
+  }
+}
