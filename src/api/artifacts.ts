@@ -11,7 +11,7 @@ import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { isLater } from '../records/artifacts.ts'
-import type { Collector } from '../publish/tree/collect.ts'
+import type { PendingDeletions } from '../records/pending-deletions.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { deleteRecords } from '../records/delete-records.ts'
 import type { ReindexResult } from '../records/reindex.ts'
@@ -37,7 +37,7 @@ export interface ArtifactParts {
   registry: FormatRegistry
   publisher: Publisher
   manifests: Manifests
-  collector: Collector
+  pendingDeletions: PendingDeletions
   checkpoint: Checkpoint
   totals: Totals
   reindex(): Promise<ReindexResult>
@@ -311,7 +311,7 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
         distribution: row.distribution,
         status: null,
       })
-    void parts.collector.debris().catch(parts.onError)
+    void parts.pendingDeletions.run().catch(parts.onError)
     return gone
   }
 }

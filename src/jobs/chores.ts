@@ -6,7 +6,7 @@ import { createShared } from '../kernel/shared.ts'
 import type { Outbox } from '../notify/outbox.ts'
 import { refreshContents } from '../publish/background/contents.ts'
 import type { Publisher } from '../publish/publisher.ts'
-import type { Collector } from '../publish/tree/collect.ts'
+import type { PendingDeletions } from '../records/pending-deletions.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { HEARTBEAT_MS, type Staging } from '../store/files/staging.ts'
@@ -36,7 +36,7 @@ export interface ChoreDeps {
   staging: Staging
   manifests: Manifests
   publisher: Publisher
-  collector: Collector
+  pendingDeletions: PendingDeletions
   audit: AuditLog
   active: readonly Offered[]
   outboxes: readonly Outbox[]
@@ -53,8 +53,7 @@ export function createChores(deps: ChoreDeps): {
   recover(): Promise<void>
   collect(): Promise<void>
 } {
-  const { leader, log, staging, collector, publisher, audit } = deps
-  const collect = () => collector.collect()
+  const { leader, log, staging, pendingDeletions, publisher, audit } = deps
 
   /** Each step is tried by itself: a full disk that stops one must not stop the others, nor the start. */
   const recover = createShared(async () => {
@@ -62,7 +61,7 @@ export function createChores(deps: ChoreDeps): {
       ['uploads that were not acknowledged', staging.sweep],
       ['manifests', deps.manifests.catchUp],
       ['distributions', publishAgain],
-      ['pending deletions', collector.debris],
+      ['pending deletions', pendingDeletions.run],
       ['the audit log', audit.flush],
     ]
     for (const [what, step] of steps) {
@@ -109,7 +108,7 @@ export function createChores(deps: ChoreDeps): {
   }))
   return {
     recover,
-    collect,
+    collect: publisher.collect,
     chores: [
       { name: 'lease', everyMs: RENEW_MS, leaderOnly: false, run: renewLease },
       { name: 'heartbeat', everyMs: HEARTBEAT_MS, leaderOnly: false, run: staging.heartbeat },
@@ -119,7 +118,8 @@ export function createChores(deps: ChoreDeps): {
       { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.libraries.catchUp },
       { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: backgroundIndexes },
       { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
-      { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: collect },
+      { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },
+      { name: 'sweep of deleted files', everyMs: 60 * MINUTE, leaderOnly: true, run: pendingDeletions.sweep },
     ],
   }
 }

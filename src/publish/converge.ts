@@ -14,7 +14,7 @@ import { allEnded } from '../kernel/all-ended.ts'
 import type { Db } from '../store/db.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/files/pool.ts'
-import type { ExtraRow } from '../store/tables.ts'
+import type { BackgroundIndexRow } from '../store/tables.ts'
 import { loadBlocks, saveBlocks } from './index/block-cache.ts'
 import { composeStream } from './index/compose.ts'
 import {
@@ -86,7 +86,7 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
       const [current, seconds] = await allEnded([followed(format, tree), reserveDate(tree)])
       const { revision, streams, unlinked } = current
       const name = generationName(revision, seconds)
-      const extras = await present(tree, row.extras)
+      const extras = await present(tree, row.background_indexes)
       const rendered = format.index({
         distribution,
         revision,
@@ -232,7 +232,7 @@ export function createConverge(parts: ConvergeParts, codename: string): Converge
 class Overtaken extends Error {}
 
 /** Files made behind the packages are lost with the tree they lie in, as after a restore: they come again by themselves. */
-async function present(tree: Tree, extras: readonly ExtraRow[]): Promise<ExtraRow[]> {
-  const there = await Promise.all(extras.map((extra) => exists(join(tree.extras, extra.sha256))))
+async function present(tree: Tree, extras: readonly BackgroundIndexRow[]): Promise<BackgroundIndexRow[]> {
+  const there = await Promise.all(extras.map((extra) => exists(join(tree.background, extra.sha256))))
   return extras.filter((_, i) => there[i])
 }

@@ -3,6 +3,7 @@ import { Problem } from '../domain/problem.ts'
 import { isStorageFull } from '../kernel/files.ts'
 import { createInFlight, type InFlight } from '../kernel/in-flight.ts'
 import { createShared } from '../kernel/shared.ts'
+import { createCollector } from './tree/collect.ts'
 import { createConverge, type Converge, type ConvergeParts } from './converge.ts'
 
 /** One publish for eight uploads costs hardly more than for one; alone, nobody is waited for. */
@@ -24,9 +25,18 @@ export interface Publisher {
   saveBlocks(): Promise<void>
   /** Converges every distribution that is behind. @returns codenames that could not be */
   recover(): Promise<string[]>
+  /** Removes package files from the tree that no live index names and whose grace time is over. */
+  removeUnpublished(codename: string): Promise<void>
+  /** Removes everything that no client can still be reading, in every distribution. */
+  collect(): Promise<void>
 }
 
-export function createPublisher(parts: ConvergeParts): Publisher {
+export interface PublisherDeps extends ConvergeParts {
+  known(codename: string): boolean
+}
+
+export function createPublisher(parts: PublisherDeps): Publisher {
+  const collector = createCollector(parts)
   const queues = new Map<string, Converge & { inFlight: InFlight }>()
   const queueOf = (codename: string) => {
     let queue = queues.get(codename)
@@ -54,6 +64,7 @@ export function createPublisher(parts: ConvergeParts): Publisher {
   }
 
   return {
+    ...collector,
     converge,
     expect: (codename) => queueOf(codename).inFlight.add(),
     async rebuild(codename) {

@@ -12,7 +12,8 @@ import type { PackageRow, PackagesTable } from '../store/tables.ts'
 import { refreshArtifact } from './artifacts.ts'
 import type { Offered } from '../formats/format.ts'
 import { lockAndAdvance } from './distribution-row.ts'
-import { offer, withdraw } from './offering.ts'
+import { renderEntries } from './entries.ts'
+import { offer, unpublish } from './offering.ts'
 
 type Settable = Omit<
   Insertable<PackagesTable>,
@@ -96,12 +97,13 @@ export async function changeRecord(
   if (change.findings) await storeFindings(tx, row)
   if (offering && served) {
     const blob = await tx.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
-    await offer(tx, [{ row, blob }], { format, distribution })
+    const entries = renderEntries(row, blob, { format, distribution })
+    await offer(tx, row.distribution, [{ id: row.id, facts: blob.facts, entries }])
   }
   // What a person takes away must not be had any longer than the index takes to change.
-  if (offering && !served) await withdraw(tx, before, revision, format)
+  if (offering && !served) await unpublish(tx, before, revision, format)
   if (isRefused(before.status) !== isRefused(status))
-    await tx.insertInto('debris').values({ kind: 'place', key: row.sha256 }).execute()
+    await tx.insertInto('pending_deletions').values({ kind: 'file', key: row.sha256 }).execute()
   await tally(tx, [before.id], 1)
   if (before.status !== status) await refreshArtifact(tx, format.versions, row.format, row.name)
   if (change.audit) await audit.record(change.audit, tx)

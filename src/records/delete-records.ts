@@ -50,10 +50,10 @@ export async function deleteRecords(
       gone.push(row)
       if (row.served) await noteRemoval(tx, row, revision, parts.formatOf(row))
       await tx
-        .insertInto('debris')
+        .insertInto('pending_deletions')
         .values([
           { kind: 'manifest', key: parts.manifestKey(row) },
-          { kind: 'blob', key: row.sha256 },
+          { kind: 'file', key: row.sha256 },
         ])
         .execute()
       await audit.record(parts.auditOf(row), tx)

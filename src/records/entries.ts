@@ -1,16 +1,16 @@
-// From a record and its stored file to the index entries its format renders.
-import type { Distribution } from '../domain/package.ts'
-import type { PackageFormat } from '../formats/format.ts'
+// The index entries of a record, rendered by its format.
+import type { Offered } from '../formats/format.ts'
 import { unpackFacts } from '../store/files/blobs.ts'
 import type { BlobRow, PackageRow } from '../store/tables.ts'
 
-/** @returns pairs of stream and bytes */
-export function entriesFor(
-  row: PackageRow,
+/** A stream of the format and the bytes that the package adds to it. */
+export type StreamEntry = [stream: string, bytes: Uint8Array]
+
+export function renderEntries(
+  row: Pick<PackageRow, 'filename' | 'size_bytes' | 'imported_at'>,
   blob: Omit<BlobRow, 'created_at'>,
-  format: PackageFormat,
-  distribution: Distribution,
-): [stream: string, bytes: Uint8Array][] {
+  { format, distribution }: Offered,
+): StreamEntry[] {
   const { sha256, sha512, sha1, md5 } = blob
   const rendered = format.entry(
     {

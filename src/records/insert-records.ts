@@ -1,33 +1,43 @@
-// The transaction that makes records: those that arrive together in one distribution, with everything that must change together with them.
+// The transaction that inserts records: those that arrive together in one distribution, with everything that changes with them.
 import type { Insertable } from 'kysely'
 import type { AuditEvent } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import type { PackageStatus } from '../domain/status.ts'
+import type { Offered } from '../formats/format.ts'
 import type { BatchOutcome } from '../kernel/batches.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
-import { tally } from '../store/records/counters.ts'
+import { insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
 import { storeFindings } from '../store/records/findings.ts'
-import type { BlobsTable, PackageRow, PackagesTable } from '../store/tables.ts'
+import { tally } from '../store/records/counters.ts'
+import type { BlobRow, BlobsTable, PackageRow, PackagesTable } from '../store/tables.ts'
 import { noteArtifacts } from './artifacts.ts'
-import type { Offered } from '../formats/format.ts'
 import { lockAndAdvance } from './distribution-row.ts'
-import { offer } from './offering.ts'
-import { blobOf, insertBlobs } from './stored-files.ts'
+import { renderEntries, type StreamEntry } from './entries.ts'
+import { blobOf, offer } from './offering.ts'
 
 export interface NewRecord {
   /** without what this room decides: revision, position, counters */
-  record: Omit<Insertable<PackagesTable>, 'changed_revision' | 'position' | 'manifest_pending' | 'served'>
+  record: Omit<Insertable<PackagesTable>, 'changed_revision' | 'position' | 'manifest_pending' | 'served'> & {
+    imported_at: Date
+  }
   blob: Insertable<BlobsTable>
   audit: AuditEvent
-  /** Puts the bytes into their place if they are not there; called under the lock under which others remove them. */
+  /** Makes the bytes durable in their place unless they are there. Called outside transactions, possibly more than once. */
   ensureBytes(): Promise<void>
 }
 
+/** A record with what was computed before the transaction. */
+interface Prepared {
+  input: NewRecord
+  blob: Omit<BlobRow, 'created_at'>
+  entries: StreamEntry[]
+}
+
 /**
- * Inserts records of one distribution; `served` follows from a status of `published`. Together, since a transaction takes ten
- * round trips for one as for many; one after the other when something stops them together, as a name that is taken or bytes that find no room.
- * @returns for each its row or what kept it out: Problem('duplicate_conflict') when name, version and architecture are taken there
+ * Inserts records of one distribution; `served` follows from a status of `published`. They share a transaction, which takes
+ * ten round trips for one as for many. When one of them makes it fail, each is tried alone.
+ * @returns for each its row or its error: Problem('duplicate_conflict') when name, version and architecture exist there
  */
 export async function insertRecords(
   db: Db,
@@ -35,41 +45,84 @@ export async function insertRecords(
   offered: Offered,
   inputs: readonly NewRecord[],
 ): Promise<BatchOutcome<PackageRow>[]> {
-  try {
-    return (await insertAtOnce(db, audit, offered, inputs)).map((value) => ({ value }))
-  } catch (error) {
-    if (inputs.length === 1) return [{ error }]
-  }
-  const outcomes: BatchOutcome<PackageRow>[] = []
-  for (const input of inputs) outcomes.push(...(await insertRecords(db, audit, offered, [input])))
-  return outcomes
+  const prepared = await Promise.all(inputs.map((input) => prepare(input, offered)))
+  const ready = prepared.flatMap((one) => ('value' in one ? [one.value] : []))
+  const inserted = await insertReady(db, audit, offered, ready)
+  return prepared.map((one) =>
+    'value' in one ? (inserted[ready.indexOf(one.value)] as BatchOutcome<PackageRow>) : one,
+  )
 }
 
-/** @throws Problem('duplicate_conflict') when one of them is taken, in which case nothing was inserted */
-async function insertAtOnce(
+async function prepare(input: NewRecord, offered: Offered): Promise<BatchOutcome<Prepared>> {
+  try {
+    await input.ensureBytes()
+    const blob = blobOf(input.blob)
+    const entries = input.record.status === 'published' ? renderEntries(asRow(input.record), blob, offered) : []
+    return { value: { input, blob, entries } }
+  } catch (error) {
+    return { error }
+  }
+}
+
+const asRow = ({ filename, size_bytes, imported_at }: NewRecord['record']) => ({ filename, size_bytes, imported_at })
+
+async function insertReady(
   db: Db,
   audit: AuditLog,
   offered: Offered,
-  inputs: readonly NewRecord[],
+  ready: readonly Prepared[],
+): Promise<BatchOutcome<PackageRow>[]> {
+  if (ready.length === 0) return []
+  const ensureAll = async () => void (await Promise.all(ready.map(({ input }) => input.ensureBytes())))
+  try {
+    const rows = await withBytes(db, ensureAll, (seen) => insertTogether(db, audit, offered, ready, seen))
+    return rows.map((value) => ({ value }))
+  } catch (error) {
+    if (ready.length === 1 || !belongsToOneRecord(error)) return ready.map(() => ({ error }))
+  }
+  const outcomes: BatchOutcome<PackageRow>[] = []
+  for (const one of ready) outcomes.push(...(await insertReady(db, audit, offered, [one])))
+  return outcomes
+}
+
+/**
+ * Whether other records of the transaction may succeed without the one that failed: a name that is taken, or values that
+ * the database refuses (SQLSTATE classes 22, 23, 54). A database that is away or full fails for each of them.
+ */
+export function belongsToOneRecord(error: unknown): boolean {
+  if (error instanceof Problem) return true
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && /^(22|23|54)[0-9A-Z]{3}$/.test(code)
+}
+
+/** @throws Problem('duplicate_conflict') when one of them exists, in which case nothing was inserted; BytesRemoved */
+async function insertTogether(
+  db: Db,
+  audit: AuditLog,
+  { format, distribution }: Offered,
+  ready: readonly Prepared[],
+  seen: SeenRemovals,
 ): Promise<PackageRow[]> {
-  const { format, distribution } = offered
   return db.transaction().execute(async (tx) => {
+    const records = ready.map(({ input }) => input.record)
     const counts: Partial<Record<PackageStatus, number>> = {}
-    for (const { record } of inputs) counts[record.status] = (counts[record.status] ?? 0) + 1
+    for (const { status } of records) counts[status] = (counts[status] ?? 0) + 1
     const offers = counts.published ?? 0
     const revision = await lockAndAdvance(tx, distribution.codename, {
       offers,
       counts,
-      bytes: inputs.reduce((sum, { record }) => sum + record.size_bytes, 0),
+      bytes: records.reduce((sum, record) => sum + record.size_bytes, 0),
     })
-    const blobs = new Map(inputs.map(({ blob }) => [blob.sha256, blob]))
-    await insertBlobs(tx, [...blobs.values()])
-    await Promise.all(inputs.map((input) => input.ensureBytes()))
+    await insertBlobs(
+      tx,
+      ready.map(({ input }) => input.blob),
+      seen,
+    )
     let next = revision - offers
     const rows = await tx
       .insertInto('packages')
       .values(
-        inputs.map(({ record }) => {
+        records.map((record) => {
           const served = record.status === 'published'
           if (served) next++
           return {
@@ -84,17 +137,19 @@ async function insertAtOnce(
       .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
       .returningAll()
       .execute()
-    if (rows.length < inputs.length) {
-      const { name, version, arch } = (inputs[0] as NewRecord).record
+    if (rows.length < ready.length) {
+      const { name, version, arch } = records[0] as NewRecord['record']
       throw new Problem('duplicate_conflict', `${name} ${version} (${arch}) is already in ${distribution.codename}`)
     }
-    const served = rows.filter((row) => row.served)
-    if (served.length > 0)
-      await offer(
-        tx,
-        served.map((row) => ({ row, blob: blobOf(blobs.get(row.sha256) as Insertable<BlobsTable>) })),
-        offered,
-      )
+    const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
+    const inOrder = records.map((record) => byIdentity.get(identityOf(record)) as PackageRow)
+    const offerings = ready.map(({ blob, entries }, i) => ({
+      ...(inOrder[i] as PackageRow),
+      facts: blob.facts,
+      entries,
+    }))
+    const published = offerings.filter((row) => row.served)
+    if (published.length > 0) await offer(tx, distribution.codename, published)
     for (const row of rows) await storeFindings(tx, row)
     await tally(
       tx,
@@ -103,11 +158,10 @@ async function insertAtOnce(
     )
     await noteArtifacts(tx, format.versions, rows)
     await audit.record(
-      inputs.map((input) => input.audit),
+      ready.map(({ input }) => input.audit),
       tx,
     )
-    const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
-    return inputs.map(({ record }) => byIdentity.get(identityOf(record)) as PackageRow)
+    return inOrder
   })
 }
 

@@ -1,49 +1,51 @@
 // What the publisher reads of a record: its index entries, what it provides, and its removal from the index.
-import { sql } from 'kysely'
-import type { Distribution, PackageFacts } from '../domain/package.ts'
+import { sql, type Insertable } from 'kysely'
+import type { PackageFacts } from '../domain/package.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
-import type { BlobRow, PackageRow } from '../store/tables.ts'
-import { entriesFor } from './entries.ts'
+import type { BlobRow, BlobsTable, PackageRow } from '../store/tables.ts'
+import type { StreamEntry } from './entries.ts'
 
-/** Stores what the publisher needs to offer records: their index entries and what they provide. */
-export async function offer(
-  tx: Db,
-  records: readonly { row: PackageRow; blob: Omit<BlobRow, 'created_at'> }[],
-  { format, distribution }: { format: PackageFormat; distribution: Distribution },
-): Promise<void> {
-  const entries = records.flatMap(({ row, blob }) =>
-    entriesFor(row, blob, format, distribution).map(([stream, bytes]) => ({ package_id: row.id, stream, bytes })),
+export interface Offering {
+  id: number
+  facts: PackageFacts
+  entries: readonly StreamEntry[]
+}
+
+/** Stores what the publisher needs to publish records: their index entries and what they provide. */
+export async function offer(tx: Db, codename: string, records: readonly Offering[]): Promise<void> {
+  const entries = records.flatMap(({ id, entries }) =>
+    entries.map(([stream, bytes]) => ({ package_id: id, stream, bytes })),
   )
   await tx.insertInto('entries').values(entries).execute()
-  const provided = records.flatMap(({ row, blob }) =>
-    capabilitiesOf(blob.facts).map((capability) => ({ id: row.id, ...capability })),
+  const provided = records.flatMap(({ id, facts }) =>
+    [{ name: facts.name, version: facts.version }, ...facts.provides].map((capability) => ({ id, ...capability })),
   )
   await sql`insert into capabilities (package_id, distribution, name, version)
-    select c.id, ${distribution.codename}, c.name, nullif(c.version, '')
+    select c.id, ${codename}, c.name, nullif(c.version, '')
     from unnest(${provided.map((c) => c.id)}::bigint[], ${provided.map((c) => c.name)}::text[], ${provided.map((c) => c.version ?? '')}::text[])
       as c (id, name, version)`.execute(tx)
 }
 
-/** A package's own name at its version, and everything it provides. */
-export function capabilitiesOf(facts: PackageFacts): { name: string; version?: string }[] {
-  return [{ name: facts.name, version: facts.version }, ...facts.provides]
+/** The row of a stored file as a query returns it. */
+export function blobOf(blob: Insertable<BlobsTable>): Omit<BlobRow, 'created_at'> {
+  return { ...blob, facts: JSON.parse(blob.facts) as PackageFacts }
 }
 
-/** The opposite of `offer`; the file goes with the index that named it. */
-export async function withdraw(tx: Db, row: PackageRow, revision: number, format: PackageFormat): Promise<void> {
+/** The opposite of `offer`. The package file goes as soon as no live index names it. */
+export async function unpublish(tx: Db, row: PackageRow, revision: number, format: PackageFormat): Promise<void> {
   await tx.deleteFrom('entries').where('package_id', '=', row.id).execute()
   await tx.deleteFrom('capabilities').where('package_id', '=', row.id).execute()
-  await noteRemoval(tx, row, revision, format, false)
+  await noteRemoval(tx, row, revision, format, new Date(0))
 }
 
-/** @param grace false: its file goes as soon as no index names it, whoever still holds an older one */
+/** @param removedAt start of the grace time in which clients with an older index may still fetch the file */
 export async function noteRemoval(
   tx: Db,
   row: PackageRow,
   revision: number,
   format: PackageFormat,
-  grace = true,
+  removedAt: Date | null = null,
 ): Promise<void> {
   await tx
     .insertInto('removals')
@@ -54,7 +56,7 @@ export async function noteRemoval(
       revision,
       name: row.name,
       tree_path: format.packagePath(row),
-      removed_at: grace ? sql`now()` : new Date(0),
+      removed_at: removedAt ?? sql`now()`,
     })
     .execute()
 }

@@ -39,11 +39,11 @@ export async function reindex(parts: {
     const { record, blob } = manifest
     if ((await pool.locate({ format: record.format, sha256: record.sha256, filename: blob.filename })) === null)
       result.missing_files++
-    // A deleted record's manifest is debris for a while.
+    // A deleted record's manifest stays until its pending deletion is done.
     const stands = async (tx: Db) =>
       (await manifests.has(key)) &&
       !(await tx
-        .selectFrom('debris')
+        .selectFrom('pending_deletions')
         .select('id')
         .where('kind', '=', 'manifest')
         .where('key', '=', key)

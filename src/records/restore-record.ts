@@ -3,6 +3,7 @@ import { sql, type Insertable } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
+import { insertBlobs } from '../store/files/placement.ts'
 import { restoreDecision } from '../store/records/decisions.ts'
 import { tally } from '../store/records/counters.ts'
 import { storeFindings } from '../store/records/findings.ts'
@@ -10,8 +11,8 @@ import type { BlobsTable } from '../store/tables.ts'
 import type { Manifest } from '../store/records/manifests.ts'
 import { noteArtifacts } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
-import { offer } from './offering.ts'
-import { blobOf, insertBlobs } from './stored-files.ts'
+import { renderEntries } from './entries.ts'
+import { blobOf, offer } from './offering.ts'
 
 /**
  * Inserts the record a manifest tells of, at its old place in the index.
@@ -39,7 +40,7 @@ export async function restoreRecord(
       .forUpdate()
       .execute()
     if (!(await stands(tx))) return false
-    await insertBlobs(tx, [blob])
+    await insertBlobs(tx, [blob], null)
     const json = (value: unknown) => JSON.stringify(value)
     const row = await tx
       .insertInto('packages')
@@ -75,7 +76,11 @@ export async function restoreRecord(
         .set({ revision: next, removals_floor: next })
         .where('codename', '=', record.distribution)
         .execute()
-    if (row.served) await offer(tx, [{ row, blob: blobOf(blob) }], { format, distribution })
+    if (row.served) {
+      const stored = blobOf(blob)
+      const entries = renderEntries(row, stored, { format, distribution })
+      await offer(tx, row.distribution, [{ id: row.id, facts: stored.facts, entries }])
+    }
     await storeFindings(tx, row)
     await tally(tx, [row.id], 1)
     for (const decision of manifest.decisions ?? []) await restoreDecision(tx, row, decision)

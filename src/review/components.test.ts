@@ -88,7 +88,7 @@ function scan({ scanning = true, mayWork = true } = {}) {
     bus: { emit: () => {} },
     audit: { record: nothing },
     manifests: { write: nothing },
-    collector: { debris: nothing },
+    pendingDeletions: { run: nothing },
     staging: { newPath: () => join(directory, 'spool') },
     components: createComponents(database.db),
     pool: {

@@ -6,9 +6,9 @@ import { factsToMatch, type PackageFacts } from '../domain/package.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { Collector } from '../publish/tree/collect.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Publisher } from '../publish/publisher.ts'
+import type { PendingDeletions } from '../records/pending-deletions.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { Manifests } from '../store/records/manifests.ts'
@@ -25,7 +25,7 @@ export interface ReviewParts {
   staging: Staging
   manifests: Manifests
   publisher: Publisher
-  collector: Collector
+  pendingDeletions: PendingDeletions
   checkpoint: Checkpoint
   /** the intake's own steps: a rescan judges as an arrival is judged */
   steps: readonly Step[]

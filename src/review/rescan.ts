@@ -217,7 +217,7 @@ async function inspect(
           sha256: signed.digests.sha256,
           filename: signed.filename,
         })
-        await tx.insertInto('debris').values({ kind: 'blob', key: row.sha256 }).execute()
+        await tx.insertInto('pending_deletions').values({ kind: 'file', key: row.sha256 }).execute()
         return { ...missing, sha256: signed.digests.sha256, filename: signed.filename, size_bytes: signed.sizeBytes }
       },
       async cleanUp() {

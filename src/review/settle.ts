@@ -21,8 +21,8 @@ export async function cleanUp(parts: ReviewParts, changes: readonly Changed[]): 
   )
   const work = [
     () => parts.manifests.write(changes.map(({ row }) => row.id)),
-    ...[...withdrawn].map((codename) => () => parts.collector.withdraw(codename)),
-    ...(changes.some(({ before, row }) => before.status !== row.status) ? [() => parts.collector.debris()] : []),
+    ...[...withdrawn].map((codename) => () => parts.publisher.removeUnpublished(codename)),
+    ...(changes.some(({ before, row }) => before.status !== row.status) ? [() => parts.pendingDeletions.run()] : []),
   ]
   for (const step of work) await step().catch(parts.onError)
 }

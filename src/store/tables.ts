@@ -71,8 +71,13 @@ export interface DistributionsTable {
   published_at: Date | null
   /** removals up to this revision may have been forgotten */
   removals_floor: Generated<number>
-  /** files made off the critical path (Contents), and the revision they tell of */
-  extras: ColumnType<ExtraRow[], string | undefined, string>
+  /** finished background indexes (deb Contents, rpm updateinfo) */
+  background_indexes: ColumnType<BackgroundIndexRow[], string | undefined, string>
+  /** who removes files from the tree at present, and since when; null when nobody does */
+  cleaning_token: string | null
+  cleaning_since: Date | null
+  /** raised by each of these claims: a publish that began before one is not made visible */
+  cleanings: Generated<number>
   initialized_at: Date | null
   published_count: Generated<number>
   pending_count: Generated<number>
@@ -81,15 +86,16 @@ export interface DistributionsTable {
   size_bytes: Generated<number>
 }
 
-export interface ExtraRow {
+export interface BackgroundIndexRow {
   path: string
   sizeBytes: number
   sha256: string
   /** of the uncompressed text */
   plain: { sizeBytes: number; sha256: string }
+  /** of the distribution when it was made */
   revision: number
-  /** of the advisories it was made from, where it was made from any */
-  generation?: number
+  /** generation of the advisories it was made from, where it was made from any */
+  advisoryGeneration?: number
 }
 
 /** A stored file: immutable bytes in the pool. */
@@ -106,6 +112,10 @@ export interface BlobsTable {
   /** gzip of the file list, one path a line */
   files: Uint8Array
   created_at: Date
+  /** the last removal of its bytes from one or both of their places (`files/placement.ts`) */
+  removal_token: ColumnType<string | null, string | null | undefined, string | null>
+  removal_began_at: ColumnType<Date | null, Date | null | undefined, Date | null>
+  removal_ended_at: ColumnType<Date | null, Date | null | undefined, Date | null>
 }
 
 export interface PackagesTable {
@@ -277,12 +287,23 @@ export interface RemovalsTable {
   removed_at: Date
 }
 
-/** Files of deleted packages that still have to be removed, and bytes that still have to be moved. */
-export interface DebrisTable {
+/** Files of deleted records that still have to be removed, and stored files that still have to be moved. */
+export interface PendingDeletionsTable {
   id: Generated<number>
-  kind: 'manifest' | 'blob' | 'place'
-  /** manifest: path below `manifests/`; blob, place: sha256 */
+  kind: 'manifest' | 'file'
+  /** manifest: path below `manifests/`; file: sha256 */
   key: string
+  /** failed so far */
+  attempts: Generated<number>
+  /** not tried before */
+  due_at: Generated<Date>
+}
+
+/** A generation that clients may still be reading: it was live until then. */
+export interface SupersededGenerationsTable {
+  distribution: string
+  generation: string
+  superseded_at: Date
 }
 
 /** One row a (format, name): what `/artifacts/` lists. */
@@ -504,7 +525,8 @@ export interface Tables {
   entries: EntriesTable
   capabilities: CapabilitiesTable
   removals: RemovalsTable
-  debris: DebrisTable
+  pending_deletions: PendingDeletionsTable
+  superseded_generations: SupersededGenerationsTable
   artifacts: ArtifactsTable
   decisions: DecisionsTable
   findings: FindingsTable
@@ -532,6 +554,7 @@ export interface Tables {
 
 // Rows as they are read. Others are `Selectable<…>` where they are used.
 export type PackageRow = Selectable<PackagesTable>
-export type BlobRow = Selectable<BlobsTable>
+/** A stored file without the state of its removal. */
+export type BlobRow = Omit<Selectable<BlobsTable>, 'removal_token' | 'removal_began_at' | 'removal_ended_at'>
 export type DecisionRow = Selectable<DecisionsTable>
 export type ComponentRow = Selectable<ComponentsTable>

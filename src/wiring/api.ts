@@ -73,7 +73,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
 function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): Route[] {
   const { env, db, clock, log, audit, bus, paths, pool, manifests, staging, checkpoint, production, onError } =
     foundation
-  const { keys, registry, publisher, collector } = publishing
+  const { keys, registry, publisher, pendingDeletions } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
   const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
@@ -92,7 +92,7 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
       registry,
       publisher,
       manifests,
-      collector,
+      pendingDeletions,
       checkpoint,
       totals,
       onError,

@@ -23,7 +23,7 @@ export type Gate = Awaited<ReturnType<typeof createGate>>
 
 export async function createGate(foundation: Foundation, publishing: Publishing, overrides: Overrides) {
   const { db, clock, log, bus, audit, pool, staging, manifests, checkpoint, leader, production, onError } = foundation
-  const { publisher, collector, offered, keys, registry } = publishing
+  const { publisher, pendingDeletions, offered, keys, registry } = publishing
   const settings = foundation.settings.current
   const distributions = publishing.active.map(({ distribution }) => distribution)
   const engines = await createEngines({
@@ -44,10 +44,16 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     dependenciesStep(db),
   ]
   const rooms = { db, clock, bus, audit, pool, staging, manifests, publisher, checkpoint, steps, settings }
-  const intake = createIntake({ ...rooms, registry, clean: collector.debris })
+  const intake = createIntake({ ...rooms, registry, clean: pendingDeletions.run })
 
   const engineNames = [cveScanner, ...crossScanners, rematchScanner].map(({ name }) => name)
-  const reviewDeps = { ...rooms, collector, engines: [...new Set(engineNames), COMPONENT_ENGINE], offered, onError }
+  const reviewDeps = {
+    ...rooms,
+    pendingDeletions,
+    engines: [...new Set(engineNames), COMPONENT_ENGINE],
+    offered,
+    onError,
+  }
   const components = createComponents(db)
   const libraries = createComponentScan({
     ...reviewDeps,

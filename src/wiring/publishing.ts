@@ -1,13 +1,13 @@
-// The way out: signing keys, the distributions this deployment offers, the publisher and its collector.
+// The way out: signing keys, the distributions this deployment offers, the publisher, pending deletions.
 import { join } from 'node:path'
 import { activeFormats } from '../config/env.ts'
 import type { Offered } from '../formats/format.ts'
 import { findDistribution, formats, recognize } from '../formats/index.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { ensureContent } from '../kernel/files.ts'
-import { createCollector } from '../publish/tree/collect.ts'
 import { ensureDistributions } from '../publish/initialize.ts'
 import { createPublisher } from '../publish/publisher.ts'
+import { createPendingDeletions } from '../records/pending-deletions.ts'
 import { openKeys } from '../signing/keys.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -32,17 +32,10 @@ export async function createPublishing(foundation: Foundation) {
     return found
   }
   const registry: FormatRegistry = { recognize, find: findDistribution, isActive }
-  const publisher = createPublisher({ db, clock, paths, pool, signers: keys, bus, checkpoint, offered, onError })
-  const collector = createCollector({
-    db,
-    clock,
-    paths,
-    pool,
-    manifests,
-    checkpoint,
-    offered,
-    known: (codename) => findDistribution(codename) !== null,
-  })
+  const known = (codename: string) => findDistribution(codename) !== null
+  const signers = keys
+  const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
+  const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
   await ensureDistributions(db, clock, active)
-  return { keys, all, active, activeIds, isActive, offered, registry, publisher, collector }
+  return { keys, all, active, activeIds, isActive, offered, registry, publisher, pendingDeletions }
 }

@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import type { FormatId } from '../../src/domain/package.ts'
 import { isRefused } from '../../src/domain/transitions.ts'
 import { findDistribution } from '../../src/formats/index.ts'
+import { createPendingDeletions } from '../../src/records/pending-deletions.ts'
 import { createCollector } from '../../src/publish/tree/collect.ts'
 import { treeOf } from '../../src/publish/tree/generation.ts'
 import { GENESIS, verifyLines } from '../../src/store/audit-chain.ts'
@@ -70,16 +71,30 @@ export function describe(
 
 async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
   await sql`update removals set removed_at = removed_at - interval '1 day'`.execute(db)
+  const clock = { now: () => new Date(Date.now() + DAY_MS) }
+  const checkpoint = () => {}
   await createCollector({
     db,
     paths,
-    clock: { now: () => new Date(Date.now() + DAY_MS) },
-    pool: createPool(paths),
-    manifests: createManifests(db, paths),
-    checkpoint: () => {},
+    clock,
+    checkpoint,
     offered: (codename) => findDistribution(codename) as NonNullable<ReturnType<typeof findDistribution>>,
     known: (codename) => findDistribution(codename) !== null,
   }).collect()
+  const pool = createPool(paths)
+  const onError = (error: unknown) => {
+    throw error
+  }
+  const deletions = createPendingDeletions({
+    db,
+    clock,
+    pool,
+    manifests: createManifests(db, paths),
+    checkpoint,
+    onError,
+  })
+  await deletions.run()
+  await deletions.sweep()
 }
 
 /** What clients read is what the records say, and nothing else lies about. */
@@ -131,7 +146,7 @@ async function examineTrees(
     const generations: string[] = []
     for (const name of await readdir(tree.base)) {
       if (/^r\d+-\d+-[0-9a-f]{8}$/.test(name)) generations.push(name)
-      else if (![basename(tree.packages), 'by-hash', 'extras', 'blocks.cache'].includes(name) && collected)
+      else if (![basename(tree.packages), 'by-hash', 'background', 'blocks.cache'].includes(name) && collected)
         fault(`${name} lies beside the generations`)
     }
     if (collected && generations.length > 3) fault(`${generations.length} generations after a collection`)
@@ -196,8 +211,8 @@ async function examineManifests(db: Db, paths: Paths, rows: PackageRow[], faults
 
 /** Tables that follow from the records. */
 async function examineTables(db: Db, rows: PackageRow[], faults: string[]): Promise<void> {
-  const debris = await db.selectFrom('debris').selectAll().execute()
-  for (const { kind, key } of debris) faults.push(`debris was left: ${kind} ${key}`)
+  const pending = await db.selectFrom('pending_deletions').selectAll().execute()
+  for (const { kind, key } of pending) faults.push(`a deletion is still pending: ${kind} ${key}`)
   for (const row of await db.selectFrom('distributions').selectAll().execute()) {
     const own = rows.filter((record) => record.distribution === row.codename)
     const count = (status: string) => own.filter((record) => record.status === status).length

@@ -29,15 +29,16 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
   const codename = distribution.codename
   const row = await db
     .selectFrom('distributions')
-    .select(['revision', 'extras'])
+    .select(['revision', 'background_indexes'])
     .where('codename', '=', codename)
     .executeTakeFirst()
   const path = format.contents.path(distribution)
-  const known = row?.extras.find((extra) => extra.path === path)
+  const known = row?.background_indexes.find((extra) => extra.path === path)
   const tree = treeOf(paths, format, distribution)
-  if (!row || (known && known.revision >= row.revision && (await exists(join(tree.extras, known.sha256))))) return false
-  await ensureDirectory(tree.extras)
-  const work = await mkdtemp(join(tree.extras, '.work-'))
+  if (!row || (known && known.revision >= row.revision && (await exists(join(tree.background, known.sha256)))))
+    return false
+  await ensureDirectory(tree.background)
+  const work = await mkdtemp(join(tree.background, '.work-'))
   try {
     const made = join(work, 'contents.gz')
     const lines = merge(await sortedRuns(linesOf(db, offered), work))
@@ -48,14 +49,14 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
     for await (const chunk of createReadStream(made)) digest.update(chunk as Buffer)
     const sha256 = digest.digest('hex')
     const { size } = await stat(made)
-    await rename(made, join(tree.extras, sha256))
-    await fsyncPath(tree.extras)
+    await rename(made, join(tree.background, sha256))
+    await fsyncPath(tree.background)
     // The list itself raises the revision: it tells of everything before.
     await db
       .updateTable('distributions')
       .set((eb) => ({
         revision: eb('revision', '+', 1),
-        extras: JSON.stringify([
+        background_indexes: JSON.stringify([
           // apt 2.6 fetches the list only when the Release names the uncompressed one too.
           {
             path,

@@ -9,7 +9,7 @@ import type { KnownAdvisory, Offered, OfferedFile } from '../../formats/format.t
 import { ensureDirectory, exists, replaceFile } from '../../kernel/files.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
-import type { ExtraRow } from '../../store/tables.ts'
+import type { BackgroundIndexRow } from '../../store/tables.ts'
 import { treeOf } from '../tree/generation.ts'
 import type { Publisher } from '../publisher.ts'
 
@@ -47,21 +47,21 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
     const { codename } = distribution
     const row = await db
       .selectFrom('distributions')
-      .select(['revision', 'extras'])
+      .select(['revision', 'background_indexes'])
       .where('codename', '=', codename)
       .executeTakeFirst()
     if (!row) return false
     const { generation, ecosystems } = await parts.advisories.state()
     const covering = Object.keys(ecosystems).filter((name) => parts.covers(distribution, name))
     const tree = treeOf(parts.paths, format, distribution)
-    const known = row.extras.find((extra) => extra.path === format.updateinfo?.path(extra.sha256))
+    const known = row.background_indexes.find((extra) => extra.path === format.updateinfo?.path(extra.sha256))
     const place = `${row.revision}:${generation}`
     if (!known && (covering.length === 0 || looked.get(codename) === place)) return false
     if (
       known &&
       known.revision >= row.revision &&
-      known.generation === generation &&
-      (await exists(join(tree.extras, known.sha256)))
+      known.advisoryGeneration === generation &&
+      (await exists(join(tree.background, known.sha256)))
     )
       return false
 
@@ -69,13 +69,18 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
     const text = format.updateinfo.render(found.known, found.offered, distribution)
     looked.set(codename, place)
     if (text === null && !known) return false
-    const extras = row.extras.filter((extra) => extra !== known)
+    const extras = row.background_indexes.filter((extra) => extra !== known)
     if (text !== null)
-      extras.push(await store(text, tree.extras, format.updateinfo.path, { revision: row.revision + 1, generation }))
+      extras.push(
+        await store(text, tree.background, format.updateinfo.path, {
+          revision: row.revision + 1,
+          advisoryGeneration: generation,
+        }),
+      )
     // The list itself raises the revision: it tells of everything before.
     const { numUpdatedRows } = await db
       .updateTable('distributions')
-      .set((eb) => ({ revision: eb('revision', '+', 1), extras: JSON.stringify(extras) }))
+      .set((eb) => ({ revision: eb('revision', '+', 1), background_indexes: JSON.stringify(extras) }))
       .where('codename', '=', codename)
       .where('revision', '=', row.revision)
       .executeTakeFirst()
@@ -90,8 +95,8 @@ async function store(
   text: string,
   directory: string,
   path: (sha256: string) => string,
-  at: { revision: number; generation: number },
-): Promise<ExtraRow> {
+  at: { revision: number; advisoryGeneration: number },
+): Promise<BackgroundIndexRow> {
   const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
   const plain = Buffer.from(text)
   const packed = await promisify(gzip)(plain)

@@ -5,11 +5,8 @@ import { sql } from 'kysely'
 import type { Checkpoint } from '../../kernel/checkpoint.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isMissing } from '../../kernel/files.ts'
-import { forgetUnused, placeBytes } from '../../store/files/blobs.ts'
 import type { Db } from '../../store/db.ts'
-import type { Manifests } from '../../store/records/manifests.ts'
 import type { Paths } from '../../store/paths.ts'
-import type { Pool } from '../../store/files/pool.ts'
 import { linkedGeneration, treeOf, type Tree } from './generation.ts'
 import type { Offered } from '../../formats/format.ts'
 
@@ -23,10 +20,8 @@ const TEMPORARY_FILE = /\.[0-9a-f]{12}\.tmp$/
 const WORK_DIRECTORY = /^\.work-/
 
 export interface Collector {
-  /** Removes manifests and bytes of deleted records, and moves bytes of those that changed their status. */
-  debris(): Promise<void>
   /** Takes the files out of the tree that no published index names and whose grace time is over. */
-  withdraw(codename: string): Promise<void>
+  removeUnpublished(codename: string): Promise<void>
   /** Everything; run at start and hourly by the leader. */
   collect(): Promise<void>
 }
@@ -35,49 +30,12 @@ export function createCollector(parts: {
   db: Db
   clock: Clock
   paths: Paths
-  pool: Pool
-  manifests: Manifests
   checkpoint: Checkpoint
   offered(codename: string): Offered
   known(codename: string): boolean
 }): Collector {
-  const { db, clock, paths, pool, manifests } = parts
+  const { db, clock, paths } = parts
   const isOld = (time: Date) => clock.now().getTime() - time.getTime() > GRACE_MS
-
-  async function debris(): Promise<void> {
-    for (;;) {
-      const rows = await db.selectFrom('debris').selectAll().orderBy('id').limit(BATCH).execute()
-      for (const row of rows) {
-        if (row.kind === 'manifest') await removeManifest(row.key)
-        if (row.kind === 'blob') await removeBlob(row.key)
-        // Another record of the same bytes may want them elsewhere than the one that is gone.
-        if (row.kind !== 'manifest') await placeBytes(db, pool, row.key)
-        if (row.kind === 'place') parts.checkpoint('placed')
-        await db.deleteFrom('debris').where('id', '=', row.id).execute()
-      }
-      if (rows.length < BATCH) return
-    }
-  }
-
-  /** The same name may have been uploaded again since: its manifest is then written anew. */
-  async function removeManifest(key: string): Promise<void> {
-    await manifests.remove(key)
-    parts.checkpoint('manifest-removed')
-    const [distribution = ''] = key.split('/')
-    const back = await db
-      .selectFrom('packages')
-      .selectAll()
-      .where('distribution', '=', distribution)
-      .where('name', 'in', manifests.namesIn(key))
-      .execute()
-    const ids = back.filter((row) => manifests.key(row) === key).map((row) => row.id)
-    if (ids.length > 0) await manifests.write(ids)
-  }
-
-  async function removeBlob(sha256: string): Promise<void> {
-    const blob = await db.selectFrom('blobs').select('format').where('sha256', '=', sha256).executeTakeFirst()
-    if (blob) await forgetUnused(db, pool, blob.format, sha256)
-  }
 
   async function withdrawn(codename: string, tree: Tree, { format }: Offered): Promise<void> {
     for (;;) {
@@ -169,19 +127,17 @@ export function createCollector(parts: {
   }
 
   return {
-    debris,
-    async withdraw(codename) {
+    async removeUnpublished(codename) {
       const offered = parts.offered(codename)
       await withdrawn(codename, treeOf(paths, offered.format, offered.distribution), offered)
     },
     async collect() {
-      await debris()
       const rows = await db
         .selectFrom('distributions')
-        .select(['codename', 'extras'])
+        .select(['codename', 'background_indexes'])
         .where('initialized_at', 'is not', null)
         .execute()
-      for (const { codename, extras } of rows) {
+      for (const { codename, background_indexes } of rows) {
         if (!parts.known(codename)) continue
         const offered = parts.offered(codename)
         const tree = treeOf(paths, offered.format, offered.distribution)
@@ -189,15 +145,14 @@ export function createCollector(parts: {
         await generations(codename, tree)
         await orphans(join(tree.byHash, 'SHA256'))
         await orphans(
-          tree.extras,
-          extras.map((extra) => extra.sha256),
+          tree.background,
+          background_indexes.map((index) => index.sha256),
         )
         await unfinished(dirname(tree.link), TEMPORARY_LINK)
         await unfinished(tree.base, TEMPORARY_FILE)
         await unfinished(tree.packages, TEMPORARY_FILE)
-        await unfinished(tree.extras, WORK_DIRECTORY)
+        await unfinished(tree.background, WORK_DIRECTORY)
       }
-      await manifests.removeUnfinished(new Date(clock.now().getTime() - GRACE_MS))
       parts.checkpoint('collected')
     },
   }

@@ -11,7 +11,7 @@ import type { Pool } from '../../store/files/pool.ts'
 import type { TreeFile } from '../index/index-state.ts'
 
 const BY_HASH = 'by-hash'
-const EXTRAS = 'extras'
+const BACKGROUND = 'background'
 /** Twice the four threads that Node does file work on. */
 const LINKED_AT_ONCE = 8
 
@@ -21,7 +21,7 @@ export interface Tree {
   base: string
   packages: string
   byHash: string
-  extras: string
+  background: string
   /** absolute path of the name clients use */
   link: string
 }
@@ -33,7 +33,7 @@ export function treeOf(paths: Paths, format: PackageFormat, distribution: Distri
     base,
     packages: layout.packages === null ? join(base, layout.packagesName) : join(paths.root, layout.packages),
     byHash: join(base, BY_HASH),
-    extras: join(base, EXTRAS),
+    background: join(base, BACKGROUND),
     link: join(paths.root, layout.link),
   }
 }
@@ -117,11 +117,11 @@ export async function writeGeneration(
   )
   const shared = join(tree.byHash, 'SHA256')
   for (const extra of extras) {
-    await linkFile(join(tree.extras, extra.sha256), await place(extra.path))
+    await linkFile(join(tree.background, extra.sha256), await place(extra.path))
     // Where the index says that files are to be had by digest, apt asks for all of them so.
     if (layout.byHashIn.length === 0) continue
     await ensureDirectory(shared)
-    await linkFile(join(tree.extras, extra.sha256), join(shared, extra.sha256))
+    await linkFile(join(tree.background, extra.sha256), join(shared, extra.sha256))
   }
   const named = written.filter((file) => file.byHash !== undefined)
   if (named.length > 0) {

@@ -6,7 +6,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ensureDirectory, removeFile } from '../../kernel/files.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { forgetUnused } from './blobs.ts'
+import { placeBytes } from './placement.ts'
 import type { Db } from '../db.ts'
 import type { Paths } from '../paths.ts'
 import type { FormatId } from '../../domain/package.ts'
@@ -63,7 +63,8 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
 
   async function drop(path: string): Promise<void> {
     const [, format, sha256] = basename(path).split('.')
-    if (format && sha256) await forgetUnused(db, pool, format as FormatId, sha256)
+    if (format && sha256 && !(await placeBytes(db, pool, sha256, format as FormatId)))
+      await db.insertInto('pending_deletions').values({ kind: 'file', key: sha256 }).execute()
     removeFile(path)
   }
 

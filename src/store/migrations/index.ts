@@ -9,6 +9,7 @@ import * as components from './0006-components.ts'
 import * as crossChecks from './0007-cross-checks.ts'
 import * as listing from './0008-listing.ts'
 import * as notifications from './0009-notifications.ts'
+import * as publishing from './0010-publishing.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -20,4 +21,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0007-cross-checks': crossChecks,
   '0008-listing': listing,
   '0009-notifications': notifications,
+  '0010-publishing': publishing,
 }

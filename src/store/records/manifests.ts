@@ -1,14 +1,14 @@
 // One JSON file for each record: evidence that outlives the database, and enough to rebuild its rows.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { PackageFacts } from '../../domain/package.ts'
 import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
 import { allEnded } from '../../kernel/all-ended.ts'
 import { createBatches, type BatchOutcome } from '../../kernel/batches.ts'
 import type { Db } from '../db.ts'
 import { decisionsOf } from './decisions.ts'
-import type { BlobRow, DecisionRow, PackageRow } from '../tables.ts'
+import type { BlobRow, BlobsTable, DecisionRow, PackageRow } from '../tables.ts'
 import type { Paths } from '../paths.ts'
 
 /** Columns that belong to one database, not to the record. */
@@ -98,7 +98,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       schema: 1,
       record,
       decisions,
-      blob: { ...blob, files: Buffer.from(blob.files).toString('base64') },
+      blob: { ...lasting(blob), files: Buffer.from(blob.files).toString('base64') },
     }
     await ensureDirectory(directoryOf(row))
     await exchangeFile(join(paths.manifests, key(row)), JSON.stringify(manifest))
@@ -118,7 +118,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     const gone = rows.filter((row) => !stands.has(row.id))
     if (gone.length > 0)
       await db
-        .insertInto('debris')
+        .insertInto('pending_deletions')
         .values(gone.map((row) => ({ kind: 'manifest' as const, key: key(row) })))
         .execute()
   }
@@ -171,6 +171,12 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       }
     },
   }
+}
+
+/** Without the columns that belong to the removal of bytes from this pool. */
+function lasting(blob: BlobRow & Partial<Selectable<BlobsTable>>): BlobRow {
+  const { removal_token: _token, removal_began_at: _began, removal_ended_at: _ended, ...rest } = blob
+  return rest
 }
 
 /** Only what a file name cannot hold: `encodeURIComponent` would make three bytes of each `+`, and too long a name of some. */

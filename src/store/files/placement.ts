@@ -1,0 +1,208 @@
+// Where the bytes of stored files belong (pool, quarantine or neither), and how removing them is ordered against inserting records.
+//
+// Bytes are added and removed outside transactions. Order comes from the file's row in `blobs`:
+//  - A removal first claims the row in a transaction that sees no record in need of the bytes, then removes them, then
+//    marks the claim as ended. The row stays behind with the removal's token for an hour.
+//  - An insert puts the bytes in place first. Its transaction locks the row. If the row carries a token that it has not
+//    seen, the bytes may have been removed after it looked: it rolls back, waits for the end of the removal, puts the
+//    bytes in place again and repeats the transaction (`withBytes`).
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql, type Insertable } from 'kysely'
+import type { FormatId } from '../../domain/package.ts'
+import { isRefused } from '../../domain/transitions.ts'
+import type { Db } from '../db.ts'
+import type { BlobsTable } from '../tables.ts'
+import type { Pool } from './pool.ts'
+
+/** A claim is void after this time: its process died. The remover itself stops at half of it. */
+const CLAIM_SECONDS = 10
+const POLL_MS = 10
+/** How long the row of a removed file is kept; an insert takes seconds from its look at the bytes to its commit. */
+const TOMBSTONE_SECONDS = 3600
+
+/** Tokens of removals that had ended before the bytes were put in place, by SHA-256. */
+export type SeenRemovals = ReadonlyMap<string, string>
+
+/** The bytes may have been removed since they were put in place; `withBytes` answers it. */
+export class BytesRemoved extends Error {
+  constructor(readonly sha256: string) {
+    super(`the bytes of ${sha256} are being removed or were removed`)
+  }
+}
+
+/**
+ * Puts bytes in place and runs the transaction that inserts a reference to them; again when they were removed between.
+ * @param ensureBytes makes the bytes durable in their place unless they are there; runs outside the transaction
+ */
+export async function withBytes<T>(
+  db: Db,
+  ensureBytes: () => Promise<void>,
+  transaction: (seen: SeenRemovals) => Promise<T>,
+): Promise<T> {
+  const seen = new Map<string, string>()
+  for (;;) {
+    await ensureBytes()
+    try {
+      return await transaction(seen)
+    } catch (error) {
+      if (!(error instanceof BytesRemoved)) throw error
+      const token = await removalEnded(db, error.sha256)
+      if (token === null) seen.delete(error.sha256)
+      else seen.set(error.sha256, token)
+    }
+  }
+}
+
+/**
+ * Inserts rows of stored files, or locks those that exist. In the order of their digests, so that two transactions with
+ * the same files do not deadlock.
+ * @param seen null when the caller does not bring the bytes (a record restored from its manifest)
+ * @throws BytesRemoved
+ */
+export async function insertBlobs(
+  tx: Db,
+  blobs: readonly Insertable<BlobsTable>[],
+  seen: SeenRemovals | null,
+): Promise<void> {
+  const bySha256 = new Map(blobs.map((blob) => [blob.sha256, blob]))
+  const rows = [...bySha256.values()].sort((a, b) => (a.sha256 < b.sha256 ? -1 : 1))
+  const stored = await tx
+    .insertInto('blobs')
+    .values(rows)
+    .onConflict((c) => c.column('sha256').doUpdateSet({ filename: sql`blobs.filename` }))
+    .returning(['sha256', 'removal_token', 'removal_ended_at'])
+    .execute()
+  for (const { sha256, removal_token: token, removal_ended_at: endedAt } of stored) {
+    if (token === null) continue
+    if (seen && (endedAt === null || seen.get(sha256) !== token)) throw new BytesRemoved(sha256)
+    // The row may be what a failed upload left, without facts. The token stays: others have to look again too.
+    const { sha256: _key, ...columns } = bySha256.get(sha256) as Insertable<BlobsTable>
+    await tx
+      .updateTable('blobs')
+      .set({ ...columns, removal_ended_at: sql<Date>`now()` })
+      .where('sha256', '=', sha256)
+      .execute()
+  }
+}
+
+/** @returns the token of the last removal, ended; null when there is no row any more */
+async function removalEnded(db: Db, sha256: string): Promise<string | null> {
+  for (;;) {
+    const row = await db
+      .selectFrom('blobs')
+      .select(['removal_token', 'removal_ended_at', isVoid.as('is_void')])
+      .where('sha256', '=', sha256)
+      .executeTakeFirst()
+    if (!row || row.removal_token === null) return null
+    if (row.removal_ended_at !== null) return row.removal_token
+    if (row.is_void) await endRemoval(db, sha256, row.removal_token)
+    else await delay(POLL_MS)
+  }
+}
+
+const isVoid = sql<boolean>`coalesce(removal_began_at < now() - ${CLAIM_SECONDS}::int * interval '1 second', true)`
+
+async function endRemoval(db: Db, sha256: string, token: string): Promise<void> {
+  await db
+    .updateTable('blobs')
+    .set({ removal_ended_at: sql<Date>`now()` })
+    .where('sha256', '=', sha256)
+    .where('removal_token', '=', token)
+    .where('removal_ended_at', 'is', null)
+    .execute()
+}
+
+/**
+ * Puts bytes where the records that refer to them need them: into the pool for what is or may be published, into
+ * quarantine for what was refused, and into neither when no record refers to them. Idempotent.
+ * @param format of a file without a row, as a failed upload leaves
+ * @returns false when another process is removing bytes of this file: to be repeated later
+ */
+export async function placeBytes(db: Db, pool: Pool, sha256: string, format?: FormatId): Promise<boolean> {
+  const token = randomUUID()
+  const plan = await claim(db, sha256, token, format)
+  if (plan === 'busy') return false
+  if (plan === 'nothing') return true
+  const stopAt = performance.now() + (CLAIM_SECONDS * 1000) / 2
+  try {
+    await carryOut(pool, plan, stopAt)
+  } finally {
+    await endRemoval(db, sha256, token)
+  }
+  return true
+}
+
+interface Plan {
+  file: { format: FormatId; sha256: string; filename: string }
+  needs: { pool: boolean; quarantine: boolean }
+}
+
+async function claim(db: Db, sha256: string, token: string, format?: FormatId): Promise<Plan | 'busy' | 'nothing'> {
+  return db.transaction().execute(async (tx) => {
+    // A failed upload has left bytes but no row: without one there would be nothing to lock.
+    if (format)
+      await tx
+        .insertInto('blobs')
+        .values({ ...NO_FACTS, sha256, format })
+        .onConflict((c) => c.column('sha256').doNothing())
+        .execute()
+    const blob = await tx
+      .selectFrom('blobs')
+      .select(['format', 'filename', 'removal_token', 'removal_ended_at', isVoid.as('is_void')])
+      .where('sha256', '=', sha256)
+      .forUpdate()
+      .executeTakeFirst()
+    if (!blob) return 'nothing'
+    if (blob.removal_token !== null && blob.removal_ended_at === null && !blob.is_void) return 'busy'
+    const rows = await tx.selectFrom('packages').select('status').distinct().where('sha256', '=', sha256).execute()
+    await tx
+      .updateTable('blobs')
+      .set({ removal_token: token, removal_began_at: sql<Date>`now()`, removal_ended_at: null })
+      .where('sha256', '=', sha256)
+      .execute()
+    return {
+      file: { format: blob.format, sha256, filename: blob.filename },
+      needs: {
+        pool: rows.some(({ status }) => !isRefused(status)),
+        quarantine: rows.some(({ status }) => isRefused(status)),
+      },
+    }
+  })
+}
+
+const NO_FACTS = {
+  filename: '',
+  size_bytes: 0,
+  sha512: '',
+  sha1: '',
+  md5: '',
+  facts: '{}',
+  files: new Uint8Array(),
+  created_at: new Date(0),
+}
+
+async function carryOut(pool: Pool, { file, needs }: Plan, stopAt: number): Promise<void> {
+  const checkClaim = () => {
+    if (performance.now() > stopAt) throw new Error(`removing the bytes of ${file.sha256} took too long`)
+  }
+  if (!needs.pool && !needs.quarantine) {
+    checkClaim()
+    return pool.forgetAll(file.format, file.sha256)
+  }
+  const from = await pool.locate(file)
+  // Lost: the drift scan reports it.
+  if (from === null) return
+  if (needs.pool && !(await pool.has(file))) await pool.keep(from, file)
+  if (needs.quarantine && !(await pool.hasQuarantined(file))) await pool.quarantine(from, file)
+  checkClaim()
+  if (!needs.pool) await pool.leave('pool', file)
+  checkClaim()
+  if (!needs.quarantine) await pool.leave('quarantine', file)
+}
+
+/** Deletes rows of files that were removed an hour ago and that no record refers to. */
+export async function deleteTombstones(db: Db): Promise<void> {
+  await sql`delete from blobs where removal_ended_at < now() - ${TOMBSTONE_SECONDS}::int * interval '1 second'
+    and not exists (select from packages where packages.sha256 = blobs.sha256)`.execute(db)
+}
