@@ -1,4 +1,4 @@
-// A published advisory, reduced to what matching and people need. Knows neither OSV's JSON nor tables.
+// A published advisory, reduced to what matching and people need. Independent of OSV's JSON and of tables.
 import type { Severity } from './finding.ts'
 
 /** One point of a range's timeline; exactly one key is set. */
@@ -14,24 +14,24 @@ export interface VersionRange {
   events: RangeEvent[]
 }
 
-/** What one advisory says of one package of one ecosystem. */
+/** What one advisory states about one package of one ecosystem. */
 export interface AffectedPackage {
   /** with its release: `AlmaLinux:9`, `Debian:12`, `npm` */
   ecosystem: string
   package: string
   ranges: VersionRange[]
-  /** affected versions that no range covers */
+  /** affected versions outside every range */
   versions: string[]
-  /** where it differs from the advisory's own rating, else null */
+  /** null when it equals the advisory's rating */
   severity: Severity | null
   cvss: number | null
-  /** the distribution said that it will not fix it */
+  /** the distribution announced that it will not fix it */
   wontFix: boolean
-  /** of a modular package: the stream its versions begin with, `16` of `postgresql:16` */
+  /** the module stream of a modular package, `16` of `postgresql:16` */
   stream: string | null
 }
 
-/** How likely a vulnerability is exploited within 30 days, as EPSS says. */
+/** The EPSS estimate that a vulnerability is exploited within 30 days. */
 export interface Score {
   cve: string
   /** 0 to 1 */
@@ -40,7 +40,7 @@ export interface Score {
   percentile: number
 }
 
-/** One vulnerability known to be exploited, as the KEV catalogue and `POST /webhooks/kev` give it. */
+/** One vulnerability known to be exploited, as CISA's KEV list and `POST /webhooks/kev` describe it. */
 export interface Exploited {
   cve: string
   vendor: string | null
@@ -63,8 +63,8 @@ export interface Advisory {
   /** other names of the same vulnerability, sorted */
   aliases: string[]
   urls: string[]
-  /** one sentence about a CVE, where the advisory has one for each */
+  /** one sentence per CVE, where the advisory has them */
   notes: Record<string, string>
-  /** tells of a vulnerability; false for bug-fix notices */
+  /** false for bug-fix notices */
   security: boolean
 }

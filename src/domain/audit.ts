@@ -1,7 +1,7 @@
-// An audit event as rooms report it; `store/audit-log` chains and keeps it.
+// An audit event as rooms record it; store/audit-log chains and stores it.
 
 export interface AuditEvent {
-  /** one of the actions of decisions, section 5; the list is open */
+  /** an action of docs/api-decisions.md, section 5; the list is open */
   action: string
   result: 'SUCCESS' | 'FAILURE' | 'WARNING'
   user: string | null
@@ -17,7 +17,7 @@ export interface AuditEvent {
   extra?: Record<string, unknown>
 }
 
-/** Where a request comes from; handed down so that what it causes is audited with it. */
+/** Where a request came from; recorded with every audit event it causes. */
 export interface Origin {
   ip: string | null
   requestId: string | null

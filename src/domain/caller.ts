@@ -1,4 +1,4 @@
-// Who is asking: a person's session or an API token.
+// Who calls the API: a person's session or an API token.
 import type { Role } from './roles.ts'
 
 export interface Caller {

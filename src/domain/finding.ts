@@ -1,4 +1,4 @@
-// A known vulnerability on a package, and the words severity is told in.
+// A known vulnerability of a package, and the severities.
 
 export const SEVERITIES = ['Critical', 'High', 'Medium', 'Low', 'Negligible', 'Unknown'] as const
 export type Severity = (typeof SEVERITIES)[number]

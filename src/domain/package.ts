@@ -1,18 +1,18 @@
-// Packages as every room speaks of them: formats, what a file says of itself, and distributions.
+// The shared types of packages: formats, the facts a file states, distributions.
 
 export const FORMATS = ['deb', 'rpm', 'apk'] as const
 export type FormatId = (typeof FORMATS)[number]
 
-/** A codename that packages are offered under: one format, one architecture (specification, "Distribution"). */
+/** A codename that packages are published under: one format, one architecture. */
 export interface Distribution {
   codename: string
   format: FormatId
-  /** the architecture of the tree, in the format's own words */
+  /** the architecture of the tree, as the format names it */
   arch: string
   component: string | null
-  /** what scanners must be told; without it they find nothing and say "clean" */
+  /** the distribution as scanners name it; without it they find nothing and report "clean" */
   scannerDistro: string
-  /** OS family, its release and the names people read */
+  /** OS family, release, and display names */
   os: string
   osVersion: string
   name: string
@@ -22,23 +22,23 @@ export interface Distribution {
 
 export type ComparisonOperator = '<' | '<=' | '=' | '>=' | '>'
 
-/** One named thing, perhaps with a bound on its version. */
+/** A package or capability name with an optional version bound. */
 export interface Relation {
   name: string
   op?: ComparisonOperator
   version?: string
-  /** `foo:any`, `foo(x86-64)`: kept for display, ignored by the resolver inside one architecture */
+  /** `foo:any`, `foo(x86-64)`: shown, but ignored by the resolver, which works inside one architecture */
   arch?: string
 }
 
-/** What must be present: any one of the alternatives satisfies it. */
+/** One requirement. Any of its alternatives satisfies it. */
 export interface Requirement {
-  /** depends, pre-depends, recommends, suggests, requires, supplements …: the format's own word */
+  /** depends, pre-depends, recommends, suggests, requires, supplements …: as the format names it */
   kind: string
   /** false for weak relations, which never count as missing */
   strong: boolean
   anyOf: Relation[]
-  /** as the package wrote it */
+  /** as the package states it */
   text: string
 }
 
@@ -48,18 +48,18 @@ export interface Capability {
   version?: string
 }
 
-/** A signature found inside the file, before anyone judged whether its key is known. */
+/** A signature found inside the file; whether its key is known is checked elsewhere. */
 export interface EmbeddedSignature {
   keyId: string | null
   algorithm: string
 }
 
-/** What the file itself says, read by its format; never changed by us. */
+/** What the file states about itself, read by its format. Never changed afterwards. */
 export interface PackageFacts<Rec = unknown> {
   format: FormatId
   name: string
   version: string
-  /** in the format's words; `all` and `noarch` as they stand */
+  /** as the format names it, `all` and `noarch` included */
   arch: string
   section: string | null
   description: string | null
@@ -79,7 +79,7 @@ export interface PackageFacts<Rec = unknown> {
   record: Rec
 }
 
-/** Facts that say no more than what advisories are matched by. */
+/** Facts reduced to what advisories are matched by. */
 export function factsToMatch(
   known: Pick<PackageFacts, 'format' | 'name' | 'version' | 'arch' | 'sourcePackage' | 'sourceVersion'>,
 ): PackageFacts {

@@ -15,7 +15,7 @@ test.each<[Severity, PolicyAction]>([
   expect(actionFor(POLICY, severity)).toBe(action)
 })
 
-test('unknown severity is judged once the policy speaks of it, and severities it does not speak of are allowed', () => {
+test('unknown severity follows the policy when it has a key for it; severities without a key are allowed', () => {
   expect(actionFor({ ...POLICY, unknown: 'review' }, 'Unknown')).toBe('review')
   expect(actionFor({ ...POLICY, unknown: null }, 'Unknown')).toBe('allow')
   expect(actionFor({}, 'Critical')).toBe('allow')
@@ -28,6 +28,6 @@ test.each<[PolicyAction[], PolicyAction]>([
   [['warn', 'review', 'allow'], 'review'],
   [['review', 'block', 'warn'], 'block'],
   [['block', 'allow'], 'block'],
-])('of %j the worst is %s', (actions, worst) => {
+])('the worst action of %j is %s', (actions, worst) => {
   expect(worstAction(actions.map((action) => ({ action })))).toBe(worst)
 })

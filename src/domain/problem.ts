@@ -1,6 +1,6 @@
-// The one error the inner rooms throw. It knows a stable code and a sentence, never an HTTP number.
+// The error that inner rooms throw: a stable code and a sentence. api/problems.ts maps codes to HTTP statuses.
 
-/** Every code a client may see. `api/problems.ts` gives each its status; a code without one does not compile. */
+/** Every code a client may see. A code without a status in api/problems.ts does not compile. */
 export const PROBLEM_CODES = [
   // 400
   'validation_error',

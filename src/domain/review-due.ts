@@ -1,7 +1,7 @@
-// When a review must be decided: entry plus the policy's days for the worst severity (decisions, section 9). Pure.
+// When a review must be decided: entry plus the policy's days for the worst severity (docs/api-decisions.md, section 9). Pure.
 import type { PolicyAction, Severity } from './finding.ts'
 
-/** The keys of `cve_policy` that this reads. */
+/** The keys of `cve_policy` with deadlines, in days. */
 export interface ReviewDays {
   readonly sla_critical_days: number
   readonly sla_high_days: number
@@ -10,7 +10,7 @@ export interface ReviewDays {
 
 const DAY_MS = 86_400_000
 
-/** Null: a severity without a deadline. */
+/** @returns null for a severity without a deadline */
 export function reviewDays(days: ReviewDays, severity: Severity): number | null {
   switch (severity) {
     case 'Critical':
@@ -25,9 +25,9 @@ export function reviewDays(days: ReviewDays, severity: Severity): number | null 
 }
 
 /**
- * @param open what there is to decide; the strictest of their deadlines counts
- * @param unscanned a scan could not be made: as urgent as a high finding
- * @returns null when nothing among it has a deadline
+ * @param open findings to decide; the strictest of their deadlines counts
+ * @param unscanned whether a scan could not be made, which is as urgent as a high finding
+ * @returns null when none of them has a deadline
  */
 export function reviewDueAt(
   since: Date,
@@ -40,12 +40,12 @@ export function reviewDueAt(
   return allowed.length === 0 ? null : new Date(since.getTime() + Math.min(...allowed) * DAY_MS)
 }
 
-/** Whether the policy asks for a person. Outside the first scan of an arrival, `block` means the same (rule 1). */
+/** Whether the policy wants a person to decide. After the first scan `block` counts as `review`. */
 export function asksForReview({ action }: { action: PolicyAction }): boolean {
   return action === 'block' || action === 'review'
 }
 
-/** What has to be decided: findings that ask for review and that no decision covers. */
+/** Findings that need a decision: the policy wants a review and no decision covers them. */
 export function openFindings<T extends { action: PolicyAction; accepted_by_decision: boolean }>(
   findings: readonly T[],
 ): T[] {

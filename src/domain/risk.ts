@@ -1,4 +1,4 @@
-// How findings compare: ranks of severities, one number that orders by how bad it is, one that tells which occur. Pure.
+// How findings compare: severity ranks, a sortable risk number, and a bit set of the severities that occur. Pure.
 import { SEVERITIES, type Finding, type Severity } from './finding.ts'
 
 /** 6 for Critical, down to 1 for Unknown. */
@@ -6,7 +6,7 @@ export function severityRank(severity: Severity): number {
   return SEVERITIES.length - SEVERITIES.indexOf(severity)
 }
 
-/** One bit for each severity that occurs; Critical is bit 0. */
+/** One bit per severity that occurs; Critical is bit 0. */
 export function severityBits(findings: readonly { severity: Severity }[]): number {
   return findings.reduce((bits, { severity }) => bits | severityBit(severity), 0)
 }
@@ -20,7 +20,7 @@ export function worstOfBits(bits: number): Severity | null {
   return SEVERITIES.find((severity) => (bits & severityBit(severity)) !== 0) ?? null
 }
 
-/** Orders findings: by severity, then known exploitation, then how likely exploitation is. Fits 32 bits. */
+/** A number that orders findings by severity, known exploitation, then EPSS. Fits 32 bits. */
 export function riskOf(finding: Pick<Finding, 'severity' | 'in_kev' | 'epss'>): number {
   return (
     severityRank(finding.severity) * 10_000_000 +
@@ -29,7 +29,7 @@ export function riskOf(finding: Pick<Finding, 'severity' | 'in_kev' | 'epss'>): 
   )
 }
 
-/** A package is as risky as its worst finding; 0 without findings. */
+/** The risk of a package: that of its worst finding, 0 without findings. */
 export function worstRisk(findings: readonly Pick<Finding, 'severity' | 'in_kev' | 'epss'>[]): number {
   return findings.reduce((worst, finding) => Math.max(worst, riskOf(finding)), 0)
 }

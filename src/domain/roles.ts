@@ -1,9 +1,10 @@
-// Roles and what each may do: the only table of rights. Sets, never ranks (decisions, section 2).
+// Roles and what each may do: the only table of rights. Roles are sets of rights, not ranks.
+// docs/api-decisions.md, section 2
 
 export const ROLES = ['admin', 'maintainer', 'uploader', 'auditor', 'reader'] as const
 export type Role = (typeof ROLES)[number]
 
-/** Who may call: `X+` as the specification writes it, spelled out as a set. */
+/** Roles that may call a route declared with `X+`. */
 export const ACCESS = {
   'reader+': ['admin', 'maintainer', 'uploader', 'auditor', 'reader'],
   'uploader+': ['admin', 'maintainer', 'uploader'],
@@ -34,7 +35,7 @@ export function isRole(value: unknown): value is Role {
   return ROLES.includes(value as Role)
 }
 
-/** Requests per minute and principal, reads and writes (decisions, section 1). */
+/** Requests per minute and principal, reads and writes (docs/api-decisions.md, section 1). */
 export const ROLE_LIMITS: Record<Role, { reads: number; writes: number }> = {
   admin: { reads: 2000, writes: 500 },
   maintainer: { reads: 1000, writes: 200 },
@@ -43,7 +44,7 @@ export const ROLE_LIMITS: Record<Role, { reads: number; writes: number }> = {
   reader: { reads: 200, writes: 30 },
 }
 
-/** What people see of a role, as `GET /auth/roles` tells it. */
+/** What `GET /auth/roles` shows of a role. */
 export const ROLE_DESCRIPTIONS: Record<
   Role,
   { label: string; description: string; color: string; permissions: string[] }

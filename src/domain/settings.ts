@@ -25,7 +25,7 @@ const sourceToggles = Object.fromEntries(
 const BUILT_IN_OR_ID = `^(${BUILT_IN_SOURCE_KEYS.map((key) => key.replaceAll('.', '\\.')).join('|')}|[1-9][0-9]{0,14})$`
 
 const days = (value: number, severity: string) =>
-  integer(value, 0, 3650, `Days within which a ${severity} finding must be decided; 0 is at once.`)
+  integer(value, 0, 3650, `Days within which a ${severity} finding must be decided; 0 means immediately.`)
 
 const action = (value: (typeof ACTIONS)[number], severity: string) =>
   choice(ACTIONS, value, `What a ${severity} finding does to its package.`)
@@ -40,31 +40,31 @@ const attribute = (value: string, what: string, needed = false) =>
 export const SettingsSchema = Type.Object(
   {
     app_url: line('http://localhost:3003', 'Address of the web console, for links in mails.', { needed: true, check: is.isHttpUrl, maxLength: 2048 }),
-    sync: section('The daily reading of security sources.', {
+    sync: section('The daily sync of security sources.', {
       enabled: flag(true, 'Run it.'),
       ...at(3, 0),
     }),
-    sources: section('Built-in import sources that are switched on. Those of formats not served count as off.', sourceToggles),
+    sources: section('Built-in import sources that are enabled. Sources of formats that are not served count as disabled.', sourceToggles),
     mirror: section('The daily bulk import of new versions.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),
-      max_packages_per_run: integer(200, 1, 100_000, 'Most packages brought in by one run.'),
-      max_runtime_minutes: integer(60, 1, 1440, 'Longest time one run takes.'),
-      min_free_disk_gb: integer(5, 0, 100_000, 'Free disk space below which a run stops.'),
+      max_packages_per_run: integer(200, 1, 100_000, 'Largest number of packages one run imports.'),
+      max_runtime_minutes: integer(60, 1, 1440, 'Longest time a run may take, in minutes.'),
+      min_free_disk_gb: integer(5, 0, 100_000, 'Free disk space in GB below which a run stops.'),
       sources: entries(BUILT_IN_OR_ID, Type.Boolean(), 'Sources to mirror, by built-in key or by id.'),
     }),
     notifications: section('Outbound webhook.', {
       webhook_url: line('', 'Where events are posted.', { check: is.isHttpUrl, maxLength: 2048 }),
       webhook_enabled: flag(false, 'Post events.'),
-      webhook_min_packages: integer(1, 0, 1_000_000, 'Fewest new or changed packages of a sync or mirror run worth telling.'),
+      webhook_min_packages: integer(1, 0, 1_000_000, 'Smallest number of new or changed packages for which a sync or mirror run is reported.'),
     }),
     email: section('Mail by SMTP.', {
       enabled: flag(false, 'Send mail.'),
       smtp_host: line('', 'Mail server.', { check: is.isHost }),
-      smtp_port: integer(587, 1, 65535, 'Its port: 465 speaks TLS from the start, 587 and 25 by STARTTLS.'),
-      smtp_user: line('', 'User name there; empty sends without authentication.'),
-      smtp_password: secret('Password there.'),
-      use_tls: flag(true, 'Refuse to send without TLS and a certificate that holds. Without it, TLS is taken where it is offered.'),
+      smtp_port: integer(587, 1, 65535, 'Port of the mail server: 465 uses implicit TLS, 587 and 25 use STARTTLS.'),
+      smtp_user: line('', 'User name on the mail server; empty sends without authentication.'),
+      smtp_password: secret('Password on the mail server.'),
+      use_tls: flag(true, 'Refuse to send without TLS and a valid certificate. When off, TLS is used where the server offers it.'),
       from_address: line('', 'Sender.', { check: is.isMailAddress }),
       to_addresses: line('', 'Receivers of alerts, separated by commas or semicolons.', { check: is.isMailAddressList, maxLength: 4096 }),
     }),
@@ -72,13 +72,13 @@ export const SettingsSchema = Type.Object(
       enabled: flag(false, 'Allow it.'),
       host: line('', 'Directory server.', { check: is.isHost }),
       port: integer(389, 1, 65535, 'Its port.'),
-      use_ssl: flag(false, 'TLS from the start (ldaps).'),
-      use_starttls: flag(false, 'TLS by StartTLS.'),
+      use_ssl: flag(false, 'Use implicit TLS (ldaps).'),
+      use_starttls: flag(false, 'Use StartTLS.'),
       bind_dn: line('', 'Account that searches for users; empty searches anonymously.'),
       bind_password: secret('Its password.'),
       base_dn: line('', 'Where users are searched.'),
-      ca_bundle_path: line('', 'PEM file of the authorities that vouch for the server.', { check: is.isAbsolutePath }),
-      user_filter: line('(sAMAccountName={username})', 'Finds a user; `{username}` is replaced, escaped.', { needed: true, check: is.isUserFilter }),
+      ca_bundle_path: line('', 'PEM file of the certificate authorities to trust.', { check: is.isAbsolutePath }),
+      user_filter: line('(sAMAccountName={username})', 'Filter that finds a user; `{username}` is replaced by the escaped name.', { needed: true, check: is.isUserFilter }),
       attr_username: attribute('sAMAccountName', 'user name', true),
       attr_email: attribute('mail', 'e-mail address'),
       attr_fullname: attribute('displayName', 'full name'),
@@ -88,20 +88,20 @@ export const SettingsSchema = Type.Object(
       group_uploader: group('uploader'),
       group_auditor: group('auditor'),
       group_reader: group('reader'),
-      default_role: choice(ROLES, 'reader', 'Role of users in none of the groups.'),
-      auto_provision: flag(true, 'Make an account at the first login.'),
+      default_role: choice(ROLES, 'reader', 'Role of users who are in none of the groups.'),
+      auto_provision: flag(true, 'Create an account at the first login.'),
       verify_cert: flag(true, 'Check the certificate of the server.'),
     }),
     oidc: section('Login by OpenID Connect.', {
       enabled: flag(false, 'Allow it.'),
-      provider_name: line('SSO', 'What the button says.', { needed: true, maxLength: 64 }),
+      provider_name: line('SSO', 'Label of the login button.', { needed: true, maxLength: 64 }),
       discovery_url: line('', 'Issuer, or its discovery document.', { check: is.isHttpUrl, maxLength: 2048 }),
       client_id: line('', 'Id of this service at the provider.'),
       client_secret: secret('Secret of this service at the provider.'),
       scopes: line('openid email profile', 'Scopes asked for.', { needed: true, check: is.hasOpenidScope }),
       redirect_uri: line('', 'Where the provider sends the browser back; empty is `app_url` + `/oidc-callback`.', { check: is.isHttpUrl, maxLength: 2048 }),
-      auto_provision: flag(false, 'Make an account at the first login.'),
-      default_role: choice(ROLES, 'reader', 'Role of users whom `role_map` does not name.'),
+      auto_provision: flag(false, 'Create an account at the first login.'),
+      default_role: choice(ROLES, 'reader', 'Role of users without a match in `role_map`.'),
       claim_username: line('preferred_username', 'Claim that holds the user name.', { needed: true }),
       claim_email: line('email', 'Claim that holds the e-mail address.'),
       claim_fullname: line('name', 'Claim that holds the full name.'),
@@ -110,22 +110,22 @@ export const SettingsSchema = Type.Object(
     }),
     retention: section('How long records are kept.', {
       audit_days: integer(90, 1, 36_500, 'Days the audit log is kept.'),
-      import_cleanup_days: integer(30, 1, 3650, 'Days that leftovers of imports are kept.'),
+      import_cleanup_days: integer(30, 1, 3650, 'Days that staged files of imports are kept.'),
     }),
     backup: section('The daily backup.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),
-      retention_count: integer(7, 1, 1000, 'Archives kept; the oldest go.'),
+      retention_count: integer(7, 1, 1000, 'Number of archives to keep; older ones are deleted.'),
     }),
     validation: section('What the gate checks.', {
-      sha256_check: flag(true, 'Compare the digest an uploader declares.'),
+      sha256_check: flag(true, 'Check the SHA-256 that an uploader declares.'),
       clamav_scan: flag(true, 'Scan for malware.'),
       grype_scan: flag(true, 'Scan for known vulnerabilities.'),
-      grype_fail_on: choice(['negligible', 'low', 'medium', 'high', 'critical'], 'critical', 'Kept for older clients; `cve_policy` decides.'),
+      grype_fail_on: choice(['negligible', 'low', 'medium', 'high', 'critical'], 'critical', 'Accepted for older clients; `cve_policy` decides instead.'),
       max_upload_size_mb: integer(500, 1, 102_400, 'Largest upload in MB.'),
-      on_unscanned: choice(['hold', 'refuse', 'allow'], 'hold', 'What happens to a package that a scan switched on could not judge.'),
+      on_unscanned: choice(['hold', 'refuse', 'allow'], 'hold', 'What happens to a package that an enabled scan could not judge.'),
       gpg_required: flag(false, 'Quarantine packages without a verified signature.'),
-      sign_packages: flag(true, 'Sign an rpm that nobody known has signed.'),
+      sign_packages: flag(true, 'Sign an rpm that carries no signature of a known key.'),
     }),
     cve_policy: section('What findings do, by severity.', {
       critical: action('block', 'critical'),
@@ -133,14 +133,14 @@ export const SettingsSchema = Type.Object(
       medium: action('warn', 'medium'),
       low: action('allow', 'low'),
       negligible: action('allow', 'negligible'),
-      unknown: optionalChoice(ACTIONS, 'What a finding without severity does; null is `allow`.'),
+      unknown: optionalChoice(ACTIONS, 'What a finding of unknown severity does; null means `allow`.'),
       sla_critical_days: days(0, 'critical'),
       sla_high_days: days(30, 'high'),
       sla_medium_days: days(90, 'medium'),
       auto_enrich: flag(true, 'Add exploit-prediction scores and known-exploited flags.'),
     }),
     security: section('Rules of review.', {
-      forbid_self_approval: flag(false, 'Who brought a package in may not approve it.'),
+      forbid_self_approval: flag(false, 'Forbid people to approve packages that they brought in.'),
     }),
   },
   { additionalProperties: false },
@@ -151,5 +151,5 @@ type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonl
 /** The settings in force, secrets in the clear. */
 export type Settings = DeepReadonly<Static<typeof SettingsSchema>>
 
-/** Defaults that differ in development, by path: there a missing scanner must not hold everything (decisions, section 6). */
+/** Defaults that differ in development, by path: a missing scanner must not hold every package there (docs/api-decisions.md, section 6). */
 export const DEVELOPMENT_DEFAULTS: Readonly<Record<string, unknown>> = { 'validation.on_unscanned': 'allow' }

@@ -1,12 +1,12 @@
-// The external repositories every installation knows: their keys in `settings.sources` and `settings.mirror.sources`.
+// The built-in import sources, by their keys in `settings.sources` and `settings.mirror.sources`.
 import type { FormatId } from './package.ts'
 
 export interface BuiltInSource {
   format: FormatId
-  /** codename of the distribution its packages fit */
+  /** codename of the distribution that takes its packages */
   distribution: string
   label: string
-  /** security fixes arrive in it: the daily sync reads it */
+  /** carries security updates: read by the daily sync */
   security: boolean
 }
 
@@ -17,7 +17,7 @@ const source = (format: FormatId, distribution: string, label: string, security:
   security,
 })
 
-/** One key is one repository, that is one set of metadata; where fixes have no repository of their own it is `security`. */
+/** One key is one repository with one set of metadata. A repository that also carries the security updates is marked `security`. */
 // prettier-ignore
 export const BUILT_IN_SOURCES = {
   'ubuntu-jammy': source('deb', 'jammy', 'Ubuntu 22.04', false),

@@ -1,4 +1,4 @@
-// The words for where a package stands, and which changes of status exist.
+// Package statuses, reasons for holding a package, and the results of the gate's steps.
 
 export const PACKAGE_STATUSES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
 export type PackageStatus = (typeof PACKAGE_STATUSES)[number]
@@ -17,16 +17,16 @@ export const HELD_REASONS = [
 ] as const
 export type HeldReason = (typeof HELD_REASONS)[number]
 
-/** What a person can decide about a held package (decisions, section 9). */
+/** What a person can decide about a held package (docs/api-decisions.md, section 9). */
 export const DECISION_ACTIONS = ['accept_risk', 'exception', 'reject', 'upgrade_required'] as const
 export type DecisionAction = (typeof DECISION_ACTIONS)[number]
 
-/** What looks at packages again after they came in. */
+/** What scans packages again after publication. */
 export type Mechanism = Extract<HeldReason, 'rescan' | 'rematch' | 'second_scanner' | 'dependency_scan'>
 
 export type PipelineKey = 'antivirus' | 'cve_scan' | 'gpg' | 'dependencies'
 
-/** What each key of the upload reply's `pipeline` may say (decisions, section 6). */
+/** Values of the keys of `pipeline` in the upload answer (docs/api-decisions.md, section 6). */
 export type PipelineResult =
   | 'not_run'
   | 'clean'
@@ -47,7 +47,7 @@ export type PipelineResult =
   | 'satisfied'
   | 'missing'
 
-/** What an engine really looked at; a green verdict without it is worth nothing. */
+/** What an engine scanned. A clean result without coverage proves nothing. */
 export interface Coverage {
   engine: string | null
   engine_version: string | null
@@ -70,7 +70,7 @@ export interface EngineLimitsShown {
   file_bytes: number | null
 }
 
-/** How a step of the gate ended. `hold` and `refuse` stop a package; only `hold` can be lifted by a person. */
+/** How a step of the gate ended. `hold` and `refuse` stop a package; a person can release only `hold`. */
 export type Outcome = 'pass' | 'warn' | 'hold' | 'refuse'
 
 export interface Verdict {

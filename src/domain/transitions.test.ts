@@ -2,18 +2,18 @@ import { expect, test } from 'vitest'
 import { PACKAGE_STATUSES } from './status.ts'
 import { servedAfter, STATUS_EVENTS, transitionOf, TRANSITIONS } from './transitions.ts'
 
-test('what may happen to a record in a place is declared once', () => {
+test('each event in each state is declared once', () => {
   const keys = TRANSITIONS.map(({ from, event }) => `${from} ${event}`)
   expect(new Set(keys).size).toBe(keys.length)
   expect(new Set(TRANSITIONS.map(({ event }) => event))).toEqual(new Set(STATUS_EVENTS))
 })
 
-test('a rejected record only leaves by being deleted', () => {
+test('a rejected record can only be deleted', () => {
   const leaving = TRANSITIONS.filter(({ from, to }) => from === 'rejected' && to !== 'rejected')
   expect(leaving.map(({ event }) => event)).toEqual(['delete'])
 })
 
-test('nothing but an arrival, a placement and an approval offers a package', () => {
+test('only a passed upload, a placement and an approval add a package to the index', () => {
   expect(TRANSITIONS.filter(({ served }) => served === 'offered').map(({ event }) => event)).toEqual([
     'arrive_passed',
     'place',
@@ -21,22 +21,29 @@ test('nothing but an arrival, a placement and an approval offers a package', () 
   ])
 })
 
-test('no scan publishes, approves, refuses or withdraws', () => {
+test('no scan publishes, approves, refuses or unpublishes', () => {
   for (const event of ['reopen', 'refresh', 'clear'] as const) {
     for (const { from, to, served } of TRANSITIONS.filter((transition) => transition.event === event)) {
-      expect([event, to === 'published' && from !== 'published', served === 'offered', served === 'withdrawn']).toEqual(
-        [event, false, false, false],
-      )
+      expect([
+        event,
+        to === 'published' && from !== 'published',
+        served === 'offered',
+        served === 'unpublished',
+      ]).toEqual([event, false, false, false])
     }
   }
 })
 
-test.each(PACKAGE_STATUSES.filter((status) => status !== 'pending_review'))('%s cannot be decided upon', (status) => {
-  for (const event of ['approve', 'reject', 'require_upgrade'] as const) expect(transitionOf(status, event)).toBeNull()
-})
+test.each(PACKAGE_STATUSES.filter((status) => status !== 'pending_review'))(
+  'a %s record cannot be decided',
+  (status) => {
+    for (const event of ['approve', 'reject', 'require_upgrade'] as const)
+      expect(transitionOf(status, event)).toBeNull()
+  },
+)
 
-test('a retroactive hold leaves a package where clients find it', () => {
-  for (const event of ['reopen', 'expire', 'withdraw'] as const) {
+test('a package held after publication stays served', () => {
+  for (const event of ['reopen', 'expire', 'revoke'] as const) {
     const transition = transitionOf('published', event)
     expect(transition && [transition.to, servedAfter(transition, true)]).toEqual(['pending_review', true])
   }

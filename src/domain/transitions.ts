@@ -1,7 +1,8 @@
-// Every change of a package's status, declared once (specification and decisions, "States and transitions"). Pure.
+// Every change of a package's status, declared once. Pure.
+// docs/api-decisions.md, section 7
 import type { PackageStatus } from './status.ts'
 
-/** What happens to a record. The first four make it, `delete` ends it. */
+/** What can happen to a record. The first four create it, `delete` removes it. */
 export const STATUS_EVENTS = [
   'arrive_passed',
   'arrive_held',
@@ -13,7 +14,7 @@ export const STATUS_EVENTS = [
   'require_upgrade',
   'reopen',
   'expire',
-  'withdraw',
+  'revoke',
   'quarantine',
   'clear',
   'refresh',
@@ -22,22 +23,22 @@ export const STATUS_EVENTS = [
 ] as const
 export type StatusEvent = (typeof STATUS_EVENTS)[number]
 
-/** A record that is not there yet, or no more. */
-export type Place = PackageStatus | 'absent'
+/** Status of a record; `absent` before it is created and after it is deleted. */
+export type RecordState = PackageStatus | 'absent'
 
 /** What a transition does to the published index. */
-export type ServedEffect = 'offered' | 'withdrawn' | 'kept' | 'withheld'
+export type ServedEffect = 'offered' | 'unpublished' | 'kept' | 'withheld'
 
 export interface Transition {
-  from: Place
+  from: RecordState
   event: StatusEvent
-  /** what must hold, for people */
+  /** the condition, in words for people */
   when: string
-  to: Place
+  to: RecordState
   served: ServedEffect
 }
 
-const REOPENING = 'findings the policy does not let pass came up, and no active decision covers them'
+const REOPENING = 'new findings need a decision and no active decision covers them'
 
 export const TRANSITIONS: readonly Transition[] = [
   { from: 'absent', event: 'arrive_passed', when: 'no step holds or refuses it', to: 'published', served: 'offered' },
@@ -51,7 +52,7 @@ export const TRANSITIONS: readonly Transition[] = [
   {
     from: 'absent',
     event: 'arrive_refused',
-    when: 'infected, blocked by the policy, signature bad or missing where it must be there',
+    when: 'infected, blocked by the policy, or its signature is invalid or missing although required',
     to: 'quarantined',
     served: 'withheld',
   },
@@ -66,18 +67,18 @@ export const TRANSITIONS: readonly Transition[] = [
   {
     from: 'pending_review',
     event: 'approve',
-    when: 'a person accepts the risk, for good or for a time',
+    when: 'a person accepts the risk, permanently or until a date',
     to: 'published',
     served: 'offered',
   },
   {
     from: 'published',
     event: 'unpublishable',
-    when: 'the index of an approval could not be published',
+    when: 'the package was approved but its index could not be published',
     to: 'pending_review',
-    served: 'withdrawn',
+    served: 'unpublished',
   },
-  { from: 'pending_review', event: 'reject', when: 'a person refuses it', to: 'rejected', served: 'withdrawn' },
+  { from: 'pending_review', event: 'reject', when: 'a person refuses it', to: 'rejected', served: 'unpublished' },
   {
     from: 'pending_review',
     event: 'require_upgrade',
@@ -97,68 +98,74 @@ export const TRANSITIONS: readonly Transition[] = [
   {
     from: 'published',
     event: 'expire',
-    when: 'the exception it was approved by has run out',
+    when: 'the exception that approved it expired',
     to: 'pending_review',
     served: 'kept',
   },
   {
     from: 'published',
-    event: 'withdraw',
-    when: 'the decision it was approved by was taken back',
+    event: 'revoke',
+    when: 'the decision that approved it was revoked',
     to: 'pending_review',
     served: 'kept',
   },
 
-  { from: 'published', event: 'quarantine', when: 'a person takes it away', to: 'quarantined', served: 'withdrawn' },
+  { from: 'published', event: 'quarantine', when: 'a person quarantines it', to: 'quarantined', served: 'unpublished' },
   {
     from: 'pending_review',
     event: 'quarantine',
-    when: 'a person takes it away',
+    when: 'a person quarantines it',
     to: 'quarantined',
-    served: 'withdrawn',
+    served: 'unpublished',
   },
   {
     from: 'quarantined',
     event: 'clear',
-    when: 'a rescan finds no cause any more',
+    when: 'a rescan finds no reason for quarantine',
     to: 'pending_review',
     served: 'withheld',
   },
 
-  { from: 'published', event: 'refresh', when: 'a scan brings nothing to decide', to: 'published', served: 'kept' },
+  { from: 'published', event: 'refresh', when: 'a scan finds nothing new to decide', to: 'published', served: 'kept' },
   {
     from: 'pending_review',
     event: 'refresh',
-    when: 'a scan, or a decision that ended',
+    when: 'a scan ran, or a decision ended',
     to: 'pending_review',
     served: 'kept',
   },
-  { from: 'quarantined', event: 'refresh', when: 'a scan that leaves a cause', to: 'quarantined', served: 'kept' },
-  { from: 'rejected', event: 'refresh', when: 'a scan', to: 'rejected', served: 'kept' },
+  {
+    from: 'quarantined',
+    event: 'refresh',
+    when: 'a scan ran and a reason for quarantine remains',
+    to: 'quarantined',
+    served: 'kept',
+  },
+  { from: 'rejected', event: 'refresh', when: 'a scan ran', to: 'rejected', served: 'kept' },
 
-  { from: 'published', event: 'delete', when: 'a person removes it', to: 'absent', served: 'withdrawn' },
-  { from: 'pending_review', event: 'delete', when: 'a person removes it', to: 'absent', served: 'withdrawn' },
-  { from: 'quarantined', event: 'delete', when: 'a person removes it', to: 'absent', served: 'withheld' },
+  { from: 'published', event: 'delete', when: 'a person deletes it', to: 'absent', served: 'unpublished' },
+  { from: 'pending_review', event: 'delete', when: 'a person deletes it', to: 'absent', served: 'unpublished' },
+  { from: 'quarantined', event: 'delete', when: 'a person deletes it', to: 'absent', served: 'withheld' },
   {
     from: 'rejected',
     event: 'delete',
-    when: 'a person removes it; the rejection is forgotten',
+    when: 'a person deletes it; the rejection is forgotten',
     to: 'absent',
     served: 'withheld',
   },
 ]
 
-/** Null when that may not happen to a record there. */
-export function transitionOf(from: Place, event: StatusEvent): Transition | null {
+/** @returns null when the event is not allowed in that state */
+export function transitionOf(from: RecordState, event: StatusEvent): Transition | null {
   return TRANSITIONS.find((transition) => transition.from === from && transition.event === event) ?? null
 }
 
-/** Whether the record is in the published index afterwards. */
+/** Whether the record is in the published index after the transition. */
 export function servedAfter(transition: Transition, servedBefore: boolean): boolean {
   return transition.served === 'offered' || (transition.served === 'kept' && servedBefore)
 }
 
-/** Whether bytes of a record there lie in quarantine, apart from those that are or may be offered. */
+/** Whether the record's file is kept in quarantine instead of the pool. */
 export function isRefused(status: PackageStatus): boolean {
   return status === 'quarantined' || status === 'rejected'
 }

@@ -279,7 +279,7 @@ async function takeBack(
           parts.audit,
           row,
           {
-            event: before.served ? 'withdraw' : 'unpublishable',
+            event: before.served ? 'revoke' : 'unpublishable',
             findings: (before.cve_results ?? []) as Finding[],
             set: {
               ...{ cve_status, held_reason, review_origin, review_since, review_due_at, overdue_noted_at },

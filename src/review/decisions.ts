@@ -104,7 +104,7 @@ export async function withdrawDecision(
     throw new Problem('not_under_review', 'a rejection stands until the package is deleted', {
       current_status: 'rejected',
     })
-  await endDecision(parts, decision, 'withdraw', { actor, note: note ?? 'withdrawn', action: 'DECISION_RESOLVED' })
+  await endDecision(parts, decision, 'revoke', { actor, note: note ?? 'withdrawn', action: 'DECISION_RESOLVED' })
   const after = await findDecision(parts.db, id)
   if (after.active) throw notInForce(after)
   return after

@@ -182,7 +182,7 @@ export interface Ending {
 export async function endDecision(
   parts: ReviewParts,
   decision: DecisionRow,
-  event: 'expire' | 'withdraw',
+  event: 'expire' | 'revoke',
   ending: Ending,
 ): Promise<Changed | null> {
   const now = parts.clock.now()
