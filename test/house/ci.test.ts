@@ -1,0 +1,30 @@
+// Every test file runs in some step of .ci/run.
+import { readdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import unit from '../../vitest.config.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** Filters given to vitest by the steps that run the slow suites. */
+function suiteFilters(): string[] {
+  const script = readFileSync(`${ROOT}/.ci/run`, 'utf8').replaceAll('\\\n', ' ')
+  const runs = script.matchAll(/^(?:suite|.*vitest\.suites\.config\.ts) (test\/.+)$/gm)
+  return [...runs].flatMap(([, names = '']) => names.trim().split(/\s+/))
+}
+
+/** Directories that `npm test` runs, from patterns such as `src/**\/*.test.ts`. */
+const unitDirectories = (unit.test?.include ?? []).map((pattern) => pattern.slice(0, pattern.indexOf('*')))
+
+test('every test file is run by npm test or named by a step of .ci/run', () => {
+  const all = ['src', 'test'].flatMap((directory) =>
+    readdirSync(`${ROOT}/${directory}`, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.test.ts'))
+      .map((name) => `${directory}/${name}`),
+  )
+  const filters = suiteFilters()
+  const runs = (file: string) =>
+    unitDirectories.some((directory) => file.startsWith(directory)) || filters.some((filter) => file.startsWith(filter))
+  expect(filters.length).toBeGreaterThan(10)
+  expect(all.filter((file) => !runs(file))).toEqual([])
+})
