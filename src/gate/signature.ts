@@ -60,10 +60,15 @@ export function signatureStep(deps: { signers: Signers; clock: Clock; newPath():
         return { verdict: verdictOf('refuse', result, `${received}, and the settings require a known signature`) }
       if (!settings.validation.sign_packages || !format.sign)
         return { verdict: verdictOf('warn', result, `${received}; clients that check signatures refuse it`) }
+      // Whoever compares digests with the vendor's has to know that the signature was replaced.
+      const replaced = outcome === 'unknown_key'
+      const message = replaced
+        ? `received ${received}; the repository key replaces that signature, so the served file differs from the received one`
+        : `received ${received}; signed with the repository key`
       return {
         candidate: await signedCopy(candidate, format.sign),
         verdict: {
-          ...verdictOf('pass', 'signed', `received ${received}; signed with the repository key`),
+          ...verdictOf(replaced ? 'warn' : 'pass', 'signed', message),
           detail: { received_sha256: candidate.receivedSha256 },
         },
       }

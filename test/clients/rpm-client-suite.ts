@@ -25,6 +25,7 @@ export interface Published {
   /** the pipeline's word, and what the step said */
   gpg: string
   message: string
+  warnings: string[]
   /** of the bytes as they are offered */
   sha256: string
 }
@@ -75,7 +76,7 @@ export function rpmClientSuite(
     expect(status).toBe(201)
     const steps = body.validation.steps as { name: string; message: string }[]
     const message = steps.find(({ name }) => name === 'gpg')?.message ?? ''
-    return { gpg: body.pipeline.gpg, message, sha256: body.sha256 }
+    return { gpg: body.pipeline.gpg, message, warnings: body.warnings, sha256: body.sha256 }
   }
   const publish = async (sample: SampleRpm, distribution = main) => publishFile(await buildRpm(sample), distribution)
 
@@ -211,15 +212,18 @@ export function rpmClientSuite(
     it('one that came unsigned is installed, with ours', async () => {
       const file = await buildRpm({ name: 'came-unsigned' })
       const { gpg, message, sha256 } = await publishFile(file)
-      expect([gpg, message]).toEqual(['signed', 'arrived unsigned; signed with the repository key'])
+      expect([gpg, message]).toEqual(['signed', 'received unsigned; signed with the repository key'])
       expect(sha256).not.toBe(createHash('sha256').update(file).digest('hex'))
       expectClean(await (await newRoot()).install('came-unsigned'))
     })
 
     it('one signed by a key nobody here knows is installed by ours alone', async () => {
-      const { gpg, message } = await publishFile(await signedBy(foreign, await buildRpm({ name: 'came-foreign' })))
+      const { gpg, message, warnings } = await publishFile(
+        await signedBy(foreign, await buildRpm({ name: 'came-foreign' })),
+      )
       expect(gpg).toBe('signed')
-      expect(message).toContain('signed by a key nobody here knows')
+      expect(warnings).toContain(message)
+      expect(message).toContain('signed by the unknown key')
       expect(message).toContain(foreign.openpgp.fingerprint.slice(-16))
       const root = await newRoot()
       expectClean(await root.install('came-foreign'))
