@@ -1,10 +1,8 @@
 // Opens the database named by DATABASE_URL: PostgreSQL, or PGlite in a directory. Nothing else knows which it is.
 import { Kysely, Migrator, PostgresDialect, sql } from 'kysely'
-import { PGlite } from '@electric-sql/pglite'
 import pg from 'pg'
 import { pgliteDialect } from './pglite/driver.ts'
-import { lockDirectory } from './pglite/lock.ts'
-import { openPglite } from './pglite/open.ts'
+import { openEmbedded } from './pglite/open.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Tables } from './tables.ts'
 
@@ -29,16 +27,14 @@ export async function openDatabase(
 ): Promise<Database> {
   if (url.startsWith('pglite://')) {
     const place = decodeURIComponent(url.slice('pglite://'.length))
-    const unlock = place === 'memory' ? async () => {} : await lockDirectory(place)
-    const client: PGlite = await openPglite(place === 'memory' ? null : place)
-    const db = new Kysely<Tables>({ dialect: pgliteDialect(client) })
+    const session = await openEmbedded(place === 'memory' ? null : place)
+    const db = new Kysely<Tables>({ dialect: pgliteDialect(session) })
     return {
       db,
       engine: 'pglite',
       async close() {
         await db.destroy()
-        await client.close()
-        await unlock()
+        await session.close()
       },
     }
   }

@@ -1,4 +1,4 @@
-// Kysely over PGlite: one session, so one caller at a time. Knows nothing of our tables.
+// Kysely over a session with the embedded database. Knows no table.
 import {
   CompiledQuery,
   PostgresAdapter,
@@ -9,65 +9,46 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely'
-import type { PGlite } from '@electric-sql/pglite'
+import type { Lease, Session } from './session.ts'
 
-class PgliteConnection implements DatabaseConnection {
-  constructor(private readonly client: PGlite) {}
+interface Connection extends DatabaseConnection {
+  release(): void
+}
 
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const result = await this.client.query<R>(query.sql, [...query.parameters])
+function connectionOver(lease: Lease): Connection {
+  async function executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { rows, affectedRows } = await lease.query(sql, parameters)
     return {
-      rows: result.rows,
-      ...(result.affectedRows === undefined ? {} : { numAffectedRows: BigInt(result.affectedRows) }),
+      rows: rows as R[],
+      ...(affectedRows === undefined ? {} : { numAffectedRows: BigInt(affectedRows) }),
     }
   }
-
-  // The session has no cursors to share; rows of a stream come in one answer.
-  async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
-    yield await this.executeQuery<R>(query)
+  return {
+    executeQuery,
+    // The session has no cursors: the rows of a stream come as one result.
+    async *streamQuery<R>(query: CompiledQuery) {
+      yield await executeQuery<R>(query)
+    },
+    release: () => lease.release(),
   }
 }
 
-class PgliteDriver implements Driver {
-  private readonly connection: PgliteConnection
-  private tail: Promise<void> = Promise.resolve()
-  private release: (() => void) | null = null
-
-  constructor(client: PGlite) {
-    this.connection = new PgliteConnection(client)
-  }
-
-  async init(): Promise<void> {}
-
-  async acquireConnection(): Promise<DatabaseConnection> {
-    const before = this.tail
-    let done!: () => void
-    this.tail = new Promise((resolve) => (done = resolve))
-    await before
-    this.release = done
-    return this.connection
-  }
-
-  async releaseConnection(): Promise<void> {
-    this.release?.()
-  }
-
-  async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('begin'))
-  }
-  async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('commit'))
-  }
-  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await connection.executeQuery(CompiledQuery.raw('rollback'))
-  }
-  async destroy(): Promise<void> {}
+const command = (sql: string) => async (connection: DatabaseConnection) => {
+  await connection.executeQuery(CompiledQuery.raw(sql))
 }
 
-export function pgliteDialect(client: PGlite): Dialect {
+export function pgliteDialect(session: Session): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new PgliteDriver(client),
+    createDriver: (): Driver => ({
+      init: async () => {},
+      acquireConnection: async () => connectionOver(await session.acquire()),
+      releaseConnection: async (connection) => (connection as Connection).release(),
+      beginTransaction: command('begin'),
+      commitTransaction: command('commit'),
+      rollbackTransaction: command('rollback'),
+      destroy: async () => {},
+    }),
     createIntrospector: (db) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   }

@@ -1,0 +1,216 @@
+// The session with the embedded database: one thread, one caller at a time. Starts the thread, replaces it when its memory
+// has grown, and starts it again after a crash.
+import type { Worker } from 'node:worker_threads'
+import type { Page, Request, Response } from './messages.ts'
+
+export interface Result {
+  rows: Record<string, unknown>[]
+  affectedRows: number | undefined
+}
+
+/** The session lent to one caller, for a statement or a transaction. */
+export interface Lease {
+  /**
+   * @throws Error with the fields of PostgreSQL's error report (`code`, `constraint`, …)
+   * @throws DatabaseStopped when the thread ended; what the caller did in an open transaction is lost with it
+   */
+  query(sql: string, parameters: readonly unknown[]): Promise<Result>
+  release(): void
+}
+
+export interface Session {
+  /** Resolves when no other caller has the session and the database is open. */
+  acquire(): Promise<Lease>
+  /** Ends the thread after the last caller. */
+  close(): Promise<void>
+}
+
+export class DatabaseStopped extends Error {
+  override name = 'DatabaseStopped'
+}
+
+export interface SessionOptions {
+  /** starts a thread that runs `thread.js` */
+  start: () => Worker
+  /** a database in memory is lost with its thread: it is neither replaced nor started again */
+  durable: boolean
+  /** longest time of one statement, ms: the thread ends with it, there is no other way to stop a statement */
+  limitMs?: number
+  /** how often the size of the thread is compared, ms */
+  watchMs?: number
+  /** a thread of this size is replaced when few callers came since the last comparison, bytes */
+  largeBytes?: number
+}
+
+/** Longest time of one statement. The longest honest one, the vacuum after an import, takes seconds. */
+const LIMIT_MS = 10 * 60 * 1000
+const WATCH_MS = 15_000
+/** PGlite starts with 128 MiB, of which 30 are resident. */
+const LARGE_BYTES = 160 * 1024 * 1024
+/** Callers between two comparisons that leave the database idle: heartbeats and the lease of the leader. */
+const FEW_CALLERS = 25
+
+interface Thread {
+  worker: Worker
+  bytes: number
+  /** set when the thread has ended or must not be used any more */
+  stopped: DatabaseStopped | null
+  /** the caller that waits for an answer */
+  waiting: { resolve: (response: Response) => void; reject: (error: Error) => void } | null
+}
+
+/** Opens the database. */
+export async function createSession(options: SessionOptions): Promise<Session> {
+  const { start, durable, limitMs = LIMIT_MS, watchMs = WATCH_MS, largeBytes = LARGE_BYTES } = options
+  let thread = await open(start)
+  let last: Promise<void> = Promise.resolve()
+  let callers = 0
+  let closed = false
+  let replacing = false
+
+  /** Waits for the callers before. @returns the function that lets the next one go on */
+  async function turn(): Promise<() => void> {
+    const before = last
+    let end!: () => void
+    last = new Promise((resolve) => (end = resolve))
+    await before
+    return end
+  }
+
+  async function reopen(): Promise<void> {
+    thread = await open(start)
+  }
+
+  const watch = setInterval(() => {
+    const isIdle = callers < FEW_CALLERS
+    callers = 0
+    if (durable && isIdle && !replacing && thread.bytes >= largeBytes) void replace()
+  }, watchMs)
+  watch.unref()
+
+  /** Closing and opening takes about a second, in which callers wait. A failure to open is left to the next caller. */
+  async function replace(): Promise<void> {
+    replacing = true
+    const end = await turn()
+    try {
+      if (closed || thread.stopped) return
+      await closeThread(thread)
+      await reopen()
+    } catch (error) {
+      thread.stopped ??= new DatabaseStopped(`the embedded database did not open: ${(error as Error).message}`)
+    } finally {
+      replacing = false
+      end()
+    }
+  }
+
+  return {
+    async acquire() {
+      callers++
+      const end = await turn()
+      try {
+        if (closed) throw new DatabaseStopped('the embedded database is closed')
+        if (thread.stopped && !durable) throw thread.stopped
+        if (thread.stopped) await reopen()
+      } catch (error) {
+        end()
+        throw error
+      }
+      // A transaction belongs to the thread it began on: it must not go on in the next one.
+      const own = thread
+      return { query: (sql, parameters) => query(own, sql, parameters, limitMs), release: end }
+    },
+
+    async close() {
+      clearInterval(watch)
+      const end = await turn()
+      closed = true
+      try {
+        if (!thread.stopped) await closeThread(thread)
+      } finally {
+        end()
+      }
+    },
+  }
+}
+
+async function open(start: () => Worker): Promise<Thread> {
+  const worker = start()
+  const thread: Thread = { worker, bytes: 0, stopped: null, waiting: null }
+  const stop = (reason: string) => {
+    thread.stopped ??= new DatabaseStopped(`the embedded database stopped: ${reason}`)
+    thread.waiting?.reject(thread.stopped)
+    thread.waiting = null
+  }
+  worker.on('message', (response: Response) => {
+    const { waiting } = thread
+    thread.waiting = null
+    waiting?.resolve(response)
+  })
+  worker.on('error', (error) => stop(error.message))
+  worker.on('exit', (code) => stop(`its thread ended with ${code}`))
+  const ready = await answer(thread)
+  if ('ready' in ready) thread.bytes = ready.bytes
+  return thread
+}
+
+function answer(thread: Thread): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    if (thread.stopped) reject(thread.stopped)
+    else thread.waiting = { resolve, reject }
+  })
+}
+
+function send(thread: Thread, request: Request, transferred: ArrayBuffer[] = []): Promise<Response> {
+  const answered = answer(thread)
+  if (!thread.stopped) thread.worker.postMessage(request, transferred)
+  return answered
+}
+
+async function query(thread: Thread, sql: string, given: readonly unknown[], limitMs: number): Promise<Result> {
+  const transferred: ArrayBuffer[] = []
+  const parameters = given.map((value) => sendable(value, transferred))
+  const deadline = setTimeout(() => {
+    thread.stopped ??= new DatabaseStopped(`a statement took longer than ${limitMs / 1000} s and was stopped`)
+    void thread.worker.terminate()
+  }, limitMs)
+  try {
+    const rows: Result['rows'] = []
+    let response = await send(thread, { sql, parameters }, transferred)
+    for (;;) {
+      if ('error' in response) throw Object.assign(new Error(response.error.message), response.error.fields)
+      if (!('rows' in response)) throw new DatabaseStopped('the embedded database sent no result')
+      for (const row of recordsOf(response)) rows.push(row)
+      thread.bytes = response.bytes
+      if (!response.more) return { rows, affectedRows: response.affectedRows }
+      response = await send(thread, { next: true })
+    }
+  } finally {
+    clearTimeout(deadline)
+  }
+}
+
+/** Structured cloning copies the whole buffer under a view, which may be a slab that many share. */
+function sendable(value: unknown, transferred: ArrayBuffer[]): unknown {
+  if (!(value instanceof Uint8Array)) return value
+  const copy = new Uint8Array(value)
+  transferred.push(copy.buffer)
+  return copy
+}
+
+function recordsOf({ columns, json, rows }: Page): Record<string, unknown>[] {
+  return rows.map((values) => {
+    const record = Object.fromEntries(columns.map((column, place) => [column, values[place]]))
+    for (const place of json) {
+      const text = values[place]
+      if (typeof text === 'string') record[columns[place]!] = JSON.parse(text)
+    }
+    return record
+  })
+}
+
+async function closeThread(thread: Thread): Promise<void> {
+  const ended = new Promise<void>((resolve) => thread.worker.once('exit', () => resolve()))
+  await send(thread, { close: true })
+  await ended
+}
