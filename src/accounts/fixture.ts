@@ -43,7 +43,7 @@ export async function createAccounts(
   const errors: unknown[] = []
   const onError = (error: unknown) => void errors.push(error)
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-accounts-'))
-  const audit = createAuditLog({ db, clock, directory, checkpoint: () => {}, mayFile: () => false, onError })
+  const audit = createAuditLog({ key: 'k', db, clock, directory, checkpoint: () => {}, mayFile: () => false, onError })
   const wait = async (ms: number, signal?: AbortSignal) => {
     waits.push(ms)
     await new Promise((resolve) => setImmediate(resolve))

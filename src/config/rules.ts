@@ -1,5 +1,5 @@
 // What variables must be together: production rules, missing secrets, combinations that cannot work.
-import { isMonotonous, JWT_SECRET_MINIMUM, weakness } from './secrets.ts'
+import { ONLINE_SECRET, SIGNING_SECRET, weakness, WELL_KNOWN } from './secrets.ts'
 import type { Env } from './variables.ts'
 
 const BCRYPT = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/
@@ -41,19 +41,16 @@ export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: st
   if (env.mode === 'development') {
     for (const { name, fault } of weakSecrets(env)) warnings.push(`${name} ${fault}; production would refuse it`)
   }
-  warn(isMonotonous(env.jwtSecretKey), 'JWT_SECRET_KEY has very few different characters; use a random one')
   warn(
     env.jwtSecretKey.length * 8 < Number(env.jwtAlgorithm.slice(2)) && env.jwtAlgorithm !== 'HS256',
     `JWT_SECRET_KEY is shorter than the hash of ${env.jwtAlgorithm} (RFC 7518, section 3.2)`,
   )
+  const settingsKeyFault = weakness(env.settingsEncryptionKey, { ...SIGNING_SECRET, length: 1 })
   warn(
     !given.has('SETTINGS_ENCRYPTION_KEY'),
     'SETTINGS_ENCRYPTION_KEY is not set; stored secrets are sealed with JWT_SECRET_KEY',
   )
-  warn(
-    given.has('SETTINGS_ENCRYPTION_KEY') && weakness(env.settingsEncryptionKey) !== null,
-    'SETTINGS_ENCRYPTION_KEY is a well-known default',
-  )
+  warn(given.has('SETTINGS_ENCRYPTION_KEY') && settingsKeyFault !== null, `SETTINGS_ENCRYPTION_KEY ${settingsKeyFault}`)
 
   if (env.adminPasswordHash !== null && !BCRYPT.test(env.adminPasswordHash)) {
     corrections.adminPasswordHash = null
@@ -87,7 +84,7 @@ export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: st
     `RATE_LIMIT_FACTOR is ${env.rateLimitFactor}; rate limits differ from the documented ones`,
   )
   warn(
-    env.mode === 'production' && weakness(databasePassword(env)) === 'is a well-known default',
+    env.mode === 'production' && weakness(databasePassword(env), ONLINE_SECRET) === WELL_KNOWN,
     'the password in DATABASE_URL is a well-known default',
   )
   warn(
@@ -100,10 +97,11 @@ export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: st
 /** Specification, "Authentication", 10. */
 function weakSecrets(env: Env): Judged[] {
   const judged: [string, string | null][] = [
-    ['JWT_SECRET_KEY', weakness(env.jwtSecretKey, JWT_SECRET_MINIMUM)],
-    ['WEBHOOK_SECRET', weakness(env.webhookSecret)],
+    ['JWT_SECRET_KEY', weakness(env.jwtSecretKey, SIGNING_SECRET)],
+    ['WEBHOOK_SECRET', weakness(env.webhookSecret, ONLINE_SECRET)],
   ]
-  if (env.edition === 'enterprise') judged.push(['SVC_LICENSE_VENDOR_KEY', weakness(env.licenseVendorKey)])
+  if (env.edition === 'enterprise')
+    judged.push(['SVC_LICENSE_VENDOR_KEY', weakness(env.licenseVendorKey, ONLINE_SECRET)])
   return judged.flatMap(([name, fault]) => (fault === null ? [] : [{ name, fault }]))
 }
 

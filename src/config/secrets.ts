@@ -1,7 +1,9 @@
 // Which secrets are too weak for production. Knows values only to judge them; never repeats one.
 
-/** Shortest JWT_SECRET_KEY in production (specification, "Authentication", 10). */
-export const JWT_SECRET_MINIMUM = 32
+/** JWT_SECRET_KEY: the length is the specification's ("Authentication", 10); 80 bits are beyond guessing offline. */
+export const SIGNING_SECRET = { length: 32, bits: 80 }
+/** Secrets that can be guessed only online, by requests or deliveries. */
+export const ONLINE_SECRET = { length: 1, bits: 24 }
 
 /** Words that ship as defaults in examples, compared without case, digits and punctuation. */
 // prettier-ignore
@@ -29,27 +31,68 @@ const PLACEHOLDERS = [
 
 /**
  * Why a secret is refused in production, as the end of the sentence "NAME …"; null when it is acceptable.
- * @param minimum least number of characters
+ * @param least.length characters
+ * @param least.bits of `estimatedBits`
  */
-export function weakness(secret: string | null, minimum = 1): string | null {
+export function weakness(secret: string | null, least: { length: number; bits: number }): string | null {
   if (!secret) return 'is not set'
   const letters = secret.toLowerCase().replace(/[^a-z]/g, '')
-  const known = DEFAULT_WORDS.has(letters) || DEFAULT_WORDS.has(repeatedUnit(letters)) || isCounting(secret)
-  if (known || PLACEHOLDERS.some((part) => letters.includes(part))) return 'is a well-known default'
-  if (secret.length < minimum) return `is shorter than ${minimum} characters`
+  const known = DEFAULT_WORDS.has(letters) || DEFAULT_WORDS.has(repeatedUnit(letters))
+  if (known || PLACEHOLDERS.some((part) => letters.includes(part))) return WELL_KNOWN
+  if (secret.length < least.length) return `is shorter than ${least.length} characters`
+  const bits = Math.floor(estimatedBits(secret))
+  if (bits < least.bits)
+    return `is too easy to guess: about ${bits} bits of entropy where ${least.bits} are needed; \`openssl rand -base64 32\` makes a good one`
   return null
 }
 
-/** True for text of so few different characters that its length says nothing about its strength. */
-export function isMonotonous(secret: string): boolean {
-  return new Set(secret).size < 6
+export const WELL_KNOWN = 'is a well-known default'
+
+/** Alphabet, keyboard rows and default words: text found here costs a guesser little. */
+const DICTIONARY = `abcdefghijklmnopqrstuvwxyz qwertyuiop asdfghjkl zxcvbnm 0123456789 ${[...DEFAULT_WORDS].join(' ')} `
+/** The rest of a longer text can only add to the estimate. */
+const JUDGED_CHARACTERS = 1024
+/** Shortest piece that counts as repeated or as part of a sequence; shorter ones occur in random text. */
+const SHORTEST_PIECE = 3
+
+/**
+ * A rough upper estimate of how hard a text is to guess, in bits. A character that continues nothing costs the logarithm
+ * of the number of different characters; a repetition of earlier text, a part of the dictionary, or a sequence (`aaaa`,
+ * `4567`, `zyxw`) costs about one character, however long it is.
+ */
+export function estimatedBits(secret: string): number {
+  const text = secret.slice(0, JUDGED_CHARACTERS).toLowerCase()
+  const perCharacter = Math.log2(Math.max(2, new Set(secret.slice(0, JUDGED_CHARACTERS)).size))
+  let bits = 0
+  for (let at = 0; at < text.length;) {
+    const piece = Math.max(sequenceAt(text, at), repetitionAt(text, at))
+    const isPiece = piece >= SHORTEST_PIECE
+    bits += isPiece ? Math.min(perCharacter * piece, perCharacter + Math.log2(piece)) : perCharacter
+    at += isPiece ? piece : 1
+  }
+  return bits
 }
 
-/** `12345`, `1234567890123`: no letters at all and each digit follows the one before. */
-function isCounting(text: string): boolean {
-  return (
-    /^\d+$/.test(text) && [...text].every((digit, at) => at === 0 || Number(digit) === (Number(text[at - 1]) + 1) % 10)
-  )
+/** How many characters from here follow each other by one step of 0, 1 or -1. */
+function sequenceAt(text: string, at: number): number {
+  const step = text.charCodeAt(at + 1) - text.charCodeAt(at)
+  if (!(Math.abs(step) <= 1)) return 1
+  let end = at + 1
+  while (text.charCodeAt(end + 1) - text.charCodeAt(end) === step) end++
+  return end + 1 - at
+}
+
+/** How many characters from here occurred before, in the text or in the dictionary. */
+function repetitionAt(text: string, at: number): number {
+  const before = DICTIONARY + text.slice(0, at)
+  let length = 0
+  // A repetition may run into itself, as `ab` does in `ababab`.
+  while (at + length < text.length) {
+    const piece = text.slice(at, at + length + 1)
+    if ((before + piece.slice(0, -1)).indexOf(piece) === -1) break
+    length++
+  }
+  return length
 }
 
 /** The shortest text that, repeated and perhaps cut at its end, makes up the whole. */

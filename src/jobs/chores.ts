@@ -7,6 +7,7 @@ import type { Outbox } from '../notify/outbox.ts'
 import { refreshContents } from '../publish/background/contents.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { PendingDeletions } from '../records/pending-deletions.ts'
+import type { AuditCheckpoints } from '../store/audit-checkpoints.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { HEARTBEAT_MS, type Staging } from '../store/files/staging.ts'
@@ -38,6 +39,7 @@ export interface ChoreDeps {
   publisher: Publisher
   pendingDeletions: PendingDeletions
   audit: AuditLog
+  checkpoints: AuditCheckpoints
   active: readonly Offered[]
   outboxes: readonly Outbox[]
   /** makes the list of advisories that offered packages fix, where the format has one and something changed */
@@ -113,6 +115,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'lease', everyMs: RENEW_MS, leaderOnly: false, run: renewLease },
       { name: 'heartbeat', everyMs: HEARTBEAT_MS, leaderOnly: false, run: staging.heartbeat },
       { name: 'audit log', everyMs: LEASE_MS, leaderOnly: true, run: audit.flush },
+      { name: 'audit checkpoint', everyMs: LEASE_MS, leaderOnly: true, run: deps.checkpoints.writeWhenDue },
       ...notifications,
       { name: 'recovery', everyMs: MINUTE, leaderOnly: true, run: recover },
       { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.libraries.catchUp },

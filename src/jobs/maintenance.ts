@@ -48,6 +48,7 @@ export function createMaintenance(deps: Omit<ChoreDeps, 'stopping'> & { log: Log
       await Promise.allSettled(running)
       await attempt('saving the block cache', publisher.saveBlocks)
       await attempt('filing the audit log', audit.flush)
+      await attempt('signing the audit log', deps.checkpoints.write)
       await attempt('giving up the lease', leader.resign)
       await attempt('closing the staging directory', staging.close)
     },

@@ -74,6 +74,7 @@ beforeEach(async () => {
     },
   }
   audit = createAuditLog({
+    key: 'k',
     db: database.db,
     clock,
     directory: '/nonexistent',

@@ -114,6 +114,7 @@ function newRecord(
 
 async function insert(...inputs: NewRecord[]): Promise<string[]> {
   const audit = createAuditLog({
+    key: 'k',
     db: database.db,
     clock: systemClock,
     directory,

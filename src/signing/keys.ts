@@ -1,11 +1,12 @@
 // The repository's two keys: OpenPGP for apt, dnf and zypper, plain RSA for apk. They leave this room only inside backups.
 import { createPrivateKey, createPublicKey, generateKeyPair, sign, type KeyObject } from 'node:crypto'
-import { readFile, chmod, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as openpgp from 'openpgp'
 import type { Signers } from '../formats/format.ts'
-import { ensureDirectory, fsyncPath, isMissing, linkFile, writeDurably } from '../kernel/files.ts'
+import { ensureDirectory } from '../kernel/files.ts'
+import { readOrCreate } from './key-file.ts'
 import { armor, cleartext, SIGNATURE_BINARY, SIGNATURE_TEXT, signaturePacket } from './openpgp-packets.ts'
 
 const OPENPGP_FILE = 'signing-key.asc'
@@ -30,7 +31,7 @@ export async function openKeys(directory: string, now: Date): Promise<Keys> {
   await ensureDirectory(directory, 0o700)
   await chmod(directory, 0o700)
   const path = join(directory, OPENPGP_FILE)
-  const armored = await readOr(path, () => generateOpenpgp(now))
+  const armored = await readOrCreate(path, () => generateOpenpgp(now))
   let key: openpgp.PrivateKey
   try {
     key = await openpgp.readPrivateKey({ armoredKey: armored })
@@ -38,7 +39,7 @@ export async function openKeys(directory: string, now: Date): Promise<Keys> {
   } catch (error) {
     throw new Error(`the signing key ${OPENPGP_FILE} cannot be used: ${(error as Error).message}`, { cause: error })
   }
-  const apkKey = createPrivateKey(await readOr(join(directory, APK_FILE), generateApk))
+  const apkKey = createPrivateKey(await readOrCreate(join(directory, APK_FILE), generateApk))
   return {
     openpgp: openpgpSigner(key),
     apk: {
@@ -50,21 +51,6 @@ export async function openKeys(directory: string, now: Date): Promise<Keys> {
     algorithm: key.getAlgorithmInfo().algorithm + (key.getAlgorithmInfo().bits ?? ''),
     uids: key.getUserIDs(),
   }
-}
-
-async function readOr(path: string, make: () => Promise<string>): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (!isMissing(error)) throw error
-  }
-  const made = `${path}.${process.pid}.tmp`
-  await writeDurably(made, await make(), 0o600)
-  // Of two processes starting at once the first name wins; both then sign with what is on disk.
-  await linkFile(made, path)
-  await rm(made)
-  await fsyncPath(dirname(path))
-  return readFile(path, 'utf8')
 }
 
 async function generateOpenpgp(now: Date): Promise<string> {

@@ -1,8 +1,8 @@
-// The audit entry as it is written, and the rule that chains entries. Knows neither database nor files.
+// The audit entry as it is written, and the rules that chain entries. Pure.
 import { isoTime } from '../kernel/clock.ts'
-import { sha256Hex } from '../kernel/crypto.ts'
+import { hmacSha256Hex, sha256Hex } from '../kernel/crypto.ts'
 
-/** One line of `audit/<day>.jsonl`; every key always present (decisions, section 5). */
+/** One line of `audit/<day>.jsonl`; every key is always present (docs/api-decisions.md, section 5). */
 export interface AuditEntry {
   timestamp: string
   action: string
@@ -19,10 +19,17 @@ export interface AuditEntry {
   extra: Record<string, unknown>
   prev_hash: string | null
   hash: string | null
+  /** place in the chain, from 1 */
+  seq: number | null
+  /** proves that this service wrote the entry; null for entries older than the key */
+  mac: string | null
 }
 
 /** What the chain begins with. */
 export const GENESIS = '0'.repeat(64)
+
+/** `2026-03-01.jsonl`: nothing else in the directory holds entries. */
+export const DAY_FILE = /^(\d{4}-\d\d-\d\d)\.jsonl$/
 
 interface EntryRow {
   at: Date
@@ -40,6 +47,8 @@ interface EntryRow {
   extra: Record<string, unknown>
   prev_hash: string | null
   hash: string | null
+  seq: number | null
+  mac: string | null
 }
 
 export function entryOf(row: EntryRow): AuditEntry {
@@ -59,45 +68,47 @@ export function entryOf(row: EntryRow): AuditEntry {
     extra: row.extra,
     prev_hash: row.prev_hash,
     hash: row.hash,
+    seq: row.seq,
+    mac: row.mac,
   }
 }
 
-/** SHA-256 over the entry's JSON without its own hash; the hash of the entry before it is part of that JSON. */
+/** The line of a row in its day's file. */
+export function lineOf(row: EntryRow): string {
+  return JSON.stringify(entryOf(row)) + '\n'
+}
+
+/** SHA-256 over the entry's JSON without `hash`, `seq` and `mac`; the hash of the entry before it is part of that JSON. */
 export function chainHash(entry: AuditEntry): string {
-  const { hash: _own, ...covered } = entry
+  const { hash: _hash, seq: _seq, mac: _mac, ...covered } = entry
   return sha256Hex(JSON.stringify(covered))
 }
 
 /**
- * Checks one line of a file against the hash of the line before it.
- * @param head null where the chain is not known before this line
+ * HMAC-SHA256 over place and hash. Without the key a changed chain can be hashed again, but not given these.
+ * @param key as `openAuditKey` returns it
  */
-export function verifyLine(
-  line: string,
-  head: string | null,
-): { fault: string; hash: null } | { fault: null; hash: string } {
-  let entry: AuditEntry
-  try {
-    entry = JSON.parse(line) as AuditEntry
-  } catch {
-    return { fault: 'is not JSON', hash: null }
-  }
-  if (head !== null && entry.prev_hash !== head) return { fault: 'does not follow the entry before it', hash: null }
-  if (entry.hash === null || chainHash(entry) !== entry.hash) return { fault: 'was altered', hash: null }
-  return { fault: null, hash: entry.hash }
+export function entryMac(key: string, seq: number, hash: string): string {
+  return hmacSha256Hex(key, `${seq} ${hash}`)
 }
 
-/** The first thing wrong with a chain, by line; null when it holds. */
-export function verifyLines(
-  lines: Iterable<string>,
-  head: string | null,
-): { fault: { line: number; reason: string } | null; count: number } {
-  let count = 0
-  for (const line of lines) {
-    count++
-    const { fault, hash } = verifyLine(line, head)
-    if (fault !== null) return { fault: { line: count, reason: fault }, count }
-    head = hash
+export type CheckedLine = { fault: string; entry: null } | { fault: null; entry: AuditEntry & { hash: string } }
+
+/**
+ * Checks the bytes of one line by themselves: JSON in the one form the service writes, and a hash that fits. Another
+ * form could carry a key twice, of which a reader sees only the last.
+ */
+export function checkLine(bytes: Buffer): CheckedLine {
+  let entry: AuditEntry
+  try {
+    entry = JSON.parse(bytes.toString('utf8')) as AuditEntry
+  } catch {
+    return { fault: 'is not JSON', entry: null }
   }
-  return { fault: null, count }
+  if (!Buffer.from(JSON.stringify(entry)).equals(bytes))
+    return { fault: 'is not in the form the service writes: a key occurs twice, or spacing was changed', entry: null }
+  if (typeof entry !== 'object' || entry === null || typeof entry.hash !== 'string')
+    return { fault: 'is not an audit entry', entry: null }
+  if (chainHash(entry) !== entry.hash) return { fault: 'was altered: its hash does not fit', entry: null }
+  return { fault: null, entry: { ...entry, hash: entry.hash } }
 }

@@ -1,14 +1,16 @@
 // The audit log: rows in the database, chained by hash, exported as one JSON-lines file a day.
 import { sql } from 'kysely'
-import { open, readdir, readFile, stat, truncate } from 'node:fs/promises'
+import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
-import { ensureDirectory, fsyncPath, isMissing } from '../kernel/files.ts'
+import { ensureDirectory, isMissing } from '../kernel/files.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Db } from './db.ts'
-import { chainHash, entryOf, GENESIS } from './audit-chain.ts'
+import { chainHash, checkLine, DAY_FILE, entryMac, entryOf, GENESIS, lineOf } from './audit-chain.ts'
+import { examineDayFile } from './audit-file.ts'
+import { linesOf } from './audit-lines.ts'
 
 export interface AuditLog {
   /** Records an event, or several; inside a transaction they are recorded exactly when the transaction commits. */
@@ -17,36 +19,46 @@ export interface AuditLog {
   flush(): Promise<void>
 }
 
+/** Entries chained, or filed, at a time. */
 const BATCH = 1000
 
 /**
- * @param directory `audit/` below REPOS_DIR
- * @param mayFile whether this process is the one that writes the files (the leader)
+ * @param deps.directory `audit/` below REPOS_DIR
+ * @param deps.key as `openAuditKey` returns it
+ * @param deps.mayFile whether this process is the one that writes the files (the leader)
  */
-export function createAuditLog(parts: {
+export function createAuditLog(deps: {
   db: Db
   clock: Clock
   directory: string
+  key: string
   checkpoint: Checkpoint
   mayFile: () => boolean
   onError: (error: unknown) => void
 }): AuditLog {
-  const { db, clock, directory, checkpoint } = parts
-  /** sizes of the files as this process left them: one that differs was written to by another */
-  const examined = new Map<string, number>()
+  const { db, clock, directory, key, checkpoint } = deps
+  /** The files as this process left them; one of another size was written to by somebody else. */
+  const left = new Map<string, { size: number; lastSeq: number }>()
 
+  async function begin(): Promise<void> {
+    if (await db.selectFrom('audit_chain').select('id').executeTakeFirst()) return
+    const start = { id: 1, ...(await endOnDisk(directory)), day: '' }
+    await db
+      .insertInto('audit_chain')
+      .values(start)
+      .onConflict((c) => c.doNothing())
+      .execute()
+  }
+
+  /** @returns how many entries were chained */
   async function chain(): Promise<number> {
     return db.transaction().execute(async (tx) => {
-      const head = await tx.selectFrom('audit_chain').selectAll().where('id', '=', 1).forUpdate().executeTakeFirst()
-      if (!head) {
-        const start = { id: 1, seq: 0, hash: await lastHashOnDisk(directory), day: '' }
-        await tx
-          .insertInto('audit_chain')
-          .values(start)
-          .onConflict((c) => c.doNothing())
-          .execute()
-        return BATCH
-      }
+      const head = await tx
+        .selectFrom('audit_chain')
+        .selectAll()
+        .where('id', '=', 1)
+        .forUpdate()
+        .executeTakeFirstOrThrow()
       const rows = await tx
         .selectFrom('audit')
         .selectAll()
@@ -55,24 +67,27 @@ export function createAuditLog(parts: {
         .limit(BATCH)
         .execute()
       if (rows.length === 0) return 0
-      const chained: { id: number; seq: number; prev_hash: string; hash: string; day: string }[] = []
+      const chained: { id: number; seq: number; prev_hash: string; hash: string; mac: string; day: string }[] = []
       let { seq, hash, day } = head
       for (const row of rows) {
         const today = row.at.toISOString().slice(0, 10)
         if (today > day) day = today
         const prev_hash = hash
-        hash = chainHash({ ...entryOf(row), prev_hash, hash: null })
-        chained.push({ id: row.id, seq: ++seq, prev_hash, hash, day })
+        hash = chainHash({ ...entryOf(row), prev_hash })
+        seq++
+        chained.push({ id: row.id, seq, prev_hash, hash, mac: entryMac(key, seq, hash), day })
       }
-      await sql`update audit set seq = c.seq, prev_hash = c.prev_hash, hash = c.hash, day = c.day
+      await sql`update audit set seq = c.seq, prev_hash = c.prev_hash, hash = c.hash, mac = c.mac, day = c.day
         from unnest(${chained.map((c) => c.id)}::bigint[], ${chained.map((c) => c.seq)}::bigint[],
-          ${chained.map((c) => c.prev_hash)}::text[], ${chained.map((c) => c.hash)}::text[], ${chained.map((c) => c.day)}::text[])
-          as c (id, seq, prev_hash, hash, day) where audit.id = c.id`.execute(tx)
+          ${chained.map((c) => c.prev_hash)}::text[], ${chained.map((c) => c.hash)}::text[],
+          ${chained.map((c) => c.mac)}::text[], ${chained.map((c) => c.day)}::text[])
+          as c (id, seq, prev_hash, hash, mac, day) where audit.id = c.id`.execute(tx)
       await tx.updateTable('audit_chain').set({ seq, hash, day }).where('id', '=', 1).execute()
       return rows.length
     })
   }
 
+  /** @returns how many entries were filed */
   async function file(): Promise<number> {
     const rows = await db
       .selectFrom('audit')
@@ -84,14 +99,14 @@ export function createAuditLog(parts: {
       .execute()
     for (const day of new Set(rows.map((row) => row.day as string))) {
       const path = join(directory, `${day}.jsonl`)
-      const known = await hashesAtEnd(path, examined)
-      const fresh = rows.filter((row) => row.day === day && !known.has(row.hash as string))
+      const lastSeq = await examined(path, day)
+      const fresh = rows.filter((row) => row.day === day && (row.seq as number) > lastSeq)
       if (fresh.length === 0) continue
-      const handle = await open(path, 'a', 0o640)
+      const handle = await open(path, 'a', 0o600)
       try {
-        await handle.writeFile(fresh.map((row) => JSON.stringify(entryOf(row)) + '\n').join(''))
+        await handle.writeFile(fresh.map(lineOf).join(''))
         await handle.sync()
-        examined.set(path, (await handle.stat()).size)
+        left.set(path, { size: (await handle.stat()).size, lastSeq: fresh.at(-1)?.seq ?? lastSeq })
       } finally {
         await handle.close()
       }
@@ -103,85 +118,95 @@ export function createAuditLog(parts: {
     return rows.length
   }
 
+  /** @returns the last entry in the day's file, which is as this service wrote it, or was made so again */
+  async function examined(path: string, day: string): Promise<number> {
+    const known = left.get(path)
+    if (known && known.size === (await sizeOf(path))) return known.lastSeq
+    const { lastSeq, repaired } = await examineDayFile(db, path, day, clock.now())
+    left.set(path, { size: await sizeOf(path), lastSeq })
+    if (repaired) {
+      const kept = repaired.aside ? `; the changed file is kept as ${repaired.aside}` : ''
+      await insert(db, {
+        action: 'INTEGRITY_ALERT',
+        result: 'FAILURE',
+        user: 'system',
+        outcome: 'audit_file_changed',
+        detail: `audit/${day}.jsonl was changed by somebody else: ${repaired.fault}; it was written again from the database${kept}`,
+      })
+    }
+    return lastSeq
+  }
+
+  async function insert(within: Db, events: AuditEvent | readonly AuditEvent[]): Promise<void> {
+    const at = clock.now()
+    await within
+      .insertInto('audit')
+      .values(
+        [events].flat().map((event) => ({
+          at,
+          action: event.action,
+          result: event.result,
+          username: event.user,
+          package: event.package ?? null,
+          version: event.version ?? null,
+          distribution: event.distribution ?? null,
+          arch: event.arch ?? null,
+          detail: event.detail ?? null,
+          outcome: event.outcome ?? null,
+          ip: event.ip ?? null,
+          request_id: event.requestId ?? null,
+          extra: JSON.stringify(event.extra ?? {}),
+        })),
+      )
+      .execute()
+  }
+
   const flush = createShared(async () => {
+    await begin()
     while ((await chain()) === BATCH);
-    if (!parts.mayFile()) return
-    await ensureDirectory(directory, 0o750)
+    if (!deps.mayFile()) return
+    await ensureDirectory(directory, 0o700)
     try {
-      while ((await file()) === BATCH);
+      // An alert that filing gives rise to is filed as well.
+      do while ((await file()) === BATCH);
+      while ((await chain()) > 0)
     } catch (error) {
-      // What part of a line reached the file is found out before the next attempt.
-      examined.clear()
+      // Part of a line may have reached the file: the next attempt finds out.
+      left.clear()
       throw error
     }
   })
 
   return {
     async record(events, within) {
-      const at = clock.now()
-      await (within ?? db)
-        .insertInto('audit')
-        .values(
-          [events].flat().map((event) => ({
-            at,
-            action: event.action,
-            result: event.result,
-            username: event.user,
-            package: event.package ?? null,
-            version: event.version ?? null,
-            distribution: event.distribution ?? null,
-            arch: event.arch ?? null,
-            detail: event.detail ?? null,
-            outcome: event.outcome ?? null,
-            ip: event.ip ?? null,
-            request_id: event.requestId ?? null,
-            extra: JSON.stringify(event.extra ?? {}),
-          })),
-        )
-        .execute()
-      if (!within) void flush().catch(parts.onError)
+      await insert(within ?? db, events)
+      if (!within) void flush().catch(deps.onError)
     },
     flush,
   }
 }
 
-/**
- * After a crash, of this process or of a leader before it, a file may hold entries not yet marked as filed, or half a
- * line: the half is cut, the hashes returned.
- */
-async function hashesAtEnd(path: string, examined: Map<string, number>): Promise<Set<string>> {
-  const size = await stat(path).then(
-    (info) => info.size,
-    () => 0,
-  )
-  if (examined.get(path) === size) return new Set()
-  let content: Buffer
+async function sizeOf(path: string): Promise<number> {
   try {
-    content = await readFile(path)
+    return (await stat(path)).size
   } catch (error) {
-    if (!isMissing(error)) throw error
-    return new Set()
+    if (isMissing(error)) return 0
+    throw error
   }
-  const end = content.lastIndexOf(0x0a) + 1
-  if (end !== content.length) {
-    await truncate(path, end)
-    await fsyncPath(path)
-  }
-  examined.set(path, end)
-  const lines = content.toString('utf8', 0, end).split('\n').filter(Boolean).slice(-BATCH)
-  return new Set(lines.map((line) => (JSON.parse(line) as { hash: string }).hash))
 }
 
-/** With an empty database beside existing files, the chain goes on where the files end. */
-async function lastHashOnDisk(directory: string): Promise<string> {
-  const days = (await readdir(directory).catch(() => [] as string[]))
-    .filter((name) => /^\d{4}-\d\d-\d\d\.jsonl$/.test(name))
-    .sort()
-  for (const day of days.reverse()) {
-    // A crash may have left half a line after the last whole one.
-    const lines = (await readFile(join(directory, day), 'utf8')).split('\n').slice(0, -1).filter(Boolean)
-    const line = lines.at(-1)
-    if (line) return (JSON.parse(line) as { hash: string }).hash
+/** Where the chain of an empty database goes on: behind the last sound entry of the files that are there already. */
+async function endOnDisk(directory: string): Promise<{ seq: number; hash: string; unkeyed: number }> {
+  const names = await readdir(directory).catch(() => [] as string[])
+  const end = { seq: 0, hash: GENESIS, unkeyed: 0 }
+  for (const name of names.filter((name) => DAY_FILE.test(name)).sort()) {
+    for await (const line of linesOf(join(directory, name))) {
+      const { entry } = checkLine(line.bytes)
+      if (!entry) continue
+      end.seq = entry.seq ?? end.seq + 1
+      end.hash = entry.hash
+      if (!entry.mac) end.unkeyed = end.seq
+    }
   }
-  return GENESIS
+  return end
 }

@@ -1,7 +1,7 @@
 // Reading the audit log: filtered pages for people, a stream of everything for export.
 import { sql } from 'kysely'
 import type { Db } from './db.ts'
-import { entryOf, type AuditEntry } from './audit-chain.ts'
+import { entryOf, lineOf, type AuditEntry } from './audit-chain.ts'
 
 export interface AuditFilter {
   package?: string | undefined
@@ -48,6 +48,18 @@ export async function auditPage(
   return { items: rows.map(entryOf), total: Number(total) }
 }
 
+/** The last entry that was written to the files; null when none was. */
+export async function filedHead(db: Db): Promise<{ seq: number; hash: string } | null> {
+  const row = await db
+    .selectFrom('audit')
+    .select(['seq', 'hash'])
+    .where('filed', '=', true)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row ? { seq: row.seq as number, hash: row.hash as string } : null
+}
+
 const BATCH = 1000
 
 /** Every entry of the time span in the order of the chain, one JSON line each. */
@@ -57,7 +69,7 @@ export async function* auditLines(
 ): AsyncGenerator<string> {
   for (let after = 0; ;) {
     const rows = await filtered(db, span).selectAll().where('seq', '>', after).orderBy('seq').limit(BATCH).execute()
-    if (rows.length > 0) yield rows.map((row) => JSON.stringify(entryOf(row)) + '\n').join('')
+    if (rows.length > 0) yield rows.map(lineOf).join('')
     if (rows.length < BATCH) return
     after = rows.at(-1)?.seq ?? after
   }

@@ -338,6 +338,8 @@ export interface AuditTable {
   seq: number | null
   prev_hash: string | null
   hash: string | null
+  /** proves who wrote it; null for entries older than the key */
+  mac: string | null
   /** UTC day whose file it belongs to: never earlier than that of the entry before it in the chain */
   day: string | null
   /** stands in the day's file */
@@ -350,6 +352,10 @@ export interface AuditChainTable {
   seq: number
   hash: string
   day: string
+  /** entries at the beginning of the chain that are older than the key and have no mac */
+  unkeyed: Generated<number>
+  /** SHA-256 of the last line in the checkpoint files */
+  checkpoint: Generated<string | null>
 }
 
 /** One row: up to which entry of the chain the outside was told. */

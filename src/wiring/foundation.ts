@@ -8,6 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { createSecretBox } from '../kernel/crypto.ts'
 import type { Log } from '../kernel/log.ts'
 import { createSettings, type SettingsStore } from '../settings/settings.ts'
+import { openAuditKey } from '../signing/audit-keys.ts'
 import { createAuditLog, type AuditLog } from '../store/audit-log.ts'
 import { migrate, openDatabase, type Database, type Db } from '../store/db.ts'
 import { createManifests, type Manifests } from '../store/records/manifests.ts'
@@ -56,7 +57,15 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
   // Before anything listens: uploads are received into a directory that belongs to this process.
   await staging.register()
   const leader = createLeader({ db, clock, instanceId: staging.instanceId, isDead: staging.isDead })
-  const audit = createAuditLog({ db, clock, directory: paths.audit, checkpoint, mayFile: leader.isLeader, onError })
+  const audit = createAuditLog({
+    db,
+    clock,
+    directory: paths.audit,
+    key: await openAuditKey(paths.gnupg),
+    checkpoint,
+    mayFile: leader.isLeader,
+    onError,
+  })
   const settings = createSettings({
     path: paths.settings,
     secretBox: createSecretBox(env.settingsEncryptionKey),

@@ -9,6 +9,7 @@ import { ensureDistributions } from '../publish/initialize.ts'
 import { createPublisher } from '../publish/publisher.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
 import { openKeys } from '../signing/keys.ts'
+import { createAuditCheckpoints } from '../store/audit-checkpoints.ts'
 import type { Foundation } from './foundation.ts'
 
 export type Publishing = Awaited<ReturnType<typeof createPublishing>>
@@ -19,6 +20,16 @@ export async function createPublishing(foundation: Foundation) {
   const keys = await openKeys(paths.gnupg, clock.now())
   await ensureContent(join(paths.keys, 'gpg.key'), keys.openpgp.publicKeyArmored)
   await ensureContent(join(paths.keys, keys.apk.keyName), keys.apk.publicKeyPem)
+  const checkpoints = createAuditCheckpoints({
+    db,
+    clock,
+    directory: paths.audit,
+    audit: foundation.audit,
+    sign: keys.openpgp.detachBinary,
+    mayFile: foundation.leader.isLeader,
+  })
+  // Beside the checkpoints, so that a copy of the directory can be verified by itself.
+  await ensureContent(join(paths.audit, 'gpg.key'), keys.openpgp.publicKeyArmored, 0o600)
 
   const all: Offered[] = formats.flatMap((format) =>
     format.distributions.map((distribution) => ({ format, distribution })),
@@ -37,5 +48,5 @@ export async function createPublishing(foundation: Foundation) {
   const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
   await ensureDistributions(db, clock, active)
-  return { keys, all, active, activeIds, isActive, offered, registry, publisher, pendingDeletions }
+  return { keys, checkpoints, all, active, activeIds, isActive, offered, registry, publisher, pendingDeletions }
 }

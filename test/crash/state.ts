@@ -10,7 +10,8 @@ import { findDistribution } from '../../src/formats/index.ts'
 import { createPendingDeletions } from '../../src/records/pending-deletions.ts'
 import { createCollector } from '../../src/publish/tree/collect.ts'
 import { treeOf } from '../../src/publish/tree/generation.ts'
-import { GENESIS, verifyLines } from '../../src/store/audit-chain.ts'
+import { readAuditKey } from '../../src/signing/audit-keys.ts'
+import { verifyDirectory } from '../../src/store/audit-verify.ts'
 import { openDatabase, type Db } from '../../src/store/db.ts'
 import { createManifests } from '../../src/store/records/manifests.ts'
 import type { PackageRow } from '../../src/store/tables.ts'
@@ -243,20 +244,14 @@ async function examineTables(db: Db, rows: PackageRow[], faults: string[]): Prom
 
 /** The files hold every entry once, in one chain. */
 async function examineAudit(db: Db, paths: Paths, faults: string[]): Promise<void> {
-  const lines: string[] = []
-  for (const name of (await readdir(paths.audit)).sort()) {
-    const text = await readFile(join(paths.audit, name), 'utf8')
-    if (!text.endsWith('\n')) faults.push(`audit/${name} ends within a line`)
-    lines.push(...text.split('\n').filter(Boolean))
-  }
-  const { fault } = verifyLines(lines, GENESIS)
-  if (fault) faults.push(`line ${fault.line} of the audit files ${fault.reason}`)
+  const options = { key: await readAuditKey(paths.gnupg), isSigned: async () => true }
+  const report = await verifyDirectory(paths.audit, options)
+  for (const { where, what } of report.faults) faults.push(`audit/${where} ${what}`)
   const rows = await db.selectFrom('audit').select(['seq', 'hash', 'filed']).orderBy('seq').execute()
   const unfiled = rows.filter((row) => row.seq === null || !row.filed)
   if (unfiled.length > 0) faults.push(`${unfiled.length} audit entries are not in the files`)
   const last = rows.at(-1)
-  if (last && last.hash !== (JSON.parse(lines.at(-1) ?? '{}') as { hash?: string }).hash)
-    faults.push('the audit files end elsewhere than the table')
+  if (last && last.hash !== report.head?.hash) faults.push('the audit files end elsewhere than the table')
 }
 
 async function examineStaging(db: Db, paths: Paths, killed: boolean, faults: string[]): Promise<void> {

@@ -10,6 +10,7 @@ import * as crossChecks from './0007-cross-checks.ts'
 import * as listing from './0008-listing.ts'
 import * as notifications from './0009-notifications.ts'
 import * as publishing from './0010-publishing.ts'
+import * as auditMac from './0011-audit-mac.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -22,4 +23,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0008-listing': listing,
   '0009-notifications': notifications,
   '0010-publishing': publishing,
+  '0011-audit-mac': auditMac,
 }

@@ -19,6 +19,8 @@ const KEYS = [
   'prev_hash',
   'hash',
   'extra',
+  'seq',
+  'mac',
 ]
 
 interface Page {

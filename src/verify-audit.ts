@@ -1,0 +1,100 @@
+// The command behind `npm run verify-audit`: verifies the audit files of a service, or an export of the audit log.
+import { stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createSignatureCheck, readAuditKey, readPublicKey } from './signing/audit-keys.ts'
+import { filedHead } from './store/audit-query.ts'
+import { verifyDirectory, verifyFile, type Anchor } from './store/audit-verify.ts'
+import { openDatabase } from './store/db.ts'
+
+const USAGE = `usage: npm run verify-audit -- DIRECTORY [--repos REPOS_DIR]
+       npm run verify-audit -- EXPORT.jsonl [--repos REPOS_DIR]
+
+DIRECTORY holds the files YYYY-MM-DD.jsonl and YYYY-MM-DD.checkpoints. The keys are read from REPOS_DIR, which is the
+directory above unless it is given here or in the environment. With DATABASE_URL set, the end of the files is compared
+with the database as well.`
+
+interface Output {
+  print(line: string): void
+  complain(line: string): void
+}
+
+/** @returns the exit code: 0 when everything holds, 1 when something was changed or is missing, 2 when it cannot be verified */
+export async function verifyAudit(
+  args: string[],
+  env: Record<string, string | undefined>,
+  { print, complain }: Output,
+): Promise<0 | 1 | 2> {
+  const wanted = argumentsOf(args)
+  if (!wanted) {
+    complain(USAGE)
+    return 2
+  }
+  const target = resolve(wanted.target)
+  const info = await stat(target).catch(() => null)
+  if (!info) {
+    complain(`there is no ${wanted.target}`)
+    return 2
+  }
+  const isDirectory = info.isDirectory()
+  const repos = resolve(wanted.repos ?? env['REPOS_DIR'] ?? dirname(target))
+  const publicKey = await firstOf([
+    () => readPublicKey(join(repos, 'gnupg', 'signing-key.asc')),
+    () => readPublicKey(join(repos, 'keys', 'gpg.key')),
+    () => readPublicKey(join(isDirectory ? target : dirname(target), 'gpg.key')),
+  ])
+  const key = await firstOf([() => readAuditKey(join(repos, 'gnupg'))])
+  if (!publicKey && isDirectory) {
+    complain(`no public key in ${repos}: give the directory of the service with --repos`)
+    return 2
+  }
+  if (!key)
+    complain(`note: there is no readable audit key in ${join(repos, 'gnupg')}; the mac of each entry is not checked`)
+
+  const isSigned = publicKey ? createSignatureCheck(publicKey) : async () => false
+  const report = isDirectory
+    ? await verifyDirectory(target, { key, isSigned, anchors: await databaseAnchors(env['DATABASE_URL'], complain) })
+    : await verifyFile(target, basename(target), { key, isSigned })
+  for (const { where, what } of report.faults) complain(`${where} ${what}`)
+  if (report.faults.length > 0) return 1
+  const checkpoints = isDirectory ? `, ${report.checkpoints} checkpoints` : ''
+  const head = report.head ? `its head is entry ${report.head.seq} ${report.head.hash}` : 'it is empty'
+  print(`${report.entries} entries in ${report.files} files${checkpoints}: the chain holds, ${head}`)
+  if (publicKey && isDirectory) print(`the checkpoints are signed by ${publicKey.getFingerprint().toUpperCase()}`)
+  return 0
+}
+
+function argumentsOf(args: string[]): { target: string; repos: string | undefined } | null {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: { repos: { type: 'string' } },
+    })
+    const [target, ...more] = positionals
+    return target === undefined || more.length > 0 ? null : { target, repos: values.repos }
+  } catch {
+    return null
+  }
+}
+
+/** The head of the files as the database knows it; none while an embedded database is in use by the service. */
+async function databaseAnchors(url: string | undefined, complain: Output['complain']): Promise<Anchor[]> {
+  if (!url) return []
+  try {
+    const database = await openDatabase(url)
+    const head = await filedHead(database.db).finally(database.close)
+    return head ? [{ ...head, source: 'the database' }] : []
+  } catch (error) {
+    complain(`note: the database was not compared: ${(error as Error).message}`)
+    return []
+  }
+}
+
+async function firstOf<T>(attempts: (() => Promise<T>)[]): Promise<T | null> {
+  for (const attempt of attempts) {
+    const value = await attempt().catch(() => null)
+    if (value !== null) return value
+  }
+  return null
+}
