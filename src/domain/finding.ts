@@ -29,6 +29,18 @@ export interface Finding {
   first_seen: string
   sources: string[]
   accepted_by_decision: boolean
+  /** the affected components inside the package, each with its own fixes, the worst first; absent when none is affected */
+  components?: AffectedComponent[]
+}
+
+export interface AffectedComponent {
+  name: string
+  version: string
+  /** `npm`, `pypi`, `maven` */
+  type: string
+  severity: Severity
+  fix_state: Finding['fix_state']
+  fix_versions: string[]
 }
 
 export type SeverityCounts = Record<SeverityKey, number>

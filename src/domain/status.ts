@@ -56,6 +56,11 @@ export interface Coverage {
   files_seen: number
   files_skipped: { name: string; reason: string }[]
   bytes: number
+  /**
+   * dependency_scan: `limited` when a file could not be read or an ecosystem has no advisories, `no_data` when none of
+   * the components' ecosystems has
+   */
+  result?: 'scanned' | 'limited' | 'no_data'
   /** antivirus: what the engine unpacks at most, as far as it was measured; null stands for no known limit */
   engine_limits?: EngineLimitsShown
 }

@@ -143,9 +143,12 @@ function setOf(
   const open = openFindings(findings)
   const evidence = evidenceOf(before, look)
   const set: Change['set'] = {
-    // Libraries that were looked at do not make a package scanned that was not.
+    // Each scan speaks for itself: matching the components does not make the package scanned. The counts are of both.
     cve_summary: JSON.stringify({
       scanned: look.inside ? before.cve_summary?.['scanned'] === true : true,
+      components_scanned: look.inside
+        ? look.inside.result !== 'no_data'
+        : before.cve_summary?.['components_scanned'] === true,
       passed: open.length === 0,
       ...countSeverities(findings),
     }),

@@ -1,10 +1,10 @@
 // Findings of several engines about one package.
 import { describe, expect, test } from 'vitest'
 import type { Finding } from '../domain/finding.ts'
-import { mergeFindings, type RawFinding } from './merge.ts'
+import { mergeFindings, sameFindings, type RawFinding } from './merge.ts'
 
 const policy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow' } as const
-const ENGINES = ['grype', 'osv', 'libraries']
+const ENGINES = ['grype', 'osv', 'osv-components']
 
 const raw = (
   engine: string,
@@ -34,7 +34,7 @@ const merge = (known: readonly Finding[], engine: string, ...findings: RawFindin
 const short = (findings: readonly Finding[]) =>
   findings.map(({ id, severity, action, sources }) => [id, severity, action, sources.join('+')])
 
-describe('of two scanners that find the same', () => {
+describe('two scanners that find the same vulnerability', () => {
   const first = merge([], 'grype', raw('grype', 'CVE-1', 'Medium'))
 
   test('the first rates it, and the second is a witness', () => {
@@ -66,20 +66,70 @@ describe('of two scanners that find the same', () => {
   })
 })
 
-test('of a package and a library inside it with the same hole the worse stands', () => {
+test('the worse of a package and a component with the same vulnerability rates it', () => {
   const own = merge([], 'grype', raw('grype', 'CVE-1', 'Medium'))
-  const inside = raw('libraries', 'CVE-1', 'High', { package_type: 'npm' })
-  expect(short(merge(own, 'libraries', inside))).toEqual([['CVE-1', 'High', 'review', 'grype+libraries']])
-  expect(short(merge(own, 'libraries', { ...inside, severity: 'Low' }))).toEqual([
-    ['CVE-1', 'Medium', 'warn', 'grype+libraries'],
+  const inside = raw('osv-components', 'CVE-1', 'High', { package_type: 'npm' })
+  expect(short(merge(own, 'osv-components', inside))).toEqual([['CVE-1', 'High', 'review', 'grype+osv-components']])
+  expect(short(merge(own, 'osv-components', { ...inside, severity: 'Low' }))).toEqual([
+    ['CVE-1', 'Medium', 'warn', 'grype+osv-components'],
   ])
-  const both = merge(own, 'libraries', inside)
-  expect(short(merge(both, 'libraries', { ...inside, severity: 'Critical' }))).toEqual([
-    ['CVE-1', 'Critical', 'block', 'grype+libraries'],
+  const both = merge(own, 'osv-components', inside)
+  expect(short(merge(both, 'osv-components', { ...inside, severity: 'Critical' }))).toEqual([
+    ['CVE-1', 'Critical', 'block', 'grype+osv-components'],
   ])
   expect(short(merge(both, 'grype', raw('grype', 'CVE-1', 'Critical')))).toEqual([
-    ['CVE-1', 'Critical', 'block', 'grype+libraries'],
+    ['CVE-1', 'Critical', 'block', 'grype+osv-components'],
   ])
-  expect(short(merge(both, 'grype'))).toEqual([['CVE-1', 'High', 'review', 'libraries']])
-  expect(short(merge(both, 'libraries'))).toEqual([['CVE-1', 'High', 'review', 'grype']])
+  expect(short(merge(both, 'grype'))).toEqual([['CVE-1', 'High', 'review', 'osv-components']])
+  expect(short(merge(both, 'osv-components'))).toEqual([['CVE-1', 'High', 'review', 'grype']])
+})
+
+describe('affected components', () => {
+  const component = (name: string): NonNullable<Finding['components']>[number] => ({
+    name,
+    version: '1',
+    type: 'pypi',
+    severity: 'High',
+    fix_state: 'fixed',
+    fix_versions: ['2'],
+  })
+  const inside = (...names: string[]) =>
+    raw('osv-components', 'CVE-1', 'High', { package_type: 'pypi', components: names.map(component) })
+  const listed = (findings: readonly Finding[]) => findings.map(({ components }) => components?.map(({ name }) => name))
+
+  test.each([
+    ['found by the component scan', ['osv-components', inside('a', 'b')]],
+    [
+      'kept when the scanner of the package finds the same',
+      ['osv-components', inside('a', 'b')],
+      ['grype', raw('grype', 'CVE-1', 'Critical')],
+    ],
+    ['kept when the scanner of the package finds it no more', ['osv-components', inside('a', 'b')], ['grype']],
+    [
+      'added to a finding of the package that is worse',
+      ['grype', raw('grype', 'CVE-1', 'Critical')],
+      ['osv-components', inside('a', 'b')],
+    ],
+    ['replaced by the next component scan', ['osv-components', inside('c')], ['osv-components', inside('a', 'b')]],
+  ] as [string, ...[string, RawFinding?][]][])('are listed: %s', (_, ...scans) => {
+    const findings = scans.reduce<Finding[]>(
+      (known, [engine, ...found]) => merge(known, engine, ...(found as RawFinding[])),
+      [],
+    )
+    expect(listed(findings)).toEqual([['a', 'b']])
+  })
+
+  test('go with the component scan that finds none, while the finding of the package stays', () => {
+    const both = merge(merge([], 'grype', raw('grype', 'CVE-1', 'Low')), 'osv-components', inside('a'))
+    expect(listed(merge(both, 'osv-components'))).toEqual([undefined])
+  })
+
+  test('are the same whatever the order of their keys', () => {
+    const findings = merge([], 'osv-components', inside('a'))
+    const stored = findings.map((finding) => ({
+      ...finding,
+      components: finding.components?.map((one) => Object.fromEntries(Object.entries(one).reverse()) as typeof one),
+    }))
+    expect(sameFindings(findings, stored as Finding[])).toBe(true)
+  })
 })

@@ -3,6 +3,7 @@ import type { Finding } from '../domain/finding.ts'
 import { FORMATS } from '../domain/package.ts'
 import { actionFor, type PolicyActions } from '../domain/policy.ts'
 import { severityRank } from '../domain/risk.ts'
+import { COMPONENT_ENGINE } from '../scanners/components/match.ts'
 
 /** A finding as engines report it. */
 export type RawFinding = Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>
@@ -30,9 +31,11 @@ export function mergeFindings(
     finding?.sources.filter((source) => source !== seen.engine && engines.includes(source)) ?? []
   const found = seen.findings.map((raw): Finding => {
     const then = before.get(raw.id)
-    const said = then && outweighs(then, raw, others(then), seen.engine, engines) ? then : raw
+    const { components: _, ...said } = then && outweighs(then, raw, others(then), seen.engine, engines) ? then : raw
+    const components = (seen.engine === COMPONENT_ENGINE ? raw : then)?.components
     return {
       ...said,
+      ...(components ? { components } : {}),
       // Enrichment comes from elsewhere: an engine that does not know of it does not take it back.
       epss: raw.epss ?? then?.epss ?? null,
       epss_percent: raw.epss_percent ?? then?.epss_percent ?? null,
@@ -47,7 +50,10 @@ export function mergeFindings(
   const ids = new Set(found.map((finding) => finding.id))
   const kept = known.flatMap((finding) => {
     const sources = others(finding)
-    return ids.has(finding.id) || sources.length === 0 ? [] : [{ ...finding, sources }]
+    if (ids.has(finding.id) || sources.length === 0) return []
+    const { components, ...rest } = finding
+    // Components are listed for as long as the engine that found them reports them.
+    return [{ ...rest, sources, ...(components && sources.includes(COMPONENT_ENGINE) ? { components } : {}) }]
   })
   return [...found, ...kept]
 }
@@ -77,6 +83,11 @@ export function sameFindings(a: readonly Finding[], b: readonly Finding[]): bool
   return b.every((finding) => texts.get(finding.id) === canonical(finding))
 }
 
+/** JSON with the keys of every object in order: a jsonb column orders them in its own way. */
 function canonical(finding: Finding): string {
-  return JSON.stringify(Object.entries(finding).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return JSON.stringify(finding, (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  )
 }

@@ -6,6 +6,7 @@ import type { EmbeddedEntry, Entry } from './entry.ts'
 import { jsonObject, mapped } from './json-stream.ts'
 import { licenseOf } from './license.ts'
 import { isWebAddress } from './web-address.ts'
+import { COMPONENT_ENGINE } from '../scanners/components/match.ts'
 
 const SEVERITY: Record<Severity, string> = {
   Critical: 'critical',
@@ -125,9 +126,13 @@ async function* dependencies(contents: Contents) {
 function vulnerability({ entry, finding, standing }: Vulnerability) {
   const { row } = entry
   const analysis = analysisOf(finding, row.status, standing)
-  const inside = entry.embedded.find(
-    (other) => other.name === finding.package_name && other.version === finding.package_version,
+  const affected = finding.components ?? [{ name: finding.package_name, version: finding.package_version }]
+  const inside = entry.embedded.filter((other) =>
+    affected.some(({ name, version }) => other.name === name && other.version === version),
   )
+  // The package itself is affected where its own scanner found it, or where no component is to be named.
+  const own =
+    inside.length === 0 || (finding.components && finding.sources.some((source) => source !== COMPONENT_ENGINE))
   return {
     'bom-ref': `${entry.ref}#${encodeURIComponent(finding.id)}`,
     id: finding.id,
@@ -145,9 +150,10 @@ function vulnerability({ entry, finding, standing }: Vulnerability) {
       : {}),
     advisories: finding.urls.filter(isWebAddress).map((url) => ({ url })),
     ...(analysis ? { analysis } : {}),
-    affects: [
-      { ref: (inside ?? entry).ref, versions: [{ version: inside?.version ?? row.version, status: 'affected' }] },
-    ],
+    affects: [...(own ? [{ ref: entry.ref, version: row.version }] : []), ...inside].map(({ ref, version }) => ({
+      ref,
+      versions: [{ version, status: 'affected' }],
+    })),
     properties: [
       property('fix_state', finding.fix_state),
       property('policy_action', finding.action),

@@ -75,14 +75,29 @@ export function createComponentMatcher(parts: {
 
 const identityOf = ({ ecosystem, name, version }: Component) => `${ecosystem}\0${name}\0${version}`
 
+/** Beyond this many, the components that share one vulnerability are not listed. */
+const LISTED_AT_MOST = 200
+
+/** One finding per vulnerability: rated by the component it is worst in, with all affected components listed. */
 function worstOf(all: readonly OsvFinding[]): OsvFinding[] {
-  const worst = new Map<string, OsvFinding>()
+  const about = new Map<string, OsvFinding[]>()
   for (const finding of all) {
-    const known = worst.get(finding.id)
-    if (!known || severityRank(finding.severity) > severityRank(known.severity))
-      worst.set(finding.id, { ...finding, sources: [COMPONENT_ENGINE] })
+    const same = about.get(finding.id)
+    if (same) same.push(finding)
+    else about.set(finding.id, [finding])
   }
-  return [...worst.values()]
+  return [...about.values()].map((findings) => {
+    const worstFirst = [...findings].sort((a, b) => severityRank(b.severity) - severityRank(a.severity))
+    const components = worstFirst.slice(0, LISTED_AT_MOST).map((finding) => ({
+      name: finding.package_name,
+      version: finding.package_version,
+      type: finding.package_type,
+      severity: finding.severity,
+      fix_state: finding.fix_state,
+      fix_versions: finding.fix_versions,
+    }))
+    return { ...worstFirst[0]!, sources: [COMPONENT_ENGINE], components }
+  })
 }
 
 /** @param mended findings that the distribution says do not hold */
@@ -103,6 +118,12 @@ function coverageOf(
   }))
   return {
     engine: COMPONENT_ENGINE,
+    result:
+      present.length > 0 && covered.length === 0
+        ? 'no_data'
+        : skipped.length > 0 || without.length > 0
+          ? 'limited'
+          : 'scanned',
     engine_version: null,
     database_date: newestOf(ecosystems, covered),
     distro_matched: covered.length > 0 ? covered.join(', ') : null,

@@ -1,4 +1,5 @@
-// Java archives: the coordinates Maven leaves in them, and those of archives inside them, one level deep.
+// Java archives: their Maven coordinates, and those of the archives inside them, one level deep.
+import { setImmediate } from 'node:timers/promises'
 import { bufferSource, zipEntriesOf, type ZipEntry, type ZipSource } from '../../archive/zip.ts'
 import { componentOf, shown, Unreadable, type FoundComponent } from './component.ts'
 
@@ -8,12 +9,10 @@ export interface JavaLimits {
   /** files in one archive */
   mostEntries: number
   mostDirectoryBytes: number
-  /** of an archive inside another that has to be unpacked to be looked into */
+  /** size up to which an archive inside another is unpacked; a stored one is read in place */
   largestPackedJarBytes: number
   /** archives in one archive */
   mostJars: number
-  /** what one archive may unpack to, with all that lies in it */
-  mostUnpackedBytes: number
 }
 
 export const JAVA_LIMITS: JavaLimits = {
@@ -21,57 +20,76 @@ export const JAVA_LIMITS: JavaLimits = {
   mostDirectoryBytes: 16 * 1024 ** 2,
   largestPackedJarBytes: 32 * 1024 ** 2,
   mostJars: 2_000,
-  mostUnpackedBytes: 512 * 1024 ** 2,
 }
+
+/** What is left of a package's budget; both throw `Exhausted`. */
+export interface JavaBudget {
+  /** before so many bytes are unpacked */
+  unpack(bytes: number): void
+  /** now and then */
+  checkTime(): void
+}
+
+/** The budget of the whole package is spent. */
+export class Exhausted extends Unreadable {}
 
 const COORDINATES = /^META-INF\/maven\/([^/]+)\/([^/]+)\/pom\.properties$/
 const COORDINATES_BYTES = 64 * 1024
 const NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*:[A-Za-z0-9_][A-Za-z0-9_.-]*$/
 
-export interface JavaTold {
+export interface JavaReport {
   found(component: FoundComponent): void
   skipped(name: string, reason: string): void
 }
 
-/** Tells what is in an archive, or why it could not be looked into. @param path of the archive inside the package */
+/** Entries of a zip directory between two turns of the event loop: 1,000 cost some milliseconds. */
+const TURN_ENTRIES = 1_000
+
+/**
+ * Reports the components in an archive, or why it cannot be read.
+ * @param path of the archive inside the package
+ */
 export async function readJavaArchive(
   source: ZipSource,
   path: string,
   limits: JavaLimits,
-  told: JavaTold,
+  budget: JavaBudget,
+  report: JavaReport,
 ): Promise<void> {
-  let unpacked = 0
   let jars = 0
+  let entries = 0
 
-  const take = (entry: ZipEntry) => {
-    unpacked += entry.sizeBytes
-    if (unpacked > limits.mostUnpackedBytes)
-      throw new Unreadable(`unpacks to more than ${limits.mostUnpackedBytes} bytes`)
+  const unpack = (entry: ZipEntry) => {
+    budget.unpack(entry.sizeBytes)
     return entry.read()
   }
 
-  async function look(archive: ZipSource, at: string, outermost: boolean): Promise<void> {
+  async function readEntries(archive: ZipSource, at: string, outermost: boolean): Promise<void> {
     for await (const entry of zipEntriesOf(archive, limits)) {
+      if (++entries % TURN_ENTRIES === 0) {
+        await setImmediate()
+        budget.checkTime()
+      }
       if (COORDINATES.test(entry.name)) await coordinates(entry, at)
       else if (JAVA_ARCHIVE.test(entry.name))
         await (outermost
           ? inner(entry, `${at}!/${entry.name}`)
-          : told.skipped(`${at}!/${entry.name}`, 'lies in an archive inside another'))
+          : report.skipped(`${at}!/${entry.name}`, 'is an archive in an archive in an archive'))
     }
   }
 
   async function coordinates(entry: ZipEntry, at: string): Promise<void> {
     const where = `${at}!/${entry.name}`
     if (entry.sizeBytes > COORDINATES_BYTES) {
-      told.skipped(where, `is larger than ${COORDINATES_BYTES} bytes`)
+      report.skipped(where, `is larger than ${COORDINATES_BYTES} bytes`)
       return
     }
-    const content = await take(entry)
+    const content = await unpack(entry)
     try {
-      told.found(mavenComponent(content, entry.name, at))
+      report.found(mavenComponent(content, entry.name, at))
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
-      told.skipped(where, error.message)
+      report.skipped(where, error.message)
     }
   }
 
@@ -80,20 +98,20 @@ export async function readJavaArchive(
     try {
       const stored = await entry.inside()
       if (!stored && entry.sizeBytes > limits.largestPackedJarBytes) {
-        told.skipped(at, `is packed and larger than ${limits.largestPackedJarBytes} bytes`)
+        report.skipped(at, `is packed and larger than ${limits.largestPackedJarBytes} bytes`)
         return
       }
-      await look(stored ?? bufferSource(await take(entry)), at, false)
+      await readEntries(stored ?? bufferSource(await unpack(entry)), at, false)
     } catch (error) {
-      if (unpacked > limits.mostUnpackedBytes) throw error
-      told.skipped(at, (error as Error).message)
+      if (error instanceof Exhausted) throw error
+      report.skipped(at, (error as Error).message)
     }
   }
 
   try {
-    await look(source, path, true)
+    await readEntries(source, path, true)
   } catch (error) {
-    told.skipped(path, (error as Error).message)
+    report.skipped(path, (error as Error).message)
   }
 }
 

@@ -249,7 +249,7 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
       'a.war',
       () => buildZip(Array.from({ length: 20 }, (_, n) => ({ name: `${n}.jar`, content: zeros }))),
       'a.war',
-      'unpacks to more than 536870912 bytes',
+      expect.stringMatching(/^the archives of the package unpack to more than \d+ bytes$/),
     ],
     [
       'archives without end',
@@ -264,7 +264,7 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
       'a.ear',
       () => buildZip([{ name: 'b.war', content: buildZip([{ name: 'c.jar', content: buildJar('a', 'b', '1') }]) }]),
       'a.ear!/b.war!/c.jar',
-      'lies in an archive inside another',
+      'is an archive in an archive in an archive',
     ],
   ])('%s', async (_, path, content, name, reason) => {
     const result = await readFiles({
@@ -278,6 +278,26 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
   it('an archive of more entries than are read', async () => {
     const { skipped } = await readFiles({ 'a.jar': buildZip(many(11)) }, { mostEntries: 10 })
     expect(skipped).toEqual([{ name: 'a.jar', reason: 'it holds 11 files, more than 10 are not read' }])
+  })
+
+  it('120 nested bombs of 11 KB end within the budget of one package, and what follows them is read', async () => {
+    const bomb = buildZip([{ name: 'x.jar', content: Buffer.alloc(30 * 1024 ** 2) }])
+    const files = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`opt/${n}.jar`, bomb]))
+    const { components, skipped } = await readFiles(
+      { ...files, [MODULE]: json({ name: 'a', version: '1.0.0' }) },
+      { freeUnpackedBytes: 1024 ** 2 },
+    )
+    expect(components).toHaveLength(1)
+    expect(skipped).toHaveLength(101)
+    for (const { reason } of skipped.slice(0, 100))
+      expect(reason).toMatch(/^the archives of the package unpack to more/)
+  })
+
+  it('archives beyond the time of one package are skipped', async () => {
+    const jar = buildJar('a', 'b', '1')
+    const { components, skipped } = await readFiles({ 'a.jar': jar, 'b.jar': jar }, { mostMilliseconds: -1 })
+    expect(components).toEqual([])
+    expect(skipped).toMatchObject([{ name: 'a.jar' }, { name: 'b.jar' }])
   })
 
   it('damage of one byte anywhere ends in an answer', async () => {

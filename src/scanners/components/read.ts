@@ -4,7 +4,7 @@ import { isProblem } from '../../domain/problem.ts'
 import { bufferSource, fileSource } from '../../archive/zip.ts'
 import type { ScanMember } from '../scanner.ts'
 import { shown, Unreadable, type FoundComponent } from './component.ts'
-import { JAVA_ARCHIVE, JAVA_LIMITS, readJavaArchive, type JavaLimits } from './maven.ts'
+import { Exhausted, JAVA_ARCHIVE, JAVA_LIMITS, readJavaArchive, type JavaBudget, type JavaLimits } from './maven.ts'
 import { NPM_MANIFEST, NPM_MANIFEST_BYTES, npmComponent } from './npm.ts'
 import { PYTHON_METADATA, PYTHON_METADATA_BYTES, pythonComponent } from './python.ts'
 
@@ -14,8 +14,16 @@ export interface ComponentLimits extends JavaLimits {
   largestArchiveBytes: number
   /** up to this size an archive is looked into in memory, above in a file */
   mostInMemoryBytes: number
-  /** what all archives of a package may have together */
+  /** of all archives of a package together */
   mostArchiveBytes: number
+  /**
+   * How much the archives of a package may unpack to, as a multiple of their own size, plus a free amount. An archive
+   * inside an archive is compressed already, so honest ones hardly grow.
+   */
+  mostRatio: number
+  freeUnpackedBytes: number
+  /** milliseconds for all archives of a package together */
+  mostMilliseconds: number
 }
 
 export const COMPONENT_LIMITS: ComponentLimits = {
@@ -24,6 +32,9 @@ export const COMPONENT_LIMITS: ComponentLimits = {
   largestArchiveBytes: 1024 ** 3,
   mostInMemoryBytes: 16 * 1024 ** 2,
   mostArchiveBytes: 4 * 1024 ** 3,
+  mostRatio: 4,
+  freeUnpackedBytes: 64 * 1024 ** 2,
+  mostMilliseconds: 120_000,
 }
 
 /** What was found, and what looks like a component and could not be read. */
@@ -66,7 +77,8 @@ export async function readComponents(parts: {
   const limits = { ...COMPONENT_LIMITS, ...parts.limits }
   const components = new Map<string, FoundComponent>()
   const skipped: ComponentsRead['skipped'] = []
-  let [unnamed, tooMany, filesSeen, bytes, archiveBytes] = [0, 0, 0, 0, 0]
+  let [unnamed, tooMany, filesSeen, bytes, archiveBytes, unpackedBytes] = [0, 0, 0, 0, 0, 0]
+  let milliseconds = 0
 
   const skip = (name: string, reason: string) => {
     if (skipped.length < NAMED_AT_MOST) skipped.push({ name: shown(name), reason: shown(reason) })
@@ -101,7 +113,35 @@ export async function readComponents(parts: {
     }
   }
 
+  /** The budget of the package while one archive is read; the time of its other members is not counted. */
+  function budget(): JavaBudget {
+    const started = performance.now()
+    const most = Math.round(limits.freeUnpackedBytes + limits.mostRatio * archiveBytes)
+    const checkTime = () => {
+      if (milliseconds + performance.now() - started > limits.mostMilliseconds)
+        throw new Exhausted(`the archives of the package take more than ${limits.mostMilliseconds / 1000} s`)
+    }
+    return {
+      checkTime,
+      unpack(size) {
+        checkTime()
+        if (unpackedBytes + size > most)
+          throw new Exhausted(`the archives of the package unpack to more than ${most} bytes`)
+        unpackedBytes += size
+      },
+    }
+  }
+
   async function archive(member: ScanMember, path: string): Promise<void> {
+    const started = performance.now()
+    try {
+      await readArchive(member, path)
+    } finally {
+      milliseconds += performance.now() - started
+    }
+  }
+
+  async function readArchive(member: ScanMember, path: string): Promise<void> {
     if (member.sizeBytes > limits.largestArchiveBytes) {
       skip(path, `is larger than ${limits.largestArchiveBytes} bytes`)
       return
@@ -111,17 +151,21 @@ export async function readComponents(parts: {
       skip(path, `the archives of the package have more than ${limits.mostArchiveBytes} bytes`)
       return
     }
+    if (milliseconds > limits.mostMilliseconds) {
+      skip(path, `the archives of the package take more than ${limits.mostMilliseconds / 1000} s`)
+      return
+    }
     filesSeen++
     bytes += member.sizeBytes
-    const told = { found, skipped: skip }
+    const report = { found, skipped: skip }
     if (member.sizeBytes <= limits.mostInMemoryBytes) {
-      return readJavaArchive(bufferSource(await head(member, member.sizeBytes)), path, limits, told)
+      return readJavaArchive(bufferSource(await head(member, member.sizeBytes)), path, limits, budget(), report)
     }
     const spool = parts.newPath()
     const file = await open(spool, 'wx+', 0o600)
     try {
       for await (const piece of member.content) await file.appendFile(piece)
-      await readJavaArchive(await fileSource(file), path, limits, told)
+      await readJavaArchive(await fileSource(file), path, limits, budget(), report)
     } finally {
       await file.close()
       await rm(spool, { force: true })
