@@ -157,8 +157,9 @@ describe('decompress', () => {
       ['bzip2', MANY_A_BZ2],
     ]
     for (const [kind, data] of small) {
-      expect(await refusal(data, kind, 65536, { maxOutputBytes: 1_000_000 })).toContain('more than is allowed')
-      expect(await refusal(data, kind, 65536, { ratioFreeBytes: 1_000_000 })).toContain('suspiciously many')
+      expect(await refusal(data, kind, 65536, { maxOutputBytes: 1_000_000 })).toContain(
+        'unpacks to more than 1,000,000 bytes',
+      )
       expect((await unpack(data, kind)).length, kind).toBeGreaterThanOrEqual(2_000_000)
     }
   })

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { unbzip2 } from './bzip2.ts'
 import { zlibProblem } from './gzip-members.ts'
-import { DEFAULT_LIMITS, invalid, type Limits } from './limits.ts'
+import { DEFAULT_LIMITS, invalid, plausibleOutput, tooLarge, type Limits } from './limits.ts'
 import { unlzma } from './lzma.ts'
 import { unzstd } from './zstd.ts'
 
@@ -51,7 +51,7 @@ export async function* decompress(
   kind: Compression,
   limits: Partial<Limits> = {},
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const { maxOutputBytes, maxRatio, ratioFreeBytes, signal } = { ...DEFAULT_LIMITS, ...limits }
+  const { maxOutputBytes, signal } = { ...DEFAULT_LIMITS, ...limits }
   let input = 0
   let output = 0
   let turn = 0
@@ -65,9 +65,9 @@ export async function* decompress(
   for await (const piece of decode(counted, kind)) {
     signal?.throwIfAborted()
     output += piece.length
-    if (output > maxOutputBytes) throw invalid('the file unpacks to more than is allowed')
-    if (output > ratioFreeBytes && output > input * maxRatio)
-      throw invalid('the file unpacks to suspiciously many bytes')
+    if (output > maxOutputBytes) throw tooLarge(maxOutputBytes)
+    if (output > plausibleOutput(input))
+      throw invalid(`the file unpacks to suspiciously many bytes: ${output} of ${input}`)
     yield piece
     if ((turn += piece.length) >= TURN_BYTES) {
       turn = 0

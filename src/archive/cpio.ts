@@ -1,7 +1,7 @@
 // Reads a cpio archive of the "newc" family from a stream; knows no package format.
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { createEntryContent, expectZeros } from './entry-content.ts'
-import { invalid } from './limits.ts'
+import { invalid, tooLarge } from './limits.ts'
 
 export interface CpioEntry {
   /** As written, NUL cut off; bytes that are no UTF-8 become U+FFFD. Empty where rpm stripped it. */
@@ -20,6 +20,8 @@ export interface CpioEntry {
 
 export interface CpioOptions {
   mostEntries?: number
+  /** of all entries together; checked against what the headers declare, before any of it is unpacked */
+  mostBytes?: number
   /**
    * Sizes of the files of an rpm header by index. A stripped entry carries no size of its own
    * (https://rpm.org/docs/latest/manual/format_payload.html).
@@ -36,17 +38,18 @@ const LONGEST_NAME = 64 * 1024
  */
 export async function* readCpio(
   source: AsyncIterable<Uint8Array>,
-  { mostEntries = 1_000_000, strippedSize }: CpioOptions = {},
+  { mostEntries = 1_000_000, mostBytes = Infinity, strippedSize }: CpioOptions = {},
 ): AsyncGenerator<CpioEntry, void, undefined> {
   const reader = createByteReader(source, 'cpio archive')
   try {
-    for (let count = 0; ; count++) {
+    for (let count = 0, bytes = 0; ; count++) {
       const magic = ascii(await reader.read(6))
       const stripped = magic === '07070X'
       if (!stripped && magic !== '070701' && magic !== '070702') throw invalid('the cpio archive is damaged')
       const entry = stripped ? await readStripped(reader, strippedSize) : await readHeader(reader)
       if (entry.name === 'TRAILER!!!' && !stripped) break
       if (count === mostEntries) throw invalid('the cpio archive has too many entries')
+      if ((bytes += entry.sizeBytes) > mostBytes) throw tooLarge(mostBytes)
       const { content, finish } = createEntryContent(reader, entry.sizeBytes, 'cpio archive')
       yield { ...entry, content }
       await finish(padding(entry.sizeBytes))

@@ -1,7 +1,7 @@
 // Splits a gzip file into its members with their exact borders; knows nothing of what is in them.
 import { createInflateRaw, crc32 } from 'node:zlib'
 import { createByteReader, type ByteReader } from './byte-reader.ts'
-import { invalid } from './limits.ts'
+import { invalid, tooLarge } from './limits.ts'
 
 /** One member of a gzip file (RFC 1952, section 2.3). */
 export interface GzipMember {
@@ -36,7 +36,7 @@ export async function* gzipMembers(
       let end = -1
       await readHeader(input)
       const content = inflateMember(input, (size) => {
-        if ((left -= size) < 0) throw invalid('the gzip data unpacks to more than is allowed')
+        if ((left -= size) < 0) throw tooLarge(limits.maxOutputBytes)
       })
       const whole = (async function* () {
         yield* content

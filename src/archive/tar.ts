@@ -1,7 +1,7 @@
 // Reads a tar archive from a stream: ustar, GNU long names, pax headers; knows no package format.
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { createEntryContent, expectZeros, readAll } from './entry-content.ts'
-import { invalid } from './limits.ts'
+import { invalid, tooLarge } from './limits.ts'
 import { BLOCK_BYTES, decodeText, parseTarHeader, type TarHeader, type TarType } from './tar-header.ts'
 import { parsePax } from './tar-pax.ts'
 
@@ -21,6 +21,8 @@ export interface TarEntry {
 
 export interface TarOptions {
   mostEntries?: number
+  /** of all entries together; checked against what the headers declare, before any of it is unpacked */
+  mostBytes?: number
   /** `refuse` where the format's own tools cannot read pax headers (dpkg) */
   pax?: 'read' | 'refuse'
 }
@@ -36,15 +38,17 @@ const LONGEST_PAX = 1024 * 1024
  */
 export async function* readTar(
   source: AsyncIterable<Uint8Array>,
-  { mostEntries = 1_000_000, pax = 'read' }: TarOptions = {},
+  { mostEntries = 1_000_000, mostBytes = Infinity, pax = 'read' }: TarOptions = {},
 ): AsyncGenerator<TarEntry, void, undefined> {
   const reader = createByteReader(source, 'tar archive')
   const globalPax = new Map<string, string>()
+  let bytes = 0
   try {
     for (let count = 0; ; count++) {
       const next = await readEntryHeader(reader, globalPax, pax)
       if (!next) break
       if (count === mostEntries) throw invalid('the tar archive has too many entries')
+      if ((bytes += next.sizeBytes) > mostBytes) throw tooLarge(mostBytes)
       const { content, finish } = createEntryContent(reader, next.sizeBytes, 'tar archive')
       yield { ...next, content }
       await finish(padding(next.sizeBytes))

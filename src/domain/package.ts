@@ -18,6 +18,8 @@ export interface Distribution {
   name: string
   fullName: string
   packageManager: string
+  /** its major version, where a package may be too new for it (apk) */
+  packageManagerMajor?: number
 }
 
 export type ComparisonOperator = '<' | '<=' | '=' | '>=' | '>'

@@ -20,6 +20,11 @@ export interface VersionScheme {
   meets?(offered: string | null, op: ComparisonOperator, wanted: string): boolean
 }
 
+export interface ReadOptions {
+  /** of all archives in the package together; default 4 GiB */
+  maxUnpackedBytes?: number
+}
+
 export interface Ecosystem<Rec = unknown> {
   readonly id: FormatId
   readonly label: string
@@ -32,9 +37,9 @@ export interface Ecosystem<Rec = unknown> {
   /** Decides by magic bytes, never by suffix; `head` is the first 4 KiB of the file, or all of it. */
   recognizes(head: Uint8Array): boolean
   /** Reads what the file says of itself. Bounded in memory and time. @throws Problem('invalid_package') */
-  read(path: string): Promise<PackageFacts<Rec>>
+  read(path: string, options?: ReadOptions): Promise<PackageFacts<Rec>>
   /** Every regular file inside, control files and scripts too, for scanners. Bounded, and throws, like `read`. */
-  members(path: string): AsyncIterable<Member>
+  members(path: string, options?: ReadOptions): AsyncIterable<Member>
   /** the name clients download, made from facts alone */
   filename(facts: PackageFacts<Rec>): string
 }

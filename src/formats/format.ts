@@ -105,6 +105,9 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   readonly distributions: readonly Distribution[]
   readonly streams: readonly StreamSpec[]
 
+  /** Why clients of the distribution cannot use a package that is otherwise sound; null when they can. */
+  refusal?(facts: PackageFacts<Rec>, distribution: Distribution): string | null
+
   layout(distribution: Distribution): TreeLayout
   /** path of a package file below the shared package directory */
   packagePath(file: { filename: string; sha256: string }): string

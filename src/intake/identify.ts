@@ -7,6 +7,8 @@ import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
 
 const HEAD_BYTES = 4096
+/** How formats call an architecture that fits all: nfpm copies Debian's word into an apk. */
+const NEUTRAL_WORDS = ['all', 'any', 'noarch']
 
 export interface FormatRegistry {
   recognize(head: Uint8Array): PackageFormat | null
@@ -29,6 +31,7 @@ export function openDistribution(registry: FormatRegistry, codename: string): Of
 /** Reads the file's facts. @throws Problem('invalid_package', 'format_mismatch' or 'arch_mismatch') */
 export async function identify(registry: FormatRegistry, staged: Staged, codename: string): Promise<Candidate> {
   const { format: wanted, distribution } = openDistribution(registry, codename)
+  if (staged.sizeBytes === 0) throw new Problem('invalid_package', 'the file is empty')
   const format = registry.recognize(readPiece(staged.path, 0, HEAD_BYTES))
   if (!format) throw new Problem('invalid_package', 'the file is not a package of any known format')
   if (format.id !== wanted.id)
@@ -40,9 +43,11 @@ export async function identify(registry: FormatRegistry, staged: Staged, codenam
   if (facts.arch !== distribution.arch && !format.neutralArchs.includes(facts.arch)) {
     throw new Problem(
       'arch_mismatch',
-      `${codename} takes ${[distribution.arch, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}`,
+      `${codename} takes ${[distribution.arch, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}${NEUTRAL_WORDS.includes(facts.arch) ? `; write ${format.neutralArchs.join(' or ')}` : ''}`,
     )
   }
+  const refusal = format.refusal?.(facts, distribution) ?? null
+  if (refusal !== null) throw new Problem('invalid_package', refusal)
   return {
     ...staged,
     format,

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { composeSample, conformance, sampleSigners, type ConformanceSample } from '../../../test/conformance.ts'
 import { assembleApk, buildApk, makeKey, pkginfoText, segment, type SampleApk } from '../../../test/samples/apk.ts'
 import { buildTar, paxEntry, tarEntry, type SampleEntry } from '../../../test/samples/tar.ts'
@@ -145,6 +145,18 @@ function hostileSamples(): ConformanceSample[] {
     'a relation without a version': { info: { depend: 'a>=' } },
     'a relation with a version that is none': { info: { depend: 'a>=x' } },
     'a relation with a commit hash': { info: { depend: 'a=1.0~abc' } },
+    'a repository tag': { info: { depend: 'a@edge>2' } },
+    'a repository tag of nothing': { info: { depend: 'a@' } },
+    'a repository tag in a conflict': { info: { depend: '!a@edge' } },
+    'a repository tag on a provided name': { info: { provides: 'a@edge' } },
+    'a prefix and a range': { info: { depend: 'a>~1' } },
+    'a prefix and another range': { info: { depend: 'a<~1' } },
+    'a negated replacement': { info: { replaces: '!a' } },
+    'a name that is not ASCII': { info: { depend: 'grün' } },
+    'a double negation': { info: { depend: '!!a' } },
+    'five thousand relations': { info: { depend: 'a '.repeat(5000) } },
+    'a long license': { info: { license: 'x'.repeat(20_000) } },
+    'a long description': { info: { pkgdesc: 'x'.repeat(20_000) } },
     'a relation by checksum': { info: { depend: 'a><Q1abc=' } },
     'a relation of only an exclamation mark': { info: { depend: '!' } },
     'a long relation': { info: { depend: 'a'.repeat(300) } },
@@ -281,11 +293,11 @@ describe('an apk', () => {
       expect((await read(withText(Buffer.from(text, 'utf8')))).maintainer).toBe('Jörg')
     })
 
-    it('reads relations with prefixes, tags, conflicts and every operator', async () => {
+    it('reads relations with prefixes, conflicts and every operator', async () => {
       const { requirements, provides } = await read(
         buildApk({
           info: {
-            depend: ['so:libc.musl-x86_64.so.1', 'cmd:[', 'a<1 b<=1.0-r0  c=1 d>=1_p2', 'e>1', 'f~1.2', 'g=~1', 'h>~2'],
+            depend: ['so:libc.musl-x86_64.so.1', 'cmd:[', 'a<1 b<=1.0-r0  c=1 d>=1_p2', 'e>1', 'f~1.2', 'g~=1', 'h==1'],
             provides: ['cmd:sample=1.0-r0', '/bin/sh', 'pc:gtk+-3.0=3.24.1'],
             install_if: 'docs sample=1.0-r0',
             replaces: 'old<2',
@@ -303,7 +315,7 @@ describe('an apk', () => {
         ['depend', { name: 'e', op: '>', version: '1' }],
         ['depend', { name: 'f', op: '=', version: '~1.2' }],
         ['depend', { name: 'g', op: '=', version: '~1' }],
-        ['depend', { name: 'h', op: '>=', version: '~2' }],
+        ['depend', { name: 'h', op: '=', version: '1' }],
       ])
       const weak = requirements.filter((requirement) => !requirement.strong)
       expect(weak.map(({ kind, text }) => [kind, text])).toEqual([
@@ -316,12 +328,34 @@ describe('an apk', () => {
         { name: '/bin/sh' },
         { name: 'pc:gtk+-3.0', version: '3.24.1' },
       ])
-      const tagged = await read(buildApk({ info: { depend: ['a@edge>2', '!b', '!c<3'] } }))
-      expect(tagged.requirements).toEqual([
-        { kind: 'depend', strong: true, anyOf: [{ name: 'a', op: '>', version: '2' }], text: 'a@edge>2' },
+      const conflicting = await read(buildApk({ info: { depend: ['a>2', '!b', '!c<3'] } }))
+      expect(conflicting.requirements).toEqual([
+        { kind: 'depend', strong: true, anyOf: [{ name: 'a', op: '>', version: '2' }], text: 'a>2' },
         { kind: 'conflict', strong: false, anyOf: [{ name: 'b' }], text: '!b' },
         { kind: 'conflict', strong: false, anyOf: [{ name: 'c', op: '<', version: '3' }], text: '!c<3' },
       ])
+    })
+
+    it('refuses a commit hash for distributions with apk-tools 2 only', async () => {
+      const distribution = apkFormat.distributions[0]!
+      const facts = await read(buildApk({ version: '1.0_git20240101~abc123-r0' }))
+      expect(apkFormat.refusal!(facts, distribution)).toBe(
+        'the version 1.0_git20240101~abc123-r0 has a commit hash, which needs apk-tools 3; Alpine Linux 3.18 has apk-tools 2',
+      )
+      expect(apkFormat.refusal!(facts, { ...distribution, packageManagerMajor: 3 })).toBeNull()
+      expect(apkFormat.refusal!(await read(buildApk()), distribution)).toBeNull()
+    })
+
+    test.each([
+      ['1.0.0~rc1', '1.0.0_rc1'],
+      ['v1.2', '1.2'],
+      ['1.2-3', '1.2-r3'],
+      ['1.2-beta.4-r1', '1.2_beta4-r1'],
+      ['abc', '1.2.3_rc1-r0'],
+    ])('shows the version %s that it refuses, and suggests %s', async (version, suggestion) => {
+      await expect(read(buildApk({ version }))).rejects.toThrow(
+        `the file .PKGINFO has the pkgver "${version}"; expected a version like ${suggestion}`,
+      )
     })
 
     it('solves requirements as apk does: prefixes by ~, no version without a stated one', async () => {
@@ -470,6 +504,19 @@ describe('an apk', () => {
     }
     const entry = async (sample: SampleApk = {}) =>
       Buffer.from(apkFormat.entry(await pkg(sample), alpine)['apkindex']!).toString()
+
+    it('writes operators as apk index does', async () => {
+      const text = await entry({
+        info: { depend: ['a~=1.2', 'b=~1', 'c=>2', 'd=<2', 'e==3', '!f=>4'], provides: 'g==1', replaces: 'h=<5' },
+      })
+      expect(/^D:(.*)$/m.exec(text)![1]).toBe('a~1.2 b~1 c>=2 d<=2 e=3 !f>=4')
+      expect(/^p:(.*)$/m.exec(text)![1]).toBe('g=1')
+      expect(/^r:(.*)$/m.exec(text)![1]).toBe('h<=5')
+    })
+
+    it('copies blanks around a description to the index, as apk index does', async () => {
+      expect(await entry({ info: { pkgdesc: ' a sample ' } })).toContain('\nT: a sample \n')
+    })
 
     it('writes the record apk reads, of the tree’s architecture', async () => {
       const sample: SampleApk = {

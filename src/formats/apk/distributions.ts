@@ -1,7 +1,7 @@
 // The apk distributions offered: data, not code.
 import type { Distribution } from '../../domain/package.ts'
 
-function distribution(osVersion: string): Distribution {
+function distribution(osVersion: string, packageManagerMajor: number): Distribution {
   return {
     codename: `alpine${osVersion}`,
     format: 'apk',
@@ -13,8 +13,11 @@ function distribution(osVersion: string): Distribution {
     name: `Alpine ${osVersion}`,
     fullName: `Alpine Linux ${osVersion}`,
     packageManager: 'apk',
+    packageManagerMajor,
   }
 }
 
-// All four have apk-tools 2.14; 3 comes with Alpine 3.23.
-export const distributions: readonly Distribution[] = ['3.18', '3.19', '3.20', '3.21'].map(distribution)
+// apk-tools 3 comes with Alpine 3.23.
+export const distributions: readonly Distribution[] = ['3.18', '3.19', '3.20', '3.21'].map((version) =>
+  distribution(version, 2),
+)

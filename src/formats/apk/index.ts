@@ -4,7 +4,7 @@ import { distributions } from './distributions.ts'
 import { apkFilename, apkMembers, readApk, type ApkRecord } from './read.ts'
 import { recognizes } from './recognize.ts'
 import { INDEX_FILE, packagePath, renderEntry, renderIndex, STREAM } from './render.ts'
-import { versions } from './versions.ts'
+import { isValidInApk2, versions } from './versions.ts'
 
 export const apkFormat: PackageFormat<ApkRecord> = {
   id: 'apk',
@@ -21,6 +21,13 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   read: readApk,
   members: apkMembers,
   filename: apkFilename,
+
+  refusal({ version, provides }, { fullName, packageManagerMajor = 2 }) {
+    if (packageManagerMajor > 2) return null
+    const tooNew = [version, ...provides.flatMap((one) => one.version ?? [])].find((one) => !isValidInApk2(one))
+    if (tooNew === undefined) return null
+    return `the version ${tooNew} has a commit hash, which needs apk-tools 3; ${fullName} has apk-tools ${packageManagerMajor}`
+  },
 
   layout({ codename, component, arch }) {
     const directory = `apk/${codename}/${component ?? 'main'}/${arch}`

@@ -2,9 +2,11 @@
 import { stat } from 'node:fs/promises'
 import { fileRange } from '../../archive/file-range.ts'
 import { gzipMembers, type GzipMember } from '../../archive/gzip-members.ts'
-import { DEFAULT_LIMITS, invalid } from '../../archive/limits.ts'
+import { DEFAULT_LIMITS, invalid, plausibleOutput } from '../../archive/limits.ts'
 import { readTar, type TarEntry } from '../../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
+import { MOST_FILES } from '../bounds.ts'
+import type { ReadOptions } from '../ecosystem.ts'
 import { oneView } from './one-view.ts'
 
 export interface ApkEntry extends TarEntry {
@@ -27,7 +29,7 @@ const SIGNATURE = '.SIGN.'
 // Signatures, .PKGINFO and scripts.
 const MOST_CONTROL_BYTES = 32 * 1024 ** 2
 const MOST_CONTROL_ENTRIES = 1000
-const MOST_ENTRIES = 1_000_000
+const MOST_ENTRIES = 2 * MOST_FILES
 const BLOCK_BYTES = 512
 
 export const isAdb = (head: Uint8Array): boolean =>
@@ -37,18 +39,23 @@ export const isAdb = (head: Uint8Array): boolean =>
  * The segments in file order; all of the file is decompressed and verified by the time the loop ends.
  * @throws Problem('invalid_package')
  */
-export async function* apkSegments(path: string): AsyncGenerator<ApkSegment, void, undefined> {
+export async function* apkSegments(
+  path: string,
+  { maxUnpackedBytes = DEFAULT_LIMITS.maxOutputBytes }: ReadOptions = {},
+): AsyncGenerator<ApkSegment, void, undefined> {
   await refuseAdb(path)
   const { size } = await stat(path)
-  const { maxOutputBytes, maxRatio, ratioFreeBytes } = DEFAULT_LIMITS
-  const limits = { maxOutputBytes: Math.min(maxOutputBytes, Math.max(ratioFreeBytes, size * maxRatio)) }
+  const limits = { maxOutputBytes: Math.min(maxUnpackedBytes, plausibleOutput(size)) }
   const early = { bytes: 0, endBlocks: 0 }
   let before: ApkSegment['kind'] = 'signatures'
   for await (const member of gzipMembers(fileRange(path), limits)) {
     if (before === 'data') throw invalid('the package has something after its data')
     const last: boolean = before === 'control'
     const content = last ? member.content : watched(member.content, early)
-    const tar = readTar(oneView(content), { mostEntries: last ? MOST_ENTRIES : MOST_CONTROL_ENTRIES })
+    const tar = readTar(oneView(content), {
+      mostEntries: last ? MOST_ENTRIES : MOST_CONTROL_ENTRIES,
+      mostBytes: limits.maxOutputBytes,
+    })
     const first: IteratorResult<TarEntry, void> | null = last ? null : await tar.next()
     if (first?.done) throw invalid('the package has an empty segment before its data')
     const kind: ApkSegment['kind'] = last ? 'data' : first?.value?.name.startsWith(SIGNATURE) ? 'signatures' : 'control'

@@ -21,7 +21,8 @@ const SINGLE = new Set([
   'provider_priority',
   'replaces_priority',
 ])
-const LISTS = ['depend', 'provides', 'replaces', 'install_if', 'triggers']
+/** Keys of lists: blanks separate items, and further lines add to them. */
+export const LISTS: ReadonlySet<string> = new Set(['depend', 'provides', 'replaces', 'install_if', 'triggers'])
 const KNOWN = new Set([...SINGLE, ...LISTS])
 const MOST_FIELDS = 50_000
 
@@ -50,9 +51,14 @@ export function parsePkginfo(text: string): PkginfoField[] {
   return fields
 }
 
-/** The value of a key that can be given once, blanks around it cut off; null where it is missing or empty. */
+/** The value of a key that can be given once, as `apk index` copies it; null where it is missing. */
+export function rawValueOf(fields: readonly PkginfoField[], key: string): string | null {
+  return fields.find(([name]) => name === key)?.[1] ?? null
+}
+
+/** The same without blanks around it; null where it is empty too. */
 export function valueOf(fields: readonly PkginfoField[], key: string): string | null {
-  return fields.find(([name]) => name === key)?.[1].trim() || null
+  return rawValueOf(fields, key)?.trim() || null
 }
 
 /** What stands between the blanks of all lines of a key. */

@@ -5,12 +5,13 @@ import { readAll } from '../../archive/entry-content.ts'
 import { fileRange } from '../../archive/file-range.ts'
 import { invalid } from '../../archive/limits.ts'
 import type { EmbeddedSignature, PackageFacts } from '../../domain/package.ts'
-import type { Member } from '../ecosystem.ts'
+import { checkLine, createFileCount, quote } from '../bounds.ts'
+import type { Member, ReadOptions } from '../ecosystem.ts'
 import { apkSegments, type ApkSegment } from './open.ts'
-import { decodePkginfo, parsePkginfo, valueOf, type PkginfoField } from './pkginfo.ts'
+import { decodePkginfo, LISTS, parsePkginfo, rawValueOf, valueOf, type PkginfoField } from './pkginfo.ts'
 import { parseProvides, parseRequirements } from './relations.ts'
 import { describeSignature } from './signatures.ts'
-import { versions } from './versions.ts'
+import { suggestedVersion, versions } from './versions.ts'
 
 /** What the index entry is made from. */
 export interface ApkRecord {
@@ -23,17 +24,15 @@ export interface ApkRecord {
 }
 
 const MOST_PKGINFO_BYTES = 4 * 1024 ** 2
-// A million entries of short names are fine, a million of the longest are not: the list is held in memory.
-const MOST_NAME_CHARACTERS = 64 * 1024 ** 2
 const LONGEST_FILENAME = 220
 // What apk writes of a package in front of its relations goes through a buffer of 2,048 bytes; the description is cut.
 const MOST_HEADER_BYTES = 1200
 
 /** @throws Problem('invalid_package') */
-export async function readApk(path: string): Promise<PackageFacts<ApkRecord>> {
+export async function readApk(path: string, options: ReadOptions = {}): Promise<PackageFacts<ApkRecord>> {
   const signatures: EmbeddedSignature[] = []
   let facts: PackageFacts<ApkRecord> | null = null
-  for await (const segment of apkSegments(path)) {
+  for await (const segment of apkSegments(path, options)) {
     if (segment.kind === 'signatures') {
       for await (const entry of segment.entries) signatures.push(describeSignature(entry.name))
     } else if (segment.kind === 'control') {
@@ -55,8 +54,8 @@ export async function readApk(path: string): Promise<PackageFacts<ApkRecord>> {
 }
 
 /** Regular files of all segments: signatures and control files by their names, which begin with a dot. */
-export async function* apkMembers(path: string): AsyncGenerator<Member> {
-  for await (const segment of apkSegments(path)) {
+export async function* apkMembers(path: string, options: ReadOptions = {}): AsyncGenerator<Member> {
+  for await (const segment of apkSegments(path, options)) {
     for await (const { type, path: name, sizeBytes, content } of segment.entries) {
       if (type === 'file') yield { name, sizeBytes, content }
     }
@@ -98,13 +97,12 @@ async function digest(path: string, algorithm: string, start: number, end: numbe
 
 async function readFileList(segment: ApkSegment): Promise<{ files: string[]; bytes: number }> {
   const files: string[] = []
-  let characters = 0
+  const count = createFileCount()
   let bytes = 0
   for await (const entry of segment.entries) {
     if (entry.type === 'directory') continue
     if (entry.path === '') throw invalid('the package has a file without a name')
-    characters += entry.path.length
-    if (characters > MOST_NAME_CHARACTERS) throw invalid('the package has too many file names')
+    count.add(entry.path)
     files.push(entry.path)
     bytes += entry.sizeBytes
   }
@@ -113,9 +111,13 @@ async function readFileList(segment: ApkSegment): Promise<{ files: string[]; byt
 
 function describe(fields: PkginfoField[]): PackageFacts<ApkRecord> {
   const text = (key: string): string | null => valueOf(fields, key)
-  const name = required(fields, 'pkgname', /^[A-Za-z0-9][A-Za-z0-9._+-]*$/)
-  const version = required(fields, 'pkgver', { test: versions.isValid })
-  const arch = required(fields, 'arch', /^[a-z0-9][a-z0-9_-]*$/)
+  const name = required(fields, 'pkgname', /^[A-Za-z0-9][A-Za-z0-9._+-]*$/, 'letters, digits and . _ + -')
+  const version = required(fields, 'pkgver', { test: versions.isValid }, (value) => {
+    const suggestion = suggestedVersion(value)
+    return suggestion === null ? 'a version like 1.2.3_rc1-r0' : `a version like ${suggestion}`
+  })
+  const arch = required(fields, 'arch', /^[a-z0-9][a-z0-9_-]*$/, 'one like x86_64, or noarch')
+  for (const [key, value] of fields) if (!LISTS.has(key)) checkLine(`a ${key}`, value)
   for (const key of ['size', 'builddate', 'provider_priority', 'replaces_priority']) {
     if (!/^[0-9]{0,15}$/.test(text(key) ?? '')) throw invalid(`the file .PKGINFO has a ${key} that is no number`)
   }
@@ -145,10 +147,18 @@ function describe(fields: PkginfoField[]): PackageFacts<ApkRecord> {
   }
 }
 
-function required(fields: PkginfoField[], key: string, grammar: { test(value: string): boolean }): string {
-  // Not trimmed: apk takes the value as it stands.
-  const value = fields.find(([name]) => name === key)?.[1]
+function required(
+  fields: PkginfoField[],
+  key: string,
+  grammar: { test(value: string): boolean },
+  expected: string | ((value: string) => string),
+): string {
+  // Not trimmed: apk takes the value as it is written.
+  const value = rawValueOf(fields, key)
   if (!value) throw invalid(`the file .PKGINFO has no ${key}`)
-  if (!grammar.test(value)) throw invalid(`the file .PKGINFO has a ${key} that is not allowed`)
+  if (!grammar.test(value)) {
+    const form = typeof expected === 'string' ? expected : expected(value)
+    throw invalid(`the file .PKGINFO has the ${key} ${quote(value)}; expected ${form}`)
+  }
   return value
 }

@@ -1,17 +1,18 @@
 // Dependencies, provides and their kin as `.PKGINFO` has them (apk-package(5)). Pure.
 import { invalid } from '../../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
+import { BOUNDS, checkCount, quote } from '../bounds.ts'
 import { itemsOf, type PkginfoField } from './pkginfo.ts'
 import { versions } from './versions.ts'
 
-// Each costs an object; the largest packages in use have some hundreds.
-const MOST_RELATIONS = 20_000
 // apk writes one of them through a buffer of 256 bytes, and reads an index line through one of 128 KiB.
 const LONGEST_RELATION = 240
 const LONGEST_LINE = 100_000
 
-/** What must be there (`depend`), and weak: what must not (`conflict`), `install_if` and `replaces`. */
+/** Strong: `depend`. Weak: conflicts (`depend = !name`), `install_if` and `replaces`. */
 export function parseRequirements(fields: readonly PkginfoField[]): Requirement[] {
+  const count = ['depend', 'install_if', 'replaces'].reduce((sum, key) => sum + itemsOf(fields, key).length, 0)
+  checkCount('relations', count, BOUNDS.apk.allRelations)
   const depends = items(fields, 'depend').map((text): Requirement => {
     const conflict = text.startsWith('!')
     const relation = parseRelation(conflict ? text.slice(1) : text, 'depend')
@@ -19,7 +20,8 @@ export function parseRequirements(fields: readonly PkginfoField[]): Requirement[
   })
   const others = ['install_if', 'replaces'].flatMap((kind) =>
     items(fields, kind).map((text): Requirement => {
-      return { kind, strong: false, anyOf: [parseRelation(text.replace(/^!/, ''), kind)], text }
+      const name = kind === 'install_if' ? text.replace(/^!/, '') : text
+      return { kind, strong: false, anyOf: [parseRelation(name, kind)], text }
     }),
   )
   return [...depends, ...others]
@@ -38,31 +40,69 @@ export function parseProvides(fields: readonly PkginfoField[]): Capability[] {
 function items(fields: readonly PkginfoField[], key: string): string[] {
   const found = itemsOf(fields, key)
   const bytes = found.reduce((sum, item) => sum + Buffer.byteLength(item) + 1, 0)
-  if (found.length > MOST_RELATIONS || bytes > LONGEST_LINE) throw invalid(`the key ${key} of .PKGINFO is too long`)
+  checkCount(
+    key === 'provides' ? key : `relations in ${key}`,
+    found.length,
+    BOUNDS.apk[key === 'provides' ? key : 'relations'],
+  )
+  if (bytes > LONGEST_LINE)
+    throw invalid(`the key ${key} of .PKGINFO has ${bytes} bytes in all; at most ${LONGEST_LINE} are accepted`)
   return found
 }
 
+/** `name`, then perhaps an operator and a version. apk-tools 3 takes printable ASCII only. */
+const RELATION = /^([\x21\x22-\x3b\x3f\x41-\x7d]+?)(@[^<>=~]*)?(?:([<>=~]+)(.+))?$/
+
 /**
- * `name[@tag][op version]`. The tag names a repository of the client and is kept in the text only. `~` asks for a
- * version that begins like the given one: it is kept as a bound beginning with `~`, which `versions.meets` reads.
- * @throws Problem('invalid_package') for what apk 2.14 does not read: it would drop the relation, and those after it,
- *   without a word
+ * `~` asks for a version that begins like the given one: it is kept as a bound beginning with `~`, which
+ * `versions.meets` reads.
+ * @throws Problem('invalid_package') for what apk-tools 2.14 or 3 cannot read. apk 2 drops such a relation and those
+ *   after it without a message; apk 3 warns of broken packages on every command of every client.
  */
 function parseRelation(text: string, key: string): Relation {
-  const parts = /^([^\s<>=~!@]+)(?:@([A-Za-z0-9_.+-]+))?(?:([<>=~]+)(.+))?$/.exec(text)
-  const [, name, , operator, version] = parts ?? []
-  if (name === undefined || Buffer.byteLength(text) > LONGEST_RELATION) throw unreadable(text, key)
+  const [, name, tag, operator, version] = RELATION.exec(text) ?? []
+  if (tag !== undefined)
+    throw invalid(
+      `the key ${key} of .PKGINFO has the relation ${quote(text)} with a repository tag, which only a client's own configuration may use; remove ${quote(tag)}`,
+    )
+  if (name === undefined || name.includes('!') || Buffer.byteLength(text) > LONGEST_RELATION)
+    throw unreadable(text, key)
   if (operator === undefined || version === undefined) return { name }
-  const less = operator.includes('<')
-  const greater = operator.includes('>')
-  const fuzzy = operator.includes('~')
-  // A commit hash (`1.0~abc`) is of apk-tools 3; `><` compares checksums and is for packages made on the spot.
-  if ((less && greater) || version.includes('~') || !versions.isValid(version)) throw unreadable(text, key)
-  const equal = operator.includes('=') || fuzzy
-  const op: ComparisonOperator = less ? (equal ? '<=' : '<') : greater ? (equal ? '>=' : '>') : '='
-  return { name, op, version: fuzzy ? `~${version}` : version }
+  // A commit hash (`1.0~abc`) needs apk-tools 3.
+  if (version.includes('~') || !versions.isValid(version)) throw unreadable(text, key)
+  const op = OPERATORS[canonical(operator)]
+  if (op === undefined) throw unreadable(text, key)
+  return { name, op, version: canonical(operator) === '~' ? `~${version}` : version }
+}
+
+/**
+ * What apk's own operators mean. `><` compares checksums, and is for packages made on the spot; `<~` and `>~` are
+ * unknown to apk 2, which reads them as `?`.
+ */
+const OPERATORS: Readonly<Record<string, ComparisonOperator>> = {
+  '<': '<',
+  '<=': '<=',
+  '=': '=',
+  '~': '=',
+  '>=': '>=',
+  '>': '>',
+}
+
+/** apk reads an operator as a set of characters, in any order, and `~` as including `=`. */
+function canonical(operator: string): string {
+  const has = (character: string) => operator.includes(character)
+  return `${has('<') ? '<' : ''}${has('>') ? '>' : ''}${has('~') ? '~' : has('=') ? '=' : ''}`
+}
+
+/** A relation as `apk index` writes it: with the canonical operator. */
+export function writeRelation(text: string): string {
+  const [, name, , operator, version] = RELATION.exec(text) ?? []
+  if (name === undefined || operator === undefined || version === undefined) return text
+  return `${name}${canonical(operator)}${version}`
 }
 
 function unreadable(text: string, key: string) {
-  return invalid(`the key ${key} of .PKGINFO has a relation that apk cannot read: ${JSON.stringify(text.slice(0, 80))}`)
+  return invalid(
+    `the key ${key} of .PKGINFO has a relation that apk cannot read: ${quote(text)}; expected name, or name with one of < <= = ~ >= > and a version`,
+  )
 }

@@ -1,8 +1,9 @@
 // What apk reads: a package's record, and the index file of a generation. Pure: the same input gives the same bytes.
 import type { Distribution, StoredPackage } from '../../domain/package.ts'
 import type { IndexFile, IndexInput } from '../format.ts'
-import { itemsOf, valueOf, type PkginfoField } from './pkginfo.ts'
+import { itemsOf, rawValueOf, type PkginfoField } from './pkginfo.ts'
 import type { ApkRecord } from './read.ts'
+import { writeRelation } from './relations.ts'
 import { gzipMember, TAR_END, tarFile, tarHeader, tarPadding } from './tar-blocks.ts'
 
 export const STREAM = 'apkindex'
@@ -27,14 +28,14 @@ export function renderEntry(pkg: StoredPackage<ApkRecord>, distribution: Distrib
     ['A', distribution.arch],
     ['S', String(pkg.sizeBytes)],
     ['I', String(record.installedBytes)],
-    ['T', shortened(valueOf(fields, 'pkgdesc') ?? '', LONGEST_DESCRIPTION)],
-    ['U', valueOf(fields, 'url')],
-    ['L', valueOf(fields, 'license')],
-    ['o', valueOf(fields, 'origin')],
-    ['m', valueOf(fields, 'maintainer')],
-    ['t', valueOf(fields, 'builddate')],
-    ['c', valueOf(fields, 'commit')],
-    ['k', valueOf(fields, 'provider_priority')],
+    ['T', shortened(rawValueOf(fields, 'pkgdesc') ?? '', LONGEST_DESCRIPTION)],
+    ['U', rawValueOf(fields, 'url')],
+    ['L', rawValueOf(fields, 'license')],
+    ['o', rawValueOf(fields, 'origin')],
+    ['m', rawValueOf(fields, 'maintainer')],
+    ['t', rawValueOf(fields, 'builddate')],
+    ['c', rawValueOf(fields, 'commit')],
+    ['k', rawValueOf(fields, 'provider_priority')],
     ['D', joined(fields, 'depend')],
     ['p', joined(fields, 'provides')],
     ['i', joined(fields, 'install_if')],
@@ -59,7 +60,7 @@ export async function renderIndex({ distribution, revision, compose, signers }: 
 }
 
 function joined(fields: readonly PkginfoField[], key: string): string {
-  return itemsOf(fields, key).join(' ')
+  return itemsOf(fields, key).map(writeRelation).join(' ')
 }
 
 /** At most so many bytes of UTF-8, cut between characters. */

@@ -42,6 +42,18 @@ export const versions: VersionScheme = {
   },
 }
 
+/** Whether apk-tools 2 takes the version too: commit hashes (`1.0~abc`) came with 3. */
+export const isValidInApk2 = (version: string): boolean => versions.isValid(version) && !version.includes('~')
+
+/** The version that was probably meant, such as `1.0.0_rc1` for `v1.0.0~rc1`; null where none is found. */
+export function suggestedVersion(version: string): string | null {
+  const guess = version
+    .replace(/^v(?=[0-9])/, '')
+    .replace(/[-~._]?(alpha|beta|pre|rc)[-.]?(?=[0-9]|-|$)/, '_$1')
+    .replace(/-(?=[0-9]+$)/, '-r')
+  return isValidInApk2(guess) ? guess : null
+}
+
 function compareTokens(left: readonly Token[], right: readonly Token[], fuzzy: boolean): number {
   for (let at = 0; ; at++) {
     const a = left[at] ?? END

@@ -1,10 +1,25 @@
 // The control file of a binary package as text: fields in order (Debian Policy 5.1). Knows no field's meaning.
 import { invalid } from '../../archive/limits.ts'
+import { checkRelationsText, checkText } from '../bounds.ts'
 
-/** Name as written and value: the first line trimmed, further lines as they stand, joined by line feeds. */
+/**
+ * Name as written, and value: lines joined by line feeds, blanks cut off at the beginning and the end of the whole. Blanks
+ * at the end of an inner line stay: `Description-md5`, by which apt finds translations, is a digest of them too.
+ */
 export type ControlField = [name: string, value: string]
 
 const MOST_FIELDS = 1000
+const RELATION_FIELDS = new Set([
+  'depends',
+  'pre-depends',
+  'recommends',
+  'suggests',
+  'enhances',
+  'breaks',
+  'conflicts',
+  'replaces',
+  'provides',
+])
 
 /**
  * One stanza. https://www.debian.org/doc/debian-policy/ch-controlfields.html#syntax-of-control-files
@@ -27,7 +42,7 @@ export function parseControl(text: string): ControlField[] {
     if (line.startsWith(' ') || line.startsWith('\t')) {
       const field = fields.at(-1)
       if (!field) throw invalid('the control file begins with a continuation line')
-      field.lines.push(trimEnd(line))
+      field.lines.push(line)
       continue
     }
     const [name, value] = splitField(line)
@@ -36,7 +51,12 @@ export function parseControl(text: string): ControlField[] {
     seen.add(name.toLowerCase())
     fields.push({ name, lines: [value] })
   }
-  return fields.map((field) => [field.name, field.lines.join('\n')])
+  return fields.map(({ name, lines: [first = '', ...further] }) => {
+    const value = [isBlank(first) ? '' : first, ...further].join('\n')
+    const isRelation = RELATION_FIELDS.has(name.toLowerCase())
+    ;(isRelation ? checkRelationsText : checkText)(`a field ${name}`, value)
+    return [name, trimEnd(value)]
+  })
 }
 
 /** UTF-8 as Policy asks; what is none is taken for Latin-1, as packages from before that rule are. */
@@ -61,17 +81,17 @@ function splitField(line: string): [string, string] {
   // Printable ASCII but space and colon, not beginning with # or -.
   if (!/^[!-9;-~]{1,100}$/.test(name) || /^[#-]/.test(name))
     throw invalid('the control file has a line that is no field')
-  return [name, trim(line.slice(colon + 1))]
+  return [name, trimStart(line.slice(colon + 1))]
 }
 
-const isBlank = (line: string): boolean => trim(line) === ''
+const isBlank = (line: string): boolean => trimStart(line) === ''
 
 // Not `String.trim`, which also takes away white space that Policy counts as text, and not /\s+$/, which takes the square
 // of a long run's length.
-function trim(text: string): string {
+function trimStart(text: string): string {
   let start = 0
   while (start < text.length && isSpace(text.charCodeAt(start))) start++
-  return trimEnd(text.slice(start))
+  return text.slice(start)
 }
 
 function trimEnd(text: string): string {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { composeSample, conformance, sampleSigners, type ConformanceSample } from '../../../test/conformance.ts'
 import { buildAr } from '../../../test/samples/ar.ts'
 import { compressSample, zstdRepeated } from '../../../test/samples/compress.ts'
@@ -281,12 +281,79 @@ describe('reading a deb', () => {
     expect(files).toEqual(['usr/bin/a', 'etc/b', 'c', 'd', 'e', `${'long/'.repeat(60)}f`, '\ufffdmlaut'])
   })
 
-  it('passes over members with an underscore, and over unknown ones after data.tar', async () => {
-    const parts = { control: buildTar([{ name: 'control', content: controlText() }]), data: buildTar([]) }
-    const facts = await read(
-      assembleDeb({ ...parts, before: [{ name: '_new', content: 'x' }], after: [{ name: 'later', content: 'y' }] }),
+  const EMPTY_PARTS = { control: buildTar([{ name: 'control', content: controlText() }]), data: buildTar([]) }
+
+  test.each([
+    { before: [{ name: '_extra', content: 'x' }] },
+    { before: [{ name: '_x', content: gzipSync('x') }] },
+    { after: [{ name: '_extra.gz', content: gzipSync('x') }] },
+    { after: [{ name: 'other.gz', content: gzipSync('x') }] },
+    { after: [{ name: '_gpgorigin', content: Buffer.alloc(65_537) }] },
+  ])('refuses members that no scanner would read: %j', async (members) => {
+    await expect(read(assembleDeb({ ...EMPTY_PARTS, ...members }))).rejects.toThrow(
+      /has the member \S+, where only|has more than 65536 bytes/,
     )
-    expect(facts.name).toBe('sample')
+  })
+
+  it('passes signature members to scanners, unpacked', async () => {
+    const after = [
+      { name: '_gpgorigin', content: 'plain' },
+      { name: '_gpgbuilder', content: gzipSync('packed') },
+      { name: '_gpgodd', content: Buffer.from([0x1f, 0x8b, 1, 2]) },
+    ]
+    const path = join(directory, 'signed.deb')
+    await writeFile(path, assembleDeb({ ...EMPTY_PARTS, after }))
+    const found: Record<string, string> = {}
+    for await (const { name, content } of debFormat.members(path)) {
+      const pieces: Uint8Array[] = []
+      for await (const piece of content) pieces.push(piece)
+      found[name] = Buffer.concat(pieces).toString('latin1')
+    }
+    expect(found).toMatchObject({ _gpgorigin: 'plain', _gpgbuilder: 'packed', _gpgodd: '\x1f\x8b\x01\x02' })
+  })
+
+  test.each([
+    ['relations in Depends', { Depends: 'a, '.repeat(5000) }],
+    ['relations', { Depends: 'a, '.repeat(3000), Suggests: 'a | b, '.repeat(1500), Conflicts: 'a, '.repeat(3000) }],
+    ['relations in Provides', { Provides: 'a, '.repeat(20_000) }],
+  ])('refuses more %s than any real package has', async (what, fields) => {
+    await expect(read(await buildDeb({ fields }))).rejects.toThrow(
+      new RegExp(`the package declares [0-9,]+ ${what}; at most [0-9,]+ are accepted`),
+    )
+  })
+
+  test.each([
+    ['a synopsis', { Description: 'x'.repeat(20_000) }],
+    ['a field Description', { Description: `x\n${' y\n'.repeat(100_000)} z` }],
+    ['a field Homepage', { Homepage: 'x'.repeat(20_000) }],
+    ['a field X-Own', { 'X-Own': 'x'.repeat(300_000) }],
+  ])('refuses %s that is longer than any real one', async (what, fields) => {
+    await expect(read(await buildDeb({ fields }))).rejects.toThrow(
+      new RegExp(`the package has ${what} of [0-9,]+ characters; at most [0-9,]+ are accepted`),
+    )
+  })
+
+  it('refuses more files than it accepts', async () => {
+    const files = Array.from({ length: 250_001 }, (_, index) => tarEntry({ name: `f${index}`, content: '' }))
+    const data = Buffer.concat([...files, Buffer.alloc(1024)])
+    await expect(read(assembleDeb({ ...EMPTY_PARTS, data }))).rejects.toThrow('the package has more than 250,000 files')
+  })
+
+  it('refuses what unpacks to more than it may before it unpacks it', async () => {
+    const path = join(directory, 'large.deb')
+    await writeFile(
+      path,
+      withData({ name: './a', content: Buffer.alloc(600_000) }, { name: './b', content: Buffer.alloc(600_000) }),
+    )
+    await expect(debFormat.read(path, { maxUnpackedBytes: 1_000_000 })).rejects.toThrow(
+      'unpacks to more than 1,000,000 bytes',
+    )
+  })
+
+  it('keeps blanks at the end of inner lines of a description, which its digest covers', async () => {
+    const facts = await read(await buildDeb({ fields: { Description: 'a synopsis \n long \n text ' } }))
+    expect(facts.description).toBe('a synopsis')
+    expect(new Map((facts.record as DebRecord).fields).get('Description')).toBe('a synopsis \n long \n text')
   })
 
   it('says who claims to have signed', async () => {

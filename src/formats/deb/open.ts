@@ -3,15 +3,16 @@ import { listArMembers, type ArMember } from '../../archive/ar.ts'
 import { decompress, type Compression } from '../../archive/compression.ts'
 import { readAll } from '../../archive/entry-content.ts'
 import { fileRange } from '../../archive/file-range.ts'
-import { invalid, type Limits } from '../../archive/limits.ts'
+import { DEFAULT_LIMITS, invalid, type Limits } from '../../archive/limits.ts'
 import { readTar, type TarEntry } from '../../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
+import { MOST_FILES } from '../bounds.ts'
 
 export interface DebLayout {
   control: ArMember
   data: ArMember
-  /** members with an underscore before their name, which dpkg passes over: signatures among them */
-  extra: ArMember[]
+  /** members named `_gpg…`: signatures by debsigs and dpkg-sig, which dpkg ignores */
+  signatures: ArMember[]
 }
 
 export interface DebEntry extends TarEntry {
@@ -29,12 +30,13 @@ const COMPRESSION_BY_SUFFIX: Readonly<Record<string, Compression>> = {
 }
 // Scripts, checksums and templates; the largest known is below 20 MB.
 const CONTROL_LIMITS: Partial<Limits> = { maxOutputBytes: 64 * 1024 ** 2 }
-const MOST_ENTRIES = 1_000_000
+const MOST_ENTRIES = 2 * MOST_FILES
+const MOST_SIGNATURE_BYTES = 64 * 1024
 
 /**
- * Finds the members: `debian-binary` of version 2 first, then control.tar and data.tar in this order; before and
- * between them only names that begin with an underscore. After data.tar dpkg ignores the rest; a second one of the
- * three is refused there, since another reader might take it for the first.
+ * Finds the members: `debian-binary` of version 2 first, then control.tar and data.tar in this order. dpkg ignores
+ * other members whose name begins with an underscore, and everything after data.tar; only signatures are accepted,
+ * because other members could carry what no scanner expects.
  * @throws Problem('invalid_package')
  */
 export async function readDebLayout(path: string): Promise<DebLayout> {
@@ -47,16 +49,21 @@ export async function readDebLayout(path: string): Promise<DebLayout> {
 
   let control: ArMember | undefined
   let data: ArMember | undefined
-  const extra: ArMember[] = []
+  const signatures: ArMember[] = []
   for (const member of rest) {
-    const role = /^(debian-binary|control\.tar|data\.tar)/.exec(member.name)?.[1]
-    if (member.name.startsWith('_')) extra.push(member)
-    else if (role === 'control.tar' && !control) control = member
-    else if (role === 'data.tar' && control && !data) data = member
-    else if (role || !data) throw invalid(`the Debian package has the member ${member.name} in a wrong place`)
+    if (member.name.startsWith('_gpg')) {
+      if (member.end - member.start > MOST_SIGNATURE_BYTES)
+        throw invalid(`the signature ${member.name} has more than ${MOST_SIGNATURE_BYTES} bytes`)
+      signatures.push(member)
+    } else if (member.name.startsWith('control.tar') && !control) control = member
+    else if (member.name.startsWith('data.tar') && control && !data) data = member
+    else
+      throw invalid(
+        `the Debian package has the member ${member.name}, where only debian-binary, control.tar, data.tar and _gpg signatures are accepted, in this order`,
+      )
   }
   if (!control || !data) throw invalid('the Debian package is truncated')
-  return { control, data, extra }
+  return { control, data, signatures }
 }
 
 /** Every entry of one of the two archives; all of it is decompressed and verified by the time the loop ends. */
@@ -68,11 +75,15 @@ export async function* debEntries(
   const suffix = member.name.replace(/^(control|data)\.tar/, '')
   const compression = COMPRESSION_BY_SUFFIX[suffix]
   if (!compression) throw invalid(`the member ${member.name} has an unknown compression`)
-  const bounds = member.name.startsWith('control') ? { ...limits, ...CONTROL_LIMITS } : limits
+  const bounds = { ...DEFAULT_LIMITS, ...limits, ...(member.name.startsWith('control') ? CONTROL_LIMITS : {}) }
   const bytes = decompress(fileRange(path, member.start, member.end), compression, bounds)
   try {
     // dpkg has never read pax headers.
-    for await (const entry of readTar(bytes, { mostEntries: MOST_ENTRIES, pax: 'refuse' })) {
+    for await (const entry of readTar(bytes, {
+      mostEntries: MOST_ENTRIES,
+      mostBytes: bounds.maxOutputBytes,
+      pax: 'refuse',
+    })) {
       yield { ...entry, path: insidePath(entry.name) }
     }
   } catch (error) {

@@ -2,11 +2,12 @@
 import { readAll } from '../../archive/entry-content.ts'
 import { invalid } from '../../archive/limits.ts'
 import type { PackageFacts } from '../../domain/package.ts'
-import type { Member } from '../ecosystem.ts'
+import { checkLine, quote, createFileCount } from '../bounds.ts'
+import type { Member, ReadOptions } from '../ecosystem.ts'
 import { decodeControl, fieldOf, parseControl, type ControlField } from './control.ts'
 import { debEntries, readDebLayout, type DebLayout } from './open.ts'
 import { parseProvides, parseRequirements } from './relations.ts'
-import { readSignatures } from './signatures.ts'
+import { readSignatures, signatureMembers } from './signatures.ts'
 import { versions, withoutEpoch } from './versions.ts'
 
 /** What the index entry is made from: the control file's fields in its order. */
@@ -14,30 +15,29 @@ export interface DebRecord {
   fields: ControlField[]
 }
 
-const MOST_CONTROL_BYTES = 10 * 1024 ** 2
-// A million entries of short names are fine, a million of the longest are not: the list is held in memory.
-const MOST_NAME_CHARACTERS = 64 * 1024 ** 2
-// File systems take 255 bytes; the rest is for whoever writes beside it under a temporary name.
+const MOST_CONTROL_BYTES = 4 * 1024 ** 2
+// File systems take 255 bytes; temporary names need the rest.
 const LONGEST_FILENAME = 220
 
 /** @throws Problem('invalid_package') */
-export async function readDeb(path: string): Promise<PackageFacts<DebRecord>> {
+export async function readDeb(path: string, { maxUnpackedBytes }: ReadOptions = {}): Promise<PackageFacts<DebRecord>> {
   const layout = await readDebLayout(path)
   const fields = parseControl(decodeControl(await readControlFile(path, layout)))
   const facts = describe(fields)
-  facts.signatures = await readSignatures(path, layout.extra)
-  facts.files = await readFileList(path, layout)
+  facts.signatures = readSignatures(path, layout.signatures)
+  facts.files = await readFileList(path, layout, limitsOf(maxUnpackedBytes))
   return facts
 }
 
-/** Regular files of both archives; those of control.tar under `DEBIAN/`, where dpkg-deb puts them. */
-export async function* debMembers(path: string): AsyncGenerator<Member> {
-  const { control, data } = await readDebLayout(path)
+/** Regular files of both archives, those of control.tar under `DEBIAN/`, where dpkg-deb puts them; and signatures. */
+export async function* debMembers(path: string, { maxUnpackedBytes }: ReadOptions = {}): AsyncGenerator<Member> {
+  const { control, data, signatures } = await readDebLayout(path)
+  yield* signatureMembers(path, signatures)
   for (const [member, prefix] of [
     [control, 'DEBIAN/'],
     [data, ''],
   ] as const) {
-    for await (const entry of debEntries(path, member)) {
+    for await (const entry of debEntries(path, member, limitsOf(maxUnpackedBytes))) {
       if (entry.type === 'file') yield { name: prefix + entry.path, sizeBytes: entry.sizeBytes, content: entry.content }
     }
   }
@@ -62,14 +62,15 @@ async function readControlFile(path: string, { control }: DebLayout): Promise<Bu
   return found
 }
 
-async function readFileList(path: string, { data }: DebLayout): Promise<string[]> {
+const limitsOf = (maxOutputBytes: number | undefined) => (maxOutputBytes === undefined ? {} : { maxOutputBytes })
+
+async function readFileList(path: string, { data }: DebLayout, limits: { maxOutputBytes?: number }): Promise<string[]> {
   const files: string[] = []
-  let characters = 0
-  for await (const entry of debEntries(path, data)) {
+  const count = createFileCount()
+  for await (const entry of debEntries(path, data, limits)) {
     if (entry.type === 'directory') continue
     if (entry.path === '') throw invalid('the package has a file without a name')
-    characters += entry.path.length
-    if (characters > MOST_NAME_CHARACTERS) throw invalid('the package has too many file names')
+    count.add(entry.path)
     files.push(entry.path)
   }
   return files
@@ -78,18 +79,30 @@ async function readFileList(path: string, { data }: DebLayout): Promise<string[]
 function describe(fields: ControlField[]): PackageFacts<DebRecord> {
   const name = required(fields, 'Package')
   // Policy 5.6.1
-  if (!/^[a-z0-9][a-z0-9+.-]+$/.test(name)) throw invalid('the control file has a package name that is not allowed')
+  if (!/^[a-z0-9][a-z0-9+.-]+$/.test(name))
+    throw invalid(
+      `the control file has the package name ${quote(name)}; lower-case letters, digits, +, - and . are allowed, and two characters at least`,
+    )
   const version = required(fields, 'Version')
-  if (!versions.isValid(version)) throw invalid('the control file has a version that is not allowed')
+  if (!versions.isValid(version))
+    throw invalid(
+      `the control file has the version ${quote(version)}; expected [epoch:]upstream[-revision], such as 1.0-1`,
+    )
   const arch = required(fields, 'Architecture')
   // Policy 5.6.8: one architecture, or `all`; wildcards belong to source packages.
   if (!/^[a-z0-9][a-z0-9-]*$/.test(arch) || arch === 'any' || arch === 'source') {
-    throw invalid('the control file has an architecture that is not allowed')
+    throw invalid(`the control file has the architecture ${quote(arch)}; expected one, such as amd64, or all`)
   }
   if (debFilename({ name, version, arch }).length > LONGEST_FILENAME) {
     throw invalid('the package name and version are too long for a file name')
   }
-  const text = (field: string): string | null => fieldOf(fields, field) || null
+  const text = (field: string): string | null => {
+    const value = fieldOf(fields, field) || null
+    checkLine(`a field ${field}`, value)
+    return value
+  }
+  const synopsis = fieldOf(fields, 'Description')?.split('\n')[0]?.trimEnd() || null
+  checkLine('a synopsis', synopsis)
   const source = parseSource(text('Source'), name, version)
   const installedSize = text('Installed-Size')
   return {
@@ -98,7 +111,7 @@ function describe(fields: ControlField[]): PackageFacts<DebRecord> {
     version,
     arch,
     section: text('Section'),
-    description: text('Description')?.split('\n')[0] || null,
+    description: synopsis,
     maintainer: text('Maintainer'),
     license: text('License'),
     url: text('Homepage'),

@@ -1,6 +1,7 @@
 // Relationship fields of a control file: Depends and its kin (Debian Policy 7.1). Pure.
 import { invalid } from '../../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
+import { BOUNDS, checkCount, quote } from '../bounds.ts'
 import { fieldOf, type ControlField } from './control.ts'
 import { versions } from './versions.ts'
 
@@ -27,13 +28,15 @@ const OPERATORS: Readonly<Record<string, ComparisonOperator>> = {
   '>': '>=',
 }
 
-// The longest lists in use have some hundreds; each costs an object.
-const MOST_RELATIONS = 20_000
-
 /** All relationship fields but Provides. @throws Problem('invalid_package') for what dpkg would not parse */
 export function parseRequirements(fields: readonly ControlField[]): Requirement[] {
+  checkCount(
+    'relations',
+    FIELDS.reduce((sum, { name }) => sum + relationsIn(fieldOf(fields, name)), 0),
+    BOUNDS.deb.allRelations,
+  )
   return FIELDS.flatMap(({ name, strong, alternatives }) =>
-    items(name, fieldOf(fields, name)).map((text): Requirement => {
+    items(name, fieldOf(fields, name), BOUNDS.deb.relations).map((text): Requirement => {
       const anyOf = text.split('|').map((relation) => parseRelation(relation, name))
       if (anyOf.length > 1 && !alternatives) throw invalid(`the field ${name} has alternatives, which it cannot have`)
       return { kind: name.toLowerCase(), strong, anyOf, text }
@@ -43,7 +46,7 @@ export function parseRequirements(fields: readonly ControlField[]): Requirement[
 
 /** Policy 7.5: a version may only be given exactly. */
 export function parseProvides(fields: readonly ControlField[]): Capability[] {
-  return items('Provides', fieldOf(fields, 'Provides')).map((text) => {
+  return items('Provides', fieldOf(fields, 'Provides'), BOUNDS.deb.provides).map((text) => {
     const { name, op, version } = parseRelation(text, 'Provides')
     if (op !== undefined && op !== '=') throw invalid('the field Provides has a version that is not exact')
     return version === undefined ? { name } : { name, version }
@@ -51,9 +54,9 @@ export function parseProvides(fields: readonly ControlField[]): Capability[] {
 }
 
 /** What stands between the commas, white space made single; an empty item is passed over as dpkg does. */
-function items(field: string, value: string | undefined): string[] {
+function items(field: string, value: string | undefined, most: number): string[] {
   if (value === undefined) return []
-  if (countOf(value, ',') + countOf(value, '|') > MOST_RELATIONS) throw invalid(`the field ${field} is too long`)
+  checkCount(`relations in ${field}`, relationsIn(value), most)
   return value
     .split(',')
     .map((item) => item.replace(/\s+/g, ' ').trim())
@@ -73,13 +76,13 @@ function parseRelation(text: string, field: string): Relation {
   return arch === undefined ? relation : { ...relation, arch }
 }
 
+/** How many relations a field holds at most; each alternative counts. */
+function relationsIn(value: string | undefined): number {
+  return value === undefined ? 0 : 1 + countOf(value, ',') + countOf(value, '|')
+}
+
 function countOf(text: string, character: string): number {
   let count = 0
   for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count++
   return count
-}
-
-/** A short, printable piece of what the package says. */
-function quote(text: string): string {
-  return JSON.stringify(text.trim().slice(0, 80))
 }

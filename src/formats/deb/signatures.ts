@@ -1,10 +1,13 @@
 // OpenPGP signatures that debsigs and dpkg-sig put into a .deb: who claims to have signed, not whether it is true.
 import type { ArMember } from '../../archive/ar.ts'
 import { readAll } from '../../archive/entry-content.ts'
-import { fileRange } from '../../archive/file-range.ts'
+import { decompress, detectCompression } from '../../archive/compression.ts'
+import { readPiece } from '../../archive/file-range.ts'
+import { isProblem } from '../../domain/problem.ts'
+import type { Member } from '../ecosystem.ts'
 import type { EmbeddedSignature } from '../../domain/package.ts'
 
-const MOST_SIGNATURE_BYTES = 64 * 1024
+const MOST_UNPACKED_BYTES = 1024 * 1024
 // RFC 9580, section 9.1
 const ALGORITHMS: Readonly<Record<number, string>> = {
   1: 'RSA',
@@ -16,15 +19,37 @@ const ALGORITHMS: Readonly<Record<number, string>> = {
   28: 'Ed448',
 }
 
-/** One for each member named `_gpg…`; what cannot be read counts as a signature by nobody. */
-export async function readSignatures(path: string, members: readonly ArMember[]): Promise<EmbeddedSignature[]> {
+/** One for each member; one that cannot be parsed counts as a signature without a key. */
+export function readSignatures(path: string, members: readonly ArMember[]): EmbeddedSignature[] {
   const found: EmbeddedSignature[] = []
   for (const member of members) {
-    if (!member.name.startsWith('_gpg') || member.end - member.start > MOST_SIGNATURE_BYTES) continue
-    const bytes = await readAll(fileRange(path, member.start, member.end), MOST_SIGNATURE_BYTES, 'signature')
-    found.push(describeSignature(dearmor(bytes)))
+    found.push(describeSignature(dearmor(readPiece(path, member.start, member.end - member.start))))
   }
   return found
+}
+
+/** The members as scanners see them: unpacked where they are compressed, since nothing else verifies what they hold. */
+export async function* signatureMembers(path: string, members: readonly ArMember[]): AsyncGenerator<Member> {
+  for (const { name, start, end } of members) {
+    const content = await unpacked(readPiece(path, start, end - start))
+    yield { name, sizeBytes: content.length, content: once(content) }
+  }
+}
+
+async function unpacked(bytes: Buffer): Promise<Buffer> {
+  const compression = detectCompression(bytes)
+  if (compression === 'none') return bytes
+  try {
+    return await readAll(decompress(once(bytes), compression), MOST_UNPACKED_BYTES, 'unpacked signature')
+  } catch (error) {
+    // A signature may begin like compressed data by chance.
+    if (isProblem(error, 'invalid_package')) return bytes
+    throw error
+  }
+}
+
+async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (content.length > 0) yield content
 }
 
 /** The packet's bytes, taken out of the armor where there is one; dpkg-sig's member is a cleartext-signed text. */

@@ -9,6 +9,8 @@ export type Changelog = [author: string, time: number, text: string]
 /** As many as createrepo_c writes. */
 const KEPT = 10
 const MOST_ENTRIES = 100_000
+/** Of the entries kept, together. */
+const LONGEST_TEXTS = 1024 * 1024
 
 /** Oldest first. @throws Problem('invalid_package') for lists of different lengths */
 export function readChangelogs(header: Header): Changelog[] {
@@ -20,6 +22,11 @@ export function readChangelogs(header: Header): Changelog[] {
   // The header has the newest first.
   const authors = header.textsBetween(TAG.CHANGELOGNAME, 0, KEPT)
   const texts = header.textsBetween(TAG.CHANGELOGTEXT, 0, KEPT)
+  const characters = [...authors, ...texts].reduce((sum, text) => sum + text.length, 0)
+  if (characters > LONGEST_TEXTS)
+    throw invalid(
+      `the package has a changelog whose newest ${KEPT} entries have ${characters} characters; at most ${LONGEST_TEXTS} are accepted`,
+    )
   const kept = authors.map((author, index): Changelog => [author, times[index]!, texts[index]!])
   return apart(kept.reverse())
 }

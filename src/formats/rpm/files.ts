@@ -1,5 +1,6 @@
 // The list of files in an rpm header: paths, kinds and sizes. Knows no payload.
 import { invalid } from '../../archive/limits.ts'
+import { createFileCount, MOST_FILES } from '../bounds.ts'
 import type { Header } from './header.ts'
 import { TAG } from './tags.ts'
 import { isXmlText } from './xml.ts'
@@ -14,9 +15,8 @@ export interface RpmFile {
   mode: number
 }
 
-// The largest known have two hundred thousand; the list is held in memory, a kilobyte for each at worst.
-const MOST_FILES = 500_000
-const MOST_PATH_CHARACTERS = 64 * 1024 ** 2
+// Directories, of which rpm lists those a package owns, are as many again.
+const MOST_ENTRIES = 2 * MOST_FILES
 const GHOST = 1 << 6
 const KIND_BITS = 0o170000
 const DIRECTORY = 0o040000
@@ -26,12 +26,14 @@ const SYMBOLIC_LINK = 0o120000
 /** In the order of the header. @throws Problem('invalid_package') */
 export function readFiles(header: Header): RpmFile[] {
   const paths = readPaths(header)
-  const modes = header.numbers(TAG.FILEMODES, MOST_FILES)
-  const flags = header.numbers(TAG.FILEFLAGS, MOST_FILES)
+  const modes = header.numbers(TAG.FILEMODES, MOST_ENTRIES)
+  const flags = header.numbers(TAG.FILEFLAGS, MOST_ENTRIES)
+  const count = createFileCount()
   if (modes.length !== paths.length || (flags.length > 0 && flags.length !== paths.length)) throw inconsistent()
   return paths.map((path, index) => {
     const mode = modes[index]!
     const kind = (mode & KIND_BITS) === DIRECTORY ? 'directory' : (flags[index] ?? 0) & GHOST ? 'ghost' : 'file'
+    if (kind !== 'directory') count.add(path)
     return { path, kind, mode }
   })
 }
@@ -60,8 +62,8 @@ export function createStrippedSizes(
 
 function sizesAndLinks(header: Header, files: readonly RpmFile[]) {
   const tag = header.has(TAG.LONGFILESIZES) ? TAG.LONGFILESIZES : TAG.FILESIZES
-  const sizes = header.numbers(tag, MOST_FILES)
-  const inodes = header.numbers(TAG.FILEINODES, MOST_FILES)
+  const sizes = header.numbers(tag, MOST_ENTRIES)
+  const inodes = header.numbers(TAG.FILEINODES, MOST_ENTRIES)
   const lastOfInode = new Map<number, number>()
   files.forEach(({ mode, kind }, index) => {
     const inode = inodes[index]
@@ -85,12 +87,9 @@ export function checkPath(path: string): string {
 }
 
 function readPaths(header: Header): string[] {
-  const names = header.texts(TAG.BASENAMES, MOST_FILES)
-  const paths = names.length > 0 ? join(header, names) : header.texts(TAG.OLDFILENAMES, MOST_FILES)
-  let characters = 0
+  const names = header.texts(TAG.BASENAMES, MOST_ENTRIES)
+  const paths = names.length > 0 ? join(header, names) : header.texts(TAG.OLDFILENAMES, MOST_ENTRIES)
   for (const path of paths) {
-    characters += path.length
-    if (characters > MOST_PATH_CHARACTERS) throw tooManyNames()
     if (!path.startsWith('/')) throw invalid('the package has a file name that is not absolute')
     checkPath(path)
   }
@@ -98,18 +97,14 @@ function readPaths(header: Header): string[] {
 }
 
 function join(header: Header, names: readonly string[]): string[] {
-  const directories = header.texts(TAG.DIRNAMES, MOST_FILES)
-  const indexes = header.numbers(TAG.DIRINDEXES, MOST_FILES)
+  const directories = header.texts(TAG.DIRNAMES, MOST_ENTRIES)
+  const indexes = header.numbers(TAG.DIRINDEXES, MOST_ENTRIES)
   if (indexes.length !== names.length) throw inconsistent()
-  let characters = 0
   return names.map((name, index) => {
     const directory = directories[indexes[index]!]
     if (directory === undefined) throw inconsistent()
-    characters += directory.length + name.length
-    if (characters > MOST_PATH_CHARACTERS) throw tooManyNames()
     return directory + name
   })
 }
 
 const inconsistent = () => invalid('the rpm header has a list of files that does not agree with itself')
-const tooManyNames = () => invalid('the package has too many file names')

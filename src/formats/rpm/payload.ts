@@ -2,16 +2,17 @@
 import { decompress, detectCompression, MAGIC_BYTES, type Compression } from '../../archive/compression.ts'
 import { readCpio } from '../../archive/cpio.ts'
 import { fileRange } from '../../archive/file-range.ts'
-import { invalid } from '../../archive/limits.ts'
+import { DEFAULT_LIMITS, invalid } from '../../archive/limits.ts'
 import { isProblem } from '../../domain/problem.ts'
-import type { Member } from '../ecosystem.ts'
+import { MOST_FILES } from '../bounds.ts'
+import type { Member, ReadOptions } from '../ecosystem.ts'
 import { createPayloadDigests } from './digests.ts'
 import { checkPath, createStrippedSizes, isRegular, type RpmFile } from './files.ts'
 import type { Header } from './header.ts'
 import type { RpmLayout } from './open.ts'
 import { TAG } from './tags.ts'
 
-const MOST_ENTRIES = 1_000_000
+const MOST_ENTRIES = 2 * MOST_FILES
 
 /**
  * Every regular file of the payload, under its path without leading slash. When the loop has ended by itself, all of
@@ -22,16 +23,21 @@ export async function* payloadFiles(
   path: string,
   layout: RpmLayout,
   files: readonly RpmFile[],
+  { maxUnpackedBytes = DEFAULT_LIMITS.maxOutputBytes }: ReadOptions = {},
 ): AsyncGenerator<Member, void, undefined> {
   const { signature, header, payloadStart, sizeBytes } = layout
   const digests = createPayloadDigests(signature, header)
   const range = (from: number, to: number) => fileRange(path, from, to)
   const compression = await compressionOf(header, range(payloadStart, Math.min(sizeBytes, payloadStart + MAGIC_BYTES)))
   const raw = passing(range(payloadStart, sizeBytes), digests.compressed)
-  const plain = passing(decompress(raw, compression), digests.plain)
+  const plain = passing(decompress(raw, compression, { maxOutputBytes: maxUnpackedBytes }), digests.plain)
   const known = new Map(files.map((file, index) => [file.path, index]))
   try {
-    const entries = readCpio(plain, { mostEntries: MOST_ENTRIES, strippedSize: createStrippedSizes(header, files) })
+    const entries = readCpio(plain, {
+      mostEntries: MOST_ENTRIES,
+      mostBytes: maxUnpackedBytes,
+      strippedSize: createStrippedSizes(header, files),
+    })
     for await (const { name, mode, fileIndex, sizeBytes, content } of entries) {
       const index = fileIndex ?? known.get(checkPath(rooted(name)))
       const file = index === undefined ? undefined : files[index]

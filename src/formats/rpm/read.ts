@@ -1,7 +1,8 @@
 // Reads an .rpm into facts: what its header says, its payload decompressed and verified. Bounded whatever the file holds.
 import { invalid } from '../../archive/limits.ts'
 import type { PackageFacts } from '../../domain/package.ts'
-import type { Member } from '../ecosystem.ts'
+import { checkLine, checkText, quote } from '../bounds.ts'
+import type { Member, ReadOptions } from '../ecosystem.ts'
 import { readChangelogs, type Changelog } from './changelogs.ts'
 import { readFiles, type FileKind, type RpmFile } from './files.ts'
 import type { Header } from './header.ts'
@@ -45,26 +46,37 @@ export interface RpmRecord {
   modularityLabel: string | null
 }
 
-// File systems take 255 bytes; the rest is for whoever writes beside it under a temporary name.
+// File systems take 255 bytes; temporary names need the rest.
 const LONGEST_FILENAME = 220
+const LINES = [
+  ['summary', TAG.SUMMARY],
+  ['packager', TAG.PACKAGER],
+  ['vendor', TAG.VENDOR],
+  ['license', TAG.LICENSE],
+  ['group', TAG.GROUP],
+  ['URL', TAG.URL],
+  ['build host', TAG.BUILDHOST],
+  ['source package name', TAG.SOURCERPM],
+  ['modularity label', TAG.MODULARITYLABEL],
+] as const
 
 /** @throws Problem('invalid_package') */
-export async function readRpm(path: string): Promise<PackageFacts<RpmRecord>> {
+export async function readRpm(path: string, options: ReadOptions = {}): Promise<PackageFacts<RpmRecord>> {
   const layout = await readRpmLayout(path)
   const files = readFiles(layout.header)
   const facts = describe(layout, files)
   // Reading to the end is what verifies it; whether the content is good is for scanners.
-  for await (const _ of payloadFiles(path, layout, files));
+  for await (const _ of payloadFiles(path, layout, files, options));
   return facts
 }
 
 /** Regular files of the payload under their paths, and the header's scripts under `RPM/`. */
-export async function* rpmMembers(path: string): AsyncGenerator<Member> {
+export async function* rpmMembers(path: string, options: ReadOptions = {}): AsyncGenerator<Member> {
   const layout = await readRpmLayout(path)
   for (const { name, content } of scripts(layout.header)) {
     yield { name: `RPM/${name}`, sizeBytes: content.length, content: once(content) }
   }
-  yield* payloadFiles(path, layout, readFiles(layout.header))
+  yield* payloadFiles(path, layout, readFiles(layout.header), options)
 }
 
 /** `name-version-release.arch.rpm`, without the epoch, as rpmbuild names it. */
@@ -80,17 +92,24 @@ function describe(layout: RpmLayout, files: readonly RpmFile[]): PackageFacts<Rp
   const { header, signature } = layout
   const name = required(header, TAG.NAME, 'name')
   // What rpmbuild lets pass, without the characters of macros.
-  if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name)) throw invalid('the rpm header has a name that is not allowed')
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name))
+    throw invalid(`the rpm header has the name ${quote(name)}; letters, digits and . _ + - are allowed`)
   const version = required(header, TAG.VERSION, 'version')
   const release = required(header, TAG.RELEASE, 'release')
-  if (!isPart(version) || !isPart(release)) throw invalid('the rpm header has a version that is not allowed')
+  if (!isPart(version) || !isPart(release))
+    throw invalid(
+      `the rpm header has the version ${quote(`${version}-${release}`)}; letters, digits and . _ + ~ ^ are allowed in both parts`,
+    )
   const arch = required(header, TAG.ARCH, 'architecture')
-  if (!/^[a-z0-9_]+$/i.test(arch)) throw invalid('the rpm header has an architecture that is not allowed')
+  if (!/^[a-z0-9_]+$/i.test(arch))
+    throw invalid(`the rpm header has the architecture ${quote(arch)}; expected one like x86_64, or noarch`)
   const epoch = header.number(TAG.EPOCH) ?? 0
   const evr = `${epoch > 0 ? `${epoch}:` : ''}${version}-${release}`
   if (rpmFilename({ name, version: evr, arch }).length > LONGEST_FILENAME) {
     throw invalid('the package name and version are too long for a file name')
   }
+  for (const [what, tag] of LINES) checkLine(`a ${what}`, header.text(tag))
+  checkText('a description', header.text(TAG.DESCRIPTION) ?? '')
   const dependencies = readDependencies(header)
   const record: RpmRecord = {
     epoch,

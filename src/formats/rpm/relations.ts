@@ -1,6 +1,7 @@
 // Dependencies in an rpm header: three parallel lists for each kind, and what they mean to others. Pure.
 import { invalid } from '../../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
+import { BOUNDS, checkCount, checkRelationsText } from '../bounds.ts'
 import type { Header } from './header.ts'
 import { parseRichDependency, type Clause } from './rich-dependencies.ts'
 import { TAG } from './tags.ts'
@@ -53,10 +54,10 @@ const QUALIFIERS: readonly [flag: number, word: string][] = [
 const MISSING_OK = 1 << 19
 export const PRE_FLAGS = (1 << 6) | (1 << 9) | (1 << 10)
 
-// The longest lists in use (kernel symbols) have some ten thousands.
-const MOST_DEPENDENCIES = 100_000
-const MOST_RICH = 5000
-const MOST_RICH_CHARACTERS = 1024 * 1024
+/** Of one dependency; a boolean one may hold many. */
+const LONGEST_NAME = 65_536
+const MOST_RICH = 1024
+const MOST_RICH_CHARACTERS = 256 * 1024
 
 export type Dependencies = Partial<Record<DependencyKind, RpmDependency[]>>
 
@@ -64,12 +65,16 @@ export type Dependencies = Partial<Record<DependencyKind, RpmDependency[]>>
 export function readDependencies(header: Header): Dependencies {
   const found: Dependencies = {}
   const rich: string[] = []
+  let relations = 0
   for (const kind of DEPENDENCY_KINDS) {
     const [nameTag, flagsTag, versionTag] = TAGS[kind]
-    const names = header.texts(nameTag, MOST_DEPENDENCIES)
+    const most = kind === 'provides' ? BOUNDS.rpm.provides : BOUNDS.rpm.relations
+    checkCount(kind, header.count(nameTag), most)
+    const names = header.texts(nameTag, most)
     if (names.length === 0) continue
-    const flags = header.numbers(flagsTag, MOST_DEPENDENCIES)
-    const bounds = header.texts(versionTag, MOST_DEPENDENCIES)
+    if (kind !== 'provides') checkCount('relations', (relations += names.length), BOUNDS.rpm.allRelations)
+    const flags = header.numbers(flagsTag, most)
+    const bounds = header.texts(versionTag, most)
     for (const list of [flags, bounds]) {
       // Packages from before versioned provides have names alone.
       if (list.length !== 0 && list.length !== names.length) {
@@ -78,7 +83,12 @@ export function readDependencies(header: Header): Dependencies {
     }
     if (![...names, ...bounds].every(isOneLine))
       throw invalid('the rpm header has a dependency with a control character')
-    for (const name of names) if (isRich(name)) rich.push(name)
+    for (const name of names) {
+      if (name.length > LONGEST_NAME)
+        throw invalid(`the package has a dependency of ${name.length} characters; at most ${LONGEST_NAME} are accepted`)
+      if (isRich(name)) rich.push(name)
+    }
+    checkRelationsText(kind, names.join('') + bounds.join(''))
     if (rich.length > MOST_RICH || lengthOf(rich) > MOST_RICH_CHARACTERS)
       throw invalid('the package has too many boolean dependencies')
     found[kind] = names.map((name, index) => [name, flags[index] ?? 0, bounds[index] ?? ''])

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { conformance, type ConformanceSample } from '../../../test/conformance.ts'
 import { compressSample, zstdFrame, zstdRepeated } from '../../../test/samples/compress.ts'
 import { buildCpio, cpioEntry } from '../../../test/samples/cpio.ts'
@@ -419,3 +419,37 @@ function seeded(seed: number): (below: number) => number {
     return Math.floor((seed / 2 ** 32) * below)
   }
 }
+
+describe('bounds of an rpm', () => {
+  let directory: string
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'rpm-bounds-'))
+  })
+  afterAll(() => rm(directory, { recursive: true }))
+
+  const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`)
+
+  test.each<[string, SampleRpm]>([
+    ['the package declares 10,001 requires; at most 8,192 are accepted', { requires: many(10_000) }],
+    ['the package declares 70,002 provides; at most 65,536 are accepted', { provides: many(70_000) }],
+    ['relations; at most 16,384 are accepted', { requires: many(8000), recommends: many(8000), suggests: many(8000) }],
+    ['the package has a summary of 20,000 characters', { tags: { 1004: i18n('x'.repeat(20_000)) } }],
+    ['the package has a description of 300,000 characters', { tags: { 1005: i18n('x'.repeat(300_000)) } }],
+    [
+      'the package has a changelog whose newest 10 entries',
+      {
+        changelogs: Array.from({ length: 3 }, () => ({ time: 1, author: 'a', text: 'x'.repeat(500_000) })),
+      },
+    ],
+  ])('are named: %s', async (sentence, sample) => {
+    const path = join(directory, 'large.rpm')
+    await writeFile(path, await buildRpm(sample))
+    await expect(rpmFormat.read(path)).rejects.toThrow(sentence)
+  })
+
+  it('leave room for the packages of a kernel', async () => {
+    const path = join(directory, 'kernel.rpm')
+    await writeFile(path, await buildRpm({ provides: many(60_000), requires: many(8000) }))
+    expect((await rpmFormat.read(path)).provides.length).toBeGreaterThan(60_000)
+  })
+})
