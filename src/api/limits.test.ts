@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Caller } from '../domain/caller.ts'
 import { isProblem } from '../domain/problem.ts'
 import { ROLES, type Role } from '../domain/roles.ts'
-import { createLimiter } from './limits.ts'
+import { createRateLimiter } from './limits.ts'
 
 function createClock() {
   let ms = Date.parse('2026-01-01T00:00:00Z')
@@ -38,7 +38,7 @@ test.each([
   ['auditor', 500, 30],
   ['reader', 200, 30],
 ] as const)('%s has %i reads and %i writes a minute', (role, reads, writes) => {
-  const limiter = createLimiter(createClock())
+  const limiter = createRateLimiter(createClock())
   expect(admitted(() => limiter.take({ method: 'GET' }, callerOf(role), '192.0.2.1'))).toBe(reads)
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
     expect(admitted(() => limiter.take({ method }, callerOf(role), '192.0.2.1'))).toBe(method === 'POST' ? writes : 0)
@@ -50,13 +50,13 @@ test.each([
   [2, 120],
   [0.001, 1],
 ])('the factor %d leaves strangers %i requests, never none', (factor, most) => {
-  const limiter = createLimiter(createClock(), factor)
+  const limiter = createRateLimiter(createClock(), factor)
   expect(admitted(() => limiter.take({ method: 'GET' }, null, '192.0.2.1'))).toBe(most)
 })
 
 test('at any moment no minute behind it holds more than the limit', () => {
   const clock = createClock()
-  const limiter = createLimiter(clock)
+  const limiter = createRateLimiter(clock)
   const times: number[] = []
   for (let step = 0; step < 2000; step++) {
     clock.advance((step * 7919) % 3000)
@@ -72,7 +72,7 @@ test('at any moment no minute behind it holds more than the limit', () => {
 })
 
 test('what an attacker with many addresses costs is bounded, and does not free the one who is limited now', () => {
-  const limiter = createLimiter(createClock())
+  const limiter = createRateLimiter(createClock())
   const attack = (count: number) => {
     for (let n = 0; n < count; n++) limiter.take({ method: 'GET' }, null, `address ${n}`)
   }
@@ -85,7 +85,7 @@ test('what an attacker with many addresses costs is bounded, and does not free t
 })
 
 test('a caller of a limit for principals is counted by address while nobody is known', () => {
-  const limiter = createLimiter(createClock())
+  const limiter = createRateLimiter(createClock())
   expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.1'))).toBe(20)
   expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.2'))).toBe(20)
   for (const role of ROLES)

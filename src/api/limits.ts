@@ -22,7 +22,7 @@ const FIGURES: Record<Exclude<LimitName, 'none'>, { perMinute: number; per: 'add
 }
 const ANONYMOUS_PER_MINUTE = 60
 
-export interface Limiter {
+export interface RateLimiter {
   /** Counts a request. @throws Problem('rate_limited') with the seconds until the next one is allowed */
   take(route: Pick<Route, 'method' | 'limit'>, caller: Caller | null, clientAddress: string): void
 }
@@ -33,7 +33,7 @@ interface Bucket {
 }
 
 /** @param factor multiplies every figure, for load tests */
-export function createLimiter(clock: Clock, factor = 1): Limiter {
+export function createRateLimiter(clock: Clock, factor = 1): RateLimiter {
   const buckets = new Map<string, Bucket>()
 
   function admit(key: string, perMinute: number): void {

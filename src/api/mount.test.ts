@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
 import { createLog } from '../kernel/log.ts'
-import { createLimiter } from './limits.ts'
+import { createRateLimiter } from './limits.ts'
 import { openapi } from './openapi.ts'
 import { route, type Route } from './route.ts'
 import { createServer, withoutExtraPrefix } from './server.ts'
@@ -112,7 +112,7 @@ async function start(production = false): Promise<void> {
     production,
     trustedProxies: ['127.0.0.1'],
     corsOrigins: [],
-    limiter: createLimiter({ now: () => new Date(0) }),
+    limiter: createRateLimiter({ now: () => new Date(0) }),
     authenticate: async (header) => {
       const [, kind, role] = /^Bearer (session|token) (\w+)$/.exec(header ?? '') ?? []
       if (header === 'Bearer unreadable') throw new Error('the database is gone')

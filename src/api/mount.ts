@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
-import { mayAccess } from '../domain/roles.ts'
-import type { Limiter } from './limits.ts'
+import { mayAccess, type Access } from '../domain/roles.ts'
+import type { RateLimiter } from './limits.ts'
 import type { Route } from './route.ts'
 import { requireStorable } from './storable.ts'
 
@@ -11,7 +11,7 @@ export const API_PREFIX = '/api/v1'
 
 export interface MountParts {
   authenticate(authorization: string | undefined): Promise<Caller>
-  limiter: Limiter
+  limiter: RateLimiter
   production: boolean
   /** throws `feature_unavailable` when the edition lacks it */
   requireFeature(feature: string): void
@@ -77,9 +77,14 @@ async function admit(request: FastifyRequest, route: Route, parts: MountParts): 
   }
   const { caller } = request
   parts.limiter.take(route, caller, request.clientAddress)
-  if (route.access === 'public') return
+  if (route.access !== 'public') await requireRights(request, route, route.access, parts)
+  route.beforeBody?.(request)
+}
+
+async function requireRights(request: FastifyRequest, route: Route, access: Access, parts: MountParts): Promise<void> {
+  const { caller } = request
   if (!caller) throw new Problem('unauthorized', 'a credential is needed')
-  if (!mayAccess(caller.role, route.access)) {
+  if (!mayAccess(caller.role, access)) {
     if (route.method !== 'GET') await parts.denied(request, caller, route)
     throw new Problem('forbidden', `the role ${caller.role} may not do this`)
   }
@@ -88,6 +93,14 @@ async function admit(request: FastifyRequest, route: Route, parts: MountParts): 
   if (route.flags?.enterprise) parts.requireFeature(route.flags.enterprise)
   if (route.flags?.leaderOnly && !parts.isLeader())
     throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
+}
+
+/** Counts a request to an address that no route serves: like any other, to its caller or else to its address. */
+export async function countUnknown(request: FastifyRequest, parts: MountParts): Promise<void> {
+  const { authorization } = request.headers
+  const caller = authorization === undefined ? null : await parts.authenticate(authorization).catch(() => null)
+  const method = request.method === 'GET' || request.method === 'HEAD' ? 'GET' : 'POST'
+  parts.limiter.take({ method }, caller, request.clientAddress)
 }
 
 async function answer(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<unknown> {

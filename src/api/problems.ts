@@ -1,6 +1,6 @@
 // The only place that knows HTTP numbers: every problem code has its status here, or this file does not compile.
 import type { FastifyReply } from 'fastify'
-import { Problem, type ProblemCode } from '../domain/problem.ts'
+import { invalidField, Problem, type ProblemCode } from '../domain/problem.ts'
 import { isStorageFull } from '../kernel/files.ts'
 
 export const STATUS_OF: Record<ProblemCode, number> = {
@@ -24,6 +24,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   same_distribution: 400,
   invalid_archive_name: 400,
   forbidden_target: 400,
+  malformed_request: 400,
   unauthorized: 401,
   feature_unavailable: 402,
   forbidden: 403,
@@ -33,6 +34,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   not_found: 404,
   unknown_api_version: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   already_exists: 409,
   already_running: 409,
   setup_done: 409,
@@ -49,6 +51,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   body_too_large: 413,
   index_empty: 424,
   rate_limited: 429,
+  header_too_large: 431,
   internal_error: 500,
   publication_failed: 500,
   backup_unavailable: 500,
@@ -60,6 +63,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   ldap_unavailable: 503,
   webhook_not_configured: 503,
   shutting_down: 503,
+  overloaded: 503,
   timeout: 504,
 }
 
@@ -96,42 +100,14 @@ export function problemOf(error: unknown, requestId: string): { problem: Problem
   }
 }
 
-/** Errors of Fastify and its plug-ins that are the client's doing. */
+/** Errors of Fastify and its plug-ins that the client caused. */
 function fromFramework(error: unknown): Problem | null {
-  const { code, statusCode, validation, validationContext, message } = (error ?? {}) as {
-    code?: string
-    statusCode?: number
-    message?: string
-    validationContext?: string
-    validation?: { instancePath: string; message?: string; keyword: string; params: { missingProperty?: string } }[]
-  }
-  if (validation) {
-    const faults = validation.map((fault) => ({
-      field:
-        [fault.instancePath.slice(1).replaceAll('/', '.'), fault.params.missingProperty].filter(Boolean).join('.') ||
-        (validationContext ?? 'body'),
-      message: fault.keyword === 'required' ? 'is required' : (fault.message ?? 'is invalid'),
-    }))
-    // One word for each field: the branches of a union each have one of their own.
-    const errors = faults.filter((fault, i) => faults.findIndex((other) => other.field === fault.field) === i)
-    const first = errors[0]
-    return new Problem('validation_error', `${first?.field ?? 'body'}: ${first?.message ?? 'is invalid'}`, { errors })
-  }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Problem('body_too_large', 'the body is larger than 1 MB')
-  if (
-    code === 'FST_ERR_CTP_INVALID_JSON_BODY' ||
-    code === 'FST_ERR_CTP_EMPTY_JSON_BODY' ||
-    statusCode === 400 ||
-    statusCode === 415 ||
-    statusCode === 406
-  ) {
-    const field = 'body'
-    const sentence =
-      code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
-        ? 'has a content type this endpoint does not take'
-        : (message ?? 'is invalid')
-    return new Problem('validation_error', `${field}: ${sentence}`, { errors: [{ field, message: sentence }] })
-  }
+  const { code, statusCode, message } = (error ?? {}) as { code?: string; statusCode?: number; message?: string }
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new Problem('not_found', 'there is nothing at this address')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
+    return invalidField('body', 'has a content type this endpoint does not take')
+  if (statusCode === 400 || statusCode === 415 || statusCode === 406)
+    return invalidField('body', message ?? 'is invalid')
   return null
 }
 

@@ -61,6 +61,8 @@ export interface Route {
   answer: TSchema | null
   /** codes this route can give besides those every route of its kind can */
   problems: readonly ProblemCode[]
+  /** Judges the request by its headers, before its body is read. @throws Problem */
+  beforeBody?(request: FastifyRequest): void
   /** returns the body; undefined when it has sent the reply itself */
   handle(call: Call<never, never, never>): Promise<unknown>
 }

@@ -1,18 +1,21 @@
-// The API's HTTP server: paths, request ids, headers, CORS, body parsing, errors. Knows no endpoint.
+// The API's HTTP server: paths, request ids, headers, CORS, errors. Knows no endpoint.
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
-import { Ajv } from 'ajv'
-import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import multipart from '@fastify/multipart'
+import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import { createClientAddress } from '../kernel/client-address.ts'
 import type { Log } from '../kernel/log.ts'
-import { mount, mounted, pathOf, type MountParts } from './mount.ts'
+import { acceptBodies } from './bodies.ts'
+import { createListener, type ListenerTimeouts } from './listener.ts'
+import { countUnknown, mount, type MountParts } from './mount.ts'
+import { createNotFound } from './not-found.ts'
 import { problemOf, sendProblem } from './problems.ts'
 import type { Route } from './route.ts'
-import { requireStorable } from './storable.ts'
+import { validatorCompiler } from './validation.ts'
 
-const BODY_LIMIT = 1024 * 1024
+/** How long requests that run may still take when the server closes. */
+const DRAIN_MS = 30_000
 
 export interface ServerParts extends MountParts {
   routes: readonly Route[]
@@ -23,26 +26,33 @@ export interface ServerParts extends MountParts {
   observe(request: { method: string; path: string; status: number; seconds: number }): void
   /** false once the service is stopping */
   accepting(): boolean
+  timeouts?: ListenerTimeouts
+  drainMs?: number
 }
 
+/** `close()` of the server lets running requests end for `drainMs`, then cuts them. */
 export async function createServer(parts: ServerParts): Promise<FastifyInstance> {
+  const listener = createListener(parts.timeouts)
   const app = Fastify({
     loggerInstance: parts.log as never,
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: BODY_LIMIT,
-    // An upload may take as long as its sender needs; idle sockets are closed by the two below.
-    requestTimeout: 0,
-    keepAliveTimeout: 75_000,
+    serverFactory: (handle) => listener.createServer(handle),
+    clientErrorHandler: (error, socket) => {
+      listener.refuseUnreadable(error, socket as never)
+    },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 2048, caseSensitive: true },
     rewriteUrl: (request) => withoutExtraPrefix(request.url ?? '/'),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
       // An address that cannot be decoded passes no hook.
       commonHeaders(parts, request, reply)
-      void sendProblem(reply, problemOf(error, request.id).problem)
+      closeUnread(request, reply)
+      void countUnknown(request, parts).then(
+        () => answerError(parts, error, request, reply),
+        (limited: unknown) => answerError(parts, limited, request, reply),
+      )
     },
-    forceCloseConnections: 'idle',
-    // The hook below says it in our error shape.
+    // The hook below answers in our error shape.
     return503OnClosing: false,
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(validatorCompiler())
@@ -53,24 +63,16 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
       return clientAddress(this.raw.socket.remoteAddress, this.raw.headers['x-forwarded-for'])
     },
   })
-  await app.register(multipart)
+  app.addHook('preClose', () => listener.drain(parts.drainMs ?? DRAIN_MS))
   acceptBodies(app)
+  await app.register(multipart)
   hooks(app, parts)
-  errors(app, parts)
+  app.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply))
   mount(app, parts.routes, parts)
   return app
 }
 
-/** Query and path are text and are read as what the schema wants; a JSON body must have the right types itself. */
-function validatorCompiler() {
-  const options = { useDefaults: true, allErrors: true, strict: false }
-  const strict = new Ajv(options)
-  const coercing = new Ajv({ ...options, coerceTypes: true })
-  return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) =>
-    (httpPart === 'body' ? strict : coercing).compile(schema as object)
-}
-
-/** One leading `/api` that a proxy put in front is dropped (decisions, section 1). */
+/** Drops one leading `/api` that a proxy put in front (decisions, section 1). */
 export function withoutExtraPrefix(url: string): string {
   return /^\/api\/(api\/|health|metrics|webhooks)/.test(url) ? url.slice('/api'.length) : url
 }
@@ -79,52 +81,8 @@ function requestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
 }
 
-function acceptBodies(app: FastifyInstance): void {
-  app.removeContentTypeParser('application/json')
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    if ((request.routeOptions.config as { route?: Route }).route?.flags?.rawBody) {
-      done(null, body)
-      return
-    }
-    // A client that always sets the content type sends no body with a POST that takes none.
-    if (body.length === 0) {
-      done(null, undefined)
-      return
-    }
-    try {
-      done(null, JSON.parse(body.toString('utf8'), harmless))
-    } catch (error) {
-      if (error instanceof Problem) {
-        done(error, undefined)
-        return
-      }
-      done(
-        new Problem('validation_error', 'body: is not valid JSON', {
-          errors: [{ field: 'body', message: 'is not valid JSON' }],
-        }),
-        undefined,
-      )
-    }
-  })
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
-    const fields = Object.fromEntries(new URLSearchParams(body as string))
-    try {
-      for (const [name, text] of Object.entries(fields)) requireStorable(name, text)
-      done(null, fields)
-    } catch (error) {
-      done(error as Error, undefined)
-    }
-  })
-}
-
-/** Reviver for bodies: keys may become data, as in maps of settings. */
-function harmless(this: unknown, key: string, value: unknown): unknown {
-  requireStorable(Array.isArray(this) ? 'body' : key, value)
-  requireStorable('body', key)
-  return key === '__proto__' ? undefined : value
-}
-
 function hooks(app: FastifyInstance, parts: ServerParts): void {
+  const notFound = createNotFound(parts.routes, parts.production)
   app.addHook('onRequest', async (request, reply) => {
     commonHeaders(parts, request, reply)
     if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined) {
@@ -142,8 +100,20 @@ function hooks(app: FastifyInstance, parts: ServerParts): void {
       if (!request.url.startsWith('/health'))
         throw new Problem('shutting_down', 'the service is stopping', {}, { retryAfterSeconds: 5 })
     }
+    if (request.is404) {
+      // Here and not in a not-found handler: that one runs after the body was read.
+      await countUnknown(request, parts)
+      const { problem, allow } = notFound(request.method, request.url.split('?')[0] ?? '/')
+      if (allow.length > 0) reply.header('allow', allow.join(', '))
+      throw problem
+    }
     return undefined
   })
+  app.addHook('preParsing', async (request, reply) => {
+    // Admitted: only now is the body asked for.
+    if (/^100-continue$/i.test(request.headers.expect ?? '') && 'writeContinue' in reply.raw) reply.raw.writeContinue()
+  })
+  app.addHook('onSend', async (request, reply) => closeUnread(request, reply))
   app.addHook('onResponse', async (request, reply) => {
     const seconds = reply.elapsedTime / 1000
     const route = (request.routeOptions.config as { route?: Route }).route
@@ -165,6 +135,12 @@ function hooks(app: FastifyInstance, parts: ServerParts): void {
       'request',
     )
   })
+}
+
+/** An answer that leaves before the body arrived ends the connection, so that nobody has to read the rest. */
+function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
+  // `false` only: a request injected by a test has no such property.
+  if ((raw.complete as boolean | undefined) === false) reply.header('connection', 'close')
 }
 
 /** What every answer carries. */
@@ -191,35 +167,8 @@ function commonHeaders(parts: ServerParts, request: FastifyRequest, reply: Fasti
   }
 }
 
-function errors(app: FastifyInstance, parts: ServerParts): void {
-  const patterns = mounted(parts.routes, parts.production).map((route) => ({
-    method: route.method,
-    pattern: new RegExp(
-      `^${pathOf(route)
-        .replace(/[.*+?^$()|[\]\\]/g, '\\$&')
-        .replace(/\{\w+\}/g, '[^/]+')}/?$`,
-    ),
-  }))
-  app.setErrorHandler((error, request, reply) => {
-    const { problem, isBug } = problemOf(error, request.id)
-    if (isBug) parts.log.error({ request_id: request.id, err: error }, STATUS_CODES[500])
-    return sendProblem(reply, problem)
-  })
-  app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? '/'
-    const declared = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
-    // What can be read with GET can be asked for with HEAD.
-    const methods = [...new Set(declared.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
-    if (methods.length > 0) {
-      reply.header('allow', methods.join(', '))
-      return sendProblem(
-        reply,
-        new Problem('method_not_allowed', `${request.method} is not allowed here`, { allow: methods }),
-      )
-    }
-    const version = /^\/api\/(v\d+)(\/|$)/.exec(path)?.[1]
-    if (version !== undefined && version !== 'v1')
-      return sendProblem(reply, new Problem('unknown_api_version', `there is no API version ${version}`))
-    return sendProblem(reply, new Problem('not_found', 'there is nothing at this address'))
-  })
+function answerError({ log }: ServerParts, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { problem, isBug } = problemOf(error, request.id)
+  if (isBug) log.error({ request_id: request.id, err: error }, STATUS_CODES[500])
+  return sendProblem(reply, problem)
 }

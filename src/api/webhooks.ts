@@ -32,7 +32,8 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
     access: 'public',
     limit: 'webhook',
     flags: { rawBody: true },
-    problems: ['unauthorized', 'webhook_not_configured', 'validation_error', 'body_too_large'],
+    beforeBody: (request: FastifyRequest) => void signatureOf(parts.secret, request),
+    problems: ['unauthorized', 'webhook_not_configured', 'validation_error', 'body_too_large', 'overloaded'],
   } as const
   const vcs = (path: string, hidden: boolean) =>
     route({
@@ -85,16 +86,9 @@ async function receive<T extends { status: string }>(
   request: FastifyRequest,
   take: (body: unknown) => Promise<T>,
 ): Promise<T | { status: 'duplicate' }> {
-  if (!parts.secret)
-    throw new Problem(
-      'webhook_not_configured',
-      'WEBHOOK_SECRET is not set: nobody can be believed',
-      {},
-      { retryAfterSeconds: 3600 },
-    )
+  const { secret, signature } = signatureOf(parts.secret, request)
   const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-  const signature = request.headers['x-hub-signature-256']
-  if (typeof signature !== 'string' || !equalSecret(signature, `sha256=${hmacSha256Hex(parts.secret, raw)}`))
+  if (!equalSecret(signature, `sha256=${hmacSha256Hex(secret, raw)}`))
     throw new Problem('unauthorized', 'the signature is missing or wrong')
   let body: unknown
   try {
@@ -116,6 +110,21 @@ async function receive<T extends { status: string }>(
       .execute()
     throw error
   }
+}
+
+/** What can be judged before the body is read. */
+function signatureOf(secret: string | null, { headers }: FastifyRequest): { secret: string; signature: string } {
+  if (!secret)
+    throw new Problem(
+      'webhook_not_configured',
+      'WEBHOOK_SECRET is not set, so no webhook can be verified',
+      {},
+      { retryAfterSeconds: 3600 },
+    )
+  const signature = headers['x-hub-signature-256']
+  if (typeof signature !== 'string' || !/^sha256=[0-9a-f]{64}$/.test(signature))
+    throw new Problem('unauthorized', 'the signature is missing or wrong')
+  return { secret, signature }
 }
 
 async function isFirst({ db, clock }: WebhookParts, id: string): Promise<boolean> {

@@ -23,6 +23,7 @@ export const PROBLEM_CODES = [
   'same_distribution',
   'invalid_archive_name',
   'forbidden_target',
+  'malformed_request',
   // 401, 402, 403
   'unauthorized',
   'feature_unavailable',
@@ -34,6 +35,8 @@ export const PROBLEM_CODES = [
   'not_found',
   'unknown_api_version',
   'method_not_allowed',
+  // 408
+  'request_timeout',
   // 409
   'already_exists',
   'already_running',
@@ -52,6 +55,7 @@ export const PROBLEM_CODES = [
   'body_too_large',
   'index_empty',
   'rate_limited',
+  'header_too_large',
   // 500 and above
   'internal_error',
   'publication_failed',
@@ -65,6 +69,7 @@ export const PROBLEM_CODES = [
   'ldap_unavailable',
   'webhook_not_configured',
   'shutting_down',
+  'overloaded',
 ] as const
 
 export type ProblemCode = (typeof PROBLEM_CODES)[number]

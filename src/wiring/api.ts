@@ -7,7 +7,7 @@ import { authRoutes } from '../api/auth.ts'
 import { distributionRoutes } from '../api/distributions.ts'
 import { docsRoutes } from '../api/docs.ts'
 import { healthRoutes } from '../api/health.ts'
-import { createLimiter } from '../api/limits.ts'
+import { createRateLimiter } from '../api/limits.ts'
 import { openapi } from '../api/openapi.ts'
 import { packageRoutes } from '../api/packages.ts'
 import type { Route } from '../api/route.ts'
@@ -50,7 +50,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
     production,
     trustedProxies: env.trustedProxies,
     corsOrigins: env.corsOrigins,
-    limiter: createLimiter(clock, env.rateLimitFactor),
+    limiter: createRateLimiter(clock, env.rateLimitFactor),
     authenticate: createAuthenticate({ db, clock, sessions: accounts.sessions }),
     requireFeature: license.requireFeature,
     isLeader: leader.isLeader,

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { parseJson } from './bodies.ts'
+
+const parse = (text: string) => parseJson(Buffer.from(text))
+
+test.each([
+  ['', undefined],
+  ['{"a":[1,"b\\"]",{"c":null}]}', { a: [1, 'b"]', { c: null }] }],
+  ['"\\u00e9"', 'é'],
+  ['{"a":{"__proto__":1,"b":"\\u0041"}}', { a: { b: 'A' } }],
+  [`{"text":"${'[{,'.repeat(60_000)}"}`, { text: '[{,'.repeat(60_000) }],
+])('%s is parsed', (text, value) => {
+  expect(parse(text)).toEqual(value)
+})
+
+test.each([
+  ['not JSON', '{"a"', 'body: is not valid JSON'],
+  ['NUL in a text', '{"a":"\\u0000"}', 'a: contains NUL'],
+  ['half a character in a list', '["\\ud800"]', 'body: contains NUL'],
+  ['half a character in a name', '{"\\ud800":1}', 'body: contains NUL'],
+  ['NUL below an escaped name', '{"a":{"b":[{"c":"\\u0000"}]}}', 'c: contains NUL'],
+  ['a megabyte of numbers', `[${'1,'.repeat(500_000)}1]`, 'body: has more than 50000 values'],
+  ['a megabyte of objects', `[${'{},'.repeat(300_000)}{}]`, 'body: has more than 50000 values'],
+  ['a megabyte of brackets', '['.repeat(1_000_000), 'body: is nested deeper than 64 levels'],
+  ['a megabyte of objects in one another', '{"a":'.repeat(200_000), 'body: is nested deeper than 64 levels'],
+])('%s is refused', (_, text, sentence) => {
+  expect(() => parse(text)).toThrow(sentence)
+})
+
+test('1 MB of escapes is judged without holding the event loop', () => {
+  const text = `[${'"\\u0041",'.repeat(45_000)}"${'\\u0041'.repeat(100_000)}"]`
+  const started = performance.now()
+  parse(text)
+  // The rule is 50 ms, the rest is for a busy machine.
+  expect(performance.now() - started).toBeLessThan(500)
+})

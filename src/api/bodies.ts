@@ -1,0 +1,163 @@
+// Reads request bodies within their limits and parses JSON and forms, so that no body holds the event loop or memory.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { IncomingMessage } from 'node:http'
+import { invalidField, Problem } from '../domain/problem.ts'
+import type { Route } from './route.ts'
+import { isStorable, unstorable } from './storable.ts'
+
+const BODY_LIMIT = 1024 * 1024
+/** What the unfinished bodies of all callers without a credential may hold together. */
+const ANONYMOUS_BYTES = 32 * 1024 * 1024
+/** 1 MB holds 500,000 values, which take 200 ms to parse and validate. */
+const MOST_VALUES = 50_000
+const MOST_DEPTH = 64
+const MOST_FORM_FIELDS = 100
+
+interface OpenBody {
+  bytes: number
+  fail(problem: Problem): void
+}
+
+/** The bytes that several unfinished bodies hold together. */
+export interface BodyBudget {
+  readonly open: Set<OpenBody>
+  readonly limitBytes: number
+}
+
+export function createBodyBudget(limitBytes = ANONYMOUS_BYTES): BodyBudget {
+  return { open: new Set(), limitBytes }
+}
+
+/** Parsers of the types that endpoints take; all others are refused before the body is read. */
+export function acceptBodies(app: FastifyInstance, budget = createBodyBudget()): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const bytes = await readBody(request, payload, budget)
+    return routeOf(request)?.flags?.rawBody ? bytes : parseJson(bytes)
+  })
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      const bytes = await readBody(request, payload, budget)
+      return routeOf(request)?.flags?.rawBody ? bytes : parseForm(bytes)
+    },
+  )
+}
+
+const routeOf = (request: FastifyRequest) => (request.routeOptions.config as { route?: Route }).route
+
+/**
+ * The whole body.
+ * @throws Problem('body_too_large') before reading when the length is announced; Problem('overloaded') for the largest
+ * body when those of anonymous callers exceed their budget
+ */
+function readBody(request: FastifyRequest, payload: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
+  const limitBytes = routeOf(request)?.bodyLimitBytes ?? BODY_LIMIT
+  const tooLarge = () => new Problem('body_too_large', `the body is larger than ${limitBytes} bytes`)
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) return Promise.reject(tooLarge())
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    const body: OpenBody = {
+      bytes: 0,
+      fail(problem) {
+        settle()
+        chunks.length = 0
+        reject(problem)
+      },
+    }
+    const take = (chunk: Buffer) => {
+      chunks.push(chunk)
+      body.bytes += chunk.length
+      if (body.bytes > limitBytes) body.fail(tooLarge())
+      else if (!request.caller) keepWithin(budget)
+    }
+    const finish = () => {
+      settle()
+      resolve(Buffer.concat(chunks))
+    }
+    const cutOff = () => body.fail(invalidField('body', 'was cut off'))
+    const settle = () => {
+      budget.open.delete(body)
+      payload.off('data', take).off('end', finish).off('error', cutOff).off('close', cutOff)
+      // What still comes is dropped; the connection closes after the answer.
+      payload.on('error', () => {}).resume()
+    }
+    if (!request.caller) budget.open.add(body)
+    payload.on('data', take).on('end', finish).on('error', cutOff).on('close', cutOff)
+  })
+}
+
+/** Drops the largest bodies while there are too many bytes: a login must pass beside somebody's megabytes. */
+function keepWithin({ open, limitBytes }: BodyBudget): void {
+  const total = () => [...open].reduce((sum, { bytes }) => sum + bytes, 0)
+  while (total() > limitBytes) {
+    const largest = [...open].reduce((a, b) => (b.bytes > a.bytes ? b : a))
+    largest.fail(new Problem('overloaded', 'too many request bodies are being read', {}, { retryAfterSeconds: 5 }))
+  }
+}
+
+/** @throws Problem('validation_error') for what is not JSON, too many or too deep values, and text no column can keep */
+export function parseJson(bytes: Buffer): unknown {
+  // A client that always sets the content type sends no body with a POST that takes none.
+  if (bytes.length === 0) return undefined
+  requireSimple(bytes)
+  const text = bytes.toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw invalidField('body', 'is not valid JSON')
+  }
+  // Only an escape can bring NUL or half a character, or hide the name `__proto__`.
+  if (text.includes('\\u') || text.includes('__proto__')) makeHarmless(value)
+  return value
+}
+
+/** Counts values and depth on the bytes, at 2 ms a MB, before anything is built from them. */
+function requireSimple(bytes: Buffer): void {
+  let values = 0
+  let depth = 0
+  let inText = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (inText) {
+      if (byte === 0x5c /* \ */) i++
+      else if (byte === 0x22 /* " */) inText = false
+    } else if (byte === 0x22) inText = true
+    else if (byte === 0x2c /* , */) values++
+    else if (byte === 0x5b || byte === 0x7b /* [ { */) {
+      values++
+      if (++depth > MOST_DEPTH) throw invalidField('body', `is nested deeper than ${MOST_DEPTH} levels`)
+    } else if (byte === 0x5d || byte === 0x7d) depth--
+  }
+  if (values > MOST_VALUES) throw invalidField('body', `has more than ${MOST_VALUES} values`)
+}
+
+/** Removes `__proto__` keys, because keys may become data, and refuses text that no database column can keep. */
+function makeHarmless(root: unknown): void {
+  const pending: unknown[] = [root]
+  if (!isStorable(root)) throw unstorable('body')
+  while (pending.length > 0) {
+    const value = pending.pop()
+    if (typeof value !== 'object' || value === null) continue
+    const isArray = Array.isArray(value)
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '__proto__') {
+        Reflect.deleteProperty(value, key)
+        continue
+      }
+      if (!isStorable(key)) throw unstorable('body')
+      if (!isStorable(inner)) throw unstorable(isArray ? 'body' : key)
+      pending.push(inner)
+    }
+  }
+}
+
+function parseForm(bytes: Buffer): Record<string, string> {
+  let fields = 1
+  for (const byte of bytes) if (byte === 0x26 /* & */) fields++
+  if (fields > MOST_FORM_FIELDS) throw invalidField('body', `has more than ${MOST_FORM_FIELDS} fields`)
+  const form = Object.fromEntries(new URLSearchParams(bytes.toString('utf8')))
+  for (const [name, text] of Object.entries(form)) if (!isStorable(text)) throw unstorable(name)
+  return form
+}

@@ -1,0 +1,69 @@
+// Judges parameters and bodies by their schemas, at a cost that does not grow with the number of faults.
+import { Ajv, type ErrorObject } from 'ajv'
+import { Problem } from '../domain/problem.ts'
+
+/** Faults in one answer. */
+const MOST_ERRORS = 20
+/** Input that holds at most this many faults is judged to its end, so that a form shows all of its faults at once. */
+const SMALL_CHARACTERS = 4096
+
+interface Judge {
+  (data: unknown): true | { error: Problem }
+}
+
+/**
+ * For Fastify's `setValidatorCompiler`. Query and path are text and are read as what the schema wants; a JSON body must
+ * have the right types itself. Larger input is judged up to the first fault: with all faults of 1 MB the answer took 91 s.
+ */
+export function validatorCompiler(): (compiling: { schema: unknown; httpPart?: string }) => Judge {
+  const options = { useDefaults: true, strict: false } as const
+  const first = new Ajv(options)
+  const all = new Ajv({ ...options, allErrors: true })
+  const coercing = new Ajv({ ...options, allErrors: true, coerceTypes: true })
+  return ({ schema, httpPart }) => {
+    // Parameters are bounded by the 16 KiB of a request header.
+    const toFirst = (httpPart === 'body' ? first : coercing).compile(schema as object)
+    const toEnd = httpPart === 'body' ? all.compile(schema as object) : toFirst
+    return (data) => {
+      if (toFirst(data)) return true
+      const judge = toFirst !== toEnd && isSmall(data) ? toEnd : toFirst
+      if (judge !== toFirst) judge(data)
+      return { error: invalid(judge.errors ?? [], httpPart) }
+    }
+  }
+}
+
+function isSmall(data: unknown): boolean {
+  let characters = 0
+  const pending: unknown[] = [data]
+  while (pending.length > 0) {
+    const value = pending.pop()
+    characters += typeof value === 'string' ? value.length : 4
+    if (characters > SMALL_CHARACTERS) return false
+    if (Array.isArray(value)) {
+      if (characters + pending.length + value.length > SMALL_CHARACTERS) return false
+      pending.push(...(value as unknown[]))
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, inner] of Object.entries(value)) {
+        characters += key.length
+        pending.push(inner)
+      }
+    }
+  }
+  return true
+}
+
+/** The answer to faults that a schema found: one for each field, because each branch of a union reports its own. */
+export function invalid(faults: readonly Partial<ErrorObject>[], where = 'body'): Problem {
+  const byField = new Map<string, string>()
+  for (const { instancePath = '', params, keyword, message = 'is invalid' } of faults) {
+    if (byField.size === MOST_ERRORS) break
+    const { missingProperty } = (params ?? {}) as { missingProperty?: string }
+    const path = [instancePath.slice(1).replaceAll('/', '.'), missingProperty].filter(Boolean).join('.')
+    const field = (path || where).slice(0, 200)
+    if (!byField.has(field)) byField.set(field, keyword === 'required' ? 'is required' : message)
+  }
+  const errors = [...byField].map(([field, message]) => ({ field, message }))
+  const [worst] = errors
+  return new Problem('validation_error', `${worst?.field ?? where}: ${worst?.message ?? 'is invalid'}`, { errors })
+}
