@@ -39,7 +39,7 @@ export async function fill({ databaseUrl, reposDir, codename, files, also }: Fil
     await migrate(database.db)
     await ensureDistributions(database.db, systemClock, [found])
     const paths = createPaths(reposDir)
-    await ensurePaths(paths)
+    await ensurePaths(paths, [found.format.serving.tree.path])
     const pool = createPool(paths)
     for (let at = 0; at < files.length; at += BATCH) {
       const some = await Promise.all(

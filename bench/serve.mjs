@@ -25,12 +25,19 @@ else await compare()
 async function runListener(built, reposDir, port) {
   const { createRepositoryListener } = await import(join(built, 'serve/repository-listener.js'))
   const { createAccessLog } = await import(join(built, 'serve/access-log.js'))
-  const { APT_MOUNTS } = await import(join(built, 'serve/mounts.js'))
+  const { mountsOf } = await import(join(built, 'serve/mounts.js'))
+  const { formats } = await import(join(built, 'formats/index.js'))
   const { systemClock: clock } = await import(join(built, 'kernel/clock.js'))
   const { createLog } = await import(join(built, 'kernel/log.js'))
   const log = createLog('info')
   const accessLog = createAccessLog({ path: join(reposDir, 'logs/access-apt.log'), clock, log })
-  const listener = createRepositoryListener({ reposDir, mounts: APT_MOUNTS, accessLog, clock, log })
+  const listener = createRepositoryListener({
+    reposDir,
+    mounts: mountsOf('apt', formats, formats),
+    accessLog,
+    clock,
+    log,
+  })
   await listener.listen(port, '127.0.0.1')
   process.once('SIGTERM', () => void listener.close(1000))
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { activeFormats, EnvironmentError, readEnv, type Source } from './env.ts'
+import { EnvironmentError, readEnv, type Source } from './env.ts'
 import { VARIABLES, type Variable } from './variables.ts'
 
 const KEY = 'n7Qd0sR4vYx2LkPz8mWc5tJb1hGf6uEa'
@@ -125,16 +125,6 @@ test.each(['debian', 'RPM', 'apt,rpm'])('REPO_FORMAT %s is told and counts as ap
   const { env, warnings } = readEnv({ ...DEVELOPMENT, REPO_FORMAT })
   expect(env.repoFormat).toBe('apt')
   expect(warnings).toEqual(['REPO_FORMAT must be one of apt, rpm, apk, both, all; apt is used'])
-})
-
-test.each([
-  ['apt', ['deb']],
-  ['rpm', ['rpm']],
-  ['apk', ['apk']],
-  ['both', ['deb', 'rpm']],
-  ['all', ['deb', 'rpm', 'apk']],
-] as const)('REPO_FORMAT %s serves %j', (repoFormat, formats) => {
-  expect(activeFormats(read({ ...DEVELOPMENT, REPO_FORMAT: repoFormat }).repoFormat)).toEqual(formats)
 })
 
 test.each([

@@ -1,5 +1,4 @@
 // Reads the environment once, at the start: typed, frozen, all faults told at once. Knows no part that uses it.
-import type { FormatId } from '../domain/package.ts'
 import { faultsOf, warningsOf } from './rules.ts'
 import { VARIABLES, type Env, type Known, type Variable } from './variables.ts'
 
@@ -46,19 +45,6 @@ export function readEnv(source: Source): { env: Env; warnings: string[] } {
   if (faults.length > 0) throw new EnvironmentError(faults)
   const checked = warningsOf(env, given)
   return { env: freeze({ ...env, ...checked.corrections }), warnings: [...warnings, ...checked.warnings] }
-}
-
-/** The formats that REPO_FORMAT switches on, in the order of the registry. */
-export function activeFormats(repoFormat: Env['repoFormat']): readonly FormatId[] {
-  return ACTIVE[repoFormat]
-}
-
-const ACTIVE: Record<Env['repoFormat'], readonly FormatId[]> = {
-  apt: ['deb'],
-  rpm: ['rpm'],
-  apk: ['apk'],
-  both: ['deb', 'rpm'],
-  all: ['deb', 'rpm', 'apk'],
 }
 
 function textOf(source: Source, variable: Variable): string | undefined {

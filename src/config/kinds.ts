@@ -99,6 +99,19 @@ export function url(...schemes: string[]): Kind<string> {
   }
 }
 
+/** An http address that others copy into scripts and configuration files: nothing in it needs escaping there. */
+export const publicAddress: Kind<string> = {
+  label: 'address, http:// or https://',
+  parse(value) {
+    const parsed = URL.canParse(value) ? new URL(value) : null
+    const plain = /^https?:\/\/[A-Za-z0-9._:[\]-]+(\/[A-Za-z0-9._~-]+)*\/?$/.test(value)
+    if (!parsed || !plain) {
+      throw new Error('must be an address such as https://packages.example.org, without credentials and query')
+    }
+    return value.replace(/\/+$/, '')
+  },
+}
+
 /** PostgreSQL by its connection string, or PGlite by a directory. */
 export const databaseUrl: Kind<string> = {
   label: '`postgres://…` or `pglite://<directory>`',

@@ -1,4 +1,5 @@
 // What variables must be together: production rules, missing secrets, combinations that cannot work.
+import { PORT_OF_WORD, REPO_FORMAT_WORDS } from './repo-format.ts'
 import { ONLINE_SECRET, SIGNING_SECRET, weakness, WELL_KNOWN } from './secrets.ts'
 import type { Env } from './variables.ts'
 
@@ -111,8 +112,9 @@ function sharedPorts(env: Env): string[] {
     ['BACKEND_PORT', env.backendPort],
     ['FRONTEND_PORT', env.frontendPort],
   ]
-  if (env.repoFormat !== 'rpm') listeners.push(['APT_PORT', env.aptPort])
-  if (['rpm', 'both', 'all'].includes(env.repoFormat)) listeners.push(['RPM_REPO_PORT', env.rpmRepoPort])
+  const inUse = new Set(REPO_FORMAT_WORDS[env.repoFormat].map((word) => PORT_OF_WORD[word]))
+  if (inUse.has('aptPort')) listeners.push(['APT_PORT', env.aptPort])
+  if (inUse.has('rpmRepoPort')) listeners.push(['RPM_REPO_PORT', env.rpmRepoPort])
   const faults: string[] = []
   for (const [at, [name, port]] of listeners.entries()) {
     const first = listeners.slice(0, at).find((other) => other[1] === port)

@@ -25,13 +25,23 @@ export interface ReadOptions {
   maxUnpackedBytes?: number
 }
 
+/** How package URLs of the ecosystem are written (https://github.com/package-url/purl-spec, "types"). */
+export interface PurlRules {
+  type: string
+  /** names are compared, and written, in lower case */
+  lowerCaseNames: boolean
+  /** the epoch of a version is the qualifier `epoch`, not part of the version */
+  epochQualifier: boolean
+  /** vendor and os-release(5) id of systems whose scanner id differs from them */
+  systems?: Readonly<Record<string, { vendor: string; id: string }>>
+}
+
 export interface Ecosystem<Rec = unknown> {
   readonly id: FormatId
   readonly label: string
   readonly suffixes: readonly string[]
   readonly mediaType: string
-  /** the type in a package URL: `pkg:deb/…` */
-  readonly purlType: string
+  readonly purl: PurlRules
   readonly versions: VersionScheme
 
   /** Decides by magic bytes, never by suffix; `head` is the first 4 KiB of the file, or all of it. */

@@ -2,6 +2,7 @@
 import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
 import type { Distribution, PackageFacts, StoredPackage } from '../domain/package.ts'
 import type { Ecosystem } from './ecosystem.ts'
+import type { Serving } from './serving.ts'
 
 /** One text that grows with the number of packages: `Packages`, `primary.xml`, `APKINDEX`. */
 export interface StreamSpec {
@@ -104,6 +105,9 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   readonly neutralArchs: readonly string[]
   readonly distributions: readonly Distribution[]
   readonly streams: readonly StreamSpec[]
+  /** the word of REPO_FORMAT that switches the format on */
+  readonly repoFormat: string
+  readonly serving: Serving
 
   /** Why clients of the distribution cannot use a package that is otherwise sound; null when they can. */
   refusal?(facts: PackageFacts<Rec>, distribution: Distribution): string | null

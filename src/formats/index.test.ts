@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
 import { FORMATS } from '../domain/package.ts'
-import { findDistribution, formatOf, formats, recognize } from './index.ts'
+import { findDistribution, formatOf, formats, recognize, switchedOn } from './index.ts'
 
 describe('the registry of formats', () => {
   it('has each format once, and no codename twice', () => {
@@ -8,6 +9,16 @@ describe('the registry of formats', () => {
     const codenames = formats.flatMap((format) => format.distributions.map(({ codename }) => codename))
     expect(new Set(codenames).size).toBe(codenames.length)
     for (const format of formats) expect(FORMATS).toContain(format.id)
+  })
+
+  it.each([
+    ['apt', ['deb']],
+    ['rpm', ['rpm']],
+    ['apk', ['apk']],
+    ['both', ['deb', 'rpm']],
+    ['all', ['deb', 'rpm', 'apk']],
+  ] as const)('switches on for REPO_FORMAT %s: %j', (repoFormat, ids) => {
+    expect(switchedOn(REPO_FORMAT_WORDS[repoFormat]).map(({ id }) => id)).toEqual(ids)
   })
 
   it('tells scanners what each distribution is', () => {

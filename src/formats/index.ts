@@ -18,6 +18,11 @@ export function recognize(head: Uint8Array): PackageFormat | null {
   return formats.find((format) => format.recognizes(head)) ?? null
 }
 
+/** The formats that these words of REPO_FORMAT switch on, in the order of the list above. */
+export function switchedOn(words: readonly string[]): PackageFormat[] {
+  return formats.filter((format) => words.includes(format.repoFormat))
+}
+
 /** The distribution of a codename with its format; null where there is none. */
 export function findDistribution(codename: string): Offered | null {
   for (const format of formats) {

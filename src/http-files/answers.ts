@@ -59,6 +59,24 @@ export async function answerWithContent(
   }
 }
 
+/** Answers 200 with a text that was made for this request. */
+export function answerWithText(exchange: Exchange, text: string, headers: readonly string[]): void {
+  const { request, response, progress } = exchange
+  const bytes = Buffer.byteLength(text)
+  response.writeHead(200, [
+    ...PLAIN_TEXT,
+    ...['Content-Length', String(bytes)],
+    ...['X-Content-Type-Options', 'nosniff'],
+    ...headers,
+  ])
+  if (request.method === 'HEAD') {
+    response.end()
+  } else {
+    progress.lastBytes = bytes
+    response.end(text)
+  }
+}
+
 /** A short plain text; clients of this kind show little more than the status. */
 export function refuse(exchange: Exchange, status: number, headers: readonly string[] = []): void {
   const { request, response, progress } = exchange

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import type { AntivirusStatus } from '../scanners/scanner.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import { schemaVersion, type Db } from '../store/db.ts'
+import { FORMATS } from '../domain/package.ts'
 import { countRecords } from '../store/records/counters.ts'
 import type { Paths } from '../store/paths.ts'
 
@@ -196,7 +197,10 @@ async function packages(db: Db): Promise<Probe> {
     total_manifests: await countRecords(db),
     pool_files: files,
     pool_size_mb: round(rows.reduce((sum, row) => sum + row.bytes, 0) / 1024 ** 2),
-    by_format: { deb: 0, rpm: 0, apk: 0, ...Object.fromEntries(rows.map((row) => [row.format, row.files])) },
+    by_format: {
+      ...Object.fromEntries(FORMATS.map((id) => [id, 0])),
+      ...Object.fromEntries(rows.map((row) => [row.format, row.files])),
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Finding } from '../domain/finding.ts'
 import type { Distribution } from '../domain/package.ts'
 import { unsatisfied } from '../formats/dependencies.ts'
-import type { PackageFormat } from '../formats/format.ts'
+import type { Offered, PackageFormat } from '../formats/format.ts'
 import { unpackFacts } from '../store/files/blobs.ts'
 import { activeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
@@ -27,7 +27,7 @@ const FINDINGS = 500
 
 export interface ContentsParts {
   db: Db
-  find(codename: string): { distribution: Distribution; format: PackageFormat } | null
+  find(codename: string): Offered | null
   /** components of other ecosystems found inside these records, by their ids */
   embedded?(rows: readonly InventoryRow[]): Promise<ReadonlyMap<number, readonly EmbeddedComponent[]>>
 }
@@ -180,7 +180,8 @@ export async function packageContents(parts: ContentsParts, id: number): Promise
 
 async function needsOf(parts: ContentsParts, subject: Entry): Promise<{ providers: Provider[]; stubs: Stub[] }> {
   const { row, distribution } = subject
-  const { versions } = formatOf(parts, row)
+  const format = formatOf(parts, row)
+  const { versions } = format
   const edges = (await edgesOf(parts.db, [subject], () => versions)).get(row.id)
   if (!edges) return { providers: [], stubs: [] }
   const blob = await parts.db
@@ -195,7 +196,7 @@ async function needsOf(parts: ContentsParts, subject: Entry): Promise<{ provider
     .map((requirement): Stub => {
       const { name, text } = namedIn(requirement)
       const ref = `${encodeURIComponent(row.distribution)}?${encodeURIComponent(text)}`
-      const purl = name === null ? null : purlOf({ format: row.format, name, version: null, arch: null }, distribution)
+      const purl = name === null ? null : purlOf({ name, version: null, arch: null }, { distribution, format })
       return { name: name ?? text, purl, ref, spdxId: spdxIdOf(name ?? text, ref), requirement: text }
     })
   return {
@@ -211,7 +212,7 @@ async function entriesOf(parts: ContentsParts, rows: readonly InventoryRow[]): P
   return rows.flatMap((row) => {
     // A distribution that this release does not know any more has no words for its packages.
     const found = parts.find(row.distribution)
-    return found ? [entryOf(row, found.distribution, embedded.get(row.id))] : []
+    return found ? [entryOf(row, found, embedded.get(row.id))] : []
   })
 }
 

@@ -1,6 +1,7 @@
 // One thing a document tells of: a record of the repository, with the names documents know it by. Pure.
 import { createHash } from 'node:crypto'
 import type { Distribution } from '../domain/package.ts'
+import type { Offered } from '../formats/format.ts'
 import type { InventoryRow } from '../store/records/inventory-query.ts'
 import { embeddedPurlOf, purlOf, type EmbeddedComponent } from './purl.ts'
 
@@ -31,16 +32,12 @@ export function spdxIdOf(name: string, ref: string): string {
   return `SPDXRef-Package-${name.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 60)}-${createHash('sha256').update(ref).digest('hex').slice(0, 16)}`
 }
 
-export function entryOf(
-  row: InventoryRow,
-  distribution: Distribution,
-  embedded: readonly EmbeddedComponent[] = [],
-): Entry {
+export function entryOf(row: InventoryRow, offered: Offered, embedded: readonly EmbeddedComponent[] = []): Entry {
   const ref = refOf(row)
   return {
     row,
-    distribution,
-    purl: purlOf(row, distribution),
+    distribution: offered.distribution,
+    purl: purlOf(row, offered),
     ref,
     spdxId: spdxIdOf(row.name, ref),
     embedded: embeddedEntries(ref, embedded),

@@ -1,5 +1,5 @@
 // OpenVEX 0.2.0 (https://github.com/openvex/spec): what people decided about vulnerabilities, as statements for scanners.
-import type { Distribution } from '../domain/package.ts'
+import type { Offered } from '../formats/format.ts'
 import { decisionPages, inventoryRows, type InventoryRow } from '../store/records/inventory-query.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
@@ -12,7 +12,7 @@ const PAGE = 100
 
 export interface OpenVexParts {
   db: Db
-  find(codename: string): { distribution: Distribution } | null
+  find(codename: string): Offered | null
 }
 
 /**
@@ -35,11 +35,11 @@ export function openvex(
       )
       for (const decision of decisions) {
         const row = rows.get(decision.package_id)
-        const distribution = parts.find(decision.distribution)?.distribution
-        if (!row || !distribution || decision.covers.length === 0) continue
+        const offered = parts.find(decision.distribution)
+        if (!row || !offered || decision.covers.length === 0) continue
         time = latest(time, decision.decided_at)
         for (const cover of [...decision.covers].sort((a, b) => (a.id < b.id ? -1 : 1)))
-          yield statement(decision, cover.id, row, distribution)
+          yield statement(decision, cover.id, row, offered)
       }
     }
   }
@@ -55,8 +55,8 @@ export function openvex(
   )
 }
 
-function statement(decision: DecisionRow, vulnerability: string, row: InventoryRow, distribution: Distribution) {
-  const purl = purlOf(row, distribution)
+function statement(decision: DecisionRow, vulnerability: string, row: InventoryRow, offered: Offered) {
+  const purl = purlOf(row, offered)
   return {
     vulnerability: { name: vulnerability },
     timestamp: decision.decided_at.toISOString(),

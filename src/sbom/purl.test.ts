@@ -1,10 +1,10 @@
 import { PackageURL } from 'packageurl-js'
 import { expect, test } from 'vitest'
-import type { Distribution } from '../domain/package.ts'
+import type { Offered } from '../formats/format.ts'
 import { findDistribution, formats } from '../formats/index.ts'
 import { embeddedPurlOf, purlOf } from './purl.ts'
 
-const of = (codename: string) => (findDistribution(codename) as { distribution: Distribution }).distribution
+const of = (codename: string) => findDistribution(codename) as Offered
 
 test.each([
   ['jammy', 'curl', '7.81.0-1', 'amd64', 'pkg:deb/ubuntu/curl@7.81.0-1?arch=amd64&distro=ubuntu-22.04'],
@@ -34,16 +34,15 @@ test.each([
   ],
   ['opensuse-tumbleweed', 'a', '1-1', 'x86_64', 'pkg:rpm/opensuse/a@1-1?arch=x86_64&distro=opensuse-tumbleweed'],
   ['alpine3.20', 'R', '4.4.0-r1', 'x86_64', 'pkg:apk/alpine/r@4.4.0-r1?arch=x86_64&distro=alpine-3.20'],
-] as const)('%s: %s %s %s', (codename, name, version, arch, expected) => {
-  const distribution = of(codename)
-  const purl = purlOf({ format: distribution.format, name, version, arch }, distribution)
+] as const)('a package of %s, %s %s %s, gets a package URL', (codename, name, version, arch, expected) => {
+  const purl = purlOf({ name, version, arch }, of(codename))
   expect(purl).toBe(expected)
   expect(PackageURL.fromString(purl).toString()).toBe(new PackageURL(...partsOf(purl)).toString())
 })
 
-test('the source package is named where it is called otherwise, for scanners look for advisories under it', () => {
+test('a source package of another name is written as upstream, where scanners look for advisories', () => {
   const jammy = of('jammy')
-  const named = { format: 'deb', name: 'libssl3', version: '3.0.2-0ubuntu1.10', arch: 'amd64' } as const
+  const named = { name: 'libssl3', version: '3.0.2-0ubuntu1.10', arch: 'amd64' } as const
   expect(purlOf({ ...named, source_package: 'openssl' }, jammy)).toMatch(/&upstream=openssl$/)
   expect(purlOf({ ...named, source_package: 'openssl', source_version: '1:3.0+x' }, jammy)).toMatch(
     /&upstream=openssl%401:3.0%2Bx$/,
@@ -51,13 +50,12 @@ test('the source package is named where it is called otherwise, for scanners loo
   expect(purlOf({ ...named, source_package: 'libssl3', source_version: null }, jammy)).not.toContain('upstream')
 })
 
-test('every distribution has a vendor and a release that a parser of package URLs gives back', () => {
-  for (const distribution of formats.flatMap((format) => format.distributions)) {
-    const parsed = PackageURL.fromString(
-      purlOf({ format: distribution.format, name: 'a', version: '1:2-3', arch: 'noarch' }, distribution),
-    )
+test('every distribution has a vendor and a release that a package URL parser returns', () => {
+  const all = formats.flatMap((format) => format.distributions.map((distribution) => ({ format, distribution })))
+  for (const offered of all) {
+    const parsed = PackageURL.fromString(purlOf({ name: 'a', version: '1:2-3', arch: 'noarch' }, offered))
     expect([parsed.type, parsed.name, parsed.namespace]).toEqual([
-      distribution.format,
+      offered.format.id,
       'a',
       expect.stringMatching(/^[a-z]+$/),
     ])
@@ -65,10 +63,10 @@ test('every distribution has a vendor and a release that a parser of package URL
   }
 })
 
-test('whatever a name and a version hold comes back', () => {
-  const jammy = of('jammy')
+test('names and versions with special characters survive parsing', () => {
+  const almalinux = of('almalinux9')
   for (const odd of ['a b', 'ä/ö', 'a@b', 'a?b#c', '100%', 'a&b=c', "a'(b)*!", 'a:b', '..']) {
-    const parsed = PackageURL.fromString(purlOf({ format: 'rpm', name: odd, version: `v${odd}`, arch: 'x' }, jammy))
+    const parsed = PackageURL.fromString(purlOf({ name: odd, version: `v${odd}`, arch: 'x' }, almalinux))
     expect([parsed.name, parsed.version, parsed.qualifiers?.['arch']]).toEqual([odd, `v${odd}`, 'x'])
   }
 })
@@ -82,7 +80,7 @@ test.each([
     'pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1',
   ],
   [{ type: 'maven', name: 'nogroup', version: '1' }, 'pkg:maven/nogroup@1'],
-] as const)('%o', (component, expected) => {
+] as const)('an embedded component %o gets a package URL', (component, expected) => {
   expect(embeddedPurlOf(component)).toBe(expected)
 })
 

@@ -1,10 +1,9 @@
 // Package URLs (https://github.com/package-url/purl-spec): what a package is called outside of this repository. Pure.
-import type { Distribution, FormatId } from '../domain/package.ts'
 import { formatPackageUrl, splitEpoch, splitScannerDistro } from '../domain/purl.ts'
+import type { Offered } from '../formats/format.ts'
 
 /** As much of a record as its package URL says. */
 export interface Named {
-  format: FormatId
   name: string
   version: string | null
   arch: string | null
@@ -13,31 +12,19 @@ export interface Named {
 }
 
 /**
- * Vendor and release as os-release(5) and scanners know them, by the first word of `Distribution.scannerDistro`, where
- * they are not that word itself.
- */
-const SYSTEMS: Record<string, { vendor: string; id: string }> = {
-  rockylinux: { vendor: 'rocky', id: 'rocky' },
-  oraclelinux: { vendor: 'oracle', id: 'ol' },
-  'opensuse/leap': { vendor: 'opensuse', id: 'opensuse-leap' },
-  'opensuse/tumbleweed': { vendor: 'opensuse', id: 'opensuse-tumbleweed' },
-}
-
-/**
  * `pkg:deb/ubuntu/curl@7.81.0-1?arch=amd64&distro=ubuntu-22.04`. An rpm's epoch is a qualifier, a deb's part of the
  * version. `upstream` names the source package where it is called otherwise: distributions file advisories under it, and
  * scanners look for it there.
  */
-export function purlOf(pkg: Named, distribution: Distribution): string {
+export function purlOf(pkg: Named, { distribution, format }: Offered): string {
+  const rules = format.purl
   const { system, release } = splitScannerDistro(distribution)
-  const { vendor, id } = SYSTEMS[system] ?? { vendor: system, id: system }
-  const isRpm = pkg.format === 'rpm'
-  const split = isRpm && pkg.version !== null ? splitEpoch(pkg.version) : null
+  const { vendor, id } = rules.systems?.[system] ?? { vendor: system, id: system }
+  const split = rules.epochQualifier && pkg.version !== null ? splitEpoch(pkg.version) : null
   return formatPackageUrl({
-    type: pkg.format,
+    type: rules.type,
     namespace: vendor,
-    // Debian's and Alpine's names are not case sensitive in a package URL, rpm's are.
-    name: isRpm ? pkg.name : pkg.name.toLowerCase(),
+    name: rules.lowerCaseNames ? pkg.name.toLowerCase() : pkg.name,
     version: split?.rest ?? pkg.version,
     qualifiers: {
       arch: pkg.arch,

@@ -3,7 +3,6 @@ import type { BigIntStats } from 'node:fs'
 import { validatorsOf } from '../http-files/conditions.ts'
 import { fileHeaders, type FileKind } from '../http-files/file-headers.ts'
 import { entityTag, type Representation } from '../http-files/representation.ts'
-import { kindOf } from './file-kinds.ts'
 
 /** Validators change with time and with flips, so the facts they are computed from are kept beside them. */
 export interface CachedFile {
@@ -17,13 +16,12 @@ export interface CachedFile {
 
 /** @param flip the link on the way to the file and when it was replaced, see `PublishedTree` */
 export function createCachedFile(
-  path: string,
+  kind: FileKind,
   stats: BigIntStats,
   flip: { link: string | null; at: number },
   source: Representation['source'],
   observedMs: number,
 ): CachedFile {
-  const kind = kindOf(path)
   const representation = { kind, sizeBytes: Number(stats.size), source, ...dated(stats, kind, flip.at, observedMs) }
   return { stats, flipLink: flip.link, flippedAt: flip.at, representation }
 }

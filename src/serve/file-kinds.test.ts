@@ -1,5 +1,6 @@
 // Media types and cache lifetimes, by name.
 import { expect, test } from 'vitest'
+import { formats } from '../formats/index.ts'
 import { kindOf } from './file-kinds.ts'
 
 const DIGEST = 'ab'.repeat(32)
@@ -20,12 +21,13 @@ test.each<[string, string, 'changing' | 'package' | 'addressed']>([
   [`rpm/almalinux9/x86_64/repodata/${DIGEST}-primary.xml.gz`, 'application/gzip', 'addressed'],
   ['rpm/almalinux9/x86_64/Packages/h/hello-1-1.x86_64.rpm', 'application/x-rpm', 'package'],
   ['apk/alpine3.20/main/x86_64/APKINDEX.tar.gz', 'application/gzip', 'changing'],
-  ['apk/alpine3.20/main/x86_64/hello-1-r0.apk', 'application/octet-stream', 'changing'],
+  ['apk/alpine3.20/main/x86_64/hello-1-r0.apk', 'application/vnd.alpine.package', 'changing'],
   ['keys/gpg.key', 'application/pgp-keys', 'changing'],
   ['keys/svc.rsa.pub', 'application/x-pem-file', 'changing'],
   ['dists/jammy/odd.constructor', 'application/octet-stream', 'changing'],
 ])('%s', (path, mediaType, life) => {
-  const kind = kindOf(path)
+  const format = formats.find(({ serving }) => path.startsWith(`${serving.tree.path}/`)) ?? null
+  const kind = kindOf(path, format)
   expect(kind.mediaType).toBe(mediaType)
   expect(kind.immutable).toBe(life !== 'changing')
   const seconds = {

@@ -1,14 +1,15 @@
-// The page on FRONTEND_PORT until the console moves in: where everything is, and the lines a client pastes. Reads nothing.
+// The page on FRONTEND_PORT until the console is part of the release: addresses, and the set-up command of each distribution.
 import { createServer, type Server } from 'node:http'
-import type { Distribution } from '../domain/package.ts'
+import type { ClientSetups } from './client-setups.ts'
+import { parseHost } from './public-address.ts'
 
 export interface FrontPageFacts {
   version: string
   fingerprint: string
-  distributions: readonly Distribution[]
   /** how clients of this host reach the listeners, from the Host header of the request */
   addresses(host: string): { api: string; apt: string; rpm: string }
   documentation: boolean
+  setups: ClientSetups
 }
 
 export interface FrontPage {
@@ -27,7 +28,7 @@ export function createFrontPage(facts: () => FrontPageFacts): FrontPage {
       return void response.writeHead(405, { ...headers, allow: 'GET, HEAD' }).end()
     if (request.url !== '/' && !request.url?.startsWith('/?'))
       return void response.writeHead(404, { ...headers, 'content-type': 'text/plain' }).end('not found\n')
-    const host = /^\[[0-9a-f:]+\]|^[A-Za-z0-9.-]+/.exec(request.headers.host ?? '')?.[0] ?? 'localhost'
+    const host = parseHost(request.headers.host)?.host ?? 'localhost'
     const page = render(facts(), host)
     response.writeHead(200, { ...headers, 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' })
     response.end(request.method === 'HEAD' ? undefined : page)
@@ -48,25 +49,13 @@ export function createFrontPage(facts: () => FrontPageFacts): FrontPage {
 
 function render(facts: FrontPageFacts, host: string): string {
   const at = facts.addresses(host)
-  const rows = facts.distributions
+  const rows = facts.setups
+    .commands(at)
     .map(
-      (d) =>
-        `<tr><td><code>${escape(d.codename)}</code><td>${escape(d.fullName)}<td>${escape(d.format)}<td>${escape(d.arch)}</tr>`,
+      ({ offered: { distribution, format }, command }) =>
+        `<tr><td><code>${escape(distribution.codename)}</code><td>${escape(distribution.fullName)}<td>${escape(format.label)}<td><code>${escape(command)}</code></tr>`,
     )
     .join('')
-  const deb = facts.distributions.find((d) => d.format === 'deb')
-  const source = deb
-    ? `<h2>An apt client</h2><p>As root, on a machine of that release:</p><pre>curl -fsSo /etc/apt/keyrings/gatehouse.asc ${escape(at.apt)}/repos/gpg.key
-cat &gt; /etc/apt/sources.list.d/gatehouse.sources &lt;&lt;EOF
-Types: deb
-URIs: ${escape(at.apt)}/repos
-Suites: ${escape(deb.codename)}
-Components: main
-Architectures: ${escape(deb.arch)}
-Signed-By: /etc/apt/keyrings/gatehouse.asc
-EOF
-apt-get update</pre>`
-    : ''
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Gatehouse</title><style>${STYLE}</style>
 <main><h1>Gatehouse</h1><p>A private repository for operating-system packages with a gate in front. Version ${escape(facts.version)}.
@@ -77,7 +66,8 @@ The web console is not part of this release; the API does everything.</p>
       : ''
   }<tr><td>apt, apk<td><code>${escape(at.apt)}</code></tr><tr><td>dnf, zypper<td><code>${escape(at.rpm)}</code></tr>
 <tr><td>Signing key<td><a href="${escape(at.apt)}/repos/gpg.key">gpg.key</a> <code>${escape(facts.fingerprint)}</code></tr></table>
-${source}<h2>Distributions</h2><table><tr><th>Codename<th>Release<th>Format<th>Architecture</tr>${rows}</table></main></html>
+<h2>Distributions</h2><p>Each command sets up one machine of that release.</p>
+<table><tr><th>Codename<th>Release<th>Format<th>Command</tr>${rows}</table></main></html>
 `
 }
 

@@ -7,8 +7,12 @@ import { dirname, join } from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { createAccessLog } from './access-log.ts'
-import { APT_MOUNTS } from './mounts.ts'
-import { createRepositoryListener, type RepositoryListenerParts } from './repository-listener.ts'
+import { formats } from '../formats/index.ts'
+import { mountsOf } from './mounts.ts'
+import { createRepositoryListener, type RepositoryListenerDeps } from './repository-listener.ts'
+
+export const APT_MOUNTS = mountsOf('apt', formats, formats)
+export const RPM_MOUNTS = mountsOf('rpm', formats, formats)
 
 export interface Answer {
   status: number
@@ -63,13 +67,13 @@ export function createRepository() {
 }
 
 /** Starts a listener on a free port of loopback. */
-export async function startListener(reposDir: string, overrides: Partial<RepositoryListenerParts> = {}) {
+export async function startListener(reposDir: string, overrides: Partial<RepositoryListenerDeps> = {}) {
   const logged: string[] = []
   const log = createLog('info', { write: (line) => logged.push(line) })
   const accessPath = join(reposDir, 'logs/access-apt.log')
   const accessLog = createAccessLog({ path: accessPath, clock: systemClock, log })
-  const parts = { reposDir, mounts: APT_MOUNTS, accessLog, clock: systemClock, log, ...overrides }
-  const listener = createRepositoryListener(parts)
+  const deps = { reposDir, mounts: APT_MOUNTS, accessLog, clock: systemClock, log, ...overrides }
+  const listener = createRepositoryListener(deps)
   const port = await listener.listen(0, '127.0.0.1')
   return {
     ...listener,

@@ -3,8 +3,7 @@ import { utimesSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createRepository, startListener, type Repository, type TestListener } from './listener.fixture.ts'
-import { RPM_MOUNTS } from './mounts.ts'
+import { createRepository, RPM_MOUNTS, startListener, type Repository, type TestListener } from './listener.fixture.ts'
 
 const PACKAGES = 'Package: hello\n'.repeat(5000)
 const DEB = Buffer.from(Array.from({ length: 1000 }, (_, i) => i % 251))

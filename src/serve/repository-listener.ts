@@ -3,13 +3,14 @@ import { createServer, STATUS_CODES, type IncomingMessage, type Server, type Ser
 import type { Socket } from 'node:net'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
-import { answerWithContent, answerWithFile, refuse, type Exchange } from '../http-files/answers.ts'
+import { answerWithContent, answerWithFile, answerWithText, refuse, type Exchange } from '../http-files/answers.ts'
 import type { AccessLog } from './access-log.ts'
 import { createConnections } from '../kernel/connections.ts'
 import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
 import type { Representation } from '../http-files/representation.ts'
 import { createRepresentations, type MemoryLimits } from './representations.ts'
+import { plainAddress } from './public-address.ts'
 import { locate, type Located, type Refused } from './request-path.ts'
 import { createSignedPairs } from './signed-pairs.ts'
 
@@ -34,7 +35,7 @@ export interface ListenerTimeouts {
   stalled: number
 }
 
-export interface RepositoryListenerParts {
+export interface RepositoryListenerDeps {
   /** `REPOS_DIR`; need not exist yet */
   reposDir: string
   mounts: readonly Mount[]
@@ -42,6 +43,8 @@ export interface RepositoryListenerParts {
   accessLog: AccessLog
   clock: Clock
   log: Log
+  /** The set-up text a request asks for; null for requests of files. */
+  setup?(request: IncomingMessage): string | null
   memory?: MemoryLimits
   timeouts?: ListenerTimeouts
 }
@@ -59,8 +62,8 @@ const TIMEOUTS: ListenerTimeouts = {
 /** Waiting connections: a fleet that updates at the full minute arrives at once. */
 const BACKLOG = 4096
 
-export function createRepositoryListener(parts: RepositoryListenerParts): RepositoryListener {
-  const { reposDir, mounts, accessLog, clock, log, memory = MEMORY, timeouts = TIMEOUTS } = parts
+export function createRepositoryListener(deps: RepositoryListenerDeps): RepositoryListener {
+  const { reposDir, mounts, accessLog, clock, log, setup = () => null, memory = MEMORY, timeouts = TIMEOUTS } = deps
   const tree = createPublishedTree(reposDir, (file, real) =>
     log.warn({ path: file.path, real }, 'a link leads out of the published files'),
   )
@@ -79,7 +82,7 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
 
   const serve = (request: IncomingMessage, response: ServerResponse): (() => void) => {
     const exchange: Exchange = { request, response, progress: { bytes: 0, lastBytes: 0 } }
-    const address = plainAddress(request.socket)
+    const address = plainAddress(request.socket.remoteAddress)
     if (connections.draining || hasBody(request)) response.setHeader('Connection', 'close')
     try {
       const answered = answer(exchange)
@@ -97,14 +100,16 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
       refuse(exchange, 405, ['Allow', 'GET, HEAD'])
       return
     }
+    const text = setup(exchange.request)
+    if (text !== null) return answerWithText(exchange, text, SETUP_HEADERS)
     const located = locate(url, mounts)
     if (typeof located === 'string') {
       refuse(exchange, REFUSALS[located])
       return
     }
     const observedMs = clock.now().getTime()
-    const file = located.path.includes('/repomd.xml')
-      ? pairs.place(located, method, clientOf(exchange.request), observedMs)
+    const file = located.mount.format?.serving.signedPair
+      ? pairs.place(located, method, () => clientOf(exchange.request), observedMs)
       : located
     const found = representations.find(file, observedMs)
     if (found && !(found instanceof Promise)) return answerWithFile(exchange, found, observedMs)
@@ -119,16 +124,12 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
   ): Promise<void> => {
     const shown = await found
     if (shown) return answerWithFile(exchange, shown, observedMs)
-    // A generation may hold Packages.gz alone, yet its Release names the plain file too.
-    const isPlainIndex = file.path.endsWith('/Packages')
-    const compressed = isPlainIndex
-      ? await representations.find({ ...file, path: `${file.path}.gz` }, observedMs)
-      : null
-    if (compressed) return answerWithContent(exchange, compressed, observedMs)
-    const earlier = ofEarlierGeneration(file.path)
-    const kept = earlier ? await representations.find({ ...file, path: earlier }, observedMs) : null
-    if (kept) return answerWithFile(exchange, kept, observedMs)
-    refuse(exchange, 404)
+    const substitute = file.mount.format?.serving.substitute?.(file.path)
+    const instead = substitute ? await representations.find({ ...file, path: substitute.path }, observedMs) : null
+    if (!instead) return refuse(exchange, 404)
+    return substitute?.gunzip
+      ? answerWithContent(exchange, instead, observedMs)
+      : answerWithFile(exchange, instead, observedMs)
   }
 
   const record = ({ request, response, progress }: Exchange, address: string): void => {
@@ -160,7 +161,7 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
     const status = UNREADABLE[error.code ?? ''] ?? 400
     const text = `${STATUS_CODES[status]?.toLowerCase()}\n`
     accessLog.record({
-      address: plainAddress(socket),
+      address: plainAddress(socket.remoteAddress),
       request: '',
       status,
       bytes: text.length,
@@ -181,6 +182,9 @@ export function createRepositoryListener(parts: RepositoryListenerParts): Reposi
   }
 }
 
+/** The text depends on how the client reached us. */
+const SETUP_HEADERS = ['Cache-Control', 'no-store', 'Vary', 'Host, X-Forwarded-Host, X-Forwarded-Proto']
+
 const REFUSALS: Readonly<Record<Refused, number>> = { not_found: 404, malformed: 400, too_long: 414 }
 
 /** Requests Node could not read, by its error code; all others are 400. */
@@ -188,17 +192,6 @@ const UNREADABLE: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
   HPE_HEADER_OVERFLOW: 431,
-}
-
-/**
- * Where a digest-named repodata file stays after the flip: dnf and zypper want it in `repodata/` itself (librepo makes no
- * deeper directories), which belongs to the live generation alone.
- */
-function ofEarlierGeneration(path: string): string | null {
-  const [, directory, digest, kind] = /^(.*\/repodata\/)([0-9a-f]{64})(-\w+\.xml\.gz)$/.exec(path) ?? []
-  if (digest === undefined) return null
-  // What is made behind the packages stands there by its digest alone.
-  return `${directory}by-hash/SHA256/${digest}${kind === '-updateinfo.xml.gz' ? '' : kind}`
 }
 
 function listen(server: Server, port: number, host: string): Promise<number> {
@@ -220,10 +213,5 @@ function hasBody({ headers }: IncomingMessage): boolean {
 /** As far as that can be told: clients open a connection for each file. Behind a proxy they share its address. */
 function clientOf({ socket, headers }: IncomingMessage): string {
   const said = [headers['user-agent'], headers['x-forwarded-for']].map((value) => String(value ?? '').slice(0, 200))
-  return [plainAddress(socket), ...said].join(' ')
-}
-
-/** An IPv4 client of a dual-stack socket is logged as what it is. */
-function plainAddress(socket: Socket): string {
-  return (socket.remoteAddress ?? '-').replace(/^::ffff:(?=\d+\.)/, '')
+  return [plainAddress(socket.remoteAddress), ...said].join(' ')
 }

@@ -104,7 +104,13 @@ export function createRepresentations(
       const body = await readWhole(handle, Number(stats.size))
       // A file written to in place while it was read would be torn.
       if (!body || !isSameState(stats, await handle.stat({ bigint: true }))) return null
-      const cached = createCachedFile(file.path, stats, flip, { body, file: null }, observedMs)
+      const cached = createCachedFile(
+        kindOf(file.path, file.mount.format),
+        stats,
+        flip,
+        { body, file: null },
+        observedMs,
+      )
       small.set(file.path, cached, body.byteLength)
       return cached
     } finally {
@@ -118,12 +124,12 @@ export function createRepresentations(
     if (!opened) return null
     const { handle, stats } = opened
     const keep = (shared: SharedFile) =>
-      createCachedFile(file.path, stats, flip, { body: null, file: shared }, observedMs)
+      createCachedFile(kindOf(file.path, file.mount.format), stats, flip, { body: null, file: shared }, observedMs)
     return large.share(file.path, stats, handle, keep).representation
   }
 
   const flipOf = (file: Located) => {
-    const link = kindOf(file.path).immutable ? null : tree.flipLink(file)
+    const link = kindOf(file.path, file.mount.format).immutable ? null : tree.flipLink(file)
     return { link, at: link ? tree.flippedAt(link) : 0 }
   }
 

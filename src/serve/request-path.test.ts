@@ -1,6 +1,6 @@
 // Request targets: which spelling names which published file, and that no spelling names anything else.
 import { describe, expect, test } from 'vitest'
-import { APT_MOUNTS, RPM_MOUNTS } from './mounts.ts'
+import { APT_MOUNTS, RPM_MOUNTS } from './listener.fixture.ts'
 import { locate } from './request-path.ts'
 
 const apt = (target: string) => {

@@ -1,8 +1,7 @@
 // Index and signature in two files: what clients are given before, across and after a flip.
 import { rmSync, utimesSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createRepository, startListener, type Repository, type TestListener } from './listener.fixture.ts'
-import { RPM_MOUNTS } from './mounts.ts'
+import { createRepository, RPM_MOUNTS, startListener, type Repository, type TestListener } from './listener.fixture.ts'
 
 const REPODATA = '/repos/almalinux9/x86_64/repodata'
 let repository: Repository

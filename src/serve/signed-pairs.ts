@@ -1,89 +1,69 @@
-// From which generation a client reads `repomd.xml` and the signature beside it: a flip between the two must not part them.
+// Keeps a signed index and its signature from one generation for each client, across a flip between the two requests.
 import { realpathSync, statSync } from 'node:fs'
 import { relative } from 'node:path'
+import type { SignedPair } from '../formats/serving.ts'
+import { IDLE, step, type PairRequest, type Reading } from './pair-reading.ts'
 import type { Located } from './request-path.ts'
 
 /**
- * The rpm repository format keeps index and signature in two files, so a client that asks for one before a flip and for
- * the other after it sees a signature that does not fit, and gives up. Clients say by what they ask for, and in which
- * order, what they are about (seen of dnf 4.14 and zypper 1.14.42, 2026-11-21; each request on a connection of its own):
- * dnf asks for the index, then its signature; zypper for the signature, `repomd.xml.key`, then the index; and zypper
- * looks whether anything changed with a HEAD of the index and a GET of it alone. The second half of a pair is taken from
- * the generation of the first; everything else is the live one. Where several clients cannot be told apart the last
- * first half counts, which is never further from what each of them has than the live generation is.
+ * The rpm repository format keeps the index and its signature in two files. A client that reads one before a flip and
+ * the other after it sees a bad signature and gives up. Clients differ in the order of their requests (observed with dnf
+ * 4.14 and zypper 1.14.42, each request on its own connection): dnf reads the index, then the signature; zypper reads
+ * the signature, the key, then the index, and tests for changes with a HEAD and a GET of the index. Clients that cannot
+ * be told apart share one state, which is never older than what the last of them started with.
  */
 export interface SignedPairs {
-  /** @param client what tells one client from another @returns where the file is to be read, the same where it is of no pair */
-  place(file: Located, method: string, client: string, nowMs: number): Located
+  /**
+   * @param client identifies the client
+   * @returns where to read the file; the same where it is no part of a pair
+   */
+  place(file: Located, method: string, client: () => string, nowMs: number): Located
 }
 
-interface Half {
-  /** of the generation, relative to the repositories' directory */
-  directory: string
-  atMs: number
-}
-
-interface Reading {
-  index?: Half
-  signature?: Half
-  /** the signature again, once the key was asked for after it */
-  keyed?: Half
-  lookedAtMs: number
-}
-
-const PAIR = /^(.*\/repodata)\/(repomd\.xml(?:\.asc|\.key)?)$/
-/** Between one request of a pair and the next; clients take some 30 ms on loopback, seconds on a busy machine. */
-const LONGEST_PAUSE_MS = 15_000
 const MOST_CLIENTS = 4_096
 
 export function createSignedPairs(reposDir: string): SignedPairs {
-  /** the one heard of last comes last */
+  /** in order of use */
   const readings = new Map<string, Reading>()
 
-  function readingOf(key: string): Reading {
-    const reading = readings.get(key) ?? { lookedAtMs: -Infinity }
+  const keep = (key: string, reading: Reading): void => {
     readings.delete(key)
     readings.set(key, reading)
     if (readings.size > MOST_CLIENTS) readings.delete(readings.keys().next().value as string)
-    return reading
   }
 
   return {
     place(file, method, client, nowMs) {
-      const [, directory, name] = PAIR.exec(file.path) ?? []
-      if (directory === undefined || name === undefined) return file
-      const reading = readingOf(`${directory} ${client}`)
-      const usable = (half: Half | undefined) =>
-        half && nowMs - half.atMs <= LONGEST_PAUSE_MS && isThere(`${reposDir}/${half.directory}/${name}`) ? half : null
-
-      if (name === 'repomd.xml.key') {
-        if (reading.signature) reading.keyed = { ...reading.signature, atMs: nowMs }
-        return file
-      }
+      const pair = file.mount.format?.serving.signedPair
+      const slash = file.path.lastIndexOf('/')
+      const name = file.path.slice(slash + 1)
+      const request = pair ? requestOf(pair, name, method) : null
+      if (request === null) return file
+      const directory = file.path.slice(0, slash)
       const live = generationOf(reposDir, directory)
       if (live === null) return file
-      let from = live
-      if (method !== 'GET') {
-        if (name === 'repomd.xml') reading.lookedAtMs = nowMs
-      } else if (name === 'repomd.xml.asc') {
-        from = usable(reading.index)?.directory ?? live
-        reading.signature = { directory: from, atMs: nowMs }
-      } else {
-        const isLook =
-          reading.lookedAtMs > (reading.keyed?.atMs ?? -Infinity) && nowMs - reading.lookedAtMs <= LONGEST_PAUSE_MS
-        const first = isLook ? null : usable(reading.keyed)
-        if (first) from = first.directory
-        else if (!isLook) reading.index = { directory: live, atMs: nowMs }
-        reading.lookedAtMs = -Infinity
-      }
-      // By the generation's own name in any case: what was looked at is what is sent.
-      const path = `${from}/${name}`
-      return from === live ? { ...file, path, publishedAs: file.path } : { ...file, path }
+      const key = `${directory} ${client()}`
+      const { reading, generation } = step(readings.get(key) ?? IDLE, request, {
+        nowMs,
+        live,
+        has: (candidate) => isFile(`${reposDir}/${candidate}/${name}`),
+      })
+      keep(key, reading)
+      // Named by the generation in any case: what was checked is what is sent.
+      const path = `${generation}/${name}`
+      return generation === live ? { ...file, path, publishedAs: file.path } : { ...file, path }
     },
   }
 }
 
-/** The real directory, relative to `reposDir`; null when it is not there. */
+function requestOf(pair: SignedPair, name: string, method: string): PairRequest | null {
+  if (name === pair.index) return method === 'GET' ? 'index' : 'probe'
+  if (method !== 'GET') return null
+  if (name === pair.signature) return 'signature'
+  return name === pair.key ? 'key' : null
+}
+
+/** The real directory, relative to `reposDir`; null when it does not exist. */
 function generationOf(reposDir: string, directory: string): string | null {
   try {
     return relative(realpathSync(reposDir), realpathSync(`${reposDir}/${directory}`))
@@ -92,6 +72,6 @@ function generationOf(reposDir: string, directory: string): string | null {
   }
 }
 
-function isThere(path: string): boolean {
+function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }

@@ -17,9 +17,6 @@ export interface Paths {
   /** public keys that clients fetch */
   keys: string
   generations: string
-  dists: string
-  rpm: string
-  apk: string
 }
 
 export function createPaths(root: string): Paths {
@@ -36,22 +33,20 @@ export function createPaths(root: string): Paths {
     settings: join(root, 'settings.json'),
     keys: join(root, 'keys'),
     generations: join(root, '.generations'),
-    dists: join(root, 'dists'),
-    rpm: join(root, 'rpm'),
-    apk: join(root, 'apk'),
   }
 }
 
-/** Makes every directory the service writes to; those that hold secrets or held bytes are closed to others. */
-export async function ensurePaths(paths: Paths): Promise<void> {
+/**
+ * Makes every directory the service writes to; those that hold secrets or held bytes are closed to others.
+ * @param trees the directories of published trees, relative to the root
+ */
+export async function ensurePaths(paths: Paths, trees: readonly string[]): Promise<void> {
   for (const open of [
     paths.pool,
     paths.manifests,
     paths.keys,
     paths.generations,
-    paths.dists,
-    paths.rpm,
-    paths.apk,
+    ...trees.map((tree) => join(paths.root, tree)),
     paths.logs,
   ]) {
     await ensureDirectory(open)

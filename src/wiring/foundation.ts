@@ -1,6 +1,7 @@
 // The parts everything else needs: database, directories, leader, audit log, settings.
 import { createLicense, type License } from '../config/license.ts'
 import type { Env } from '../config/env.ts'
+import { formats } from '../formats/index.ts'
 import { createLeader, type Leader } from '../jobs/leader.ts'
 import { createBus, type Bus } from '../kernel/bus.ts'
 import { createCheckpoint, type Checkpoint } from '../kernel/checkpoint.ts'
@@ -46,7 +47,10 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
   const checkpoint = createCheckpoint(env.dieAt ?? undefined)
   const bus = createBus(onError)
   const paths = createPaths(env.reposDir)
-  await ensurePaths(paths)
+  await ensurePaths(
+    paths,
+    formats.map(({ serving }) => serving.tree.path),
+  )
   const database = await openDatabase(env.databaseUrl, {
     onError: (error) => log.warn({ err: error }, 'database connection lost'),
   })

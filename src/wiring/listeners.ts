@@ -3,8 +3,12 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { createAccessLog } from '../serve/access-log.ts'
 import { createFrontPage } from '../serve/front-page.ts'
-import { activeMounts, APT_MOUNTS, RPM_MOUNTS } from '../serve/mounts.ts'
+import { createClientSetups, createSetupAnswer } from '../serve/client-setups.ts'
+import { mountsOf } from '../serve/mounts.ts'
+import { createTrust } from '../serve/public-address.ts'
 import { createRepositoryListener } from '../serve/repository-listener.ts'
+import { formats } from '../formats/index.ts'
+import type { ListenerId } from '../formats/serving.ts'
 import type { Foundation } from './foundation.ts'
 import type { Publishing } from './publishing.ts'
 
@@ -24,30 +28,37 @@ export interface Listeners {
 
 export function createListeners(
   { env, clock, log, paths, production }: Foundation,
-  { keys, active, activeIds }: Publishing,
+  { keys, active, activeFormats }: Publishing,
   server: FastifyInstance,
 ): Listeners {
-  const repository = (name: string, mounts: typeof APT_MOUNTS) =>
+  const setups = createClientSetups(active, {
+    openpgpArmored: keys.openpgp.publicKeyArmored,
+    apk: { name: keys.apk.keyName, pem: keys.apk.publicKeyPem },
+  })
+  const publicUrls: Record<ListenerId, string | null> = { apt: env.publicAptUrl, rpm: env.publicRpmUrl }
+  const trusts = createTrust(env.trustedProxies)
+  const repository = (id: ListenerId) =>
     createRepositoryListener({
       reposDir: paths.root,
-      mounts: activeMounts(mounts, activeIds),
+      mounts: mountsOf(id, formats, activeFormats),
       clock,
       log,
-      accessLog: createAccessLog({ path: join(paths.logs, `access-${name}.log`), clock, log }),
+      accessLog: createAccessLog({ path: join(paths.logs, `access-${id}.log`), clock, log }),
+      setup: createSetupAnswer(id, setups, publicUrls[id], trusts),
     })
-  const apt = repository('apt', APT_MOUNTS)
-  const rpm = repository('rpm', RPM_MOUNTS)
+  const apt = repository('apt')
+  const rpm = repository('rpm')
   const ports: Ports = { api: 0, apt: 0, rpm: 0, front: 0 }
   const front = createFrontPage(() => ({
     version: env.appVersion,
     fingerprint: keys.openpgp.fingerprint,
-    distributions: active.map(({ distribution }) => distribution),
     documentation: !production,
     addresses: (host) => ({
       api: `http://${host}:${ports.api}`,
-      apt: `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`,
-      rpm: `http://${host}:${ports.rpm}`,
+      apt: env.publicAptUrl ?? `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`,
+      rpm: env.publicRpmUrl ?? `http://${host}:${ports.rpm}`,
     }),
+    setups,
   }))
 
   /** In development a port that is taken or needs root is replaced by a free one. */

@@ -1,8 +1,8 @@
 // The way out: signing keys, the distributions this deployment offers, the publisher, pending deletions.
 import { join } from 'node:path'
-import { activeFormats } from '../config/env.ts'
+import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
 import type { Offered } from '../formats/format.ts'
-import { findDistribution, formats, recognize } from '../formats/index.ts'
+import { findDistribution, formats, recognize, switchedOn } from '../formats/index.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { ensureContent } from '../kernel/files.ts'
 import { ensureDistributions } from '../publish/initialize.ts'
@@ -34,8 +34,8 @@ export async function createPublishing(foundation: Foundation) {
   const all: Offered[] = formats.flatMap((format) =>
     format.distributions.map((distribution) => ({ format, distribution })),
   )
-  const activeIds = activeFormats(env.repoFormat)
-  const active = all.filter(({ format }) => activeIds.includes(format.id))
+  const activeFormats = switchedOn(REPO_FORMAT_WORDS[env.repoFormat])
+  const active = all.filter(({ format }) => activeFormats.includes(format))
   const isActive = (codename: string) => active.some(({ distribution }) => distribution.codename === codename)
   const offered = (codename: string): Offered => {
     const found = findDistribution(codename)
@@ -48,5 +48,5 @@ export async function createPublishing(foundation: Foundation) {
   const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
   await ensureDistributions(db, clock, active)
-  return { keys, checkpoints, all, active, activeIds, isActive, offered, registry, publisher, pendingDeletions }
+  return { keys, checkpoints, all, active, activeFormats, isActive, offered, registry, publisher, pendingDeletions }
 }

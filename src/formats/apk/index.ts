@@ -4,6 +4,7 @@ import { distributions } from './distributions.ts'
 import { apkFilename, apkMembers, readApk, type ApkRecord } from './read.ts'
 import { recognizes } from './recognize.ts'
 import { INDEX_FILE, packagePath, renderEntry, renderIndex, STREAM } from './render.ts'
+import { setup } from './setup.ts'
 import { isValidInApk2, versions } from './versions.ts'
 
 export const apkFormat: PackageFormat<ApkRecord> = {
@@ -11,7 +12,8 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   label: 'Alpine package',
   suffixes: ['.apk'],
   mediaType: 'application/vnd.alpine.package',
-  purlType: 'apk',
+  purl: { type: 'apk', lowerCaseNames: true, epochQualifier: false },
+  repoFormat: 'apk',
   neutralArchs: ['noarch'],
   distributions,
   versions,
@@ -38,6 +40,15 @@ export const apkFormat: PackageFormat<ApkRecord> = {
       packagesName: '',
       byHashIn: [],
     }
+  },
+  serving: {
+    listener: 'apt',
+    key: { prefix: '/apk/svc.rsa.pub', path: 'keys/svc.rsa.pub', roots: ['keys/svc.rsa.pub'] },
+    tree: { prefix: '/apk/', path: 'apk', roots: ['apk', '.generations/apk'] },
+    // The path is name and version only: a package that is deleted and uploaded again with other bytes has the same
+    // path, and a cache that kept the old bytes would fail every client at the checksum of the index.
+    immutablePackages: false,
+    setup,
   },
   packagePath,
   entry: renderEntry,

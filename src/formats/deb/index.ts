@@ -3,6 +3,7 @@ import type { PackageFormat } from '../format.ts'
 import { distributions } from './distributions.ts'
 import { debFilename, debMembers, readDeb, type DebRecord } from './read.ts'
 import { binaryDirectory, packagePath, renderEntry, renderIndex } from './render.ts'
+import { setup } from './setup.ts'
 import { versions } from './versions.ts'
 
 // A deb is an ar archive whose first member is `debian-binary` (deb(5)); other ar archives are libraries.
@@ -13,7 +14,8 @@ export const debFormat: PackageFormat<DebRecord> = {
   label: 'Debian package',
   suffixes: ['.deb'],
   mediaType: 'application/vnd.debian.binary-package',
-  purlType: 'deb',
+  purl: { type: 'deb', lowerCaseNames: true, epochQualifier: false },
+  repoFormat: 'apt',
   neutralArchs: ['all'],
   distributions,
   versions,
@@ -31,6 +33,16 @@ export const debFormat: PackageFormat<DebRecord> = {
     packagesName: 'pool',
     byHashIn: [binaryDirectory(distribution), 'main'],
   }),
+  serving: {
+    listener: 'apt',
+    key: { prefix: '/repos/gpg.key', path: 'keys/gpg.key', roots: ['keys/gpg.key'] },
+    tree: { prefix: '/repos/dists/', path: 'dists', roots: ['dists', '.generations/deb'] },
+    textFiles: /^(?:InRelease|Release|Packages|Contents-[\w-]+)$/,
+    immutablePackages: true,
+    // A generation may hold Packages.gz alone, yet its Release lists the plain file too.
+    substitute: (path) => (path.endsWith('/Packages') ? { path: `${path}.gz`, gunzip: true } : null),
+    setup,
+  },
   packagePath,
   entry: renderEntry,
   index: renderIndex,

@@ -3,7 +3,8 @@ import type { PackageFormat } from '../format.ts'
 import { distributions } from './distributions.ts'
 import { LEAD_MAGIC } from './open.ts'
 import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
-import { packagePath, PACKAGES, renderEntry, renderIndex, REPODATA } from './render.ts'
+import { packagePath, PACKAGES, renderEntry, renderIndex, REPODATA, ofEarlierGeneration } from './render.ts'
+import { setup } from './setup.ts'
 import { signRpm } from './sign.ts'
 import { fixesOf, renderUpdateinfo, updateinfoPath } from './updateinfo.ts'
 import { verifySignature } from './verify.ts'
@@ -14,7 +15,18 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   label: 'RPM package',
   suffixes: ['.rpm'],
   mediaType: 'application/x-rpm',
-  purlType: 'rpm',
+  purl: {
+    type: 'rpm',
+    lowerCaseNames: false,
+    epochQualifier: true,
+    systems: {
+      rockylinux: { vendor: 'rocky', id: 'rocky' },
+      oraclelinux: { vendor: 'oracle', id: 'ol' },
+      'opensuse/leap': { vendor: 'opensuse', id: 'opensuse-leap' },
+      'opensuse/tumbleweed': { vendor: 'opensuse', id: 'opensuse-tumbleweed' },
+    },
+  },
+  repoFormat: 'rpm',
   neutralArchs: ['noarch'],
   distributions,
   versions,
@@ -36,6 +48,15 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
     packagesName: PACKAGES,
     byHashIn: [REPODATA],
   }),
+  serving: {
+    listener: 'rpm',
+    key: { prefix: '/repos/gpg.key', path: 'keys/gpg.key', roots: ['keys/gpg.key'] },
+    tree: { prefix: '/repos/', path: 'rpm', roots: ['rpm', '.generations/rpm'] },
+    immutablePackages: true,
+    signedPair: { index: 'repomd.xml', signature: 'repomd.xml.asc', key: 'repomd.xml.key' },
+    substitute: (path) => ofEarlierGeneration(path),
+    setup,
+  },
   packagePath,
   entry: renderEntry,
   index: renderIndex,

@@ -1,6 +1,7 @@
 // What dnf and zypper read: a package's three elements, and the repodata of a generation. Pure: the same input gives the same bytes.
 import type { Distribution, StoredPackage } from '../../domain/package.ts'
 import type { IndexFile, IndexInput, Rendering } from '../format.ts'
+import type { Substitute } from '../serving.ts'
 import { renderFilelists, renderOther, renderPrimary } from './render-package.ts'
 import type { RpmRecord } from './read.ts'
 import { isUpdateinfo } from './updateinfo.ts'
@@ -13,6 +14,17 @@ export const REPODATA = 'repodata'
 /** By the digest too, so that different bytes of one name stand side by side. */
 export function packagePath({ filename, sha256 }: { filename: string; sha256: string }): string {
   return `${sha256.slice(0, 2)}/${sha256.slice(2, 18)}/${filename}`
+}
+
+/**
+ * Where a digest-named repodata file stays after a flip: dnf and zypper want it in `repodata/` itself (librepo creates no
+ * deeper directories), which belongs to the live generation alone.
+ */
+export function ofEarlierGeneration(path: string): Substitute | null {
+  const [, directory, digest, kind] = /^(.*\/repodata\/)([0-9a-f]{64})(-\w+\.xml\.gz)$/.exec(path) ?? []
+  if (digest === undefined) return null
+  // Background indexes are linked there by the digest alone.
+  return { path: `${directory}by-hash/SHA256/${digest}${kind === '-updateinfo.xml.gz' ? '' : kind}`, gunzip: false }
 }
 
 export function renderEntry(pkg: StoredPackage<RpmRecord>): Record<string, Uint8Array> {

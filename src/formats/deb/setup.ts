@@ -1,0 +1,43 @@
+// What an apt client needs to use a distribution: a deb822 file, and a script that installs it.
+import type { ClientSetup, SetupInput } from '../serving.ts'
+
+/** apt before 2.4 cannot read a key inside `Signed-By` (apt 2.4 release notes); Ubuntu 20.04 has 2.0. */
+const WITHOUT_INLINE_KEYS = new Set(['focal'])
+const KEY_FILE = '/etc/apt/keyrings/gatehouse.asc'
+
+export function setup({ distribution, url, keys }: SetupInput): ClientSetup {
+  const { codename, fullName, component, arch } = distribution
+  const armored = keys.openpgpArmored.trim()
+  const inline = !WITHOUT_INLINE_KEYS.has(codename)
+  const installAs = `/etc/apt/sources.list.d/gatehouse-${codename}.sources`
+  const keyCommands = inline
+    ? ''
+    : `mkdir -p /etc/apt/keyrings\ncat > ${KEY_FILE} <<'GATEHOUSE'\n${armored}\nGATEHOUSE\n`
+  const content = [
+    `# Gatehouse packages for ${fullName}`,
+    ...(inline ? [] : [`# Save ${url}/repos/gpg.key as ${KEY_FILE}: apt before 2.4 reads keys from files only.`]),
+    'Types: deb',
+    `URIs: ${url}/repos`,
+    `Suites: ${codename}`,
+    `Components: ${component ?? 'main'}`,
+    `Architectures: ${arch}`,
+    ...(inline ? ['Signed-By:', ...armored.split(/\r?\n/).map(continuation)] : [`Signed-By: ${KEY_FILE}`]),
+    '',
+  ].join('\n')
+  return {
+    file: { suffix: '.sources', installAs, content },
+    script: `#!/bin/sh
+# Adds the Gatehouse packages for ${fullName} to apt. Run as root.
+set -eu
+${keyCommands}cat > ${installAs} <<'GATEHOUSE'
+${content}GATEHOUSE
+apt-get update
+`,
+    run: (scriptUrl) => `curl -fsSL ${scriptUrl} | sudo sh`,
+  }
+}
+
+/** deb822(5): a continuation line begins with a blank, an empty one is a dot. */
+function continuation(line: string): string {
+  return line === '' ? ' .' : ` ${line}`
+}

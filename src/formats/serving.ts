@@ -1,0 +1,75 @@
+// How a format's published tree is offered to package clients over HTTP. Types only.
+import type { Distribution } from '../domain/package.ts'
+
+/** The repository listeners: `APT_PORT` and `RPM_REPO_PORT`. */
+export type ListenerId = 'apt' | 'rpm'
+
+/** One published place: a directory when `prefix` ends in `/`, otherwise a single file. */
+export interface Place {
+  /** URL path on the listener */
+  prefix: string
+  /** what the prefix names, relative to `REPOS_DIR`, without a slash at the end */
+  path: string
+  /**
+   * Directories or files below `REPOS_DIR` that may be read once all links are followed. A link that leads anywhere
+   * else is answered like a missing file.
+   */
+  roots: readonly string[]
+}
+
+/** Three files of one directory that clients read as one: a signed index, its detached signature and the key. */
+export interface SignedPair {
+  index: string
+  signature: string
+  key: string
+}
+
+/** Another path whose content answers for a missing file. */
+export interface Substitute {
+  path: string
+  /** the content is sent decompressed */
+  gunzip: boolean
+}
+
+export interface Serving {
+  listener: ListenerId
+  /** the public key that clients of this format verify with; served even while the format is switched off */
+  key: Place
+  tree: Place
+  /** index files without a suffix that are plain text */
+  textFiles?: RegExp
+  /** true when the path of a package never stands for other bytes, so that caches may keep it without asking */
+  immutablePackages: boolean
+  signedPair?: SignedPair
+  /** Where to look for a file that the live generation does not have. */
+  substitute?(path: string): Substitute | null
+  /** How a client machine is told to use a distribution of this format. */
+  setup(input: SetupInput): ClientSetup
+}
+
+export interface SetupInput {
+  distribution: Distribution
+  /** address of the listener without a slash at the end: `https://packages.example.org` */
+  url: string
+  keys: SetupKeys
+}
+
+export interface SetupKeys {
+  openpgpArmored: string
+  apk: { name: string; pem: string }
+}
+
+export interface ClientSetup {
+  /** the client's own configuration file */
+  file: {
+    /** appended to the codename in the URL: `.sources` */
+    suffix: string
+    /** where the file belongs on the client */
+    installAs: string
+    content: string
+  }
+  /** a POSIX shell script, run as root, that does the whole set-up */
+  script: string
+  /** a command that downloads and runs a script from an address */
+  run(scriptUrl: string): string
+}

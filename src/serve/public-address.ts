@@ -1,0 +1,74 @@
+// The address under which a client reached a listener, for texts that tell the client where to come back. Pure.
+import { BlockList, isIP } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** What is known of the connection a request came on. */
+export interface Peer {
+  /** of the client or the proxy */
+  remoteAddress: string
+  localAddress: string
+  localPort: number
+}
+
+const NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i
+
+/**
+ * Reads `host[:port]` of RFC 9110 section 7.2, a name or an address. The header is chosen by the client, so anything
+ * else is null: what passes has letters, digits and `.-_:[]` only and is safe in shell, ini, deb822 and HTML.
+ */
+export function parseHost(text: string | undefined): { host: string; port: number | null } | null {
+  const [, bracketed, name, portText] = /^(?:\[([0-9a-f:.]+)\]|([^[\]:]+))(?::(\d{1,5}))?$/i.exec(text ?? '') ?? []
+  const port = portText === undefined ? null : Number(portText)
+  if (port !== null && (port < 1 || port > 65_535)) return null
+  if (bracketed !== undefined) return isIP(bracketed) === 6 ? { host: `[${bracketed.toLowerCase()}]`, port } : null
+  return name !== undefined && NAME.test(name) ? { host: name.toLowerCase(), port } : null
+}
+
+/**
+ * @param configured the public address, when one is set: it is then the only answer
+ * @param trusts whether the forwarding headers of this address are believed
+ * @returns an address without a slash at the end, `http://packages.example.org:8080`
+ */
+export function addressOf(
+  headers: IncomingHttpHeaders,
+  peer: Peer,
+  configured: string | null,
+  trusts: (address: string) => boolean,
+): string {
+  if (configured !== null) return configured
+  const forwarded = trusts(peer.remoteAddress)
+  const scheme = forwarded && lastOf(headers['x-forwarded-proto']) === 'https' ? 'https' : 'http'
+  const named =
+    (forwarded ? parseHost(lastOf(headers['x-forwarded-host'])) : null) ?? parseHost(headers.host) ?? ownAddress(peer)
+  const isDefault = named.port === null || named.port === (scheme === 'https' ? 443 : 80)
+  return `${scheme}://${named.host}${isDefault ? '' : `:${named.port}`}`
+}
+
+/** The value that the proxy next to us added; those before it may come from the client. */
+function lastOf(field: string | string[] | undefined): string | undefined {
+  return (Array.isArray(field) ? field.join(',') : field)?.split(',').at(-1)?.trim()
+}
+
+function ownAddress({ localAddress, localPort }: Peer): { host: string; port: number } {
+  return { host: isIP(localAddress) === 6 ? `[${localAddress}]` : localAddress, port: localPort }
+}
+
+/** @param networks addresses and networks, `10.0.0.0/8` */
+export function createTrust(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(prefix), family)
+  }
+  return (address) => {
+    const family = isIP(address)
+    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+/** An IPv4 peer of a dual-stack socket, `::ffff:10.0.0.1`, as the IPv4 address it is; `-` when there is none. */
+export function plainAddress(address: string | undefined): string {
+  return (address ?? '-').replace(/^::ffff:(?=\d+\.)/i, '')
+}
