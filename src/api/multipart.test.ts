@@ -1,5 +1,5 @@
 // A form that is refused before its end, over a connection that is used again.
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,6 +9,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import multipart from '@fastify/multipart'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { invalidField } from '../domain/problem.ts'
+import { stage } from '../intake/receive.ts'
 import { readUploadForm } from './multipart.ts'
 
 /** More than the buffers of both ends hold. */
@@ -23,13 +24,13 @@ beforeEach(async () => {
   app = Fastify()
   await app.register(multipart)
   app.post<{ Querystring: { most: string } }>('/', async (raw) => {
-    const checkFields = (fields: Record<string, string>) => {
-      if (fields['refused']) throw invalidField('refused', 'is refused')
-    }
+    const most = Number(raw.query.most)
     return readUploadForm(raw, {
-      maxBytes: Number(raw.query.most),
-      newPath: () => join(directory, 'file'),
-      checkFields,
+      maxBytes: most,
+      store: async (file) => void (await stage(file, join(directory, randomUUID()), most)),
+      field(name) {
+        if (name === 'refused') throw invalidField('refused', 'is refused')
+      },
     })
   })
   await app.listen({ port: 0, host: '127.0.0.1' })

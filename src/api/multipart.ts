@@ -1,35 +1,32 @@
 // Reads an upload form: one file streamed to staging, text fields before or after it. Knows nothing of packages.
 import type { FastifyRequest } from 'fastify'
 import { invalidField, Problem } from '../domain/problem.ts'
-import type { Staged } from '../gate/step.ts'
-import { receive, tooLarge } from '../intake/receive.ts'
-import { removeFile } from '../kernel/files.ts'
+import { tooLarge } from '../intake/receive.ts'
 import { requireStorable } from './storable.ts'
 
 const FIELD_BYTES = 4096
 /** What a form adds around the file: boundaries, headers, fields. */
 const FORM_BYTES = 64 * 1024
 
-export interface UploadForm {
-  staged: Staged
-  filename: string
-  fields: Record<string, string>
-}
-
 /**
- * @param newPath where the file goes
- * @param checkFields called once a field is known, so that a hopeless upload ends before its bytes came
+ * Streams the form's file to `store` and hands over each text field as it comes, so that a hopeless upload ends before
+ * its bytes came.
+ * @returns the text fields
  * @throws Problem('file_too_large') over `maxBytes`, Problem('validation_error') for anything that is no such form
  */
 export async function readUploadForm(
   request: FastifyRequest,
-  options: { maxBytes: number; newPath: () => string; checkFields: (fields: Record<string, string>) => void },
-): Promise<UploadForm> {
+  options: {
+    maxBytes: number
+    store: (file: AsyncIterable<Uint8Array>) => Promise<void>
+    field: (name: string, value: string) => void
+  },
+): Promise<Record<string, string>> {
   if (!request.isMultipart()) throw invalidField('file', 'is required, in a multipart/form-data body')
   const announced = Number(request.headers['content-length'] ?? 0)
   if (announced > options.maxBytes + FORM_BYTES) throw tooLarge(options.maxBytes)
   const fields: Record<string, string> = {}
-  let file: { staged: Staged; filename: string } | null = null
+  let hasFile = false
   try {
     for await (const part of request.parts({
       limits: { fileSize: Infinity, files: 1, fields: 16, fieldSize: FIELD_BYTES, parts: 32 },
@@ -37,19 +34,20 @@ export async function readUploadForm(
       if (part.type === 'field') {
         if (part.valueTruncated) throw invalidField(part.fieldname, `is longer than ${FIELD_BYTES} bytes`)
         requireStorable(part.fieldname, part.value)
-        fields[part.fieldname] = String(part.value)
-        options.checkFields(fields)
+        const value = String(part.value)
+        fields[part.fieldname] = value
+        options.field(part.fieldname, value)
       } else if (part.fieldname === 'file') {
-        file = { staged: await receive(part.file, options.newPath(), options.maxBytes), filename: part.filename }
+        await options.store(part.file)
+        hasFile = true
       } else throw invalidField(part.fieldname, 'is not a file field of this form')
     }
   } catch (error) {
-    if (file) removeFile(file.staged.path)
     discardRest(request)
     throw error instanceof Problem ? error : formProblem(error)
   }
-  if (!file) throw invalidField('file', 'is required')
-  return { ...file, fields }
+  if (!hasFile) throw invalidField('file', 'is required')
+  return fields
 }
 
 /** Node lets an unread body lie once somebody began to read it: the next request on that connection would never be seen. */

@@ -1,28 +1,22 @@
 // /upload: the one way a person or a build brings a package in.
 import Type from 'typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
-import { invalidField, isProblem, type ProblemCode } from '../domain/problem.ts'
+import { invalidField, type ProblemCode } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
-import { removeFile } from '../kernel/files.ts'
 import type { Log } from '../kernel/log.ts'
-import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
-import type { Arrival, IntakeResult } from '../intake/arrival.ts'
+import type { StepEvent } from '../gate/step.ts'
+import type { IntakeResult, Meta, Source } from '../intake/arrival.ts'
 import type { Intake } from '../intake/intake.ts'
-import type { AuditLog } from '../store/audit-log.ts'
-import type { Staging } from '../store/files/staging.ts'
 import { readUploadForm } from './multipart.ts'
 import { problemOf } from './problems.ts'
 import { route, type Route } from './route.ts'
-import { errorEvent, openStream } from './sse.ts'
+import { errorEvent, openStream, type EventStream } from './sse.ts'
 import { Nullable } from './schemas.ts'
 
 export interface UploadParts {
   intake: Intake
-  registry: FormatRegistry
-  staging: Staging
-  audit: AuditLog
   settings(): Settings
   log: Log
 }
@@ -88,7 +82,7 @@ export function uploadRoutes(parts: UploadParts): Route[] {
       answer: UploadAnswer,
       problems: [...PIPELINE_PROBLEMS, 'policy_blocked'],
       async handle({ raw, reply, query, caller, origin }) {
-        const result = await parts.intake.accept(await arrivalOf(parts, raw, caller, origin))
+        const result = await parts.intake.accept(sourceOf(parts, raw), metaOf(caller, origin))
         const { status, body } = answerOf(result, query.strict)
         reply.code(status).header('x-package-status', result.status)
         return body
@@ -105,84 +99,67 @@ export function uploadRoutes(parts: UploadParts): Route[] {
       answer: null,
       problems: PIPELINE_PROBLEMS,
       async handle({ raw, reply, caller, origin }) {
-        const arrival = await arrivalOf(parts, raw, caller, origin)
-        const stream = openStream(reply)
-        const step = (data: unknown) => stream.send(data, 'step')
-        step({
-          name: 'reception',
-          label: 'Reception',
-          status: 'done',
-          message: `${arrival.sizeBytes} bytes`,
-          detail: null,
-        })
-        step({ name: 'validation', label: 'Validation', status: 'running', message: '', detail: null })
+        const events = eventsOf(reply)
         try {
-          const result = await parts.intake.accept({ ...arrival, progress: step })
-          step({
-            name: 'validation',
-            label: 'Validation',
-            status: result.status === 'published' ? 'done' : 'warn',
-            message: result.message,
-            detail: null,
-          })
-          stream.send(result, 'result')
+          const source = { ...sourceOf(parts, raw), progress: events.step }
+          const result = await parts.intake.accept(source, metaOf(caller, origin))
+          events.end(result.status === 'published' ? 'done' : 'warn', result.message, result)
         } catch (error) {
+          // What goes wrong before the file was received keeps its HTTP status.
+          if (!events.isOpen()) throw error
           const { problem, isBug } = problemOf(error, raw.id)
           if (isBug) parts.log.error({ request_id: raw.id, err: error }, 'upload failed')
-          step({ name: 'validation', label: 'Validation', status: 'error', message: problem.detail, detail: null })
-          stream.send(errorEvent(problem), 'result')
+          events.end('error', problem.detail, errorEvent(problem))
         }
-        stream.sendText('done')
-        stream.close()
         return undefined
       },
     }),
   ]
 }
 
-/** Receives the form; what is wrong with it is audited as a refused upload. */
-async function arrivalOf(parts: UploadParts, raw: FastifyRequest, caller: Caller, origin: Origin): Promise<Arrival> {
-  let fields: Record<string, string> = {}
-  try {
-    const form = await readUploadForm(raw, {
-      maxBytes: parts.settings().validation.max_upload_size_mb * 1024 * 1024,
-      newPath: parts.staging.newPath,
-      checkFields(known) {
-        fields = known
-        if (known['distribution']) openDistribution(parts.registry, known['distribution'])
-        if (known['sha256'] && !/^[0-9a-f]{64}$/i.test(known['sha256']))
-          throw invalidField('sha256', 'is not a SHA-256 in hex')
-      },
-    })
-    const distribution = form.fields['distribution']
-    const arrival = {
-      ...form.staged,
-      declaredSha256: form.fields['sha256'] || null,
-      method: 'upload' as const,
-      importedBy: caller.name,
-      origin,
-      caller,
-    }
-    if (!distribution) {
-      removeFile(form.staged.path)
-      throw invalidField('distribution', 'is required')
-    }
-    return { ...arrival, distribution }
-  } catch (error) {
-    if (isProblem(error)) {
-      await parts.audit.record({
-        action: 'UPLOAD',
-        result: 'FAILURE',
-        user: caller.name,
-        distribution: fields['distribution'] ?? null,
-        outcome: error.code,
-        detail: error.detail,
-        ip: origin.ip,
-        requestId: origin.requestId,
-      })
-    }
-    throw error
+/** The event stream of one upload; its first step opens it. */
+function eventsOf(reply: FastifyReply) {
+  let stream: EventStream | null = null
+  const open = () => (stream ??= openStream(reply))
+  const validation = (status: StepEvent['status'], message: string) =>
+    open().send({ name: 'validation', label: 'Validation', status, message, detail: null }, 'step')
+  return {
+    isOpen: () => stream !== null,
+    step(event: StepEvent) {
+      const isFirst = stream === null
+      open().send(event, 'step')
+      if (isFirst) validation('running', '')
+    },
+    end(status: StepEvent['status'], message: string, result: unknown) {
+      validation(status, message)
+      open().send(result, 'result')
+      open().sendText('done')
+      open().close()
+    },
   }
+}
+
+/** The form's file, read when the intake asks for it. */
+function sourceOf(parts: UploadParts, raw: FastifyRequest): Source {
+  return {
+    async deliver(to) {
+      const fields = await readUploadForm(raw, {
+        maxBytes: parts.settings().validation.max_upload_size_mb * 1024 * 1024,
+        store: to.store,
+        field(name, value) {
+          if (name === 'distribution' && value) to.target(value)
+          if (name === 'sha256' && value && !/^[0-9a-f]{64}$/i.test(value))
+            throw invalidField('sha256', 'is not a SHA-256 in hex')
+        },
+      })
+      if (!fields['distribution']) throw invalidField('distribution', 'is required')
+      return { declaredSha256: fields['sha256'] || null }
+    },
+  }
+}
+
+function metaOf(caller: Caller, origin: Origin): Meta {
+  return { method: 'upload', importedBy: caller.name, origin }
 }
 
 /** `?strict=true`: scripts that look at the status alone must not take a hold for success. */

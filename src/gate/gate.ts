@@ -10,7 +10,8 @@ import type {
   PipelineResult,
   Verdict,
 } from '../domain/status.ts'
-import type { Candidate, Step, StepEvent, ValidationStep } from './step.ts'
+import { removeFile } from '../kernel/files.ts'
+import type { Candidate, Step, StepEvent, StepResult, ValidationStep } from './step.ts'
 
 export interface GateResult {
   candidate: Candidate
@@ -40,15 +41,38 @@ const EVENT_NAMES: Record<PipelineKey, string> = {
   dependencies: 'dependencies',
 }
 
-/** Runs the steps until one refuses; later keys stay `not_run`. The worst outcome decides the status. */
+/**
+ * Runs the steps until one refuses; later keys stay `not_run`. The worst outcome decides the status.
+ * @throws Problem when a step cannot judge and nothing may be stored; files that steps wrote are removed
+ */
 export async function runGate(
   steps: readonly Step[],
   first: Candidate,
   settings: Settings,
   progress: (event: StepEvent) => void,
 ): Promise<GateResult> {
-  const result: GateResult = {
-    candidate: first,
+  let result = nothingRun(first)
+  try {
+    for (const step of steps) {
+      const { label } = step
+      const name = EVENT_NAMES[step.key]
+      progress({ name, label, status: 'running', message: '', detail: null })
+      const ended = await step.run(result.candidate, settings)
+      result = combine(result, step.key, ended)
+      const { outcome, message, detail = null } = ended.verdict
+      progress({ name, label, status: EVENT_STATUS[outcome], message, detail })
+      if (outcome === 'refuse') break
+    }
+    return result
+  } catch (error) {
+    if (result.candidate.path !== first.path) removeFile(result.candidate.path)
+    throw error
+  }
+}
+
+export function nothingRun(candidate: Candidate): GateResult {
+  return {
+    candidate,
     status: 'published',
     cveStatus: null,
     heldReason: null,
@@ -60,44 +84,35 @@ export async function runGate(
     missing: [],
     warnings: [],
   }
-  for (const step of steps) {
-    const name = EVENT_NAMES[step.key]
-    progress({ name, label: step.label, status: 'running', message: '', detail: null })
-    const { verdict, findings, candidate, missing } = await step.run(result.candidate, settings)
-    if (candidate) result.candidate = candidate
-    if (findings) result.findings = findings
-    if (missing) result.missing = missing
-    result.pipeline[step.key] = verdict.result
-    if (step.key === 'antivirus' || step.key === 'cve_scan') result.coverage[step.key] = verdict.coverage ?? null
-    if (step.key === 'cve_scan') {
-      result.cveStatus = CVE_STATUS[verdict.outcome]
-      result.cveSummary = {
-        scanned: verdict.result !== 'skipped' && verdict.result !== 'no_data' && verdict.result !== 'error',
-        passed: verdict.outcome === 'pass' || verdict.outcome === 'warn',
-        ...countSeverities(findings ?? []),
-      }
-    }
-    result.steps.push(asStep(verdict))
-    if (verdict.outcome === 'warn') result.warnings.push(verdict.message)
-    progress({
-      name,
-      label: step.label,
-      status: EVENT_STATUS[verdict.outcome],
-      message: verdict.message,
-      detail: verdict.detail ?? null,
-    })
-    if (verdict.outcome === 'hold') {
-      result.status = 'pending_review'
-      // A finding tells a reviewer more than a scan that could not be made.
-      result.heldReason = verdict.result === 'review' ? 'cve_review' : (result.heldReason ?? 'unscanned')
-    }
-    if (verdict.outcome === 'refuse') {
-      result.status = 'quarantined'
-      result.heldReason = null
-      break
+}
+
+/** The result so far with one more step's. Pure. */
+export function combine(before: GateResult, key: PipelineKey, ended: StepResult): GateResult {
+  const { verdict } = ended
+  const after: GateResult = {
+    ...before,
+    candidate: ended.candidate ?? before.candidate,
+    findings: ended.findings ?? before.findings,
+    missing: ended.missing ?? before.missing,
+    pipeline: { ...before.pipeline, [key]: verdict.result },
+    steps: [...before.steps, asStep(verdict)],
+    warnings: verdict.outcome === 'warn' ? [...before.warnings, verdict.message] : before.warnings,
+  }
+  if (key === 'antivirus' || key === 'cve_scan')
+    after.coverage = { ...before.coverage, [key]: verdict.coverage ?? null }
+  if (key === 'cve_scan') {
+    after.cveStatus = CVE_STATUS[verdict.outcome]
+    after.cveSummary = {
+      scanned: !['skipped', 'no_data', 'error'].includes(verdict.result),
+      passed: verdict.outcome === 'pass' || verdict.outcome === 'warn',
+      ...countSeverities(ended.findings ?? []),
     }
   }
-  return result
+  if (verdict.outcome === 'refuse') return { ...after, status: 'quarantined', heldReason: null }
+  if (verdict.outcome !== 'hold') return after
+  // A finding tells a reviewer more than a scan that could not be made.
+  const heldReason = verdict.result === 'review' ? 'cve_review' : (before.heldReason ?? 'unscanned')
+  return { ...after, status: 'pending_review', heldReason }
 }
 
 const CVE_STATUS: Record<Verdict['outcome'], CveStatus> = {

@@ -1,18 +1,35 @@
 // What enters the intake, and what the intake answers.
-import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineResult } from '../domain/status.ts'
+import type { Offered } from '../formats/format.ts'
 import type { Staged, StepEvent, ValidationStep } from '../gate/step.ts'
 
-export interface Arrival extends Staged {
-  distribution: string
-  declaredSha256: string | null
+/** Who brings files, and in which way. */
+export interface Meta {
   method: 'upload' | 'import' | 'mirror'
   importedBy: string
   origin: Origin
-  caller: Caller | null
-  /** told while the pipeline runs; a thrown error is not awaited */
-  progress?: (event: StepEvent) => void
+}
+
+/** One file to be accepted. Nothing is read before `deliver` is called. */
+export interface Source {
+  /** Names the distribution and writes the bytes, once each and in any order. */
+  deliver(to: Delivery): Promise<{ declaredSha256: string | null }>
+  /** Called while the file passes through the intake; the first event says that its bytes were received. */
+  progress?(event: StepEvent): void
+}
+
+export interface Delivery {
+  /** @throws Problem('unknown_distribution' or 'distribution_inactive'): call it early to end a hopeless transfer */
+  target(codename: string): void
+  /** Streams the bytes to staging. @throws Problem('file_too_large') */
+  store(bytes: AsyncIterable<Uint8Array>): Promise<void>
+}
+
+/** A source that was received completely. */
+export interface Arrival extends Staged {
+  offered: Offered
+  declaredSha256: string | null
 }
 
 /** The body of an upload's answer. */

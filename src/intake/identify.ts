@@ -29,8 +29,12 @@ export function openDistribution(registry: FormatRegistry, codename: string): Of
 }
 
 /** Reads the file's facts. @throws Problem('invalid_package', 'format_mismatch' or 'arch_mismatch') */
-export async function identify(registry: FormatRegistry, staged: Staged, codename: string): Promise<Candidate> {
-  const { format: wanted, distribution } = openDistribution(registry, codename)
+export async function identify(
+  registry: Pick<FormatRegistry, 'recognize'>,
+  staged: Staged,
+  { format: wanted, distribution }: Offered,
+): Promise<Candidate> {
+  const { codename } = distribution
   if (staged.sizeBytes === 0) throw new Problem('invalid_package', 'the file is empty')
   const format = registry.recognize(readPiece(staged.path, 0, HEAD_BYTES))
   if (!format) throw new Problem('invalid_package', 'the file is not a package of any known format')
@@ -48,13 +52,16 @@ export async function identify(registry: FormatRegistry, staged: Staged, codenam
   }
   const refusal = format.refusal?.(facts, distribution) ?? null
   if (refusal !== null) throw new Problem('invalid_package', refusal)
+  const { path, sizeBytes, digests } = staged
   return {
-    ...staged,
+    path,
+    sizeBytes,
+    digests,
     format,
     distribution,
     facts,
     filename: format.filename(facts),
-    receivedSha256: staged.digests.sha256,
+    receivedSha256: digests.sha256,
   }
 }
 

@@ -7,8 +7,8 @@ import type { PackageStatus } from '../domain/status.ts'
 import type { NewRecord } from '../records/insert-records.ts'
 import { packFacts } from '../store/files/blobs.ts'
 import type { PackageRow } from '../store/tables.ts'
-import type { Candidate } from '../gate/step.ts'
-import type { Arrival } from './arrival.ts'
+import type { Candidate, Staged } from '../gate/step.ts'
+import type { Arrival, Meta } from './arrival.ts'
 import type { GateResult } from '../gate/gate.ts'
 import { isUnscanned } from '../gate/unscanned.ts'
 
@@ -27,28 +27,35 @@ export const namesOf = (row: Pick<PackageRow, 'name' | 'version' | 'distribution
   arch: row.arch,
 })
 
-/** @param candidate null before it is known what arrived */
+/** What is known of a source when it is audited. */
+export interface Subject {
+  codename: string | null
+  staged?: Staged
+  candidate?: Candidate
+}
+
 export function eventOf(
-  arrival: Arrival,
-  candidate: Candidate | null,
+  meta: Meta,
+  { codename, staged, candidate }: Subject,
   said: Pick<AuditEvent, 'result' | 'outcome' | 'detail'>,
 ): AuditEvent {
   return {
-    action: arrival.method === 'upload' ? 'UPLOAD' : 'IMPORT',
-    user: arrival.importedBy,
+    action: meta.method === 'upload' ? 'UPLOAD' : 'IMPORT',
+    user: meta.importedBy,
     package: candidate?.facts.name ?? null,
     version: candidate?.facts.version ?? null,
     arch: candidate?.facts.arch ?? null,
-    distribution: arrival.distribution || null,
-    ip: arrival.origin.ip,
-    requestId: arrival.origin.requestId,
-    extra: { sha256: arrival.digests.sha256, size_bytes: arrival.sizeBytes },
+    distribution: codename,
+    ip: meta.origin.ip,
+    requestId: meta.origin.requestId,
+    ...(staged ? { extra: { sha256: staged.digests.sha256, size_bytes: staged.sizeBytes } } : {}),
     ...said,
   }
 }
 
 export function recordOf(
   arrival: Arrival,
+  meta: Meta,
   gate: GateResult,
   settings: Settings,
   now: Date,
@@ -67,11 +74,15 @@ export function recordOf(
       files: packed.files,
       created_at: now,
     },
-    audit: eventOf(arrival, candidate, {
-      result: RESULTS[gate.status],
-      outcome: gate.status,
-      detail: worst?.message ?? null,
-    }),
+    audit: eventOf(
+      meta,
+      { codename: distribution.codename, staged: arrival, candidate },
+      {
+        result: RESULTS[gate.status],
+        outcome: gate.status,
+        detail: worst?.message ?? null,
+      },
+    ),
     record: {
       distribution: distribution.codename,
       format: format.id,
@@ -84,10 +95,10 @@ export function recordOf(
       filename,
       size_bytes: sizeBytes,
       imported_at: now,
-      imported_by: arrival.importedBy,
-      import_method: arrival.method,
+      imported_by: meta.importedBy,
+      import_method: meta.method,
       pipeline: JSON.stringify(gate.pipeline),
-      validation_steps: JSON.stringify(allSteps(arrival, gate)),
+      validation_steps: JSON.stringify(allSteps(arrival, meta, gate)),
       coverage: JSON.stringify(gate.coverage),
       dependencies: JSON.stringify(dependenciesOf(candidate)),
       deps_missing: JSON.stringify(gate.missing),
@@ -97,7 +108,7 @@ export function recordOf(
       last_scan: gate.cveSummary?.['scanned'] ? now : null,
       quarantined_at: gate.status === 'quarantined' ? now : null,
       quarantined_by: gate.status === 'quarantined' ? 'system' : null,
-      ...(gate.status === 'pending_review' ? reviewItem(arrival, gate, settings, now) : {}),
+      ...(gate.status === 'pending_review' ? reviewItem(meta, gate, settings, now) : {}),
     },
   }
 }
@@ -120,17 +131,17 @@ export function factColumns(facts: PackageFacts) {
 }
 
 function reviewItem(
-  arrival: Arrival,
+  meta: Meta,
   gate: GateResult,
   settings: Settings,
   now: Date,
 ): { review_origin: string; review_since: Date; review_due_at: Date | null } {
   const due = reviewDueAt(now, openFindings(gate.findings ?? []), isUnscanned(gate.pipeline), settings.cve_policy)
-  return { review_origin: arrival.method, review_since: now, review_due_at: due }
+  return { review_origin: meta.method, review_since: now, review_due_at: due }
 }
 
 /** The steps of the gate between those before it and the publication after it, as the record keeps them. */
-function allSteps(arrival: Arrival, gate: GateResult) {
+function allSteps(arrival: Arrival, meta: Meta, gate: GateResult) {
   const { facts, format } = gate.candidate
   const plain = (name: string, message: string) => ({ name, passed: true, message, detail: null })
   return [
@@ -138,7 +149,7 @@ function allSteps(arrival: Arrival, gate: GateResult) {
       'format',
       `${format.label} ${facts.name} ${facts.version} (${facts.arch}), SHA-256 ${arrival.digests.sha256}`,
     ),
-    plain('provenance', `${arrival.method} by ${arrival.importedBy}`),
+    plain('provenance', `${meta.method} by ${meta.importedBy}`),
     ...gate.steps,
     ...(gate.status === 'published' ? [plain('publication', 'offered to clients')] : []),
   ]

@@ -1,14 +1,47 @@
-// Streams an arrival to staging, counting and hashing on the way; what fails leaves nothing behind.
+// Receives a source into staging: counts and hashes its bytes on the way, and leaves nothing behind on failure.
 import { Problem } from '../domain/problem.ts'
-import { createFile, removeFile } from '../kernel/files.ts'
-import { createDigests } from '../kernel/digests.ts'
+import type { Offered } from '../formats/format.ts'
 import type { Staged } from '../gate/step.ts'
+import { createDigests } from '../kernel/digests.ts'
+import { createFile, removeFile } from '../kernel/files.ts'
+import type { Arrival, Source } from './arrival.ts'
+import { openDistribution, type FormatRegistry } from './identify.ts'
+
+export interface Reception {
+  /** the distribution that the source named so far */
+  codename(): string | null
+  /** @throws Problem as `Delivery` and the source do */
+  receive(source: Source): Promise<Arrival>
+}
+
+/** @param path where the file goes; it may exist after a failure */
+export function createReception(registry: FormatRegistry, path: string, maxBytes: number): Reception {
+  let codename: string | null = null
+  let offered: Offered | null = null
+  let staged: Staged | null = null
+  return {
+    codename: () => codename,
+    async receive(source) {
+      const { declaredSha256 } = await source.deliver({
+        target(name) {
+          codename = name
+          offered = openDistribution(registry, name)
+        },
+        async store(bytes) {
+          staged = await stage(bytes, path, maxBytes)
+        },
+      })
+      if (!staged || !offered) throw new Error('the source delivered no file or named no distribution')
+      return { ...(staged as Staged), offered, declaredSha256 }
+    },
+  }
+}
 
 /**
- * @param maxBytes the first byte beyond it ends the arrival with Problem('file_too_large')
+ * @param maxBytes the first byte beyond it ends the transfer with Problem('file_too_large')
  * @returns the staged file, flushed to disk
  */
-export async function receive(source: AsyncIterable<Uint8Array>, path: string, maxBytes: number): Promise<Staged> {
+export async function stage(source: AsyncIterable<Uint8Array>, path: string, maxBytes: number): Promise<Staged> {
   const digests = createDigests()
   let sizeBytes = 0
   const file = createFile(path, 0o600)

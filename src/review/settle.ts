@@ -1,5 +1,6 @@
 // What follows a committed change of records: the index, the files, the manifests, the news. All of it repeatable.
 import { allEnded } from '../kernel/all-ended.ts'
+import { announceRecord } from '../records/announce.ts'
 import type { Changed } from '../records/change-record.ts'
 import type { ReviewParts } from './parts.ts'
 
@@ -27,22 +28,7 @@ export async function cleanUp(parts: ReviewParts, changes: readonly Changed[]): 
   for (const step of work) await step().catch(parts.onError)
 }
 
-const NEWS = {
-  published: 'published',
-  pending_review: 'held',
-  quarantined: 'quarantined',
-  rejected: 'rejected',
-} as const
-
-export function announce(parts: ReviewParts, changes: readonly Changed[]): void {
-  for (const { before, row } of changes) {
-    if (before.status === row.status && before.served === row.served) continue
-    parts.bus.emit('package', {
-      action: NEWS[row.status],
-      package: row.name,
-      version: row.version,
-      distribution: row.distribution,
-      status: row.status,
-    })
-  }
+export function announce(parts: Pick<ReviewParts, 'bus'>, changes: readonly Changed[]): void {
+  for (const { before, row } of changes)
+    if (before.status !== row.status || before.served !== row.served) announceRecord(parts.bus, row)
 }

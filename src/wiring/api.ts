@@ -99,7 +99,7 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
       reindex: () =>
         reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }).finally(totals.forget),
     }),
-    ...uploadRoutes({ intake: gate.intake, registry, staging, audit, settings, log }),
+    ...uploadRoutes({ intake: gate.intake, settings, log }),
     ...distributionRoutes({
       db,
       clock,

@@ -44,7 +44,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     dependenciesStep(db),
   ]
   const rooms = { db, clock, bus, audit, pool, staging, manifests, publisher, checkpoint, steps, settings }
-  const intake = createIntake({ ...rooms, registry, clean: pendingDeletions.run })
+  const intake = createIntake({ ...rooms, registry, onError, clean: pendingDeletions.run })
 
   const engineNames = [cveScanner, ...crossScanners, rematchScanner].map(({ name }) => name)
   const reviewDeps = {

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FormatId } from '../../domain/package.ts'
-import { ensureDirectory, enteredInto, exists, fsyncPath, linkFile } from '../../kernel/files.ts'
+import { ensureDirectory, enteredInto, exists, fsyncPath, isMissing, linkFile } from '../../kernel/files.ts'
 import type { Paths } from '../paths.ts'
 
 export interface FileId {
@@ -11,9 +11,16 @@ export interface FileId {
   filename: string
 }
 
+export interface Hold {
+  /** Makes the bytes durable in their place. Call it again after a removal may have come between. */
+  ensure(): Promise<void>
+}
+
 export interface Pool {
   path(file: FileId): string
   quarantinePath(file: FileId): string
+  /** Readies a staged file for one of the two places; nothing happens before `ensure`. */
+  hold(stagedPath: string, file: FileId, place: 'pool' | 'quarantine'): Hold
   /** Gives staged bytes their durable name; doing it twice is harmless. */
   keep(stagedPath: string, file: FileId): Promise<void>
   quarantine(fromPath: string, file: FileId): Promise<void>
@@ -27,19 +34,41 @@ export interface Pool {
   forgetAll(format: FormatId, sha256: string): Promise<void>
 }
 
+/** A removal takes the directory away once; a second one in the same moment is already unlikely. */
+const ATTEMPTS = 5
+
 export function createPool(paths: Paths): Pool {
   const path = (file: FileId) => join(paths.pool, file.format, file.sha256.slice(0, 2), file.sha256, file.filename)
   const quarantinePath = (file: FileId) => join(paths.quarantine, file.sha256, file.filename)
 
   async function place(from: string, to: string): Promise<void> {
-    const made = await ensureDirectory(dirname(to))
-    await linkFile(from, to)
-    await Promise.all([dirname(to), ...enteredInto(dirname(to), made)].map(fsyncPath))
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const made = await ensureDirectory(dirname(to))
+        await linkFile(from, to)
+        return void (await Promise.all([dirname(to), ...enteredInto(dirname(to), made)].map(fsyncPath)))
+      } catch (error) {
+        // A removal of the same bytes took the directory away in between.
+        if (attempt === ATTEMPTS || !isMissing(error) || !(await exists(from))) throw error
+      }
+    }
   }
 
   return {
     path,
     quarantinePath,
+    hold(staged, file, where) {
+      const target = where === 'pool' ? path(file) : quarantinePath(file)
+      let isPlaced = false
+      return {
+        async ensure() {
+          // The first call never trusts a file that exists: another upload may not have flushed it yet.
+          if (isPlaced && (await exists(target))) return
+          await place(staged, target)
+          isPlaced = true
+        },
+      }
+    },
     keep: (staged, file) => place(staged, path(file)),
     quarantine: (from, file) => place(from, quarantinePath(file)),
     has: (file) => exists(path(file)),

@@ -1,0 +1,67 @@
+// Makes the gate's result durable: the bytes in their place, then the record and everything with it in one transaction.
+import { isProblem } from '../domain/problem.ts'
+import type { Candidate, StepEvent } from '../gate/step.ts'
+import { createBatches } from '../kernel/batches.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
+import { removeFile } from '../kernel/files.ts'
+import { insertRecords, type NewRecord } from '../records/insert-records.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import type { Pool } from '../store/files/pool.ts'
+import type { Staging } from '../store/files/staging.ts'
+import type { PackageRow } from '../store/tables.ts'
+import { findDuplicate } from './identify.ts'
+
+/** Records in one transaction; other uploads to the distribution wait while it runs. */
+const MOST_TOGETHER = 50
+
+/** Takes the candidate's file over. @throws Problem('already_exists' or 'duplicate_conflict') */
+export type Settle = (
+  candidate: Candidate,
+  record: Omit<NewRecord, 'ensureBytes'>,
+  progress: (event: StepEvent) => void,
+) => Promise<PackageRow>
+
+export function createSettle(deps: {
+  db: Db
+  audit: AuditLog
+  pool: Pool
+  staging: Staging
+  checkpoint: Checkpoint
+}): Settle {
+  const { db, audit, pool, staging, checkpoint } = deps
+  const batches = new Map<string, (input: NewRecord) => Promise<PackageRow>>()
+
+  /** Records of one distribution that wait for a transaction share the next one. */
+  function insertTogether({ format, distribution }: Candidate, input: NewRecord): Promise<PackageRow> {
+    const { codename } = distribution
+    let insert = batches.get(codename)
+    if (!insert) {
+      insert = createBatches((inputs) => insertRecords(db, audit, { format, distribution }, inputs), MOST_TOGETHER)
+      batches.set(codename, insert)
+    }
+    return insert(input)
+  }
+
+  return async (candidate, record, progress) => {
+    const file = { format: candidate.format.id, sha256: candidate.digests.sha256, filename: candidate.filename }
+    const isRefused = record.record.status === 'quarantined'
+    const path = await staging.identify(candidate.path, file)
+    const hold = pool.hold(path, file, isRefused ? 'quarantine' : 'pool')
+    try {
+      await hold.ensure()
+      const message = isRefused ? 'in quarantine' : 'stored'
+      progress({ name: 'pool', label: 'Storage', status: 'done', message, detail: null })
+      checkpoint('pooled')
+      const row = await insertTogether(candidate, { ...record, ensureBytes: () => hold.ensure() })
+      checkpoint('settled')
+      removeFile(path)
+      return row
+    } catch (error) {
+      await staging.discard(path)
+      // Another upload inserted the same name since the first check, which now says which of the two conflicts it is.
+      if (isProblem(error, 'duplicate_conflict')) await findDuplicate(db, candidate)
+      throw error
+    }
+  }
+}
