@@ -43,7 +43,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   const { db } = database
   paths = createPaths(await mkdtemp(join(tmpdir(), 'intake-')))
-  await ensurePaths(paths)
+  await ensurePaths(paths, [])
   events = []
   converged = []
   errors = []
