@@ -12,6 +12,29 @@ export function objectAt(from: Json, key: string): Json {
   return isObject(value) ? value : {}
 }
 
+/**
+ * The list of objects at a key, for documents in which anything else is a defect; empty when the key is missing or null.
+ * @throws Error with a sentence when the value is no list, or one of its items no object
+ */
+export function requireObjects(from: Json, key: string): Json[] {
+  const list = requireList(from, key)
+  if (!list.every(isObject)) throw new Error(`${key} holds something other than objects`)
+  return list
+}
+
+/** The same for a list of strings. */
+export function requireStrings(from: Json, key: string): string[] {
+  const list = requireList(from, key)
+  if (!list.every((item) => typeof item === 'string')) throw new Error(`${key} holds something other than strings`)
+  return list
+}
+
+function requireList(from: Json, key: string): unknown[] {
+  const value = from[key] ?? []
+  if (!Array.isArray(value)) throw new Error(`${key} is not a list`)
+  return value
+}
+
 /** The objects in the list at a key; empty when the key holds no list. */
 export function objectsAt(from: Json, key: string): Json[] {
   const value = from[key]

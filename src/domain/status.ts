@@ -61,6 +61,8 @@ export interface Coverage {
    * the components' ecosystems has
    */
   result?: 'scanned' | 'limited' | 'no_data'
+  /** cve_scan: advisories that were not applied because they are for another stream of the rpm module */
+  other_streams?: { stream: string; advisories: number }[]
   /** antivirus: what the engine unpacks at most, as far as it was measured; null stands for no known limit */
   engine_limits?: EngineLimitsShown
 }

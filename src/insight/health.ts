@@ -25,7 +25,7 @@ export interface HealthParts {
   grypeDbDir: string
   antivirus(): Promise<AntivirusStatus>
   /** what each scanner was shown and whether it missed it */
-  blindness(): readonly { scanner: string; scope: string; blind: boolean }[]
+  selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
   vulnscan(): Promise<{ ok: boolean; version: string | null; db_age_seconds: number | null }>
   isLeader(): boolean
   /** the scheduled jobs of this process */
@@ -64,12 +64,12 @@ export function createHealth(parts: HealthParts): Health {
     audit: () => directory(paths.audit),
     antivirus: async () => {
       const status = await parts.antivirus()
-      const blind = parts.blindness().filter((one) => one.blind && one.scanner === 'clamav')
-      if (blind.length > 0)
+      const failed = parts.selfTests().filter((one) => one.failed && one.scanner === 'clamav')
+      if (failed.length > 0)
         return {
           ok: false,
           version: status.version,
-          error: `does not find the EICAR test file in ${blind.map(({ scope }) => scope).join(', ')}`,
+          error: `does not find the EICAR test file in ${failed.map(({ scope }) => scope).join(', ')}`,
         }
       return status.available
         ? { ok: true, version: status.version, limits: status.limits ?? null, warning: status.warning ?? null }

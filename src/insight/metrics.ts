@@ -24,7 +24,7 @@ export function createMetrics(sources: {
   antivirusUpdatedAt(): Promise<number | null>
   advisoriesAgeSeconds(): Promise<number | null>
   /** what each scanner was shown and whether it missed it */
-  blindness(): readonly { scanner: string; scope: string; blind: boolean }[]
+  selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
 }): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -69,13 +69,13 @@ export function createMetrics(sources: {
     collect: maybe(sources.advisoriesAgeSeconds),
   })
   new Gauge({
-    name: 'svc_scanner_blind',
-    help: '1 where a scanner does not find what it must find: malware in a format, a known hole in a distribution',
+    name: 'svc_scanner_selftest_failed',
+    help: '1 when a scanner failed its self-test: the EICAR test file in a format, a known vulnerability in a distribution',
     labelNames: ['scanner', 'scope'],
     registers,
     collect() {
       this.reset()
-      for (const { scanner, scope, blind } of sources.blindness()) this.set({ scanner, scope }, Number(blind))
+      for (const { scanner, scope, failed } of sources.selfTests()) this.set({ scanner, scope }, Number(failed))
     },
   })
   const uploads = new Counter({

@@ -16,7 +16,7 @@ export interface Refresh {
   /** The same for exploit-prediction scores and the list of known-exploited vulnerabilities. */
   lists(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
   /** Scans the self-test packages with every scanner and logs what a scanner missed. */
-  selfTest(): Promise<{ shown: number; blind: number }>
+  selfTest(): Promise<{ shown: number; failed: number }>
   /** Marks CVEs as known to be exploited. @returns how many packages changed */
   exploited(entries: Parameters<Enrichment['addExploited']>[0]): Promise<number>
 }
@@ -34,9 +34,9 @@ export function createRefresh(
 
   async function selfTest() {
     const scopes = await canaries.check()
-    const blind = scopes.filter((one) => one.blind).map(({ scanner, scope }) => `${scanner} (${scope})`)
-    if (blind.length > 0) log.error({ blind }, 'scanners failed their self-test: what they pass counts as unscanned')
-    return { shown: scopes.length, blind: blind.length }
+    const failed = scopes.filter((one) => one.failed).map(({ scanner, scope }) => `${scanner} (${scope})`)
+    if (failed.length > 0) log.error({ failed }, 'scanners failed their self-test: what they pass counts as unscanned')
+    return { shown: scopes.length, failed: failed.length }
   }
 
   return {

@@ -13,7 +13,7 @@ export interface VulnscanStatus {
 export function createVulnscanStatus(deps: { advisoryData: AdvisoryData; canaries: Canaries; scanner: string }) {
   return async (): Promise<VulnscanStatus> => {
     const { available, version, error } = await deps.advisoryData.status()
-    const failed = deps.canaries.state().scopes.filter((one) => one.blind && one.scanner === deps.scanner)
+    const failed = deps.canaries.state().scopes.filter((one) => one.failed && one.scanner === deps.scanner)
     const reason =
       error ?? (failed.length > 0 ? `self-test failed for ${failed.map(({ scope }) => scope).join(', ')}` : undefined)
     return {

@@ -8,13 +8,14 @@ import { ensureDirectory } from '../kernel/files.ts'
 import { createHttpClient, type HttpLimits } from '../kernel/http-client.ts'
 import type { Log } from '../kernel/log.ts'
 import { createCanaries, type Canaries } from '../scanners/canaries/canaries.ts'
+import { createKnownVulnerable } from '../scanners/canaries/known-vulnerable.ts'
 import { createClamav } from '../scanners/clamav/clamav.ts'
 import { createFreshclam, type Freshclam } from '../scanners/clamav/freshclam.ts'
 import { noAntivirus } from '../scanners/clamav/no-antivirus.ts'
 import { createComponentMatcher, type ComponentMatcher } from '../scanners/components/match.ts'
 import { chooseScanners } from '../scanners/external/choice.ts'
 import { withExternal } from '../scanners/external/data.ts'
-import { coversOf, createAdvisoryData, type AdvisoryData } from '../scanners/osv/data.ts'
+import { createAdvisoryData, type AdvisoryData } from '../scanners/osv/data.ts'
 import { ecosystemOf } from '../scanners/osv/ecosystems.ts'
 import { createOsvImporter } from '../scanners/osv/import.ts'
 import { createOsvMatcher } from '../scanners/osv/matcher.ts'
@@ -30,7 +31,7 @@ const LIST_LIMITS = { maxBytes: 256 << 20, timeoutMs: 5 * 60_000 }
 const OSV_LIMITS = { maxBytes: 2 << 30, timeoutMs: 30 * 60_000 }
 
 /** Below every version that is ever released. */
-const OLDEST: Record<FormatId, string> = { deb: '0~~', rpm: '0-0', apk: '0_alpha' }
+const LOWEST: Record<FormatId, string> = { deb: '0~~', rpm: '0-0', apk: '0_alpha' }
 
 /** Parts that suites put in the place of the deployment's own. */
 export interface Overrides {
@@ -126,12 +127,11 @@ export async function createEngines(parts: {
     scanners,
     distributions,
     formats,
-    async knownHoles(distribution) {
-      const covered = coversOf(await advisories.state(), distribution)
-      return covered.length === 0
-        ? []
-        : (await advisories.holes(covered)).map((name) => ({ name, version: OLDEST[distribution.format] }))
-    },
+    knownVulnerable: createKnownVulnerable({
+      state: advisories.state,
+      namesOf: (ecosystems) => advisories.holes(ecosystems),
+      lowestVersion: ({ format }) => LOWEST[format],
+    }),
     workDirectory,
     clock,
     onError: parts.onError,

@@ -18,7 +18,7 @@ export function createInsight(
 ) {
   const { env, db, clock, log, bus, paths, staging, leader } = foundation
   const { antivirusStatus, advisoryData, canaries } = engines
-  const blindness = () => canaries.state().scopes
+  const selfTests = () => canaries.state().scopes
   const health = createHealth({
     db,
     clock,
@@ -34,7 +34,7 @@ export function createInsight(
     vulnscan,
     isLeader: leader.isLeader,
     jobs: scheduler.state,
-    blindness,
+    selfTests,
     notServing,
   })
   const metrics = createMetrics({
@@ -44,7 +44,7 @@ export function createInsight(
       return date === null ? null : Date.parse(date) / 1000
     },
     advisoriesAgeSeconds: advisoryData.ageSeconds,
-    blindness,
+    selfTests,
   })
   bus.on('published', (event) => log.info(event, 'published'))
   bus.on('intake', ({ status, findings }) => {

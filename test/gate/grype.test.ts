@@ -330,7 +330,7 @@ it('the engine says what it knows, and how old that is', async () => {
   expect(body).toMatchObject({ available: true, engine: 'grype', version: '0.110.0', error: null })
   const metrics = await text(`${service.api}/metrics`)
   expect(Number(/^svc_grype_db_age_seconds (\d+)/m.exec(metrics)?.[1])).toBeLessThan(7200)
-  expect(metrics).not.toMatch(/^svc_scanner_blind\{[^}]*\} 1/m)
+  expect(metrics).not.toMatch(/^svc_scanner_selftest_failed\{[^}]*\} 1/m)
 })
 
 it('an update that fails leaves the database in force', async () => {
@@ -422,7 +422,7 @@ it('a grype that finds nothing of what is known is blind, and what it calls clea
   service = await start()
   await expect
     .poll(() => text(`${service.api}/metrics`), { timeout: 60_000 })
-    .toMatch(/^svc_scanner_blind\{[^}]*grype[^}]*\} 1/m)
+    .toMatch(/^svc_scanner_selftest_failed\{[^}]*grype[^}]*\} 1/m)
   expect((await upload('deb', 'looks-clean', 1)).body).toMatchObject({
     status: 'pending_review',
     held_reason: 'unscanned',

@@ -232,7 +232,7 @@ it('the engine says what it knows, and how old that is', async () => {
     error: null,
   })
   expect(Date.parse(body.db_date)).toBeGreaterThan(Date.now() - 3_600_000)
-  expect(await metrics()).not.toMatch(/^svc_scanner_blind\{[^}]*\} 1/m)
+  expect(await metrics()).not.toMatch(/^svc_scanner_selftest_failed\{[^}]*\} 1/m)
 })
 
 it('an old database is used, and its age is told; an update that fails leaves it in force', async () => {
@@ -290,7 +290,7 @@ it('a trivy that finds nothing of what is known is blind, and what it calls clea
   )
   await service.stop()
   service = await start()
-  await expect.poll(metrics, { timeout: 60_000 }).toMatch(/^svc_scanner_blind\{[^}]*trivy[^}]*\} 1/m)
+  await expect.poll(metrics, { timeout: 60_000 }).toMatch(/^svc_scanner_selftest_failed\{[^}]*trivy[^}]*\} 1/m)
   expect(await upload('deb', 'looks-clean', 1)).toMatchObject({
     status: 'pending_review',
     held_reason: 'unscanned',

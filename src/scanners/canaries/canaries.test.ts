@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { eicar } from '../../../test/fakes/clamd.ts'
 import { findDistribution, formats, recognize } from '../../formats/index.ts'
 import type { Antivirus, AntivirusResult, CveResult, CveScanner, ScanTarget } from '../scanner.ts'
-import { createCanaries, type KnownHole } from './canaries.ts'
+import { createCanaries } from './canaries.ts'
+import { createKnownVulnerable, type KnownVulnerable } from './known-vulnerable.ts'
 import { CANARY_PACKAGES } from './packages.ts'
 
 const coverage = {
@@ -44,9 +45,9 @@ test.each(formats)(
   },
 )
 
-/** An engine that finds EICAR in the members of formats it sees into, with signatures of some version. */
+/** An engine that finds EICAR in the members of every format but those it misses. */
 function engineOf(state: {
-  blindTo: string[]
+  misses: string[]
   version: string | null
   available: boolean
   down?: boolean
@@ -72,7 +73,7 @@ function engineOf(state: {
       for await (const member of target.members()) {
         for await (const part of member.content) infected ||= Buffer.from(part).includes(eicar())
       }
-      const seen = infected && !state.blindTo.some((suffix) => target.filename.endsWith(suffix))
+      const seen = infected && !state.misses.some((suffix) => target.filename.endsWith(suffix))
       return { word: seen ? 'infected' : 'clean', signature: null, member: null, message: '', coverage }
     },
   }
@@ -84,13 +85,13 @@ const noScanner: CveScanner = {
 }
 const upload = (filename: string): ScanTarget => ({ path: '', filename, sizeBytes: 1, async *members() {} })
 
-function canariesOf(antivirus: Antivirus | null, scanner = noScanner, holes: KnownHole[] = []) {
+function canariesOf(antivirus: Antivirus | null, scanner = noScanner, known: KnownVulnerable[] = []) {
   return createCanaries({
     antivirus,
     scanners: [scanner],
     distributions,
     formats,
-    knownHoles: async () => holes,
+    knownVulnerable: async () => known,
     workDirectory,
     clock: { now: () => new Date() },
     onError: () => {},
@@ -98,8 +99,8 @@ function canariesOf(antivirus: Antivirus | null, scanner = noScanner, holes: Kno
 }
 
 describe('a malware scanner', () => {
-  test('that sees is believed, and shown the canaries again only when its signatures change', async () => {
-    const state = { blindTo: [] as string[], version: '1' as string | null, available: true, scans: 0 }
+  test('is trusted after a passed self-test, and tested again only when its signatures change', async () => {
+    const state = { misses: [] as string[], version: '1' as string | null, available: true, scans: 0 }
     const engine = engineOf(state)
     const guarded = canariesOf(engine).guardAntivirus(engine)
     expect(await guarded.scan(upload('x.deb'))).toMatchObject({ word: 'clean' })
@@ -112,31 +113,31 @@ describe('a malware scanner', () => {
     expect(await readdir(workDirectory)).toEqual([])
   })
 
-  test('that goes blind for a format calls nothing of it clean until it sees again', async () => {
-    const state = { blindTo: [] as string[], version: '1' as string | null, available: true, scans: 0 }
+  test('reports an error for every clean file of a format in which its self-test failed, until it passes', async () => {
+    const state = { misses: [] as string[], version: '1' as string | null, available: true, scans: 0 }
     const engine = engineOf(state)
     const canaries = canariesOf(engine)
     const guarded = canaries.guardAntivirus(engine)
     expect(await guarded.scan(upload('x.rpm'))).toMatchObject({ word: 'clean' })
-    Object.assign(state, { blindTo: ['.rpm'], version: '2' })
+    Object.assign(state, { misses: ['.rpm'], version: '2' })
     expect(await guarded.scan(upload('x.rpm'))).toMatchObject({
       word: 'error',
       message: expect.stringContaining('EICAR'),
     })
     expect(await guarded.scan(upload('x.deb'))).toMatchObject({ word: 'clean' })
-    expect(canaries.state().scopes).toContainEqual({ scanner: 'clamav', scope: 'rpm', blind: true })
-    Object.assign(state, { blindTo: [], version: '3' })
+    expect(canaries.state().scopes).toContainEqual({ scanner: 'clamav', scope: 'rpm', failed: true })
+    Object.assign(state, { misses: [], version: '3' })
     expect(await guarded.scan(upload('x.rpm'))).toMatchObject({ word: 'clean' })
   })
 
-  test('that is down is not blind, and one that was blind stays so while it is down', async () => {
-    const state = { blindTo: ['.apk'], version: '1' as string | null, available: true, down: true, scans: 0 }
+  test('keeps its last result while it is down', async () => {
+    const state = { misses: ['.apk'], version: '1' as string | null, available: true, down: true, scans: 0 }
     const canaries = canariesOf(engineOf(state))
-    expect((await canaries.check()).every(({ blind }) => !blind)).toBe(true)
+    expect((await canaries.check()).every(({ failed }) => !failed)).toBe(true)
     state.down = false
-    expect(await canaries.check()).toContainEqual({ scanner: 'clamav', scope: 'apk', blind: true })
+    expect(await canaries.check()).toContainEqual({ scanner: 'clamav', scope: 'apk', failed: true })
     state.down = true
-    expect(await canaries.check()).toContainEqual({ scanner: 'clamav', scope: 'apk', blind: true })
+    expect(await canaries.check()).toContainEqual({ scanner: 'clamav', scope: 'apk', failed: true })
   })
 })
 
@@ -150,33 +151,35 @@ describe('a vulnerability scanner', () => {
   })
   const facts = { name: 'uploaded' } as never
 
-  test('that finds one of the known holes is believed', async () => {
+  test('is trusted when it finds one of the known vulnerabilities', async () => {
     const scanner = scannerOf((name) => name === 'second')
     const canaries = canariesOf(null, scanner, [
       { name: 'first', version: '0' },
       { name: 'second', version: '0' },
     ])
     expect(await canaries.check()).toEqual(
-      distributions.map(({ codename }) => ({ scanner: 'osv', scope: codename, blind: false })),
+      distributions.map(({ codename }) => ({ scanner: 'osv', scope: codename, failed: false })),
     )
     expect(await canaries.guardCve(scanner).scan({ facts, distribution: distributions[0]! })).toMatchObject({
       word: 'scanned',
     })
   })
 
-  test('that finds none of them finds no package clean; what it does find still counts', async () => {
-    const scanner = scannerOf((name) => name === 'holey')
+  test('reports an error for every package without findings when it finds none of them, and keeps its findings', async () => {
+    const scanner = scannerOf((name) => name === 'vulnerable')
     const canaries = canariesOf(null, scanner, [{ name: 'first', version: '0' }])
     await canaries.check()
     const guarded = canaries.guardCve(scanner)
     expect(await guarded.scan({ facts, distribution: distributions[0]! })).toMatchObject({ word: 'error' })
-    expect(await guarded.scan({ facts: { name: 'holey' } as never, distribution: distributions[0]! })).toMatchObject({
+    expect(
+      await guarded.scan({ facts: { name: 'vulnerable' } as never, distribution: distributions[0]! }),
+    ).toMatchObject({
       word: 'scanned',
       findings: [{ id: 'CVE-2026-0001' }],
     })
   })
 
-  test('of a distribution without advisories is not asked', async () => {
+  test('is not tested for a distribution without advisories', async () => {
     expect(
       await canariesOf(
         null,
@@ -184,4 +187,21 @@ describe('a vulnerability scanner', () => {
       ).check(),
     ).toEqual([])
   })
+})
+
+test('the known vulnerable packages are queried once per advisory generation and distribution', async () => {
+  let generation = 1
+  let queries = 0
+  const knownVulnerable = createKnownVulnerable({
+    state: async () => ({ generation, ecosystems: { 'Ubuntu:22.04:LTS': { entries: 1, newest: null } } }),
+    namesOf: async () => [`query-${++queries}`],
+    lowestVersion: () => '0~~',
+  })
+  const [jammy, almalinux] = distributions as [(typeof distributions)[0], (typeof distributions)[0]]
+  for (let hour = 0; hour < 3; hour++)
+    expect(await knownVulnerable(jammy)).toEqual([{ name: 'query-1', version: '0~~' }])
+  expect(await knownVulnerable(almalinux)).toEqual([])
+  expect(queries).toBe(1)
+  generation = 2
+  expect(await knownVulnerable(jammy)).toEqual([{ name: 'query-2', version: '0~~' }])
 })

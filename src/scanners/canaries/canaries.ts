@@ -1,5 +1,5 @@
-// Proves that the scanners see: what they must find is shown to them again and again. One that misses it is blind, and
-// its word counts as no scan at all.
+// Self-tests of the scanners: each is regularly given what it must find. A scanner that misses it has failed, and what it
+// passes counts as unscanned.
 import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,30 +8,24 @@ import type { Coverage } from '../../domain/status.ts'
 import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import { ensureDirectory } from '../../kernel/files.ts'
 import type { Antivirus, AntivirusResult, CveResult, CveScanner, ScanMember } from '../scanner.ts'
+import type { KnownVulnerable } from './known-vulnerable.ts'
 import { CANARY_PACKAGES } from './packages.ts'
 
-/** What must be found, and is not. */
-export interface Blindness {
+export interface SelfTest {
   scanner: string
   /** a format for the malware scanner, a codename for a vulnerability scanner */
   scope: string
-  blind: boolean
+  failed: boolean
 }
 
 export interface Canaries {
-  /** Shows every scanner what it must find. Never throws; a scanner that is down is not blind. */
-  check(): Promise<Blindness[]>
+  /** Tests every scanner. Never throws; a scanner that is down keeps its last result. */
+  check(): Promise<SelfTest[]>
   /** of the last check */
-  state(): { checkedAt: string | null; scopes: Blindness[] }
-  /** The same scanners; what they say while they are blind is no verdict. */
+  state(): { checkedAt: string | null; scopes: SelfTest[] }
+  /** The same scanners; while their self-test is failed, a result without findings becomes `error`. */
   guardAntivirus(engine: Antivirus): Antivirus
   guardCve(scanner: CveScanner): CveScanner
-}
-
-/** A name that advisories in force say every old version of has a hole. */
-export interface KnownHole {
-  name: string
-  version: string
 }
 
 export function createCanaries(parts: {
@@ -39,21 +33,21 @@ export function createCanaries(parts: {
   scanners: readonly CveScanner[]
   distributions: readonly Distribution[]
   formats: readonly { id: FormatId; members(path: string): AsyncIterable<ScanMember> }[]
-  /** a few for the distribution; none where there are no advisories */
-  knownHoles(distribution: Distribution): Promise<KnownHole[]>
+  /** some packages that have vulnerabilities by the advisories in force; none without advisories */
+  knownVulnerable(distribution: Distribution): Promise<readonly KnownVulnerable[]>
   workDirectory: string
   clock: Clock
   onError(error: unknown): void
 }): Canaries {
   const { antivirus, scanners, clock } = parts
   let checkedAt: Date | null = null
-  let scopes: Blindness[] = []
+  let scopes: SelfTest[] = []
   /** signatures of the last check; undefined before the first */
   let signatures: string | null | undefined
-  let running: Promise<Blindness[]> | null = null
+  let running: Promise<SelfTest[]> | null = null
 
-  const isBlind = (name: string, scope: string) =>
-    scopes.some((one) => one.scanner === name && one.scope === scope && one.blind)
+  const hasFailed = (name: string, scope: string) =>
+    scopes.some((one) => one.scanner === name && one.scope === scope && one.failed)
 
   async function missesMalware(engine: Antivirus, format: (typeof parts.formats)[number]): Promise<boolean | null> {
     const path = join(parts.workDirectory, `canary-${randomBytes(6).toString('hex')}`)
@@ -75,37 +69,37 @@ export function createCanaries(parts: {
     }
   }
 
-  async function missesHoles(scanner: CveScanner, distribution: Distribution): Promise<boolean | null> {
+  async function missesVulnerabilities(scanner: CveScanner, distribution: Distribution): Promise<boolean | null> {
     try {
-      const holes = await parts.knownHoles(distribution)
-      for (const hole of holes) {
+      const known = await parts.knownVulnerable(distribution)
+      for (const one of known) {
         const { word, findings } = await scanner.scan({
           facts: factsToMatch({
-            ...hole,
+            ...one,
             format: distribution.format,
             arch: '',
-            sourcePackage: hole.name,
-            sourceVersion: hole.version,
+            sourcePackage: one.name,
+            sourceVersion: one.version,
           }),
           distribution,
         })
         if (word !== 'scanned') return null
-        // One that is found is enough: a single advisory may be about something special.
+        // One is enough: a single advisory may have conditions of its own.
         if (findings.length > 0) return false
       }
-      return holes.length > 0 ? true : null
+      return known.length > 0 ? true : null
     } catch (error) {
       parts.onError(error)
       return null
     }
   }
 
-  async function look(): Promise<Blindness[]> {
-    const seen: Blindness[] = []
+  async function testAll(): Promise<SelfTest[]> {
+    const results: SelfTest[] = []
     const status = await antivirus?.status()
-    // What could not be asked keeps the answer of the last time.
-    const note = (name: string, scope: string, blind: boolean | null) =>
-      seen.push({ scanner: name, scope, blind: blind ?? isBlind(name, scope) })
+    // A test that could not be made keeps the last result.
+    const note = (name: string, scope: string, failed: boolean | null) =>
+      results.push({ scanner: name, scope, failed: failed ?? hasFailed(name, scope) })
     if (antivirus && status?.available) {
       await antivirus.measureLimits?.()
       for (const format of parts.formats) note('clamav', format.id, await missesMalware(antivirus, format))
@@ -113,16 +107,16 @@ export function createCanaries(parts: {
     }
     for (const scanner of scanners) {
       for (const distribution of parts.distributions) {
-        const blind = await missesHoles(scanner, distribution)
-        if (blind !== null) note(scanner.name, distribution.codename, blind)
+        const failed = await missesVulnerabilities(scanner, distribution)
+        if (failed !== null) note(scanner.name, distribution.codename, failed)
       }
     }
-    scopes = seen
+    scopes = results
     checkedAt = clock.now()
-    return seen
+    return results
   }
 
-  const check = () => (running ??= look().finally(() => (running = null)))
+  const check = () => (running ??= testAll().finally(() => (running = null)))
 
   return {
     check,
@@ -131,13 +125,15 @@ export function createCanaries(parts: {
       return {
         status: () => engine.status(),
         async scan(target) {
-          // Signatures that are reloaded behind our back are new signatures too.
+          // The daemon reloads its signatures by itself.
           const { db_version: version, available } = await engine.status()
           if (running || (available && version !== signatures)) await check()
           const result = await engine.scan(target)
           const format = parts.formats.find(({ id }) => target.filename.endsWith(`.${id}`))?.id
-          const blind = format ? isBlind('clamav', format) : scopes.some((one) => one.scanner === 'clamav' && one.blind)
-          return blind && result.word !== 'infected' ? { ...result, ...noVerdict(result) } : result
+          const failed = format
+            ? hasFailed('clamav', format)
+            : scopes.some((one) => one.scanner === 'clamav' && one.failed)
+          return failed && result.word !== 'infected' ? { ...result, ...noVerdict(result) } : result
         },
       }
     },
@@ -147,7 +143,7 @@ export function createCanaries(parts: {
         async scan(input) {
           if (running) await running
           const result = await guarded.scan(input)
-          return isBlind(guarded.name, input.distribution.codename) &&
+          return hasFailed(guarded.name, input.distribution.codename) &&
             result.word === 'scanned' &&
             result.findings.length === 0
             ? { ...result, ...noMatch(input.distribution, result.coverage) }
@@ -169,7 +165,7 @@ function noVerdict({ coverage }: AntivirusResult): Pick<AntivirusResult, 'word' 
 function noMatch(distribution: Distribution, coverage: Coverage): Pick<CveResult, 'word' | 'message' | 'coverage'> {
   return {
     word: 'error',
-    message: `the vulnerability scanner does not find what is known about ${distribution.fullName}: no findings mean nothing`,
+    message: `the vulnerability scanner does not find vulnerabilities known in ${distribution.fullName}: a result without findings means nothing`,
     coverage,
   }
 }

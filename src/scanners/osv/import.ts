@@ -41,7 +41,7 @@ export interface OsvImporter {
 
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
 /** Changes when other things are kept of a record: an unchanged file is then read again. */
-const READER = 'reader 1'
+const READER = 'reader 2'
 /** An advisory of the kernel has hundreds of packages: batches are measured in those. */
 const BATCH_ENTRIES = 2000
 const BATCH_ADVISORIES = 500
@@ -88,7 +88,11 @@ export function createOsvImporter(parts: {
         changed: read.changed,
         removed,
         skipped: read.skipped.slice(0, SKIPPED_SHOWN),
-        message: `${read.seen.size} advisories, ${read.changed} new or changed, ${removed} withdrawn from the source`,
+        message:
+          `${read.seen.size} advisories, ${read.changed} new or changed, ${removed} gone from the source` +
+          (read.skipped.length === 0
+            ? ''
+            : `; ${read.skipped.length} unreadable files skipped, the first ${read.skipped[0]!.name}: ${read.skipped[0]!.reason}`),
       }
     } catch (error) {
       await under.abandon()

@@ -210,6 +210,17 @@ describe('a package', () => {
     expect(await idsOf('almalinux:9', 'rpm', 'postgresql', '15.9-1.el9')).toEqual(['CVE-2024-0016'])
   })
 
+  test.each([
+    ['older than the fix of another stream', '15.9-1.module_el9.4.0+1+aa', [{ stream: '16', advisories: 1 }]],
+    ['newer than the fix of another stream', '17.1-1.module_el9.4.0+1+aa', undefined],
+    ['of the same stream', '16.5-1.module_el9.4.0+1+aa', undefined],
+    ['of no module', '15.9-1.el9', undefined],
+  ])('%s: advisories for other streams are counted', async (_, version, streams) => {
+    const { coverage, message } = await scan('almalinux:9', 'rpm', 'postgresql', version)
+    expect(coverage.other_streams).toEqual(streams)
+    expect(message.includes('1 for the other module stream 16 not applied')).toBe(streams !== undefined)
+  })
+
   test('is rated by what is written about the CVE alone', async () => {
     const { findings } = await scan('debian:12', 'deb', 'openssl', '3.0.8')
     expect(findings.map(({ id, severity, cvss, fix_state }) => [id, severity, cvss, fix_state])).toEqual([

@@ -67,8 +67,8 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
     if (covered.length === 0) return { none: `no advisories for ${ecosystem.name} have been imported`, covered, state }
     const order: Order = (a, b) => compare(ecosystem.order, a, b)
     const identities = identitiesOf(facts, order)
-    const hits = (await hitsOf(state, covered, identities)).flat()
-    return { none: null, covered, state, hits, order }
+    const { hits, otherStreams } = await hitsOf(state, covered, identities)
+    return { none: null, covered, state, hits: hits.flat(), order, otherStreams }
   }
 
   /** What is said of packages of these names, and which of it holds for which identity. */
@@ -87,14 +87,15 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
 
   /** The advisories are read only of what matched: of a kernel's hundreds mostly a few. */
   async function hitsOf(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
-    const { found } = await spokenOf(state, ecosystems, identities)
+    const { candidates, found } = await spokenOf(state, ecosystems, identities)
     const read = await advisories.advisories([...new Set(found.flat().map((one) => one.key))])
-    return found.map((hits) =>
-      hits.flatMap(({ key, ...hit }): Hit[] => {
+    const hits = found.map((matches) =>
+      matches.flatMap(({ key, ...hit }): Hit[] => {
         const advisory = read.get(key)
         return advisory ? [{ ...hit, advisory }] : []
       }),
     )
+    return { hits, otherStreams: otherStreamsOf(candidates, identities) }
   }
 
   return {
@@ -111,7 +112,14 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
         result.order,
       )
       const message = `${findings.length} known vulnerabilities in the advisories for ${result.covered.join(', ')}`
-      return { word: 'scanned', findings, message, coverage }
+      const { otherStreams } = result
+      if (otherStreams.length === 0) return { word: 'scanned', findings, message, coverage }
+      return {
+        word: 'scanned',
+        findings,
+        message: `${message}; ${otherStreams.map(({ stream, advisories }) => `${advisories} for the other module stream ${stream}`).join(', ')} not applied`,
+        coverage: { ...coverage, other_streams: otherStreams },
+      }
     },
 
     async matchedAdvisories(input) {
@@ -147,7 +155,7 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
         const order = orderOf(ecosystem, compare)!
         const wanted = components.filter((component) => component.ecosystem === ecosystem)
         const identities = wanted.map(({ name, version }) => ({ name: packageKey(ecosystem, name), version, order }))
-        const hits = await hitsOf(state, [ecosystem], identities)
+        const { hits } = await hitsOf(state, [ecosystem], identities)
         for (const [i, component] of wanted.entries()) {
           const { name, version } = component
           findings.set(component, findingsOf({ name, version, type: ecosystem.toLowerCase() }, hits[i]!, order))
@@ -173,6 +181,29 @@ function identitiesOf(facts: PackageFacts, order: Order): Identity[] {
   // Signed kernels are packed from a source of their own, with its own version; the trackers speak of `linux`.
   if (/^linux-signed(?:-|$)/.test(source)) identities.push({ name: 'linux', version: facts.version, order })
   return identities
+}
+
+/**
+ * Advisories about older versions of the package in another module stream. They are not applied, because each stream
+ * has fixes of its own, but a vulnerability that only they mention may be in this stream too.
+ */
+function otherStreamsOf(
+  candidates: readonly { key: number; affected: AffectedPackage }[],
+  identities: readonly Identity[],
+): { stream: string; advisories: number }[] {
+  const byStream = new Map<string, Set<number>>()
+  for (const { key, affected } of candidates) {
+    const { stream } = affected
+    if (stream === null) continue
+    for (const { name, version, order } of identities) {
+      if (affected.package !== name || !isOtherStream(version, stream) || !exposure(affected, version, order)) continue
+      const keys = byStream.get(stream) ?? new Set()
+      byStream.set(stream, keys.add(key))
+    }
+  }
+  return [...byStream]
+    .map(([stream, keys]) => ({ stream, advisories: keys.size }))
+    .sort((a, b) => (a.stream < b.stream ? -1 : 1))
 }
 
 function exposureOf(affected: AffectedPackage, identity: Identity) {

@@ -148,7 +148,7 @@ test('the digest follows content, not dates and not order', () => {
   expect(of({ affected: [affects('npm', 'a', '1.0.1'), affects('npm', 'b', '1.0.0')] })).not.toBe(of({}))
 })
 
-describe('what is no record is refused, what is odd in it is passed over', () => {
+describe('a malformed record', () => {
   test.each([
     [null],
     ['text'],
@@ -160,18 +160,39 @@ describe('what is no record is refused, what is odd in it is passed over', () =>
   ])('%j', (json) => {
     expect(() => read(json)).toThrow()
   })
-  test('odd parts', () => {
-    const odd = record('X-1', {
-      affected: [
-        null,
-        {},
-        { package: 3 },
-        { package: { ecosystem: 'npm', name: 'a' }, ranges: [{ type: 'SEMVER', events: [{ fixed: 3 }, 'x'] }] },
-      ],
-      references: {},
-      aliases: [3],
-    })
-    expect(read(odd).affected).toEqual([])
+  const affecting = (more: object) => ({ affected: [{ package: { ecosystem: 'npm', name: 'a' }, ...more }] })
+  const events = (...list: unknown[]) => affecting({ ranges: [{ type: 'SEMVER', events: list }] })
+  test.each([
+    ['affected is an object', { affected: {} }],
+    ['affected holds null', { affected: [null] }],
+    ['package is a number', { affected: [{ package: 3 }] }],
+    ['package has no name', { affected: [{ package: { ecosystem: 'npm' } }] }],
+    ['the ecosystem is a list', { affected: [{ package: { ecosystem: ['npm'], name: 'a' } }] }],
+    ['ranges is an object (ELA-669-1)', affecting({ ranges: { type: 'SEMVER', events: [{ introduced: '0' }] } })],
+    ['ranges is a text', affecting({ ranges: '< 1.0' })],
+    ['a range is a text', affecting({ ranges: ['< 1.0'] })],
+    ['a range has an unknown type', affecting({ ranges: [{ type: 'OTHER', events: [{ introduced: '0' }] }] })],
+    ['events is an object', affecting({ ranges: [{ type: 'SEMVER', events: { introduced: '0' } }] })],
+    ['a range has no events', affecting({ ranges: [{ type: 'SEMVER' }] })],
+    ['an event is a text', events('introduced')],
+    ['a version is a number', events({ introduced: '0' }, { fixed: 3 })],
+    ['a version is empty', events({ introduced: '0' }, { fixed: '' })],
+    ['versions is an object', affecting({ versions: { a: '1' } })],
+    ['versions holds a number', affecting({ versions: [1] })],
+    ['aliases is a text', { aliases: 'CVE-2024-1' }],
+    ['upstream is an object', { upstream: {} }],
+    ['aliases holds a number', { aliases: [3] }],
+  ])('%s: the record is refused as a whole', (_, more) => {
+    expect(() => read(record('X-1', more))).toThrow()
+  })
+  test.each([
+    ['no affected', {}],
+    ['null in place of lists', { affected: null, aliases: null, references: null }],
+    ['an entry about a repository', { affected: [{ ranges: [{ type: 'GIT', events: [{ introduced: '0' }] }] }] }],
+    ['ranges of commits', affecting({ ranges: [{ type: 'GIT', repo: 'x', events: [{ introduced: '0' }] }] })],
+    ['references that are no list', { references: {} }],
+  ])('%s: the record affects nothing', (_, more) => {
+    expect(read(record('X-1', more)).affected).toEqual([])
   })
   test('text that PostgreSQL cannot hold', () => {
     expect(parseJson('{"a":"x\\u0000y\\ud800z \\ud83d\\ude00 \\\\u0000"}')).toEqual({ a: 'xy\ufffdz 😀 \\u0000' })

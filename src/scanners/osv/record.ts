@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Advisory, AffectedPackage, RangeEvent, VersionRange } from '../../domain/advisory.ts'
 import { orderName, packageKey } from './ecosystems.ts'
-import { isObject, objectAt, objectsAt, stringAt, stringsAt, timeAt, type Json } from '../../domain/json.ts'
+import { isObject, objectsAt, requireObjects, requireStrings, stringAt, timeAt, type Json } from '../../domain/json.ts'
 import { orderOf, type FormatOrder } from './orders.ts'
 import { covering } from './ranges.ts'
 import { rate, saysWontFix } from './severity.ts'
@@ -23,7 +23,7 @@ export interface ReadOptions {
   wanted: (ecosystem: string) => boolean
 }
 
-/** @throws Error with a sentence when it is no OSV record */
+/** @throws Error with a sentence when it is no OSV record, or a malformed one: nothing of it is taken then */
 export function readRecord(json: unknown, options: ReadOptions): ReadRecord {
   if (!isObject(json)) throw new Error('not a JSON object')
   const id = stringAt(json, 'id')
@@ -64,13 +64,15 @@ const unique = (items: readonly string[]) => [...new Set(items)].sort()
 function cvesOf(json: Json, id: string): string[] {
   // `DEBIAN-CVE-2024-1234` and its like carry the number in their own id.
   const own = isCve(id) ? id : /^(?:DEBIAN|UBUNTU|ALPINE)-(CVE-\d{4}-\d{4,})$/.exec(id)?.[1]
-  const named = [...(own ? [own] : []), ...stringsAt(json, 'aliases'), ...stringsAt(json, 'upstream')].filter(isCve)
-  return unique(named.length > 0 ? named : stringsAt(json, 'related').filter(isCve))
+  const named = [...(own ? [own] : []), ...requireStrings(json, 'aliases'), ...requireStrings(json, 'upstream')].filter(
+    isCve,
+  )
+  return unique(named.length > 0 ? named : requireStrings(json, 'related').filter(isCve))
 }
 
 /** Other names for the same thing; of a notice about several vulnerabilities, `upstream` names each of them. */
 function aliasesOf(json: Json, id: string, cves: readonly string[]): string[] {
-  const names = [...stringsAt(json, 'aliases'), ...(cves.length === 0 ? stringsAt(json, 'upstream') : [])]
+  const names = [...requireStrings(json, 'aliases'), ...(cves.length === 0 ? requireStrings(json, 'upstream') : [])]
   return unique(names).filter((name) => name !== id && !isCve(name))
 }
 
@@ -109,13 +111,13 @@ function notesOf(details: string, cves: ReadonlySet<string>): Record<string, str
 const SAYS_OWN = ['severity', 'ecosystem_specific', 'database_specific']
 
 function affectedOf(json: Json, advisory: Advisory, options: ReadOptions): AffectedPackage[] {
-  const entries = objectsAt(json, 'affected').flatMap((entry) => {
-    const ecosystem = stringAt(objectAt(entry, 'package'), 'ecosystem')
-    const name = stringAt(objectAt(entry, 'package'), 'name')
-    if (ecosystem === null || name === null || name.length > 500) return []
+  const entries = requireObjects(json, 'affected').flatMap((entry) => {
+    const named = packageOf(entry)
+    if (!named) return []
+    const { ecosystem, name } = named
     if (orderName(ecosystem) === null || !options.wanted(ecosystem)) return []
     const ranges = rangesOf(entry)
-    const versions = uncovered(stringsAt(entry, 'versions'), ranges, ecosystem, options.compare)
+    const versions = uncovered(requireStrings(entry, 'versions'), ranges, ecosystem, options.compare)
     if (ranges.length === 0 && versions.length === 0) return []
     const own = SAYS_OWN.some((key) => key in entry) ? rate(json, entry) : advisory
     const differs = own.severity !== advisory.severity || own.cvss !== advisory.cvss
@@ -135,6 +137,17 @@ function affectedOf(json: Json, advisory: Advisory, options: ReadOptions): Affec
   return sorted(foldBuilds(entries, options.compare))
 }
 
+/** Null for an entry about a Git repository, which names no package. @throws Error when the package is malformed */
+function packageOf(entry: Json): { ecosystem: string; name: string } | null {
+  const named = entry['package'] ?? null
+  if (named === null) return null
+  const [ecosystem, name] = isObject(named) ? [named['ecosystem'], named['name']] : []
+  if (typeof ecosystem !== 'string' || typeof name !== 'string' || ecosystem === '' || name === '')
+    throw new Error('an affected package has no ecosystem or no name')
+  if (name.length > 500) throw new Error('an affected package has a name of more than 500 characters')
+  return { ecosystem, name }
+}
+
 /** Records list the same packages in another order from day to day. */
 function sorted(entries: readonly AffectedPackage[]): AffectedPackage[] {
   return entries
@@ -145,18 +158,23 @@ function sorted(entries: readonly AffectedPackage[]): AffectedPackage[] {
 
 const EVENTS = ['introduced', 'fixed', 'last_affected', 'limit'] as const
 
+/** @throws Error when ranges or events are malformed: an advisory that is read in part would pass affected versions */
 function rangesOf(entry: Json): VersionRange[] {
-  return objectsAt(entry, 'ranges').flatMap((range) => {
+  return requireObjects(entry, 'ranges').flatMap((range) => {
     const type = range['type']
     // Ranges of Git commits need the repository's history.
-    if (type !== 'ECOSYSTEM' && type !== 'SEMVER') return []
-    const events = objectsAt(range, 'events').flatMap((event) =>
+    if (type === 'GIT') return []
+    if (type !== 'ECOSYSTEM' && type !== 'SEMVER') throw new Error('a range has an unknown type')
+    const events = requireObjects(range, 'events').flatMap((event) =>
       EVENTS.flatMap((key): RangeEvent[] => {
-        const version = stringAt(event, key)
-        return version === null ? [] : [{ [key]: version }]
+        const version = event[key] ?? null
+        if (version === null) return []
+        if (typeof version !== 'string' || version === '') throw new Error(`${key} of a range is not a version`)
+        return [{ [key]: version }]
       }),
     )
-    return events.length === 0 ? [] : [{ type, events }]
+    if (events.length === 0) throw new Error('a range has no events')
+    return [{ type, events }]
   })
 }
 
