@@ -48,7 +48,8 @@ it.each(BUILDS)('what it calls clean is held: %s', async (format, distribution, 
 
 it('metrics and health tell', async () => {
   const metrics = await (await fetch(`${service.api}/metrics`)).text()
-  for (const [format] of BUILDS) expect(metrics).toContain(`svc_scanner_selftest_failed{scanner="clamav",scope="${format}"} 1`)
+  for (const [format] of BUILDS)
+    expect(metrics).toContain(`svc_scanner_selftest_failed{scanner="clamav",scope="${format}"} 1`)
   const { body } = await service.call('GET', '/health')
   expect(body).toMatchObject({
     status: 'degraded',

@@ -122,6 +122,7 @@ describe('a zip file', () => {
       changed: 1,
       removed: 0,
       skipped: [{ name: 'DSA-2.json' }],
+      message: expect.stringContaining('1 unreadable files skipped, the first DSA-2.json'),
     })
     expect(await ids('x')).toEqual(['DSA-1', 'DSA-2'])
   })
