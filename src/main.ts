@@ -1,10 +1,13 @@
 // The process: environment in, exit code out.
 import { createApp } from './app.ts'
-import { EnvironmentError, readEnv } from './config/env.ts'
+import { readEnv } from './config/env.ts'
 import { systemClock } from './kernel/clock.ts'
 import { createLog } from './kernel/log.ts'
+import { startFailure } from './kernel/start-error.ts'
 
 async function main(): Promise<void> {
+  // Passwords, keys and packages on hold are nobody else's business; the published trees are opened explicitly.
+  process.umask(0o077)
   const { env, warnings } = readEnv(process.env)
   const log = createLog(env.logLevel)
   for (const warning of warnings) log.warn(warning)
@@ -32,8 +35,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  if (error instanceof EnvironmentError) process.stderr.write(`${error.message}\n`)
-  else
-    process.stderr.write(`cannot start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+  process.stderr.write(`${startFailure(error)}\n`)
   process.exit(1)
 })

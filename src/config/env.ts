@@ -1,4 +1,5 @@
 // Reads the environment once, at the start: typed, frozen, all faults told at once. Knows no part that uses it.
+import { StartError } from '../kernel/start-error.ts'
 import { faultsOf, warningsOf } from './rules.ts'
 import { VARIABLES, type Env, type Known, type Variable } from './variables.ts'
 
@@ -7,8 +8,7 @@ export type { Env } from './variables.ts'
 export type Source = Record<string, string | undefined>
 
 /** The environment cannot be started with; `faults` are sentences without secrets, one for each variable at fault. */
-export class EnvironmentError extends Error {
-  override readonly name = 'EnvironmentError'
+export class EnvironmentError extends StartError {
   constructor(readonly faults: readonly string[]) {
     super(
       `the environment has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,

@@ -5,8 +5,10 @@
 // disk, a flush or a large write, goes to a thread. The price: on a network file system each name holds up everybody for a
 // round trip.
 import {
+  chmodSync,
   closeSync,
   constants,
+  fchmodSync,
   fsync,
   linkSync,
   mkdirSync,
@@ -40,6 +42,11 @@ export async function fsyncPath(path: string): Promise<void> {
 /** What goes into memory at once; more would hold up everybody else. */
 const AT_ONCE_BYTES = 64 * 1024
 
+/** The process has umask 077 (main.ts): what others may read, the served trees, is opened to them explicitly. */
+function exactly(mode: number, open: () => void): void {
+  if ((mode & 0o077) !== 0) open()
+}
+
 export interface NewFile {
   write(...pieces: Uint8Array[]): Promise<void>
   flush(): Promise<void>
@@ -49,6 +56,7 @@ export interface NewFile {
 /** A file that is written piece by piece; what fits into memory at once is written so, the rest on threads. */
 export function createFile(path: string, mode: number): NewFile {
   const file = openSync(path, 'wx', mode)
+  exactly(mode, () => fchmodSync(file, mode))
   let size = 0
   return {
     async write(...pieces) {
@@ -149,12 +157,22 @@ export function removeFile(path: string): void {
 /** Makes a directory and those above it. @returns the highest one that is new; undefined when all were there */
 export async function ensureDirectory(path: string, mode = 0o755): Promise<string | undefined> {
   try {
-    return mkdirSync(path, { recursive: true, mode })
+    const made = mkdirSync(path, { recursive: true, mode })
+    exactly(mode, () => {
+      for (let at = path; made !== undefined && at.length >= made.length; at = dirname(at)) chmodSync(at, mode)
+    })
+    return made
   } catch (error) {
     // A full disk is ENOENT here; made one by one, the directory that cannot be made says why.
     if (!isMissing(error)) throw error
     return makeOneByOne(path, mode)
   }
+}
+
+/** Makes a directory that only its owner may enter, and closes one that others may enter. */
+export async function ensurePrivateDirectory(path: string): Promise<void> {
+  const made = await ensureDirectory(path, 0o700)
+  if (made === undefined && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700)
 }
 
 /** The directories that new ones were entered into, from the lowest up: none of them is durable before these are flushed. @param made as `ensureDirectory` said */
@@ -168,6 +186,7 @@ async function makeOneByOne(path: string, mode: number): Promise<string | undefi
   if (await exists(path)) return undefined
   const made = await makeOneByOne(dirname(path), mode)
   mkdirSync(path, { mode })
+  exactly(mode, () => chmodSync(path, mode))
   return made ?? path
 }
 

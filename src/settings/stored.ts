@@ -1,5 +1,6 @@
 // `settings.json` as text: what was set and by whom, secrets sealed. Pure but for the secret box it is given.
 import { isSealed, type SecretBox } from '../kernel/crypto.ts'
+import { StartError } from '../kernel/start-error.ts'
 import { faultOf, LEAVES, MASK, ROOT_LEAVES, SECTIONS, type Leaf, type Values } from './leaves.ts'
 
 export interface Stored {
@@ -14,9 +15,7 @@ export interface Stored {
 }
 
 /** The file cannot be used; the message names what is wrong and holds no secret. */
-export class SettingsFileError extends Error {
-  override readonly name = 'SettingsFileError'
-}
+export class SettingsFileError extends StartError {}
 
 /** @throws SettingsFileError */
 export function parseStored(text: string, box: SecretBox): Stored {

@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as openpgp from 'openpgp'
 import { randomToken } from '../kernel/crypto.ts'
-import { ensureDirectory } from '../kernel/files.ts'
+import { ensurePrivateDirectory } from '../kernel/files.ts'
+import { StartError } from '../kernel/start-error.ts'
 import { readOrCreate } from './key-file.ts'
 
 const AUDIT_KEY_FILE = 'audit.key'
@@ -15,7 +16,7 @@ const KEY_FORM = /^[A-Za-z0-9_-]{43}\n$/
  * @throws when the file does not hold one
  */
 export async function openAuditKey(directory: string): Promise<string> {
-  await ensureDirectory(directory, 0o700)
+  await ensurePrivateDirectory(directory)
   await readOrCreate(join(directory, AUDIT_KEY_FILE), async () => `${randomToken(32)}\n`)
   return readAuditKey(directory)
 }
@@ -23,7 +24,7 @@ export async function openAuditKey(directory: string): Promise<string> {
 /** @throws ENOENT when there is none, an Error naming the file when it does not hold one */
 export async function readAuditKey(directory: string): Promise<string> {
   const text = await readFile(join(directory, AUDIT_KEY_FILE), 'utf8')
-  if (!KEY_FORM.test(text)) throw new Error(`${AUDIT_KEY_FILE} does not hold an audit key`)
+  if (!KEY_FORM.test(text)) throw new StartError(`${AUDIT_KEY_FILE} does not hold an audit key`)
   return text.trim()
 }
 

@@ -1,11 +1,11 @@
 // The repository's two keys: OpenPGP for apt, dnf and zypper, plain RSA for apk. They leave this room only inside backups.
 import { createPrivateKey, createPublicKey, generateKeyPair, sign, type KeyObject } from 'node:crypto'
-import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as openpgp from 'openpgp'
 import type { Signers } from '../formats/format.ts'
-import { ensureDirectory } from '../kernel/files.ts'
+import { ensurePrivateDirectory } from '../kernel/files.ts'
+import { StartError } from '../kernel/start-error.ts'
 import { readOrCreate } from './key-file.ts'
 import { armor, cleartext, SIGNATURE_BINARY, SIGNATURE_TEXT, signaturePacket } from './openpgp-packets.ts'
 
@@ -28,8 +28,7 @@ export interface Keys extends Signers {
  * @throws with the file's name when a key cannot be read or cannot sign
  */
 export async function openKeys(directory: string, now: Date): Promise<Keys> {
-  await ensureDirectory(directory, 0o700)
-  await chmod(directory, 0o700)
+  await ensurePrivateDirectory(directory)
   const path = join(directory, OPENPGP_FILE)
   const armored = await readOrCreate(path, () => generateOpenpgp(now))
   let key: openpgp.PrivateKey
@@ -37,7 +36,9 @@ export async function openKeys(directory: string, now: Date): Promise<Keys> {
     key = await openpgp.readPrivateKey({ armoredKey: armored })
     if (!key.isDecrypted()) throw new Error('it is protected by a passphrase')
   } catch (error) {
-    throw new Error(`the signing key ${OPENPGP_FILE} cannot be used: ${(error as Error).message}`, { cause: error })
+    throw new StartError(`the signing key ${OPENPGP_FILE} cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    })
   }
   const apkKey = createPrivateKey(await readOrCreate(join(directory, APK_FILE), generateApk))
   return {

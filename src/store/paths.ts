@@ -1,6 +1,6 @@
 // Where everything lies below REPOS_DIR (specification, "Storage directories").
-import { join } from 'node:path'
-import { ensureDirectory } from '../kernel/files.ts'
+import { dirname, join } from 'node:path'
+import { ensureDirectory, ensurePrivateDirectory } from '../kernel/files.ts'
 
 export interface Paths {
   root: string
@@ -37,21 +37,15 @@ export function createPaths(root: string): Paths {
 }
 
 /**
- * Makes every directory the service writes to; those that hold secrets or held bytes are closed to others.
+ * Creates every directory the service writes to. What is not served is closed to other users (0700), also where an
+ * earlier version or a person made it; the published trees stay readable for a web server.
  * @param trees the directories of published trees, relative to the root
  */
 export async function ensurePaths(paths: Paths, trees: readonly string[]): Promise<void> {
-  for (const open of [
-    paths.pool,
-    paths.manifests,
-    paths.keys,
-    paths.generations,
-    ...trees.map((tree) => join(paths.root, tree)),
-    paths.logs,
-  ]) {
-    await ensureDirectory(open)
-  }
-  for (const closed of [paths.incoming, paths.quarantine, paths.audit, paths.gnupg, paths.security]) {
-    await ensureDirectory(closed, 0o700)
-  }
+  const served = [paths.root, paths.keys, paths.generations, ...trees.map((tree) => join(paths.root, tree))]
+  for (const path of served) await ensureDirectory(path)
+  const { pool, manifests, incoming, quarantine, audit, logs, gnupg, security } = paths
+  const staging = dirname(incoming)
+  for (const path of [pool, manifests, staging, incoming, quarantine, audit, logs, gnupg, security])
+    await ensurePrivateDirectory(path)
 }

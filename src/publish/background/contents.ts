@@ -1,6 +1,6 @@
 // Lists of files by package (deb `Contents`), made behind the packages when a distribution has been quiet for a while.
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createHash, randomBytes, type Hash } from 'node:crypto'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -44,6 +44,8 @@ export async function refreshContents(db: Db, paths: Paths, publisher: Publisher
     const lines = merge(await sortedRuns(linesOf(db, offered), work))
     const plain = { sizeBytes: 0, digest: createHash('sha256') }
     await pipeline(Readable.from(counted(joined(lines), plain)), createGzip(), createWriteStream(made))
+    // Served, where the umask of the process closes new files.
+    await chmod(made, 0o644)
     await fsyncPath(made)
     const digest = createHash('sha256')
     for await (const chunk of createReadStream(made)) digest.update(chunk as Buffer)

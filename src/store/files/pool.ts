@@ -1,4 +1,5 @@
 // Package bytes by SHA-256: immutable, outside every web root; what is refused lies apart.
+import { chmodSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { FormatId } from '../../domain/package.ts'
@@ -44,8 +45,10 @@ export function createPool(paths: Paths): Pool {
   async function place(from: string, to: string): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const made = await ensureDirectory(dirname(to))
+        const made = await ensureDirectory(dirname(to), 0o700)
         await linkFile(from, to)
+        // The published trees link these bytes for a web server of any user; the pool's directories are closed.
+        if (to.startsWith(paths.pool)) chmodSync(to, 0o644)
         return void (await Promise.all([dirname(to), ...enteredInto(dirname(to), made)].map(fsyncPath)))
       } catch (error) {
         // A removal of the same bytes took the directory away in between.

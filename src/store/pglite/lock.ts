@@ -1,7 +1,8 @@
 // PGlite opens a directory twice without a word (components.md, section 2): this lock refuses the second process.
-import { mkdir, open, readFile, rm } from 'node:fs/promises'
+import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from '../../kernel/files.ts'
+import { StartError } from '../../kernel/start-error.ts'
+import { ensurePrivateDirectory, isMissing } from '../../kernel/files.ts'
 
 const LOCK = 'gatehouse.lock'
 
@@ -10,11 +11,11 @@ const LOCK = 'gatehouse.lock'
  * @throws when a living process holds it; the lock of a dead one is taken over
  */
 export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
-  await mkdir(directory, { recursive: true })
+  await ensurePrivateDirectory(directory)
   const path = join(directory, LOCK)
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
-      const handle = await open(path, 'wx')
+      const handle = await open(path, 'wx', 0o600)
       await handle.writeFile(`${process.pid} ${await startTime(process.pid)}\n`)
       await handle.close()
       return () => rm(path, { force: true })
@@ -23,11 +24,11 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
     }
     const [pid = '', started = ''] = (await readFile(path, 'utf8').catch(() => '')).trim().split(' ')
     if (pid && (await startTime(Number(pid))) === started) {
-      throw new Error(`the embedded database in ${directory} is in use by process ${pid}`)
+      throw new StartError(`the embedded database in ${directory} is in use by process ${pid}`)
     }
     await rm(path, { force: true })
   }
-  throw new Error(`cannot lock the embedded database in ${directory}`)
+  throw new StartError(`cannot lock the embedded database in ${directory}`)
 }
 
 /** Start time of a process in clock ticks, so that a reused number is not taken for the holder; empty when it is gone. */

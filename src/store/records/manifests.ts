@@ -100,8 +100,8 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       decisions,
       blob: { ...lasting(blob), files: Buffer.from(blob.files).toString('base64') },
     }
-    await ensureDirectory(directoryOf(row))
-    await exchangeFile(join(paths.manifests, key(row)), JSON.stringify(manifest))
+    await ensureDirectory(directoryOf(row), 0o700)
+    await exchangeFile(join(paths.manifests, key(row)), JSON.stringify(manifest), 0o600)
   }
 
   async function noteWritten(rows: readonly PackageRow[]): Promise<void> {
