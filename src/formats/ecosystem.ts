@@ -36,6 +36,14 @@ export interface PurlRules {
   systems?: Readonly<Record<string, { vendor: string; id: string }>>
 }
 
+/** What the self-tests of the scanners use. */
+export interface Canary {
+  /** sorts before every released version, so every advisory applies to it */
+  lowestVersion: string
+  /** a package named `canary` with the EICAR test file inside, compressed so that this source does not show it; base64 */
+  infectedPackage: string
+}
+
 export interface Ecosystem<Rec = unknown> {
   readonly id: FormatId
   readonly label: string
@@ -43,6 +51,7 @@ export interface Ecosystem<Rec = unknown> {
   readonly mediaType: string
   readonly purl: PurlRules
   readonly versions: VersionScheme
+  readonly canary: Canary
 
   /** Decides by magic bytes, never by suffix; `head` is the first 4 KiB of the file, or all of it. */
   recognizes(head: Uint8Array): boolean

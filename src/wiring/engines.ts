@@ -30,9 +30,6 @@ const LIST_LIMITS = { maxBytes: 256 << 20, timeoutMs: 5 * 60_000 }
 /** A bucket's largest archive (Debian, 2026) has 130 MB. */
 const OSV_LIMITS = { maxBytes: 2 << 30, timeoutMs: 30 * 60_000 }
 
-/** Below every version that is ever released. */
-const LOWEST: Record<FormatId, string> = { deb: '0~~', rpm: '0-0', apk: '0_alpha' }
-
 /** Parts that suites put in the place of the deployment's own. */
 export interface Overrides {
   cveScanner?: CveScanner
@@ -92,8 +89,8 @@ export async function createEngines(parts: {
     : null
 
   const advisories = createAdvisories(parts)
-  const compare = (format: FormatId, a: string, b: string) =>
-    formats.find(({ id }) => id === format)!.versions.compare(a, b)
+  const formatOf = (id: FormatId) => formats.find((format) => format.id === id)!
+  const compare = (format: FormatId, a: string, b: string) => formatOf(format).versions.compare(a, b)
   // The address comes from the operator: a mirror in the own network is what most will have.
   const http = createHttpClient({
     allowPrivate: true,
@@ -130,7 +127,7 @@ export async function createEngines(parts: {
     knownVulnerable: createKnownVulnerable({
       state: advisories.state,
       namesOf: (ecosystems) => advisories.holes(ecosystems),
-      lowestVersion: ({ format }) => LOWEST[format],
+      lowestVersion: ({ format }) => formatOf(format).canary.lowestVersion,
     }),
     workDirectory,
     clock,

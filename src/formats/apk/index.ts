@@ -1,4 +1,5 @@
 // The apk format as the rest of the program sees it.
+import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
 import { distributions } from './distributions.ts'
 import { apkFilename, apkMembers, readApk, type ApkRecord } from './read.ts'
@@ -17,6 +18,7 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   neutralArchs: ['noarch'],
   distributions,
   versions,
+  canary,
   streams: [{ key: STREAM, xz: false, plainDigest: false }],
 
   recognizes,

@@ -1,4 +1,5 @@
 // The deb format as the rest of the program sees it.
+import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
 import { distributions } from './distributions.ts'
 import { debFilename, debMembers, readDeb, type DebRecord } from './read.ts'
@@ -19,6 +20,7 @@ export const debFormat: PackageFormat<DebRecord> = {
   neutralArchs: ['all'],
   distributions,
   versions,
+  canary,
   streams: [{ key: 'packages', xz: true, plainDigest: true }],
 
   recognizes: (head) => HEAD.test(Buffer.from(head.subarray(0, 24)).toString('latin1')),

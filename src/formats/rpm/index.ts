@@ -1,4 +1,5 @@
 // The rpm format as the rest of the program sees it.
+import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
 import { distributions } from './distributions.ts'
 import { LEAD_MAGIC } from './open.ts'
@@ -30,6 +31,7 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   neutralArchs: ['noarch'],
   distributions,
   versions,
+  canary,
   streams: [
     { key: 'primary', xz: false, plainDigest: false },
     { key: 'filelists', xz: false, plainDigest: false },

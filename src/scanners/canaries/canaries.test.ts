@@ -7,7 +7,6 @@ import { findDistribution, formats, recognize } from '../../formats/index.ts'
 import type { Antivirus, AntivirusResult, CveResult, CveScanner, ScanTarget } from '../scanner.ts'
 import { createCanaries } from './canaries.ts'
 import { createKnownVulnerable, type KnownVulnerable } from './known-vulnerable.ts'
-import { CANARY_PACKAGES } from './packages.ts'
 
 const coverage = {
   engine: 'fake',
@@ -29,7 +28,7 @@ afterEach(() => rm(workDirectory, { recursive: true }))
 test.each(formats)(
   'the $id canary is a package of its format with the EICAR test file in it, which its raw bytes do not show',
   async (format) => {
-    const bytes = Buffer.from(CANARY_PACKAGES[format.id], 'base64')
+    const bytes = Buffer.from(format.canary.infectedPackage, 'base64')
     expect(recognize(bytes)?.id).toBe(format.id)
     expect(bytes.includes(eicar())).toBe(false)
     const path = join(workDirectory, 'canary')

@@ -9,7 +9,6 @@ import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import { ensureDirectory } from '../../kernel/files.ts'
 import type { Antivirus, AntivirusResult, CveResult, CveScanner, ScanMember } from '../scanner.ts'
 import type { KnownVulnerable } from './known-vulnerable.ts'
-import { CANARY_PACKAGES } from './packages.ts'
 
 export interface SelfTest {
   scanner: string
@@ -32,7 +31,11 @@ export function createCanaries(parts: {
   antivirus: Antivirus | null
   scanners: readonly CveScanner[]
   distributions: readonly Distribution[]
-  formats: readonly { id: FormatId; members(path: string): AsyncIterable<ScanMember> }[]
+  formats: readonly {
+    id: FormatId
+    canary: { infectedPackage: string }
+    members(path: string): AsyncIterable<ScanMember>
+  }[]
   /** some packages that have vulnerabilities by the advisories in force; none without advisories */
   knownVulnerable(distribution: Distribution): Promise<readonly KnownVulnerable[]>
   workDirectory: string
@@ -51,7 +54,7 @@ export function createCanaries(parts: {
 
   async function missesMalware(engine: Antivirus, format: (typeof parts.formats)[number]): Promise<boolean | null> {
     const path = join(parts.workDirectory, `canary-${randomBytes(6).toString('hex')}`)
-    const bytes = Buffer.from(CANARY_PACKAGES[format.id], 'base64')
+    const bytes = Buffer.from(format.canary.infectedPackage, 'base64')
     try {
       await ensureDirectory(parts.workDirectory, 0o700)
       await writeFile(path, bytes, { mode: 0o600 })

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Distribution, PackageFacts } from '../../domain/package.ts'
+import type { PackageFacts } from '../../domain/package.ts'
 import { ensureDirectory } from '../../kernel/files.ts'
 
 /** A package as scanners read it. */
@@ -47,37 +47,12 @@ function properties(values: Record<string, string> | undefined) {
   return values ? { properties: Object.entries(values).map(([name, value]) => ({ name, value })) } : {}
 }
 
-/** `pkg:rpm/almalinux/curl@7.76.1-31.el9?arch=x86_64&epoch=0`; empty qualifiers are left out. */
-export function packageUrl(
-  type: string,
-  vendor: string,
-  name: string,
-  version: string,
-  more: Record<string, string | null>,
-): string {
-  const given = Object.entries(more).filter((entry): entry is [string, string] => !!entry[1])
-  const query = given.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => `${key}=${encodeURIComponent(value)}`)
-  return `pkg:${type}/${encodeURIComponent(vendor)}/${encodeURIComponent(name)}@${encodeURIComponent(version)}${query.length > 0 ? `?${query.join('&')}` : ''}`
-}
-
-/** `1:2.0-1` is epoch 1 of 2.0-1. Other formats' versions are taken as they are. */
-export function splitEpoch(version: string): { epoch: string | null; rest: string } {
-  const [, epoch, rest] = /^(\d+):(.*)$/s.exec(version) ?? []
-  return epoch === undefined || rest === undefined ? { epoch: null, rest: version } : { epoch, rest }
-}
-
 /** The source package where it has another name or version than the package; null where it is the same. */
 export function sourceOf(facts: PackageFacts): { name: string; version: string } | null {
   const name = facts.sourcePackage
   if (name === null) return null
   const version = facts.sourceVersion ?? facts.version
   return name === facts.name && version === facts.version ? null : { name, version }
-}
-
-/** The parts of a scanner distro id: `opensuse/leap:15.6`. */
-export function systemOf(distribution: Distribution): { system: string; release: string } {
-  const colon = distribution.scannerDistro.indexOf(':')
-  return { system: distribution.scannerDistro.slice(0, colon), release: distribution.scannerDistro.slice(colon + 1) }
 }
 
 /** Runs something over a document in a file, which is gone afterwards. */

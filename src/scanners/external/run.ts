@@ -1,5 +1,6 @@
 // Runs a program that is not ours: its time, its output and its environment are bounded. Knows no scanner.
 import { spawn } from 'node:child_process'
+import { createSemaphore } from '../../kernel/semaphore.ts'
 
 /** Why a program gave no answer. The message is a sentence for people, without the program's own output but its last line. */
 export class ProgramFailed extends Error {
@@ -50,11 +51,11 @@ export function createProgram(parts: {
   atOnce?: number
   why?(said: string): string | undefined
 }): Program {
-  const turns = createTurns(parts.atOnce ?? 2)
+  const runInTurn = createSemaphore(parts.atOnce ?? 2)
   return {
     name: parts.name,
     async run(run) {
-      const once = () => turns(async () => start(parts, await parts.directory(), run))
+      const once = () => runInTurn(async () => start(parts, await parts.directory(), run))
       try {
         return await once()
       } catch (error) {
@@ -148,20 +149,3 @@ const lastLine = (said: string) =>
     .split('\n')
     .filter((line) => line.trim() !== '')
     .at(-1)
-
-function createTurns(atOnce: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let running = 0
-  return async (work) => {
-    if (running >= atOnce) await new Promise<void>((resolve) => waiting.push(resolve))
-    else running++
-    try {
-      return await work()
-    } finally {
-      // The turn is handed on, not given back, so that nobody comes in between.
-      const next = waiting.shift()
-      if (next) next()
-      else running--
-    }
-  }
-}

@@ -1,25 +1,32 @@
 // A package as grype matches it: a document on its stdin and the distribution as its option says it. Pure.
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
-import { packageDocument, packageUrl, sourceOf, splitEpoch, systemOf } from '../external/package-document.ts'
+import { formatPackageUrl, splitEpoch, splitScannerDistro } from '../../domain/purl.ts'
+import { packageDocument, sourceOf } from '../external/package-document.ts'
 
 /** Ids that grype calls otherwise; of an id it does not know it finds nothing and says nothing. */
 const IDS: Readonly<Record<string, string>> = { 'opensuse/leap': 'opensuse-leap' }
 
 /** The value of `--distro`: `almalinux:9`. */
 export function grypeDistro(distribution: Distribution): string {
-  const { system, release } = systemOf(distribution)
+  const { system, release } = splitScannerDistro(distribution)
   return `${IDS[system] ?? system}:${release}`
 }
 
 /** CycloneDX; grype reads format, epoch and source package from the package URL. */
 export function grypeDocument(facts: PackageFacts, distribution: Distribution): string {
-  const { system } = systemOf(distribution)
+  const { system } = splitScannerDistro(distribution)
   const { epoch, rest } = facts.format === 'rpm' ? splitEpoch(facts.version) : { epoch: null, rest: facts.version }
-  const purl = packageUrl(facts.format, system.split('/')[0]!, facts.name, rest, {
-    arch: facts.arch,
-    epoch,
-    distro: grypeDistro(distribution).replace(':', '-'),
-    upstream: upstreamOf(facts),
+  const purl = formatPackageUrl({
+    type: facts.format,
+    namespace: system.split('/')[0]!,
+    name: facts.name,
+    version: rest,
+    qualifiers: {
+      arch: facts.arch,
+      epoch,
+      distro: grypeDistro(distribution).replace(':', '-'),
+      upstream: upstreamOf(facts),
+    },
   })
   return packageDocument({ purl, name: facts.name, version: facts.version })
 }

@@ -72,7 +72,7 @@ describe('what grype is told', () => {
       'a deb with an epoch and a source of another version',
       { format: 'deb', version: '1:1.0-1+b2', arch: 'amd64', sourcePackage: 'src', sourceVersion: '1:1.0-1' },
       'jammy',
-      'pkg:deb/ubuntu/high@1%3A1.0-1%2Bb2?arch=amd64&distro=ubuntu-22.04&upstream=src%401%3A1.0-1',
+      'pkg:deb/ubuntu/high@1:1.0-1%2Bb2?arch=amd64&distro=ubuntu-22.04&upstream=src%401:1.0-1',
     ],
     [
       'a deb that is its own source',

@@ -1,6 +1,7 @@
 // A package as trivy matches it: a document with an operating system in it, and the source package among properties. Pure.
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
-import { packageDocument, packageUrl, sourceOf, splitEpoch, systemOf } from '../external/package-document.ts'
+import { formatPackageUrl, splitEpoch, splitScannerDistro } from '../../domain/purl.ts'
+import { packageDocument, sourceOf } from '../external/package-document.ts'
 
 interface System {
   /** trivy's word for it */
@@ -33,7 +34,7 @@ export interface TrivyDistro {
 }
 
 export function trivyDistro(distribution: Distribution): TrivyDistro {
-  const { system, release } = systemOf(distribution)
+  const { system, release } = splitScannerDistro(distribution)
   const known = SYSTEMS[system]
   return { family: known?.family ?? system, version: release, bucket: known?.bucket(release) ?? null }
 }
@@ -43,7 +44,13 @@ export function trivyDocument(facts: PackageFacts, distribution: Distribution): 
   const { epoch, rest } = facts.format === 'rpm' ? splitEpoch(facts.version) : { epoch: null, rest: facts.version }
   // Rocky's and Oracle's advisories are for architectures: a package without one would match none.
   const arch = facts.arch || distribution.arch
-  const purl = packageUrl(facts.format, family, facts.name, rest, { arch, epoch, distro: `${family}-${version}` })
+  const purl = formatPackageUrl({
+    type: facts.format,
+    namespace: family,
+    name: facts.name,
+    version: rest,
+    qualifiers: { arch, epoch, distro: `${family}-${version}` },
+  })
   return packageDocument(
     { purl, name: facts.name, version: facts.version, properties: sourceProperties(facts) },
     { name: family, version, properties: { 'aquasecurity:trivy:Type': family, 'aquasecurity:trivy:Class': 'os-pkgs' } },
@@ -68,6 +75,6 @@ function sourceProperties(facts: PackageFacts): Record<string, string> {
     'aquasecurity:trivy:SrcName': source.name,
     'aquasecurity:trivy:SrcVersion': dash < 0 ? rest : rest.slice(0, dash),
     ...(dash < 0 ? {} : { 'aquasecurity:trivy:SrcRelease': rest.slice(dash + 1) }),
-    ...(epoch === null || epoch === '0' ? {} : { 'aquasecurity:trivy:SrcEpoch': epoch }),
+    ...(epoch === null ? {} : { 'aquasecurity:trivy:SrcEpoch': epoch }),
   }
 }

@@ -1,20 +1,10 @@
-// The EICAR test file inside a package of each format, as an attacker would pack it: every scanner must find it, and no
-// scanner finds it in this source, since what is compressed does not show it. Made by the builders of test/samples.
-import type { FormatId } from '../../domain/package.ts'
+// What the scanners' self-tests need of this format. Made by the builders of test/samples.
+import type { Canary } from '../ecosystem.ts'
 
-/** base64 */
-export const CANARY_PACKAGES: Record<FormatId, string> = {
-  deb:
-    'ITxhcmNoPgpkZWJpYW4tYmluYXJ5ICAgMCAgICAgICAgICAgMCAgICAgMCAgICAgMTAwNjQ0ICA0ICAgICAgICAgYAoyLjAKY29udHJvbC50YX' +
-    'IuZ3ogIDAgICAgICAgICAgIDAgICAgIDAgICAgIDEwMDY0NCAgMjc1ICAgICAgIGAKH4sIAAAAAAAAA+2RQUsDMRSE95xf8f6AaXab7UIQUfDS' +
-    'g1JY8P6Iz20wTZbkFVp/vTQFhYLH1YL7XSYMITNk5KKaHKWU6tq2qFLqUsu51m2ju07p4q9qpStop69WVfvMmAB+I+oakQsbA6foJ8w4DbzS+s' +
-    'f9l8vmYv+uVW0FasJOX/zz/Tdo33EgAxYDpqN4oZRdDAZq8ZDs1jFZ3icygN6LJ3SB0QVKBnrcjZ7g24LbXKx7OhSVMQ13Yh0yo/f0etO7DzJQ' +
-    'N6InyyVi57IVm+Ricnw0EMeTjV48UrbJjedLCOdnYTw3FbBmoIPLnOEtJmDKnKUAKeA58taFAchnkuKvf3ZmZmbmuvkEkjTiPQAKAAAKZGF0YS' +
-    '50YXIuZ3ogICAgIDAgICAgICAgICAgIDAgICAgIDAgICAgIDEwMDY0NCAgMjQ4ICAgICAgIGAKH4sIAAAAAAAAA+2VwQqCQBCG91EMDLKwZmXX' +
-    'ubaYkRAmaiEVgUTQqYPaoUPvHtqlIg+GWtB+l1nmMrN8P7vDEWkcAADkvKgA8FqLM2XcYIjAir5JgRGFN78aIec0ixNFaWPULzIcndOk4Qx84B' +
-    '8pl/7b4O4/PcbJobEUVPZPAShK/23w6H8fn+LkUn8MqvunBsr3vxXe+M8OaVbrjFywyVip//yzf/ZvUKREgVq3KOHP/Ud80fG6Y+Ft2NZbR5z1' +
-    'vJ2GlqXhVbUdS/h6EAp3IvyJLtzQWTn+MtBDOwj1qTO3O+psMOt/+w4SiUQiqc4Nlq5TyQAQAAA=',
-  rpm:
+export const canary: Canary = {
+  // No released package has version 0 and release 0
+  lowestVersion: '0-0',
+  infectedPackage:
     '7avu2wMAAAAAAWNhbmFyeQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABAAUAAA' +
     'AAAAAAAAAAAAAAAAAAjq3oAQAAAAAAAAAHAAAA1AAAAD4AAAAHAAAAxAAAABAAAAENAAAABgAAAAAAAAABAAABEQAAAAYAAAApAAAAAQAAA+gA' +
     'AAAEAAAAbAAAAAEAAAPsAAAABwAAAHAAAAAQAAAD7wAAAAQAAACAAAAAAQAAA/AAAAAHAAAAhAAAAEA5MmJhMTRlMTFlNDhkYmFlOWZkMzUwND' +
@@ -39,13 +29,4 @@ export const CANARY_PACKAGES: Record<FormatId, string> = {
     'I0Mzg5NDU5MzAxOWExZjkwMWE3MzQ4MmFkYzBmOTUxMDYxNjk2NmNkYWJkMDRhNQAAAAA/AAAAB////RAAAAAQH4sIAAAAAAAAAzMwNzA3MDSA' +
     'ADBtYZhoYoAdGJqZmhqnwVQbmOBSh67NAsbS0y8tLtIvzkgsStVPTsxLLKrUL0ktLmFgYIgw9VcMUHVwDIg2iQmIijA10QiI0zR3dtY0r1Vx9X' +
     'R2DNINDnH0c3EMctF19AvxDPMMCg3WDXENDtF18/RxVVTx0PbQMsDwCz5HofqFaJAEY4QEOXr6uAYpKioyAAEARaf0eEgBAAA=',
-  apk:
-    'H4sIAAAAAAAAA82Ry07DMBBFu/ZXjMSadpI4cYoaxApUoUIl+IHxI2nUvGS7CPh65JaoBbEtcDdj37HPHWmm6/u75cPt4+SMQkTMON9XRPxeMU' +
-    '3TScTTmAuBfO8LTOMJ4DmHGrVznizAb0T9R11AS9pA2VvwxnnHhm3VUWugAEUd2bdgvBgLBUSXFsNNG6egAAJH7dAYGEhtqTJsZxsoYOP94K5m' +
-    'M/O67057W80OD5nc1Y3W5AM8EuP22ef/EPF0IK5HZzH2bk5w18zV74HBcZ4xsmoDBXR9OLDe1lXdHYdvqe481d0pfXX0FofJvtKbWpnOhYDV8p' +
-    'lp8rQhFzJkFEdESTnPBEljBMpcyCzBOMFc54nKhJElGhUrLWQu58JwFEkSaSGTUhjO/nrZP+gDYtaiTAAEAAAfiwgAAAAAAAAD7ZRNa8JAEEBz' +
-    '7q+IYKG2RGc3+xEPhS5qSaiYkKRF2lJY44rQWkrWgB7634teCtoeUkwsuO8yy1xmhjezhc47VsUAAHBKtxEAduP2jQjFhHMg2zyjDCybVt3Yhk' +
-    'IvZW7bdZT6jxQ67+i5zFWFW1DeP2cMG/918O0/k+8yX1exBqX9I4RcbvzXQSRXvpJTleuOlouPN1VBjY1gRsiv/hGQXf8uYMteVdDLHifun3m2' +
-    'iO6cNAyHSTubq+xVF4t24gt07bpd6lGWKQ/N8IS7Hp4qxTEDPONdb8IIniGCCJwdewbD39n7/5dKLw9co/z9Y3CJZcOB+/iRE7//MQ0b0fmNiJ' +
-    '7Ic/Q4puQiemnxXq/FP5uDoCdiJ0nFqC/iviNGafAQxPeJkw6S1LkNhoNG07/yL489g8FgMBjK8wWt7w+kABIAAA==',
 }
