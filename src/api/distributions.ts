@@ -3,7 +3,6 @@ import Type from 'typebox'
 import { Problem } from '../domain/problem.ts'
 import { isoTimeOrNull } from '../kernel/clock.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { initializeDistributions } from '../publish/initialize.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -117,7 +116,7 @@ export function distributionRoutes(parts: DistributionParts): Route[] {
         if (!(await parts.hasSigningKey()))
           throw new Problem('signing_key_missing', 'there is no signing key in gnupg/')
         const active = parts.all.filter(({ distribution }) => parts.isActive(distribution.codename))
-        const results = await initializeDistributions(db, parts.clock, parts.publisher, active)
+        const results = await parts.publisher.initialize(active)
         const ok = results.every((result) => result.ok)
         await parts.audit.record({
           action: 'INIT_DISTS',

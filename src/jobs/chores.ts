@@ -121,6 +121,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.libraries.catchUp },
       { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: backgroundIndexes },
       { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
+      { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },
       { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },
       { name: 'sweep of deleted files', everyMs: 60 * MINUTE, leaderOnly: true, run: pendingDeletions.sweep },
     ],

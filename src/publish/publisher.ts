@@ -1,15 +1,28 @@
-// Who asks for a publish, when it runs, and what its failure is called: one queue a distribution.
-import { Problem } from '../domain/problem.ts'
+// What other rooms use to publish: one queue for each distribution, and the upkeep of all of them.
+import { isProblem, Problem } from '../domain/problem.ts'
 import { isStorageFull } from '../kernel/files.ts'
 import { createInFlight, type InFlight } from '../kernel/in-flight.ts'
 import { createShared } from '../kernel/shared.ts'
-import { createCollector } from './tree/collect.ts'
-import { createConverge, type Converge, type ConvergeParts } from './converge.ts'
+import {
+  createDistributionPublisher,
+  type DistributionPublisher,
+  type DistributionPublisherDeps,
+} from './distribution-publisher.ts'
+import { ensureDistributions, type InitResult } from './initialize.ts'
+import { createCleaner } from './tree/cleaner.ts'
+import { linkedGeneration, treeOf } from './tree/generation.ts'
+import type { Offered } from '../formats/format.ts'
 
-/** One publish for eight uploads costs hardly more than for one; alone, nobody is waited for. */
-const PATIENCE_MS = 100
-/** Uploaders whose packages were published a moment ago are about to bring their next ones. */
+/** A publish waits this long for uploads that are in the gate: one for eight uploads costs hardly more than for one. */
+const GATHER_MS = 100
+/** A publish that had to wait for another one waits this long: uploaders that were just answered bring their next package. */
 const RETURN_MS = 20
+/** Blocks of all distributions that are kept in memory besides those of the last one published. */
+const KEPT_BYTES = 192 * 1024 * 1024
+/** A distribution without a publish for this long keeps no blocks in memory; loading 50,000 packages takes 0.5 s. */
+const IDLE_MS = 10 * 60_000
+/** Publishes of a distribution after which its old generations are removed; the leader does so every minute besides. */
+const CLEAN_EVERY = 10
 
 export interface Publisher {
   /**
@@ -17,38 +30,84 @@ export interface Publisher {
    * @throws Problem('publication_failed' or 'storage_full')
    */
   converge(codename: string): Promise<void>
-  /** A package that will be published there is on its way: a publish waits a little for it. @returns to be called when it settled or failed */
+  /** Announces a package that will be published there, so that a publish waits for it. @returns to be called when it settled or failed */
   expect(codename: string): () => void
-  /** Publishes the distribution anew from the database; no process builds on what it keeps in memory. */
+  /** Publishes the distribution from the database alone; no process builds on what it keeps in memory. */
   rebuild(codename: string): Promise<void>
-  /** Writes the blocks of every distribution that changed since the last time to disk, for a quick start. */
-  saveBlocks(): Promise<void>
-  /** Converges every distribution that is behind. @returns codenames that could not be */
+  /** Inserts missing rows and rebuilds every index; a distribution that fails does not stop the others. */
+  initialize(offered: readonly Offered[]): Promise<InitResult[]>
+  /** Publishes every distribution that is behind or whose link disagrees with the database. @returns codenames that failed */
   recover(): Promise<string[]>
+  /** Writes changed blocks to disk, for a quick start, and drops from memory what is idle or too much. */
+  saveBlocks(): Promise<void>
   /** Removes package files from the tree that no live index names and whose grace time is over. */
   removeUnpublished(codename: string): Promise<void>
-  /** Removes everything that no client can still be reading, in every distribution. */
+  /** The same for every distribution, and generations that no client reads any more. Cheap: reads only rows that are due. */
+  clean(): Promise<void>
+  /** Besides, removes files that a crash left in the trees; reads their directories. */
   collect(): Promise<void>
 }
 
-export interface PublisherDeps extends ConvergeParts {
+export interface PublisherDeps extends DistributionPublisherDeps {
+  /** whether this build knows the distribution */
   known(codename: string): boolean
+  /** bytes of blocks kept in memory; for tests */
+  keptBytes?: number
 }
 
-export function createPublisher(parts: PublisherDeps): Publisher {
-  const collector = createCollector(parts)
-  const queues = new Map<string, Converge & { inFlight: InFlight }>()
-  const queueOf = (codename: string) => {
-    let queue = queues.get(codename)
-    if (!queue) {
-      const { run, ...others } = createConverge(parts, codename)
-      const inFlight = createInFlight()
-      queues.set(
-        codename,
-        (queue = { run: createShared(run, (queued) => company(inFlight, queued)), inFlight, ...others }),
-      )
+interface Queue {
+  distribution: DistributionPublisher
+  run(): Promise<void>
+  inFlight: InFlight
+  usedAt: number
+  publishes: number
+}
+
+export function createPublisher(deps: PublisherDeps): Publisher {
+  const { db, clock, onError } = deps
+  const cleaner = createCleaner(deps)
+  const queues = new Map<string, Queue>()
+
+  function queueOf(codename: string): Queue {
+    const present = queues.get(codename)
+    if (present) return present
+    const distribution = createDistributionPublisher(deps, codename)
+    const inFlight = createInFlight()
+    const gather = async (queued: boolean) => {
+      if (queued) await new Promise((resolve) => setTimeout(resolve, RETURN_MS))
+      await inFlight.drained(GATHER_MS)
     }
+    const queue: Queue = { distribution, inFlight, run: createShared(publish, gather), usedAt: 0, publishes: 0 }
+    queues.set(codename, queue)
     return queue
+
+    async function publish(): Promise<void> {
+      queue.usedAt = performance.now()
+      await distribution.publish()
+      if (++queue.publishes % CLEAN_EVERY === 0) void clean(codename).catch(onError)
+      void dropExcess().catch(onError)
+    }
+  }
+
+  /** Alone in the distribution: a publish of this process neither waits for the claim nor is made in vain. */
+  function clean(codename: string): Promise<void> {
+    return queueOf(codename).distribution.exclusively(() => cleaner.clean(codename))
+  }
+
+  /** Runs the work on each; reports failures and goes on. */
+  async function onEach(codenames: readonly string[], work: (codename: string) => Promise<void>): Promise<void> {
+    for (const codename of codenames.filter(deps.known)) await work(codename).catch(onError)
+  }
+
+  async function dropExcess(): Promise<void> {
+    const byAge = [...queues.values()].sort((a, b) => b.usedAt - a.usedAt)
+    let kept = 0
+    for (const [n, { distribution, usedAt }] of byAge.entries()) {
+      const bytes = distribution.keptBytes()
+      const isExcess = n > 0 && kept + bytes > (deps.keptBytes ?? KEPT_BYTES)
+      if (bytes > 0 && (isExcess || performance.now() - usedAt > IDLE_MS)) await distribution.drop()
+      else kept += bytes
+    }
   }
 
   async function converge(codename: string): Promise<void> {
@@ -56,46 +115,83 @@ export function createPublisher(parts: PublisherDeps): Publisher {
       await queueOf(codename).run()
     } catch (error) {
       if (error instanceof Problem) throw error
-      parts.onError(error)
+      onError(error)
       if (isStorageFull(error))
         throw new Problem('storage_full', 'the disk is full: the index could not be written', {}, { cause: error })
       throw new Problem('publication_failed', `the index of ${codename} could not be published`, {}, { cause: error })
     }
   }
 
+  async function rebuild(codename: string): Promise<void> {
+    queueOf(codename).distribution.distrust()
+    await db
+      .updateTable('distributions')
+      .set((eb) => ({ revision: eb('revision', '+', 1), removals_floor: eb('revision', '+', 1) }))
+      .where('codename', '=', codename)
+      .execute()
+    await converge(codename)
+  }
+
+  async function initialized(): Promise<string[]> {
+    const rows = await db
+      .selectFrom('distributions')
+      .select('codename')
+      .where('initialized_at', 'is not', null)
+      .execute()
+    return rows.map((row) => row.codename)
+  }
+
   return {
-    ...collector,
     converge,
     expect: (codename) => queueOf(codename).inFlight.add(),
-    async rebuild(codename) {
-      queueOf(codename).forget()
-      await parts.db
-        .updateTable('distributions')
-        .set((eb) => ({ revision: eb('revision', '+', 1), removals_floor: eb('revision', '+', 1) }))
-        .where('codename', '=', codename)
-        .execute()
-      await converge(codename)
-    },
-    async saveBlocks() {
-      for (const { save } of queues.values()) await save()
+    rebuild,
+    async initialize(offered) {
+      await ensureDistributions(db, clock, offered)
+      const results: InitResult[] = []
+      for (const { format, distribution } of offered) {
+        const { codename } = distribution
+        const result = await rebuild(codename).then(
+          () => ({ ok: true, message: 'published' }),
+          (error: unknown) => ({ ok: false, message: isProblem(error) ? error.detail : 'failed' }),
+        )
+        results.push({ codename, format: format.id, ...result })
+      }
+      return results
     },
     async recover() {
-      const behind = await parts.db
+      const rows = await db
         .selectFrom('distributions')
-        .select('codename')
+        .select(['codename', 'revision', 'published_revision', 'generation'])
         .where('initialized_at', 'is not', null)
-        .where((eb) => eb.or([eb('published_revision', '<', eb.ref('revision')), eb('generation', 'is', null)]))
         .execute()
       const failed: string[] = []
-      for (const { codename } of behind) {
+      for (const { codename, revision, published_revision: published, generation } of rows) {
+        const isBehind = published < revision || generation === null
+        // After a power loss the link may be older than the commit that followed it.
+        if (!isBehind && (!deps.known(codename) || linkOf(codename) === generation)) continue
         await converge(codename).catch(() => failed.push(codename))
       }
       return failed
     },
+    async saveBlocks() {
+      for (const { distribution } of queues.values()) await distribution.save()
+      await dropExcess()
+    },
+    removeUnpublished: clean,
+    async clean() {
+      await onEach(await cleaner.due(), clean)
+    },
+    async collect() {
+      await onEach(await initialized(), async (codename) => {
+        await clean(codename)
+        await queueOf(codename).distribution.exclusively(() => cleaner.sweep(codename))
+      })
+      deps.checkpoint('collected')
+    },
   }
-}
 
-async function company(inFlight: InFlight, queued: boolean): Promise<void> {
-  if (queued) await new Promise((resolve) => setTimeout(resolve, RETURN_MS))
-  await inFlight.drained(PATIENCE_MS)
+  function linkOf(codename: string): string | null {
+    const { format, distribution } = deps.offered(codename)
+    return linkedGeneration(treeOf(deps.paths, format, distribution).link)
+  }
 }

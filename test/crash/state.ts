@@ -8,7 +8,8 @@ import type { FormatId } from '../../src/domain/package.ts'
 import { isRefused } from '../../src/domain/transitions.ts'
 import { findDistribution } from '../../src/formats/index.ts'
 import { createPendingDeletions } from '../../src/records/pending-deletions.ts'
-import { createCollector } from '../../src/publish/tree/collect.ts'
+import type { Offered } from '../../src/formats/format.ts'
+import { createCleaner } from '../../src/publish/tree/cleaner.ts'
 import { treeOf } from '../../src/publish/tree/generation.ts'
 import { readAuditKey } from '../../src/signing/audit-keys.ts'
 import { verifyDirectory } from '../../src/store/audit-verify.ts'
@@ -74,17 +75,17 @@ async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
   await sql`update removals set removed_at = removed_at - interval '1 day'`.execute(db)
   const clock = { now: () => new Date(Date.now() + DAY_MS) }
   const checkpoint = () => {}
-  await createCollector({
-    db,
-    paths,
-    clock,
-    checkpoint,
-    offered: (codename) => findDistribution(codename) as NonNullable<ReturnType<typeof findDistribution>>,
-    known: (codename) => findDistribution(codename) !== null,
-  }).collect()
   const pool = createPool(paths)
   const onError = (error: unknown) => {
     throw error
+  }
+  const offered = (codename: string) => findDistribution(codename) as Offered
+  const cleaner = createCleaner({ db, paths, clock, offered, onError })
+  const distributions = await db.selectFrom('distributions').select('codename').execute()
+  for (const { codename } of distributions) {
+    if (!findDistribution(codename)) continue
+    await cleaner.clean(codename)
+    await cleaner.sweep(codename)
   }
   const deletions = createPendingDeletions({
     db,

@@ -40,7 +40,7 @@ test('blocks read back compose to the same files, and go on as the kept ones wou
         changed.blocks,
         Buffer.alloc(0),
         Buffer.alloc(0),
-        spec.xz,
+        spec,
         createStreamDigests(),
       )
       return [composed.plain.sha256, composed.gz.sha256, composed.xz?.sha256]

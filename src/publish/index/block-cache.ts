@@ -1,19 +1,34 @@
-// Keeps a distribution's blocks on disk, so that a start does not compress everything anew. Losing it only costs time.
-import { createHash } from 'node:crypto'
+// Keeps a distribution's blocks on disk, so that a start does not compress everything again. Losing the file only costs time.
+import { createHash, randomBytes } from 'node:crypto'
+import { renameSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { PackageFormat } from '../../formats/format.ts'
-import { isMissing, replaceFile } from '../../kernel/files.ts'
+import { createFile, fsyncPath, isMissing, removeFile } from '../../kernel/files.ts'
+import { createPacer } from '../../kernel/pacer.ts'
 import type { Block } from './blocks.ts'
-import { inflateBlock } from './gzip-member.ts'
 import { createStreamDigests } from './compose.ts'
-import type { IndexState } from './index-state.ts'
+import { inflateBlock } from './gzip-member.ts'
+import { emptyState, type IndexState } from './index-state.ts'
 
-/** Raised with every change of what a block is made of: an older file is then ignored. */
-const VERSION = 1
+/** Raised with every change of the file or of what a block consists of: an older file is then ignored. */
+const VERSION = 2
 const DIGEST_BYTES = 32
+/** Bytes written and hashed at a time. */
+const PIECE_BYTES = 1024 * 1024
 
-interface StoredBlock {
+/** The first record. */
+interface Header {
+  version: number
+  revision: number
+  count: number
+  /** number of blocks of each stream, in the order in which they follow */
+  streams: Record<string, number>
+}
+
+/** Before each block; its compressed bytes follow. */
+interface BlockHeader {
   ids: number[]
   positions: number[]
   weights: number[]
@@ -24,38 +39,63 @@ interface StoredBlock {
   xz: [number, number, number] | null
 }
 
-interface Header {
-  version: number
-  revision: number
-  count: number
-  streams: Record<string, StoredBlock[]>
+/** One file: records of a length, a JSON header and its bytes, then SHA-256 of everything before. */
+export async function saveBlocks(path: string, state: IndexState): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const file = createFile(temporary, 0o644)
+  try {
+    const hash = createHash('sha256')
+    let waiting: Uint8Array[] = []
+    let size = 0
+    const flush = async () => {
+      for (const piece of waiting) hash.update(piece)
+      await file.write(...waiting)
+      waiting = []
+      size = 0
+    }
+    const add = async (...pieces: Uint8Array[]) => {
+      waiting.push(...pieces)
+      size += pieces.reduce((sum, piece) => sum + piece.byteLength, 0)
+      // IOV_MAX is 1024 on Linux.
+      if (size >= PIECE_BYTES || waiting.length > 500) await flush()
+    }
+    const streams = Object.fromEntries([...state.streams].map(([key, { blocks }]) => [key, blocks.length]))
+    const header: Header = { version: VERSION, revision: state.revision, count: state.count, streams }
+    await add(record(header))
+    for (const { blocks } of state.streams.values()) {
+      for (const block of blocks)
+        await add(record(headerOf(block)), block.deflated, ...(block.xz ? [block.xz.bytes] : []))
+    }
+    await flush()
+    await file.write(hash.digest())
+    await file.flush()
+    renameSync(temporary, path)
+  } catch (error) {
+    removeFile(temporary)
+    throw error
+  } finally {
+    file.close()
+  }
+  await fsyncPath(dirname(path))
 }
 
-/** One file: SHA-256 of the rest, length of the header, header as JSON, compressed blocks in its order. */
-export async function saveBlocks(path: string, state: IndexState): Promise<void> {
-  const bodies: Buffer[] = []
-  const streams: Header['streams'] = {}
-  for (const [key, stream] of state.streams) {
-    streams[key] = stream.blocks.map((block) => {
-      bodies.push(block.deflated, ...(block.xz ? [block.xz.bytes] : []))
-      return {
-        ids: block.keys.map((k) => k.id),
-        positions: block.keys.map((k) => k.position),
-        weights: block.keys.map((k) => k.weight),
-        sizes: block.sizes,
-        crc: block.crc,
-        deflated: block.deflated.byteLength,
-        xz: block.xz ? [block.xz.bytes.byteLength, block.xz.unpadded, block.xz.uncompressed] : null,
-      }
-    })
+function headerOf({ keys, sizes, crc, deflated, xz }: Block): BlockHeader {
+  return {
+    ids: keys.map((key) => key.id),
+    positions: keys.map((key) => key.position),
+    weights: keys.map((key) => key.weight),
+    sizes,
+    crc,
+    deflated: deflated.byteLength,
+    xz: xz ? [xz.bytes.byteLength, xz.unpadded, xz.uncompressed] : null,
   }
-  const header = Buffer.from(
-    JSON.stringify({ version: VERSION, revision: state.revision, count: state.count, streams } satisfies Header),
-  )
+}
+
+function record(header: Header | BlockHeader): Buffer {
+  const json = Buffer.from(JSON.stringify(header))
   const length = Buffer.alloc(4)
-  length.writeUInt32BE(header.byteLength)
-  const rest = Buffer.concat([length, header, ...bodies])
-  await replaceFile(path, Buffer.concat([createHash('sha256').update(rest).digest(), rest]))
+  length.writeUInt32BE(json.byteLength)
+  return Buffer.concat([length, json])
 }
 
 /** @returns null when there is no file, or one that is damaged, older or of other streams */
@@ -67,34 +107,49 @@ export async function loadBlocks(path: string, format: PackageFormat): Promise<I
     if (isMissing(error)) return null
     throw error
   }
-  const rest = file.subarray(DIGEST_BYTES)
-  if (!createHash('sha256').update(rest).digest().equals(file.subarray(0, DIGEST_BYTES))) return null
-  const headerEnd = 4 + rest.readUInt32BE(0)
-  const header = JSON.parse(rest.toString('utf8', 4, headerEnd)) as Header
+  if (!(await isWhole(file))) return null
+  let at = 0
+  const take = (length: number) => file.subarray(at, (at += length))
+  const takeHeader = () => JSON.parse(take(take(4).readUInt32BE(0)).toString()) as unknown
+  const header = takeHeader() as Header
   if (header.version !== VERSION) return null
-  let at = headerEnd
-  // Copies, so that a block's life does not keep the whole file in memory.
-  const take = (length: number) => Buffer.from(rest.subarray(at, (at += length)))
-  const streams: IndexState['streams'] = new Map()
+  const keys = format.streams.map(({ key }) => key)
+  if (JSON.stringify(Object.keys(header.streams)) !== JSON.stringify(keys)) return null
+  const pace = createPacer()
+  const state: IndexState = { ...emptyState(format), revision: header.revision, count: header.count }
   for (const spec of format.streams) {
-    const stored = header.streams[spec.key]
-    if (!stored) return null
     const blocks: Block[] = []
-    for (const item of stored) {
-      const deflated = take(item.deflated)
+    for (let left = header.streams[spec.key] ?? 0; left > 0; left--) {
+      const { ids, positions, weights, sizes, crc, deflated: length, xz } = takeHeader() as BlockHeader
+      if (spec.xz !== (xz !== null)) return null
+      // Copies, so that a block does not keep the whole file in memory.
+      const deflated = Buffer.from(take(length))
       const raw = inflateBlock(deflated)
-      if (crc32(raw) !== item.crc || spec.xz !== (item.xz !== null)) return null
+      if (crc32(raw) !== crc) return null
       blocks.push({
-        keys: item.ids.map((id, i) => ({ id, position: item.positions[i] ?? 0, weight: item.weights[i] ?? 0 })),
-        sizes: item.sizes,
+        keys: ids.map((id, i) => ({ id, position: positions[i] ?? 0, weight: weights[i] ?? 0 })),
+        sizes,
         size: raw.byteLength,
         raw: spec.plainDigest ? raw : null,
-        crc: item.crc,
+        crc,
         deflated,
-        xz: item.xz && { bytes: take(item.xz[0]), unpadded: item.xz[1], uncompressed: item.xz[2] },
+        xz: xz && { bytes: Buffer.from(take(xz[0])), unpadded: xz[1], uncompressed: xz[2] },
       })
+      await pace()
     }
-    streams.set(spec.key, { spec, blocks, digests: createStreamDigests() })
+    state.streams.set(spec.key, { spec, blocks, digests: createStreamDigests() })
   }
-  return { revision: header.revision, count: header.count, streams, unlinked: new Map() }
+  return state
+}
+
+async function isWhole(file: Buffer): Promise<boolean> {
+  const end = file.byteLength - DIGEST_BYTES
+  if (end < 0) return false
+  const pace = createPacer()
+  const hash = createHash('sha256')
+  for (let at = 0; at < end; at += PIECE_BYTES) {
+    hash.update(file.subarray(at, Math.min(end, at + PIECE_BYTES)))
+    await pace()
+  }
+  return hash.digest().equals(file.subarray(end))
 }

@@ -2,6 +2,7 @@
 import { crc32 } from 'node:zlib'
 import type { StreamSpec } from '../../formats/format.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
+import { createPacer } from '../../kernel/pacer.ts'
 import { deflateBlock, inflateBlock } from './gzip-member.ts'
 import { xzBlock, type XzBlock } from './xz-stream.ts'
 
@@ -134,7 +135,9 @@ export async function changeBlocks(
   spec: BlockSpec,
 ): Promise<{ blocks: Block[]; firstChanged: number }> {
   const gone = new Map<number, Set<number>>()
+  const pace = createPacer()
   for (const key of removed) {
+    await pace()
     const index = findBlock(blocks, key)
     if (index === -1) continue
     if (!gone.has(index)) gone.set(index, new Set())
@@ -145,6 +148,7 @@ export async function changeBlocks(
   const pending: (Block | Draft)[] = []
   let drafts: Draft[] = []
   for (const [index, block] of blocks.entries()) {
+    await pace()
     const leaving = gone.get(index)
     const open = drafts.length > 0 && drafts.at(-1)?.closed === false
     if (!leaving && !open && !(index >= end && endChanges)) {

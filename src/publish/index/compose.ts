@@ -2,7 +2,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { ComposedStream, Rendering } from '../../formats/format.ts'
-import { rawOf, type Block } from './blocks.ts'
+import { createPacer } from '../../kernel/pacer.ts'
+import { rawOf, type Block, type BlockSpec } from './blocks.ts'
 import { combineCrc, deflateBlock, GZIP_HEAD, gzipTail } from './gzip-member.ts'
 import { xzBlock, XZ_HEAD, xzTail } from './xz-stream.ts'
 
@@ -19,16 +20,24 @@ export class PrefixDigest {
     this.states.length = Math.min(this.states.length, Math.floor(index / STEP))
   }
 
-  digest(head: Uint8Array, pieces: readonly Uint8Array[], tail: Uint8Array): string {
+  /** @param pieceAt may unpack the piece, so it is called only for those that are hashed */
+  async digest(
+    head: Uint8Array,
+    count: number,
+    pieceAt: (index: number) => Uint8Array,
+    tail: Uint8Array,
+  ): Promise<string> {
     if (!this.head?.equals(head)) {
       this.head = Buffer.from(head)
       this.states = []
     }
     let at = this.states.length * STEP
     const hash = this.states.at(-1)?.copy() ?? createHash('sha256').update(head)
-    for (; at < pieces.length; at++) {
-      hash.update(pieces[at] as Uint8Array)
+    const pace = createPacer()
+    for (; at < count; at++) {
+      hash.update(pieceAt(at))
       if ((at + 1) % STEP === 0) this.states.push(hash.copy())
+      await pace()
     }
     return hash.update(tail).digest('hex')
   }
@@ -52,7 +61,7 @@ export async function composeStream(
   blocks: readonly Block[],
   head: Uint8Array,
   tail: Uint8Array,
-  xz: boolean,
+  spec: BlockSpec,
   digests: StreamDigests,
 ): Promise<ComposedStream> {
   const plainSize = blocks.reduce((sum, block) => sum + block.size, head.byteLength + tail.byteLength)
@@ -61,24 +70,32 @@ export async function composeStream(
     tail.byteLength ? deflateBlock(tail) : EMPTY,
   ])
   let crc = crc32(head)
-  for (const block of blocks) crc = combineCrc(crc, block.crc, block.size)
+  const pace = createPacer()
+  for (const block of blocks) {
+    crc = combineCrc(crc, block.crc, block.size)
+    await pace()
+  }
   crc = combineCrc(crc, crc32(tail), tail.byteLength)
-  const gz = render(
+  const gz = await render(
     Buffer.concat([GZIP_HEAD, headGz]),
     blocks.map((b) => b.deflated),
     Buffer.concat([tailGz, gzipTail(crc, plainSize)]),
     digests.gz,
   )
+  const plain = spec.plainDigest
+    ? await digests.plain.digest(head, blocks.length, (i) => rawOf(blocks[i] as Block), tail)
+    : null
   return {
-    // A format that does not list the plain digest (rpm) does not pay for it.
     plain: {
       sizeBytes: plainSize,
+      // A format that does not list it (rpm, apk) does not pay for it.
       get sha256() {
-        return digests.plain.digest(head, blocks.map(rawOf), tail)
+        if (plain === null) throw new Error('the stream is declared without a digest of its plain text')
+        return plain
       },
     },
     gz,
-    xz: xz ? await composeXz(blocks, head, tail, digests.xz) : null,
+    xz: spec.xz ? await composeXz(blocks, head, tail, digests.xz) : null,
   }
 }
 
@@ -105,9 +122,15 @@ async function composeXz(
   )
 }
 
-function render(head: Uint8Array, pieces: readonly Uint8Array[], tail: Uint8Array, digest: PrefixDigest): Rendering {
+async function render(
+  head: Uint8Array,
+  pieces: readonly Uint8Array[],
+  tail: Uint8Array,
+  digest: PrefixDigest,
+): Promise<Rendering> {
   const parts = [head, ...pieces, tail]
-  return { sizeBytes: total(parts), sha256: digest.digest(head, pieces, tail), parts }
+  const sha256 = await digest.digest(head, pieces.length, (i) => pieces[i] as Uint8Array, tail)
+  return { sizeBytes: total(parts), sha256, parts }
 }
 
 function total(parts: readonly Uint8Array[]): number {

@@ -1,7 +1,9 @@
-// What a distribution offers, as blocks in memory; follows the database by reading only what changed.
+// What a distribution publishes, as blocks in memory; follows the database by reading only what changed.
 import { sql } from 'kysely'
 import type { PackageFormat, StreamSpec } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
+import { createPacer } from '../../kernel/pacer.ts'
+import { isBeingCleaned } from '../tree/cleaning-claim.ts'
 import { changeBlocks, type Block, type Entry, type EntryKey } from './blocks.ts'
 import { createStreamDigests, type StreamDigests } from './compose.ts'
 
@@ -12,15 +14,17 @@ export interface TreeFile {
 }
 
 export interface IndexState {
-  /** everything up to this revision is in the blocks */
+  /** everything up to this revision is in the blocks; -1 for none */
   revision: number
   count: number
   streams: Map<string, { spec: StreamSpec; blocks: Block[]; digests: StreamDigests }>
-  /** offered since the last publish that succeeded */
+  /** package files to be linked into the tree: published since the last publish that succeeded */
   unlinked: Map<number, TreeFile>
+  /** of the moment of `revision`: whether files were being removed from the tree, and how often that had begun */
+  cleaning: { active: boolean; count: number }
 }
 
-/** Entries read from the database at once: 2,000 of 1 KiB each. */
+/** Entries read from the database at a time: 2,000 of 1 KiB each. */
 const BATCH = 2000
 
 export function emptyState(format: PackageFormat): IndexState {
@@ -29,66 +33,106 @@ export function emptyState(format: PackageFormat): IndexState {
     count: 0,
     streams: new Map(format.streams.map((spec) => [spec.key, { spec, blocks: [], digests: createStreamDigests() }])),
     unlinked: new Map(),
+    cleaning: { active: false, count: 0 },
   }
 }
 
 /** Brings the state to the distribution's revision of this moment. */
 export async function follow(db: Db, state: IndexState, codename: string): Promise<void> {
-  let changes = await changesSince(db, codename, state.revision)
-  // Removals this state has not seen may have been forgotten, or the database was restored: begin anew.
-  if (state.revision < changes.removalsFloor || state.revision > changes.revision) {
+  const pace = createPacer()
+  const changes = await changesSince(db, codename, state.revision)
+  if (changes.kind === 'restart') {
     state.count = 0
     state.unlinked.clear()
     for (const stream of state.streams.values()) Object.assign(stream, { blocks: [], digests: createStreamDigests() })
-    if (state.revision >= 0) changes = await changesSince(db, codename, -1)
-    changes.removed = []
+  } else {
+    await apply(state, changes.removed, new Map())
+    // Before what was added: a package may have been removed and published again.
+    for (const row of changes.removed) state.unlinked.delete(row.id)
   }
-  const { revision, removed, added } = changes
-  await apply(state, removed, new Map())
-  // Before what was added: a package may have been withdrawn and offered again.
-  for (const row of removed) state.unlinked.delete(row.id)
-  for (let at = 0; at < added.length; at += BATCH) {
-    const rows = added.slice(at, at + BATCH)
+  for (let at = 0; at < changes.added.length; at += BATCH) {
+    const rows = changes.added.slice(at, at + BATCH)
     await apply(state, [], await entriesOf(db, state, rows))
     for (const row of rows) state.unlinked.set(row.id, row)
+    await pace()
   }
-  state.revision = revision
+  state.revision = changes.revision
+  state.cleaning = changes.cleaning
 }
 
-interface Changes {
+interface AddedRow extends TreeFile {
+  id: number
+  position: number
+}
+
+/** What a state has to do to reach `revision`. */
+export type Changes = { revision: number; cleaning: IndexState['cleaning']; added: AddedRow[] } & (
+  | { kind: 'delta'; removed: EntryKey[] }
+  /** from nothing: `added` is everything that is published */
+  | { kind: 'restart' }
+)
+
+/**
+ * Reads what changed after a revision, or everything where that cannot be told: removals after it may have been deleted
+ * (`removals_floor`), or the database was restored to an earlier state.
+ * @param revision -1 for everything
+ */
+export async function changesSince(db: Db, codename: string, revision: number): Promise<Changes> {
+  const { now, removed, added } = await readChanges(db, codename, revision)
+  const common = { revision: now.revision, cleaning: { active: now.is_being_cleaned, count: now.cleanings } }
+  if (revision < 0) return { kind: 'restart', ...common, added }
+  if (canContinue(revision, now)) return { kind: 'delta', ...common, removed, added }
+  return changesSince(db, codename, -1)
+}
+
+/** Whether the rows since this revision say everything that changed. */
+export function canContinue(revision: number, now: { revision: number; removals_floor: number }): boolean {
+  return revision >= now.removals_floor && revision <= now.revision
+}
+
+interface DistributionNow {
   revision: number
-  removalsFloor: number
-  removed: EntryKey[]
-  added: (TreeFile & { id: number; position: number })[]
+  removals_floor: number
+  cleanings: number
+  is_being_cleaned: boolean
 }
 
 /** In one statement, which sees the database as it is at one moment. */
-async function changesSince(db: Db, codename: string, revision: number): Promise<Changes> {
+async function readChanges(
+  db: Db,
+  codename: string,
+  revision: number,
+): Promise<{ now: DistributionNow; removed: EntryKey[]; added: AddedRow[] }> {
   const { rows } = await sql<{
     kind: 'now' | 'removed' | 'added'
     id: number
     position: number
     sha256: string
     filename: string
+    cleanings: number
+    active: boolean
   }>`
-    select 'now' as kind, revision as id, removals_floor as position, null as sha256, null as filename
+    select 'now' as kind, revision as id, removals_floor as position, null as sha256, null as filename, cleanings, ${isBeingCleaned} as active
       from distributions where codename = ${codename}
     union all
-    select 'removed', package_id, position, null, null from removals
+    select 'removed', package_id, position, null, null, null, null from removals
       where distribution = ${codename} and revision > ${revision}::bigint
     union all
-    select 'added', id, position, sha256, filename from packages
+    select 'added', id, position, sha256, filename, null, null from packages
       where distribution = ${codename} and changed_revision > ${revision}::bigint and served
     order by position, id`.execute(db)
-  const now = rows.find((row) => row.kind === 'now')
-  if (!now) throw new Error(`the distribution ${codename} is not initialized`)
-  const of = (kind: 'removed' | 'added') => rows.filter((row) => row.kind === kind)
-  return {
-    revision: now.id,
-    removalsFloor: now.position,
-    removed: of('removed').map(({ id, position }) => ({ id, position, weight: 0 })),
-    added: of('added'),
+  const pace = createPacer()
+  let now: DistributionNow | null = null
+  const removed: EntryKey[] = []
+  const added: AddedRow[] = []
+  for (const { kind, id, position, sha256, filename, cleanings, active } of rows) {
+    if (kind === 'now') now = { revision: id, removals_floor: position, cleanings, is_being_cleaned: active }
+    else if (kind === 'removed') removed.push({ id, position, weight: 0 })
+    else added.push({ id, position, sha256, filename })
+    await pace()
   }
+  if (!now) throw new Error(`the distribution ${codename} is not initialized`)
+  return { now, removed, added }
 }
 
 async function apply(state: IndexState, removed: EntryKey[], added: Map<string, Entry[]>): Promise<void> {
@@ -125,7 +169,7 @@ async function entriesOf(
     const entries: Entry[] = []
     for (const row of rows) {
       const found = bytes.get(row.id)
-      // Withdrawn between the two reads: its removal comes with the next revision.
+      // Removed between the two reads: its removal comes with the next revision.
       if (found)
         entries.push({ id: row.id, position: row.position, weight: parseInt(row.sha256.slice(0, 8), 16), bytes: found })
     }
@@ -135,12 +179,13 @@ async function entriesOf(
 }
 
 /**
- * Whether the state holds the packages that the database offers, by number and sums of what they are ordered by. Blocks
- * found on disk may have been made from another database, whose revisions mean something else.
+ * Whether the state holds the packages that the database has as published, by count and sums of what they are ordered
+ * by. Blocks found on disk may have been made from another database, whose revisions mean something else.
  */
-export async function holdsWhatIsOffered(db: Db, state: IndexState, codename: string): Promise<boolean> {
+export async function holdsPublished(db: Db, state: IndexState, codename: string): Promise<boolean> {
   const [stream] = state.streams.values()
   const sums = { n: 0n, ids: 0n, positions: 0n, weights: 0n }
+  const pace = createPacer()
   for (const { keys } of stream?.blocks ?? []) {
     for (const { id, position, weight } of keys) {
       sums.n++
@@ -148,8 +193,9 @@ export async function holdsWhatIsOffered(db: Db, state: IndexState, codename: st
       sums.positions += BigInt(position)
       sums.weights += BigInt(weight)
     }
+    await pace()
   }
-  const offered = await db
+  const published = await db
     .selectFrom('packages')
     .select([
       sql<string>`count(*)::text`.as('n'),
@@ -160,5 +206,18 @@ export async function holdsWhatIsOffered(db: Db, state: IndexState, codename: st
     .where('distribution', '=', codename)
     .where('served', '=', true)
     .executeTakeFirstOrThrow()
-  return (Object.keys(sums) as (keyof typeof sums)[]).every((key) => String(sums[key]) === offered[key])
+  return (Object.keys(sums) as (keyof typeof sums)[]).every((key) => String(sums[key]) === published[key])
+}
+
+/** A key and its size: three numbers in an object, and one in a list. */
+const KEY_BYTES = 72
+
+/** Bytes of memory that the blocks take, estimated. */
+export function sizeInMemory({ streams }: IndexState): number {
+  let bytes = 0
+  for (const { blocks } of streams.values()) {
+    for (const { keys, raw, deflated, xz } of blocks)
+      bytes += keys.length * KEY_BYTES + deflated.length + (raw?.length ?? 0) + (xz?.bytes.length ?? 0)
+  }
+  return bytes
 }

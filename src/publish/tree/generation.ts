@@ -6,6 +6,7 @@ import type { Distribution } from '../../domain/package.ts'
 import type { IndexFile, PackageFormat } from '../../formats/format.ts'
 import { ensureDirectory, enteredInto, fsyncPath, isMissing, linkFile, writeDurably } from '../../kernel/files.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
+import { createPacer } from '../../kernel/pacer.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import type { TreeFile } from '../index/index-state.ts'
@@ -13,7 +14,7 @@ import type { TreeFile } from '../index/index-state.ts'
 const BY_HASH = 'by-hash'
 const BACKGROUND = 'background'
 /** Twice the four threads that Node does file work on. */
-const LINKED_AT_ONCE = 8
+const FLUSHED_TOGETHER = 8
 
 /** Directories of one distribution that outlive its generations. */
 export interface Tree {
@@ -70,15 +71,18 @@ export async function linkPackages(
   files: Iterable<TreeFile>,
 ): Promise<void> {
   const directories = new Set<string>()
-  await inGroups([...files], LINKED_AT_ONCE, async (file) => {
+  const pace = createPacer()
+  // Links are made without threads (kernel/files): 20,000 of them held the event loop for 2.0 s without the pauses.
+  for (const file of files) {
     const target = join(tree.packages, format.packagePath(file))
     const made = await ensureDirectory(dirname(target))
     const stored = pool.path({ format: format.id, sha256: file.sha256, filename: file.filename })
     const isNew = (await linkFile(stored, target)) || (await replaceOther(stored, target))
     if (isNew) directories.add(dirname(target))
     for (const directory of enteredInto(dirname(target), made)) directories.add(directory)
-  })
-  await inGroups([...directories], LINKED_AT_ONCE, fsyncPath)
+    await pace()
+  }
+  await inGroups([...directories], FLUSHED_TOGETHER, fsyncPath)
 }
 
 /**

@@ -1,0 +1,16 @@
+// Keeps long loops from holding the event loop.
+import { nextTurn } from './next-turn.ts'
+
+/** How long a loop may run before it lets timers and sockets be served, in milliseconds. */
+const SLICE_MS = 10
+
+/** @returns a function to await in each round of a loop: it yields when the loop has run for a slice of time */
+export function createPacer(): () => Promise<void> | undefined {
+  let began = performance.now()
+  return () => {
+    if (performance.now() - began < SLICE_MS) return undefined
+    return nextTurn().then(() => {
+      began = performance.now()
+    })
+  }
+}

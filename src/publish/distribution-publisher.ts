@@ -1,0 +1,211 @@
+// Makes what clients see of one distribution agree with the database: one rename for each publish, forward only.
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Selectable } from 'kysely'
+import type { Offered, Signers } from '../formats/format.ts'
+import { allEnded } from '../kernel/all-ended.ts'
+import type { Bus } from '../kernel/bus.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { exists, isMissing } from '../kernel/files.ts'
+import { createSerial } from '../kernel/serial.ts'
+import type { Db } from '../store/db.ts'
+import type { Pool } from '../store/files/pool.ts'
+import type { Paths } from '../store/paths.ts'
+import type { BackgroundIndexRow, DistributionsTable } from '../store/tables.ts'
+import { createFlip } from './flip.ts'
+import { loadBlocks, saveBlocks } from './index/block-cache.ts'
+import { composeStream } from './index/compose.ts'
+import { emptyState, follow, holdsPublished, sizeInMemory, type IndexState } from './index/index-state.ts'
+import {
+  generationName,
+  linkedGeneration,
+  linkPackages,
+  treeOf,
+  writeGeneration,
+  type Tree,
+} from './tree/generation.ts'
+import { cleaningEnded } from './tree/cleaning-claim.ts'
+
+const BLOCK_CACHE = 'blocks.cache'
+
+export interface DistributionPublisherDeps {
+  db: Db
+  clock: Clock
+  paths: Paths
+  pool: Pool
+  signers: Signers
+  bus: Bus
+  checkpoint: Checkpoint
+  offered(codename: string): Offered
+  onError(error: unknown): void
+}
+
+export interface DistributionPublisher {
+  /** Returns when clients see at least the revision the distribution has now. */
+  publish(): Promise<void>
+  /** The next publish starts from the database alone: neither from memory nor from the blocks on disk. */
+  distrust(): void
+  /** Writes the blocks to disk unless nothing changed since the last time. */
+  save(): Promise<void>
+  /** Bytes of memory that the blocks take; 0 when none are kept. */
+  keptBytes(): number
+  /** Saves the blocks and frees their memory, unless a publish that failed still needs them. */
+  drop(): Promise<void>
+  /** Runs work while this process does not publish the distribution. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** What is kept of the index between publishes. */
+type Kept =
+  /** complete up to `state.revision` */
+  | { kind: 'cached'; state: IndexState; bytes: number; savedRevision: number }
+  /** nothing: start from the blocks on disk. Also while a change is being applied, which may fail half-way */
+  | { kind: 'loading' }
+  /** nothing, and the blocks on disk must not be used */
+  | { kind: 'untrusted' }
+
+/** Why an attempt to publish ended. All but `published` lead to another attempt. */
+type Attempt =
+  | 'published'
+  /** another process published the same revision or a later one, or removed files from the tree meanwhile */
+  | 'overtaken'
+  /** a package was deleted after the index was read, and its file with it */
+  | 'package_deleted'
+
+export function createDistributionPublisher(deps: DistributionPublisherDeps, codename: string): DistributionPublisher {
+  const { db } = deps
+  const { format, distribution } = deps.offered(codename)
+  const tree = treeOf(deps.paths, format, distribution)
+  const cachePath = join(tree.base, BLOCK_CACHE)
+  const exclusively = createSerial()
+  const { reserveDate, flip } = createFlip(deps, tree, format, distribution)
+  let kept: Kept = { kind: 'loading' }
+
+  async function publish(): Promise<void> {
+    const started = performance.now()
+    for (;;) {
+      const row = await db
+        .selectFrom('distributions')
+        .selectAll()
+        .where('codename', '=', codename)
+        .executeTakeFirstOrThrow()
+      const isLive = row.generation !== null && (await isVisible(tree, row.generation))
+      if (isLive && row.published_revision >= row.revision) return
+      if ((await attempt(row, started)) === 'published') return
+    }
+  }
+
+  async function attempt(row: Selectable<DistributionsTable>, started: number): Promise<Attempt> {
+    // The date is committed before it is used: 3-6 ms that run beside the rest.
+    const [state, seconds] = await allEnded([followed(), reserveDate()])
+    const { revision, cleaning } = state
+    if (cleaning.active) {
+      await cleaningEnded(db, codename)
+      return 'overtaken'
+    }
+    const backgroundIndexes = await present(tree, row.background_indexes)
+    const rendered = format.index({
+      distribution,
+      revision,
+      date: new Date(seconds * 1000),
+      count: state.count,
+      signers: deps.signers,
+      backgroundIndexes,
+      compose: async (key, head, tail) => {
+        const stream = state.streams.get(key)
+        if (!stream) throw new Error(`the format ${format.id} has no stream ${key}`)
+        return composeStream(stream.blocks, head, tail, stream.spec, stream.digests)
+      },
+    })
+    const [files, areLinked] = await allEnded([rendered, linkAll(state)])
+    if (!areLinked) return 'package_deleted'
+    deps.checkpoint('tree-linked')
+    const name = generationName(revision, seconds)
+    const generation = join(tree.base, name)
+    try {
+      await writeGeneration(tree, format, distribution, name, files, backgroundIndexes)
+    } catch (error) {
+      await rm(generation, { recursive: true, force: true }).catch(deps.onError)
+      throw error
+    }
+    deps.checkpoint('generation-written')
+    if ((await flip(name, revision, cleaning.count)) === 'overtaken') {
+      await rm(generation, { recursive: true, force: true })
+      return 'overtaken'
+    }
+    state.unlinked.clear()
+    deps.checkpoint('published')
+    deps.bus.emit('published', { distribution: codename, revision, milliseconds: performance.now() - started })
+    return 'published'
+  }
+
+  /** @returns false when a package was deleted since the state was read */
+  async function linkAll({ revision, unlinked }: IndexState): Promise<boolean> {
+    try {
+      await linkPackages(tree, format, deps.pool, unlinked.values())
+      return true
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      const now = await db
+        .selectFrom('distributions')
+        .select('revision')
+        .where('codename', '=', codename)
+        .executeTakeFirstOrThrow()
+      if (now.revision <= revision) throw error
+      return false
+    }
+  }
+
+  /** The blocks at the distribution's revision of this moment: from memory, from disk, or from the database. */
+  async function followed(): Promise<IndexState> {
+    const before = kept
+    // Half of a change must not be published: what a failure leaves is not trusted more than what was there before.
+    const pending: Kept = { kind: before.kind === 'untrusted' ? 'untrusted' : 'loading' }
+    kept = pending
+    const stored = before.kind === 'loading' ? await loadBlocks(cachePath, format) : null
+    let state = before.kind === 'cached' ? before.state : (stored ?? emptyState(format))
+    await follow(db, state, codename)
+    if (stored && !(await holdsPublished(db, state, codename))) {
+      state = emptyState(format)
+      await follow(db, state, codename)
+    }
+    const savedRevision = before.kind === 'cached' ? before.savedRevision : -1
+    // `distrust` may have been called meanwhile.
+    if (kept === pending) kept = { kind: 'cached', state, bytes: sizeInMemory(state), savedRevision }
+    return state
+  }
+
+  async function save(): Promise<void> {
+    // Packages that are not yet in the tree must not be loaded as if they were.
+    if (kept.kind !== 'cached' || kept.state.unlinked.size > 0 || kept.state.revision === kept.savedRevision) return
+    const { revision } = kept.state
+    await saveBlocks(cachePath, kept.state)
+    kept.savedRevision = revision
+  }
+
+  return {
+    publish: () => exclusively(publish),
+    distrust: () => (kept = { kind: 'untrusted' }),
+    save: () => exclusively(save),
+    keptBytes: () => (kept.kind === 'cached' ? kept.bytes : 0),
+    drop: () =>
+      exclusively(async () => {
+        if (kept.kind !== 'cached' || kept.state.unlinked.size > 0) return
+        await save()
+        kept = { kind: 'loading' }
+      }),
+    exclusively,
+  }
+}
+
+/** Whether clients see this generation: the link names it, and it exists. After a power loss the link may be older. */
+async function isVisible(tree: Tree, generation: string): Promise<boolean> {
+  return linkedGeneration(tree.link) === generation && (await exists(join(tree.base, generation)))
+}
+
+/** Background indexes whose files exist: after a restore they are missing, until the next run makes them again. */
+async function present(tree: Tree, indexes: readonly BackgroundIndexRow[]): Promise<BackgroundIndexRow[]> {
+  const found = await Promise.all(indexes.map((index) => exists(join(tree.background, index.sha256))))
+  return indexes.filter((_, i) => found[i])
+}

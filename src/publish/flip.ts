@@ -1,0 +1,97 @@
+// The one moment clients see: the rename that makes a generation live, and the date that its Release carries.
+import { randomBytes } from 'node:crypto'
+import { renameSync, symlinkSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { sql } from 'kysely'
+import type { Distribution } from '../domain/package.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { ensureDirectory, exists, fsyncPath, removeFile } from '../kernel/files.ts'
+import type { Db } from '../store/db.ts'
+import { linkedGeneration, releaseDateOf, type Tree } from './tree/generation.ts'
+
+const AHEAD_SECONDS = 4
+
+export interface Flip {
+  /**
+   * The Release date in seconds, committed before it is used: a crash right after the rename must not lead to an older one.
+   * It only grows, because apt silently ignores an index older than the one it holds. apt refuses a date more than 10 s in
+   * the future (Acquire::Max-FutureTime), so in a burst of more than one publish a second the date stays
+   * `AHEAD_SECONDS` ahead of the clock. apt takes an index of equal date.
+   */
+  reserveDate(): Promise<number>
+  /**
+   * Makes a written generation live, under the distribution's row lock: publication only moves forward, whichever replica
+   * publishes.
+   * @param cleanings of the moment the state was read; a later cleaning may have removed files that the generation needs
+   */
+  flip(generation: string, revision: number, cleanings: number): Promise<'published' | 'overtaken'>
+}
+
+export function createFlip(
+  { db, clock, checkpoint }: { db: Db; clock: Clock; checkpoint: Checkpoint },
+  tree: Tree,
+  format: PackageFormat,
+  distribution: Distribution,
+): Flip {
+  const { codename } = distribution
+
+  async function reserveDate(): Promise<number> {
+    const now = Math.floor(clock.now().getTime() / 1000)
+    // A database that was lost or restored may know less than clients have seen.
+    const seen = releaseDateOf(linkedGeneration(tree.link))
+    const row = await db
+      .updateTable('distributions')
+      .set({
+        release_date: sql`greatest(${seen}::bigint, case when release_date < ${now + AHEAD_SECONDS}::bigint then greatest(${now}::bigint, release_date + 1) else release_date end)`,
+      })
+      .where('codename', '=', codename)
+      .returning('release_date')
+      .executeTakeFirstOrThrow()
+    return row.release_date
+  }
+
+  async function flip(generation: string, revision: number, cleanings: number): Promise<'published' | 'overtaken'> {
+    await ensureDirectory(dirname(tree.link))
+    const temporary = join(dirname(tree.link), `.${basename(tree.link)}.${randomBytes(6).toString('hex')}`)
+    const target = join(tree.base, generation, format.layout(distribution).linkTarget)
+    symlinkSync(relative(dirname(tree.link), target), temporary)
+    checkpoint('before-flip')
+    try {
+      await db.transaction().execute(async (tx) => {
+        const now = clock.now()
+        // One statement: what was live before is noted for removal together with the change.
+        const { rows } = await sql<{ generation: string | null; published_revision: number; cleanings: number }>`
+          with live as (select codename, generation, published_revision, cleanings from distributions where codename = ${codename} for update),
+          old as (insert into superseded_generations (distribution, generation, superseded_at)
+            select codename, generation, ${now}::timestamptz from live where generation is not null on conflict do nothing)
+          update distributions d set published_revision = ${revision}, generation = ${generation}, published_at = ${now}
+          from live where d.codename = live.codename returning live.generation, live.published_revision, live.cleanings`.execute(
+          tx,
+        )
+        const [live] = rows
+        if (!live || live.cleanings !== cleanings) throw new Overtaken()
+        const linked = linkedGeneration(tree.link)
+        const isLive = live.generation !== null && linked === live.generation && (await exists(join(tree.base, linked)))
+        if (isLive && live.published_revision >= revision) throw new Overtaken()
+        // Another replica reserved its date later and flipped before: apt would ignore the older index.
+        if (releaseDateOf(linked) > releaseDateOf(generation)) throw new Overtaken()
+        renameSync(temporary, tree.link)
+        checkpoint('after-flip')
+      })
+      return 'published'
+    } catch (error) {
+      if (error instanceof Overtaken) return 'overtaken'
+      throw error
+    } finally {
+      removeFile(temporary)
+      await fsyncPath(dirname(tree.link))
+    }
+  }
+
+  return { reserveDate, flip }
+}
+
+/** Rolls back the transaction that found out. */
+class Overtaken extends Error {}

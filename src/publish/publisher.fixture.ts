@@ -1,0 +1,162 @@
+// A publisher over a test database and a temporary directory, and records to publish with it.
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import type { PackageFacts } from '../domain/package.ts'
+import { findDistribution } from '../formats/index.ts'
+import type { Offered, Signers } from '../formats/format.ts'
+import { createBus } from '../kernel/bus.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { createAuditLog } from '../store/audit-log.ts'
+import type { Database } from '../store/db.ts'
+import { packFacts } from '../store/files/blobs.ts'
+import { createPool } from '../store/files/pool.ts'
+import { createPaths, ensurePaths } from '../store/paths.ts'
+import { insertRecords } from '../records/insert-records.ts'
+import { createPublisher, type PublisherDeps } from './publisher.ts'
+import { ensureDistributions } from './initialize.ts'
+import { treeOf } from './tree/generation.ts'
+
+export type PublishingHouse = Awaited<ReturnType<typeof createPublishingHouse>>
+
+/** @param start of the test clock; `clock.advance` moves it @param database is emptied */
+export async function createPublishingHouse(
+  { db }: Database,
+  signers: Signers,
+  codenames: readonly string[],
+  start = new Date(),
+) {
+  const root = await mkdtemp(join(tmpdir(), 'publisher-'))
+  await sql`truncate distributions, blobs, packages, removals, superseded_generations, pending_deletions, package_counts,
+    finding_counts, artifacts, audit cascade`.execute(db)
+  const paths = createPaths(root)
+  await ensurePaths(paths, ['dists', 'rpm', 'apk'])
+  let now = start.getTime()
+  const clock: Clock & { advance(ms: number): void } = {
+    now: () => new Date(now),
+    advance: (ms) => void (now += ms),
+  }
+  const errors: unknown[] = []
+  const onError = (error: unknown) => void errors.push(error)
+  const pool = createPool(paths)
+  const audit = createAuditLog({
+    db,
+    clock,
+    directory: paths.audit,
+    key: 'k',
+    checkpoint: () => {},
+    mayFile: () => false,
+    onError,
+  })
+  const offered = (codename: string) => findDistribution(codename) as Offered
+  const deps: PublisherDeps = {
+    db,
+    clock,
+    paths,
+    pool,
+    signers,
+    bus: createBus(onError),
+    checkpoint: () => {},
+    offered,
+    known: (codename) => findDistribution(codename) !== null,
+    onError,
+  }
+  await ensureDistributions(db, clock, codenames.map(offered))
+
+  /** Stores a file and the row of a record that is published, as an upload does, without the gate. */
+  async function addPackage(codename: string, name: string, files: readonly string[] = []): Promise<void> {
+    const { format, distribution } = offered(codename)
+    const bytes = Buffer.from(`${codename} ${name}`)
+    const digest = (algorithm: string) => createHash(algorithm).update(bytes).digest('hex')
+    const sha256 = digest('sha256')
+    const filename = `${name}_1.0_amd64.${format.id}`
+    const staged = join(paths.incoming, sha256)
+    await writeFile(staged, bytes)
+    const facts: PackageFacts = {
+      format: format.id,
+      name,
+      version: '1.0',
+      arch: 'amd64',
+      section: null,
+      description: null,
+      maintainer: null,
+      license: null,
+      url: null,
+      sourcePackage: null,
+      sourceVersion: null,
+      installedSizeKb: null,
+      requirements: [],
+      provides: [],
+      files: [...files],
+      signatures: [],
+      record: {
+        fields: [
+          ['Package', name],
+          ['Version', '1.0'],
+          ['Architecture', 'amd64'],
+        ],
+      },
+    }
+    const [outcome] = await insertRecords(db, audit, { format, distribution }, [
+      {
+        ensureBytes: () => pool.keep(staged, { format: format.id, sha256, filename }),
+        audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'test' },
+        blob: {
+          sha256,
+          sha512: digest('sha512'),
+          sha1: digest('sha1'),
+          md5: digest('md5'),
+          format: format.id,
+          filename,
+          size_bytes: bytes.length,
+          ...packFacts(facts),
+          created_at: clock.now(),
+        },
+        record: {
+          distribution: codename,
+          format: format.id,
+          name,
+          version: '1.0',
+          arch: 'amd64',
+          status: 'published',
+          cve_status: 'approved',
+          held_reason: null,
+          sha256,
+          received_sha256: sha256,
+          filename,
+          size_bytes: bytes.length,
+          imported_at: clock.now(),
+          imported_by: 'test',
+          import_method: 'upload',
+          pipeline: '{}',
+          validation_steps: '[]',
+          coverage: '{}',
+          dependencies: '[]',
+          deps_missing: '[]',
+          tags: '[]',
+        },
+      },
+    ])
+    if (!outcome || 'error' in outcome) throw outcome?.error ?? new Error('no outcome')
+  }
+
+  return {
+    db,
+    clock,
+    paths,
+    errors,
+    deps,
+    publisher: createPublisher(deps),
+    addPackage,
+    tree(codename: string) {
+      const { format, distribution } = offered(codename)
+      return treeOf(paths, format, distribution)
+    },
+    /** removes the directory; the database stays */
+    async close() {
+      await rm(root, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,222 @@
+// The publisher on a real tree: what it keeps on disk and in memory, and what it repairs.
+import { mkdtemp, readdir, readFile, rename, rm, stat, symlink, readlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { sql } from 'kysely'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import type { Signers } from '../formats/format.ts'
+import { openKeys } from '../signing/keys.ts'
+import type { Database } from '../store/db.ts'
+import { createPublishingHouse, type PublishingHouse } from './publisher.fixture.ts'
+import { createPublisher } from './publisher.ts'
+import { linkedGeneration } from './tree/generation.ts'
+import { GRACE_MS } from './tree/cleaner.ts'
+
+const MINUTE = 60_000
+
+let database: Database
+let signers: Signers
+let keys: string
+let house: PublishingHouse
+beforeAll(async () => {
+  database = await createTestDatabase()
+  keys = await mkdtemp(join(tmpdir(), 'keys-'))
+  signers = await openKeys(keys, new Date())
+})
+afterAll(async () => {
+  await database.close()
+  await rm(keys, { recursive: true })
+})
+beforeEach(async () => {
+  house = await createPublishingHouse(database, signers, ['jammy', 'bookworm'])
+})
+afterEach(() => house.close())
+
+const generations = async (codename: string) =>
+  (await readdir(house.tree(codename).base)).filter((name) => /^r\d+-/.test(name))
+const byHash = (codename: string) => readdir(join(house.tree(codename).byHash, 'SHA256'))
+
+async function publishNext(codename: string, name: string): Promise<void> {
+  await house.addPackage(codename, name)
+  await house.publisher.converge(codename)
+}
+
+describe('old generations', () => {
+  test('stay for the grace time after they were superseded and go then, with their files under by-hash', async () => {
+    // 60 publishes, one every 30 seconds: half an hour. At most the last 15 minutes (30 publishes), the live one and up to
+    // ten that wait for the next cleaning are kept.
+    const most = { generations: 0, files: 0 }
+    for (let n = 0; n < 60; n++) {
+      await publishNext('jammy', `package-${n}`)
+      house.clock.advance(30_000)
+      await house.publisher.saveBlocks()
+      most.generations = Math.max(most.generations, (await generations('jammy')).length)
+      most.files = Math.max(most.files, (await byHash('jammy')).length)
+    }
+    expect(most.generations).toBeGreaterThanOrEqual(30)
+    expect(most.generations).toBeLessThanOrEqual(30 + 1 + 10)
+    const filesEach = Math.ceil(most.files / most.generations)
+    expect(filesEach).toBeLessThanOrEqual(5)
+
+    house.clock.advance(GRACE_MS + MINUTE)
+    await house.publisher.clean()
+    expect(await generations('jammy')).toHaveLength(3)
+    for (const name of await byHash('jammy')) {
+      const { nlink } = await stat(join(house.tree('jammy').byHash, 'SHA256', name))
+      expect(nlink).toBeGreaterThan(1)
+    }
+    expect(house.errors).toEqual([])
+  })
+
+  test('are kept when they were live for days and superseded a minute ago', async () => {
+    await publishNext('jammy', 'first')
+    const longLive = linkedGeneration(house.tree('jammy').link)
+    house.clock.advance(3 * 24 * 60 * MINUTE)
+    for (const name of ['a', 'b', 'c', 'd']) await publishNext('jammy', name)
+    await house.publisher.clean()
+    expect(await generations('jammy')).toContain(longLive)
+  })
+
+  test('are removed after a process died while it removed them', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await publishNext('jammy', name)
+    const { base } = house.tree('jammy')
+    const [oldest = ''] = (await generations('jammy')).sort()
+    await sql`update distributions set cleaning_token = 'dead', cleaning_since = now() - interval '11 seconds'`.execute(
+      house.db,
+    )
+    house.clock.advance(GRACE_MS + MINUTE)
+    await house.publisher.clean()
+    expect(await generations('jammy')).not.toContain(oldest)
+    expect(await generations('jammy')).toHaveLength(3)
+    expect(await readdir(base)).toContain(linkedGeneration(house.tree('jammy').link))
+  })
+})
+
+describe('package files of deleted records', () => {
+  test('one that cannot be removed is reported once a run, and the others go', async () => {
+    for (const name of ['a', 'b', 'c']) await house.addPackage('jammy', name)
+    await house.publisher.converge('jammy')
+    const { packages } = house.tree('jammy')
+    const paths = (await readdir(packages, { recursive: true })).filter((name) => name.endsWith('.deb')).sort()
+    expect(paths).toHaveLength(3)
+    // A directory in place of a file cannot be unlinked.
+    await sql`insert into removals (distribution, package_id, position, revision, name, tree_path, removed_at)
+      values ('jammy', 0, 0, 1, 'gone', '.', now() - interval '1 day')`.execute(house.db)
+    for (const path of paths.slice(0, 2))
+      await sql`insert into removals (distribution, package_id, position, revision, name, tree_path, removed_at)
+        values ('jammy', 0, 0, 2, 'gone', ${path}, now() - interval '1 day')`.execute(house.db)
+    await house.publisher.removeUnpublished('jammy')
+    const left = await house.db.selectFrom('removals').select('tree_path').execute()
+    expect(left).toEqual([{ tree_path: '.' }])
+    expect(house.errors).toHaveLength(1)
+  })
+})
+
+describe('after a power loss', () => {
+  test('a link that is older than the database is repaired by recovery', async () => {
+    await publishNext('jammy', 'a')
+    const tree = house.tree('jammy')
+    const older = await readlink(tree.link)
+    await publishNext('jammy', 'b')
+    await symlink(older, `${tree.link}.old`)
+    await rename(`${tree.link}.old`, tree.link)
+
+    const restarted = createPublisher(house.deps)
+    expect(await restarted.recover()).toEqual([])
+    const row = await house.db
+      .selectFrom('distributions')
+      .selectAll()
+      .where('codename', '=', 'jammy')
+      .executeTakeFirstOrThrow()
+    expect(linkedGeneration(tree.link)).toBe(row.generation)
+    expect(await readlink(tree.link)).not.toBe(older)
+  })
+
+  test('a missing link is made again', async () => {
+    await publishNext('jammy', 'a')
+    const { link } = house.tree('jammy')
+    await rm(link)
+    await house.publisher.recover()
+    expect(linkedGeneration(link)).toMatch(/^r\d+-/)
+  })
+})
+
+describe('while files are removed from the tree', () => {
+  test('a publish waits for the end of the claim', async () => {
+    await house.addPackage('jammy', 'a')
+    await sql`update distributions set cleaning_token = 'other', cleaning_since = now(), cleanings = cleanings + 1`.execute(
+      house.db,
+    )
+    let isPublished = false
+    const published = house.publisher.converge('jammy').then(() => (isPublished = true))
+    const row = () =>
+      house.db.selectFrom('distributions').select('generation').where('codename', '=', 'jammy').executeTakeFirst()
+    for (let n = 0; n < 20; n++) expect((await row())?.generation).toBeNull()
+    expect(isPublished).toBe(false)
+    await sql`update distributions set cleaning_token = null, cleaning_since = null`.execute(house.db)
+    await published
+    expect((await row())?.generation).not.toBeNull()
+  })
+
+  test('a publish that began before the claim is made again', async () => {
+    await house.addPackage('jammy', 'a')
+    let claims = 0
+    const written: string[] = []
+    const publisher = createPublisher({
+      ...house.deps,
+      checkpoint: (name) => {
+        if (name === 'before-flip') written.push(name)
+      },
+      signers: {
+        ...house.deps.signers,
+        openpgp: {
+          ...house.deps.signers.openpgp,
+          async clearsign(text, at) {
+            if (claims++ === 0)
+              await sql`update distributions set cleanings = cleanings + 1 where codename = 'jammy'`.execute(house.db)
+            return house.deps.signers.openpgp.clearsign(text, at)
+          },
+        },
+      },
+    })
+    await publisher.converge('jammy')
+    expect(written).toHaveLength(2)
+    expect(await generations('jammy')).toHaveLength(1)
+  })
+})
+
+describe('memory', () => {
+  test('holds the blocks of the distribution published last, and as many others as the budget allows', async () => {
+    const publisher = createPublisher({ ...house.deps, keptBytes: 0 })
+    for (const codename of ['jammy', 'bookworm']) {
+      await house.addPackage(codename, 'a')
+      await publisher.converge(codename)
+    }
+    await publisher.saveBlocks()
+    // What was dropped was saved before: jammy goes on from its file, not from the database.
+    const cache = join(house.tree('jammy').base, 'blocks.cache')
+    expect((await stat(cache)).size).toBeGreaterThan(0)
+    await sql`delete from entries where package_id in (select id from packages where distribution = 'jammy')`.execute(
+      house.db,
+    )
+    await house.addPackage('jammy', 'b')
+    await publisher.converge('jammy')
+    const { link } = house.tree('jammy')
+    const index = join(dirname(link), await readlink(link))
+    const release = (await readdir(index, { recursive: true })).filter((name) => name.endsWith('Packages.gz'))
+    expect(release).toHaveLength(1)
+    const text = gunzipSync(await readFile(join(index, release[0] ?? ''))).toString()
+    expect(text.match(/^Package: /gm)).toHaveLength(2)
+  })
+})
+
+test('files of dead processes go with the sweep', async () => {
+  await publishNext('jammy', 'a')
+  const { base } = house.tree('jammy')
+  await writeFile(join(base, 'blocks.cache.0123456789ab.tmp'), 'half')
+  house.clock.advance(GRACE_MS + MINUTE)
+  await house.publisher.collect()
+  expect(await readdir(base)).not.toContain('blocks.cache.0123456789ab.tmp')
+})

@@ -1,0 +1,303 @@
+// Removes what no client can still be reading: old generations, unpublished package files, files of dead processes.
+import type { Stats } from 'node:fs'
+import { lstat, readdir, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
+import type { Offered } from '../../formats/format.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { isMissing } from '../../kernel/files.ts'
+import { createPacer } from '../../kernel/pacer.ts'
+import type { Db } from '../../store/db.ts'
+import type { Paths } from '../../store/paths.ts'
+import { claimCleaning, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
+import { linkedGeneration, treeOf, type Tree } from './generation.ts'
+
+/** How long a client may use an index it already downloaded. */
+export const GRACE_MS = 15 * 60_000
+/** Superseded generations that are kept however old they are. */
+const KEPT = 2
+/** Files of one claim: removing 200 takes 20-200 ms. */
+const BATCH = 200
+const GENERATION = /^r\d+-/
+const TEMPORARY_LINK = /^\..+\.[0-9a-f]{12}$/
+const TEMPORARY_FILE = /\.[0-9a-f]{12}\.tmp$/
+const WORK_DIRECTORY = /^\.work-/
+
+export interface Cleaner {
+  /** Codenames of distributions with something to remove. */
+  due(): Promise<string[]>
+  /** Removes package files and generations of one distribution whose grace time is over, as the rows say. */
+  clean(codename: string): Promise<void>
+  /** Removes files that no row names: what a crash left. Reads all directories of the tree. */
+  sweep(codename: string): Promise<void>
+}
+
+interface Work {
+  claim: Claim
+  removals: { id: number; revision: number; tree_path: string; isPublishedAgain: boolean }[]
+  generations: string[]
+}
+
+/** A superseded generation, as its row says. */
+export interface Superseded {
+  generation: string
+  supersededAt: Date
+}
+
+/**
+ * Superseded generations that may go, oldest first: not among the last two, and superseded longer ago than the grace
+ * time. A time further in the future than that comes from a clock that was wrong: it may go too.
+ */
+export function removableGenerations(superseded: readonly Superseded[], now: Date): string[] {
+  return [...superseded]
+    .sort((a, b) => b.supersededAt.getTime() - a.supersededAt.getTime() || revisionOf(b) - revisionOf(a))
+    .slice(KEPT)
+    .filter(({ supersededAt }) => Math.abs(now.getTime() - supersededAt.getTime()) > GRACE_MS)
+    .map(({ generation }) => generation)
+    .reverse()
+}
+
+const revisionOf = ({ generation }: Superseded) => Number(/^r(\d+)-/.exec(generation)?.[1] ?? 0)
+
+export function createCleaner(deps: {
+  db: Db
+  clock: Clock
+  paths: Paths
+  offered(codename: string): Offered
+  onError(error: unknown): void
+}): Cleaner {
+  const { db, clock } = deps
+  const isOld = (time: Date) => clock.now().getTime() - time.getTime() > GRACE_MS
+
+  async function clean(codename: string): Promise<void> {
+    const offered = deps.offered(codename)
+    const tree = treeOf(deps.paths, offered.format, offered.distribution)
+    const failed = new Set<number | string>()
+    for (;;) {
+      const work = await claimWork(codename, offered, failed)
+      if (work === 'busy') await cleaningEnded(db, codename)
+      else if (work === 'nothing') return
+      else await carryOut(codename, tree, work, failed)
+    }
+  }
+
+  /** Lists what may go and claims it, in one transaction. @param failed what could not be removed in this run */
+  async function claimWork(
+    codename: string,
+    { format }: Offered,
+    failed: ReadonlySet<number | string>,
+  ): Promise<Work | 'busy' | 'nothing'> {
+    return db.transaction().execute(async (tx) => {
+      const row = await tx
+        .selectFrom('distributions')
+        .select(['published_revision', 'generation', isBeingCleaned.as('isBusy')])
+        .where('codename', '=', codename)
+        .forUpdate()
+        .executeTakeFirst()
+      if (!row) return 'nothing'
+      if (row.isBusy) return 'busy'
+      const ids = [...failed].filter((one) => typeof one === 'number')
+      const removals = await tx
+        .selectFrom('removals')
+        .select(['id', 'revision', 'name', 'tree_path'])
+        .where('distribution', '=', codename)
+        .where('revision', '<=', row.published_revision)
+        .where('removed_at', '<', graceEnd)
+        .where(sql<boolean>`id <> all(${ids}::bigint[])`)
+        .orderBy('revision')
+        .limit(BATCH)
+        .execute()
+      const superseded = await tx
+        .selectFrom('superseded_generations')
+        .select(['generation', 'superseded_at as supersededAt'])
+        .where('distribution', '=', codename)
+        .execute()
+      const generations = removableGenerations(superseded, clock.now())
+        .filter((name) => name !== row.generation && !failed.has(name))
+        .slice(0, BATCH)
+      if (removals.length + generations.length === 0) return 'nothing'
+      const names = [...new Set(removals.map(({ name }) => name))]
+      const published = await tx
+        .selectFrom('packages')
+        .select(['filename', 'sha256'])
+        .where('name', 'in', names.length > 0 ? names : [''])
+        .where('distribution', '=', codename)
+        .where('served', '=', true)
+        .execute()
+      const paths = new Set(published.map((file) => format.packagePath(file)))
+      return {
+        claim: await claimCleaning(tx, codename),
+        removals: removals.map((one) => ({ ...one, isPublishedAgain: paths.has(one.tree_path) })),
+        generations,
+      }
+    })
+  }
+
+  async function carryOut(codename: string, tree: Tree, work: Work, failed: Set<number | string>): Promise<void> {
+    const done = { removals: [] as Work['removals'], generations: [] as string[] }
+    const attempt = async (key: number | string, remove: () => Promise<void>): Promise<boolean> => {
+      work.claim.check()
+      try {
+        await remove()
+        return true
+      } catch (error) {
+        failed.add(key)
+        deps.onError(error)
+        return false
+      }
+    }
+    try {
+      for (const removal of work.removals) {
+        const remove = () => removePackage(tree, removal.tree_path)
+        if (removal.isPublishedAgain || (await attempt(removal.id, remove))) done.removals.push(removal)
+      }
+      const linked = linkedGeneration(tree.link)
+      const shared = new Set<number>()
+      for (const name of work.generations) {
+        // After a power loss the link may lead to a generation that was superseded.
+        if (name === linked) failed.add(name)
+        else if (await attempt(name, () => removeGeneration(join(tree.base, name), shared))) done.generations.push(name)
+      }
+      await removeUnlinked(join(tree.byHash, 'SHA256'), work.claim, ({ ino }) => shared.has(ino))
+    } finally {
+      await noteDone(codename, work.claim, done)
+    }
+  }
+
+  async function noteDone(
+    codename: string,
+    claim: Claim,
+    { removals, generations }: Pick<Work, 'removals' | 'generations'>,
+  ): Promise<void> {
+    await db.transaction().execute(async (tx) => {
+      if (!(await endCleaning(tx, codename, claim))) return
+      if (removals.length > 0) {
+        const ids = removals.map(({ id }) => id)
+        await tx.deleteFrom('removals').where('id', 'in', ids).execute()
+        const last = Math.max(...removals.map(({ revision }) => revision))
+        await tx
+          .updateTable('distributions')
+          .set({ removals_floor: sql`greatest(removals_floor, ${last}::bigint)` })
+          .where('codename', '=', codename)
+          .execute()
+      }
+      if (generations.length > 0)
+        await tx
+          .deleteFrom('superseded_generations')
+          .where('distribution', '=', codename)
+          .where('generation', 'in', generations)
+          .execute()
+    })
+  }
+
+  async function sweep(codename: string): Promise<void> {
+    const { format, distribution } = deps.offered(codename)
+    const tree = treeOf(deps.paths, format, distribution)
+    const claim = await db.transaction().execute(async (tx) => {
+      const row = await tx
+        .selectFrom('distributions')
+        .select(isBeingCleaned.as('isBusy'))
+        .where('codename', '=', codename)
+        .forUpdate()
+        .executeTakeFirst()
+      return !row || row.isBusy ? null : claimCleaning(tx, codename)
+    })
+    // Another process is at it: the next sweep comes in an hour.
+    if (!claim) return
+    try {
+      const row = await db
+        .selectFrom('distributions')
+        .select(['generation', 'background_indexes'])
+        .where('codename', '=', codename)
+        .executeTakeFirstOrThrow()
+      const superseded = await db
+        .selectFrom('superseded_generations')
+        .select('generation')
+        .where('distribution', '=', codename)
+        .execute()
+      const kept = new Set([row.generation, linkedGeneration(tree.link), ...superseded.map((one) => one.generation)])
+      await removeOld(tree.base, (name) => GENERATION.test(name) && !kept.has(name), claim)
+      await removeUnlinked(join(tree.byHash, 'SHA256'), claim, ({ ctime }) => isOld(ctime))
+      const background = new Set(row.background_indexes.map((index) => index.sha256))
+      await removeUnlinked(tree.background, claim, ({ ctime }, name) => !background.has(name) && isOld(ctime))
+      await removeOld(dirname(tree.link), (name) => TEMPORARY_LINK.test(name), claim)
+      await removeOld(tree.base, (name) => TEMPORARY_FILE.test(name), claim)
+      await removeOld(tree.packages, (name) => TEMPORARY_FILE.test(name), claim)
+      await removeOld(tree.background, (name) => WORK_DIRECTORY.test(name), claim)
+    } finally {
+      await endCleaning(db, codename, claim)
+    }
+  }
+
+  /** Removes entries that were last changed before the grace time. */
+  async function removeOld(directory: string, matches: (name: string) => boolean, claim: Claim): Promise<void> {
+    for (const name of await namesIn(directory)) {
+      if (!matches(name)) continue
+      const info = await lstat(join(directory, name)).catch(nullIfMissing)
+      if (!info || !isOld(info.mtime)) continue
+      claim.check()
+      await rm(join(directory, name), { recursive: true, force: true })
+    }
+  }
+
+  return {
+    async due() {
+      const { rows } = await sql<{ distribution: string }>`
+        select distribution from superseded_generations where superseded_at < ${new Date(clock.now().getTime() - GRACE_MS)}::timestamptz
+        union select distribution from removals where removed_at < ${graceEnd}`.execute(db)
+      return rows.map((row) => row.distribution)
+    },
+    clean,
+    sweep,
+  }
+}
+
+/** Removals have the database's time, since transactions write them. */
+const graceEnd = sql<Date>`now() - ${sql.lit(GRACE_MS / 1000)} * interval '1 second'`
+
+async function removePackage(tree: Tree, path: string): Promise<void> {
+  const file = join(tree.packages, path)
+  await rm(file, { force: true })
+  if (dirname(file) !== tree.packages) await rmdir(dirname(file)).catch(() => {})
+}
+
+/** @param shared receives the inodes of files that had another name besides */
+async function removeGeneration(directory: string, shared: Set<number>): Promise<void> {
+  for (const entry of (await readdir(directory, { recursive: true, withFileTypes: true }).catch(nullIfMissing)) ?? []) {
+    if (!entry.isFile()) continue
+    const info = await stat(join(entry.parentPath, entry.name))
+    if (info.nlink > 1) shared.add(info.ino)
+  }
+  await rm(directory, { recursive: true, force: true })
+}
+
+/** Removes files that generations share by hard links and that have a single name left: no generation holds them. */
+async function removeUnlinked(
+  directory: string,
+  claim: Claim,
+  mayGo: (info: Stats, name: string) => boolean,
+): Promise<void> {
+  const pace = createPacer()
+  for (const name of await namesIn(directory)) {
+    await pace()
+    const path = join(directory, name)
+    const info = await stat(path).catch(nullIfMissing)
+    if (!info?.isFile() || info.nlink > 1 || !mayGo(info, name)) continue
+    claim.check()
+    await rm(path, { force: true })
+  }
+}
+
+function nullIfMissing(error: unknown): null {
+  if (isMissing(error)) return null
+  throw error
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
