@@ -1,58 +1,52 @@
-// /artifacts: what the repository holds, name by name, and taking it out again.
+// /artifacts: packages by name, their dependencies, and deleting them.
 import Type from 'typebox'
-import type { Origin } from '../domain/audit.ts'
-import type { Caller } from '../domain/caller.ts'
 import { FORMATS } from '../domain/package.ts'
-import { Problem } from '../domain/problem.ts'
 import { mayAccess } from '../domain/roles.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
-import type { Bus } from '../kernel/bus.ts'
-import type { Checkpoint } from '../kernel/checkpoint.ts'
-import type { Clock } from '../kernel/clock.ts'
+import type { PackageFormat } from '../formats/format.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { unknownPackage, type DeletePackages } from '../publish/delete-packages.ts'
 import { isLater } from '../records/artifacts.ts'
-import type { PendingDeletions } from '../records/pending-deletions.ts'
-import type { Publisher } from '../publish/publisher.ts'
-import { deleteRecords } from '../records/delete-records.ts'
 import type { ReindexResult } from '../records/reindex.ts'
-import type { Totals } from '../store/records/totals.ts'
-import { ARTIFACT_SORTS, artifactPage, selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { auditPage } from '../store/audit-query.ts'
 import type { Db } from '../store/db.ts'
-import type { Manifests } from '../store/records/manifests.ts'
+import { sha512Of } from '../store/files/blob-query.ts'
+import { ARTIFACT_SORTS, artifactPage, headRows, recordsOf, selectRecords } from '../store/records/artifact-query.ts'
+import type { Totals } from '../store/records/totals.ts'
 import type { PackageRow } from '../store/tables.ts'
-import type { PackageFormat } from '../formats/format.ts'
 import { resolveDependencies } from './dependencies.ts'
+import { shortened } from './list-stream.ts'
 import { headOf, HeadSchema, recordOf, RecordSchema } from './records.ts'
 import { route, type Route } from './route.ts'
 import { Nullable, page, pageOf, pageQuery } from './schemas.ts'
 import { standingOf } from './security-views.ts'
 
-export interface ArtifactParts {
+export interface ArtifactDeps {
   db: Db
   clock: Clock
   audit: AuditLog
-  bus: Bus
   registry: FormatRegistry
-  publisher: Publisher
-  manifests: Manifests
-  pendingDeletions: PendingDeletions
-  checkpoint: Checkpoint
   totals: Totals
+  deletePackages: DeletePackages
   reindex(): Promise<ReindexResult>
-  onError(error: unknown): void
 }
 
 const HISTORY = 100
+/** Full records of one name in an answer, the latest first; the rest is reached by narrower calls. */
+const MOST_RECORDS = 100
+const MOST_HEADS = 1000
+/** In lists. */
+const MOST_MISSING = 20
 
 const Name = Type.Object({ name: Type.String({ minLength: 1 }) })
 const NameVersion = Type.Object({ name: Type.String({ minLength: 1 }), version: Type.String({ minLength: 1 }) })
 const Narrowed = Type.Object({ distribution: Type.Optional(Type.String()), arch: Type.Optional(Type.String()) })
 
-export function artifactRoutes(parts: ArtifactParts): Route[] {
+export function artifactRoutes(parts: ArtifactDeps): Route[] {
   const { db } = parts
-  const formatOf = (row: PackageRow): PackageFormat =>
+  const formatOf = (row: Pick<PackageRow, 'distribution'>): PackageFormat =>
     (parts.registry.find(row.distribution) as { format: PackageFormat }).format
 
   return [
@@ -99,8 +93,8 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
             manifest_status: record.status,
             sha256: record.sha256,
             size_bytes: record.size_bytes,
-            deps_missing: record.deps_missing,
-            description: record.description,
+            deps_missing: record.deps_missing.slice(0, MOST_MISSING),
+            description: shortened(record.description),
             section: record.section,
             cve_summary: record.cve_summary,
           })),
@@ -136,19 +130,21 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       }),
       problems: ['not_found'],
       async handle({ params, query, caller }) {
-        const all = await selectRecords(db, { name: params.name })
-        const rows = ofOneFormat(all.filter((row) => !query.format || row.format === query.format))
-        const latest = latestOf(rows, formatOf)
-        if (!latest) throw unknownPackage(params)
-        const digests = await db
-          .selectFrom('blobs')
-          .select(['sha256', 'sha512'])
-          .where('sha256', 'in', [...new Set(rows.map((row) => row.sha256))])
-          .execute()
-        const sha512 = new Map(digests.map((row) => [row.sha256, row.sha512]))
-        const standing = await standingOf(db, rows, parts.clock.now())
-        const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, standing(row))
+        const heads = await headRows(db, params.name)
+        const rows = ofOneFormat(heads.filter((row) => !query.format || row.format === query.format))
         const sorted = [...rows].sort((a, b) => (isLater(formatOf(a).versions, a, b) ? -1 : 1))
+        const full = await recordsOf(
+          db,
+          sorted.slice(0, MOST_RECORDS).map((row) => row.id),
+        )
+        const [latest] = full
+        if (!latest) throw unknownPackage(params)
+        const sha512 = await sha512Of(
+          db,
+          full.map((row) => row.sha256),
+        )
+        const standing = await standingOf(db, full, parts.clock.now())
+        const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, standing(row))
         const history = await auditPage(db, { package: params.name }, { page: 1, perPage: HISTORY })
         const mayAudit = mayAccess(caller.role, 'auditor+')
         const { cve_results, decision, dependencies, manifest_status, cve_status, validation_steps } = record(latest)
@@ -158,9 +154,15 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
             latest: latest.version,
             description: latest.description,
             section: latest.section,
-            versions: Object.fromEntries([...sorted].reverse().map((row) => [row.version, headOf(row)])),
+            versions: Object.fromEntries(
+              sorted
+                .slice(0, MOST_HEADS)
+                .reverse()
+                .map((row) => [row.version, headOf(row)]),
+            ),
           },
-          versions: sorted.map(record),
+          versions: full.map(record),
+          versions_total: sorted.length,
           history: history.items.map((entry) => (mayAudit ? entry : { ...entry, user: null, ip: null })),
           validation_steps,
           cve_results,
@@ -212,7 +214,7 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       }),
       problems: ['not_found', 'publication_failed', 'already_running'],
       async handle({ params, query, caller, origin }) {
-        const gone = await remove({ name: params.name, ...query }, caller, origin)
+        const gone = await parts.deletePackages({ name: params.name, ...query }, caller, origin)
         return {
           status: 'deleted',
           package: params.name,
@@ -237,7 +239,7 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       }),
       problems: ['not_found', 'publication_failed', 'already_running'],
       async handle({ params, query, caller, origin }) {
-        const gone = await remove({ ...params, ...query }, caller, origin)
+        const gone = await parts.deletePackages({ ...params, ...query }, caller, origin)
         return {
           status: 'deleted',
           package: params.name,
@@ -273,59 +275,11 @@ export function artifactRoutes(parts: ArtifactParts): Route[] {
       },
     }),
   ]
-
-  /** Answers after the packages are gone from what clients see. */
-  async function remove(selector: RecordSelector, caller: Caller, origin: Origin): Promise<PackageRow[]> {
-    const rows = await selectRecords(db, selector)
-    if (rows.length === 0) throw unknownPackage(selector)
-    const gone = await deleteRecords(
-      db,
-      parts.audit,
-      rows.map((row) => row.id),
-      {
-        formatOf,
-        manifestKey: parts.manifests.key,
-        auditOf: (row) => ({
-          action: 'DELETE',
-          result: 'SUCCESS',
-          user: caller.name,
-          package: row.name,
-          version: row.version,
-          distribution: row.distribution,
-          arch: row.arch,
-          outcome: row.status,
-          ip: origin.ip,
-          requestId: origin.requestId,
-          extra: { sha256: row.sha256 },
-        }),
-      },
-    )
-    parts.checkpoint('deleted')
-    for (const codename of new Set(gone.filter((row) => row.served).map((row) => row.distribution)))
-      await parts.publisher.converge(codename)
-    for (const row of gone)
-      parts.bus.emit('package', {
-        action: 'deleted',
-        package: row.name,
-        version: row.version,
-        distribution: row.distribution,
-        status: null,
-      })
-    void parts.pendingDeletions.run().catch(parts.onError)
-    return gone
-  }
-}
-
-function unknownPackage(selector: RecordSelector): Problem {
-  return new Problem(
-    'not_found',
-    `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`,
-  )
 }
 
 /** Versions of two formats cannot be compared: the format with the newest record speaks. */
-function ofOneFormat(rows: PackageRow[]): PackageRow[] {
-  const newest = rows.reduce<PackageRow | null>((best, row) => (best && best.id > row.id ? best : row), null)
+function ofOneFormat<Row extends Pick<PackageRow, 'id' | 'format'>>(rows: Row[]): Row[] {
+  const newest = rows.reduce<Row | null>((best, row) => (best && best.id > row.id ? best : row), null)
   return rows.filter((row) => row.format === newest?.format)
 }
 

@@ -2,12 +2,16 @@
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import { offersOf } from '../gate/dependencies.ts'
+import { blobOf } from '../store/files/blob-query.ts'
 import { unpackFacts } from '../store/files/blobs.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
 
+/** Requirements in one answer; the largest package of Debian 12 has 980. */
+const MOST_LISTED = 1000
+
 export async function resolveDependencies(db: Db, row: PackageRow, format: PackageFormat) {
-  const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
+  const blob = await blobOf(db, row.sha256)
   const facts = unpackFacts(blob)
   const strong = facts.requirements.filter((requirement) => requirement.strong)
   const names = new Set(strong.flatMap((requirement) => requirement.anyOf.map((relation) => relation.name)))
@@ -17,7 +21,7 @@ export async function resolveDependencies(db: Db, row: PackageRow, format: Packa
     package: row.name,
     version: row.version,
     distribution: row.distribution,
-    dependencies: strong.map((requirement) => {
+    dependencies: strong.slice(0, MOST_LISTED).map((requirement) => {
       const [only, ...others] = requirement.anyOf
       const single = only && others.length === 0
       return {
@@ -29,10 +33,14 @@ export async function resolveDependencies(db: Db, row: PackageRow, format: Packa
         depth: 1,
       }
     }),
+    dependencies_total: strong.length,
     all_satisfied: missing.size === 0,
-    missing: [...missing].map((requirement) =>
-      requirement.anyOf.length === 1 ? (requirement.anyOf[0]?.name ?? requirement.text) : requirement.text,
-    ),
+    missing_total: missing.size,
+    missing: [...missing]
+      .slice(0, MOST_LISTED)
+      .map((requirement) =>
+        requirement.anyOf.length === 1 ? (requirement.anyOf[0]?.name ?? requirement.text) : requirement.text,
+      ),
     install_blocked: missing.size > 0 || !row.served,
   }
 }

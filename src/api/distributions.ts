@@ -5,6 +5,9 @@ import { isoTimeOrNull } from '../kernel/clock.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Publisher } from '../publish/publisher.ts'
+import { unknownDistribution } from '../formats/unknown-distribution.ts'
+import { distributionRows, servedPackages } from '../store/records/served-query.ts'
+import { sendList } from './list-stream.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { route, type Route } from './route.ts'
@@ -44,9 +47,7 @@ export function distributionRoutes(parts: DistributionParts): Route[] {
       ),
       problems: [],
       async handle() {
-        const rows = new Map(
-          (await db.selectFrom('distributions').selectAll().execute()).map((row) => [row.codename, row]),
-        )
+        const rows = new Map((await distributionRows(db)).map((row) => [row.codename, row]))
         const distributions = parts.all.map(({ distribution: d }) => {
           const row = rows.get(d.codename)
           return {
@@ -82,18 +83,10 @@ export function distributionRoutes(parts: DistributionParts): Route[] {
         total: Type.Integer(),
       }),
       problems: ['not_found'],
-      async handle({ params: { codename } }) {
+      async handle({ params: { codename }, reply }) {
         if (!parts.all.some(({ distribution }) => distribution.codename === codename))
-          throw new Problem('not_found', `there is no distribution ${codename}`)
-        const packages = await db
-          .selectFrom('packages')
-          .select(['name', 'version', 'arch'])
-          .where('distribution', '=', codename)
-          .where('served', '=', true)
-          .orderBy('name')
-          .orderBy('id')
-          .execute()
-        return { codename, packages, total: packages.length }
+          throw unknownDistribution(codename, 'not_found')
+        return sendList(reply, { codename }, 'packages', servedPackages(db, codename))
       },
     }),
     route({

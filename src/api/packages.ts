@@ -1,6 +1,8 @@
 // /packages: the files clients can download, by name.
 import Type from 'typebox'
 import type { Db } from '../store/db.ts'
+import { servedFilenames } from '../store/records/served-query.ts'
+import { sendList } from './list-stream.ts'
 import { route, type Route } from './route.ts'
 import { listOf } from './schemas.ts'
 
@@ -14,16 +16,7 @@ export function packageRoutes({ db }: { db: Db }): Route[] {
       access: 'reader+',
       answer: listOf('packages', Type.String()),
       problems: [],
-      async handle() {
-        const rows = await db
-          .selectFrom('packages')
-          .select('filename')
-          .distinct()
-          .where('served', '=', true)
-          .orderBy('filename')
-          .execute()
-        return { packages: rows.map((row) => row.filename), total: rows.length }
-      },
+      handle: async ({ reply }) => sendList(reply, {}, 'packages', servedFilenames(db)),
     }),
   ]
 }

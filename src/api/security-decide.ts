@@ -7,6 +7,7 @@ import type { Review } from '../review/review.ts'
 import { slaOf } from '../review/sla.ts'
 import { selectRecords } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
+import { blobOf } from '../store/files/blob-query.ts'
 import { recordOf } from './records.ts'
 import { route, type Route } from './route.ts'
 import { Nullable, StatusAnswer } from './schemas.ts'
@@ -156,11 +157,7 @@ export function securityDecideRoutes(parts: { db: Db; clock: Clock; review: Revi
         if (!row) throw unknown(call.params)
         const now = parts.clock.now()
         const standing = (await standingOf(db, [row], now))(row)
-        const blob = await db
-          .selectFrom('blobs')
-          .select('sha512')
-          .where('sha256', '=', row.sha256)
-          .executeTakeFirstOrThrow()
+        const blob = await blobOf(db, row.sha256)
         return {
           manifest: recordOf(row, blob, standing),
           decision: standing.decision,

@@ -8,6 +8,7 @@ import { equalSecret, hmacSha256Hex, sha256Hex } from '../kernel/crypto.ts'
 import { isCve, readExploited } from '../scanners/enrich/read.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { forgetDelivery, rememberDelivery } from '../store/webhook-deliveries.ts'
 import { route, type Route } from './route.ts'
 
 export interface WebhookParts {
@@ -21,7 +22,6 @@ export interface WebhookParts {
   advisory(cve: string): Promise<number>
 }
 
-const REMEMBERED_MS = 24 * 60 * 60 * 1000
 const KEV_BYTES = 16 * 1024 * 1024
 
 export function webhookRoutes(parts: WebhookParts): Route[] {
@@ -100,14 +100,12 @@ async function receive<T extends { status: string }>(
   }
   const delivery = request.headers['x-github-delivery']
   const id = typeof delivery === 'string' ? `delivery:${delivery.slice(0, 200)}` : `body:${sha256Hex(raw)}`
-  if (!(await isFirst(parts, `${request.routeOptions.url ?? ''}:${id}`))) return { status: 'duplicate' }
+  const key = `${request.routeOptions.url ?? ''}:${id}`
+  if (!(await rememberDelivery(parts.db, key, parts.clock.now()))) return { status: 'duplicate' }
   try {
     return await take(body)
   } catch (error) {
-    await parts.db
-      .deleteFrom('webhook_deliveries')
-      .where('id', '=', `${request.routeOptions.url ?? ''}:${id}`)
-      .execute()
+    await forgetDelivery(parts.db, key)
     throw error
   }
 }
@@ -125,21 +123,6 @@ function signatureOf(secret: string | null, { headers }: FastifyRequest): { secr
   if (typeof signature !== 'string' || !/^sha256=[0-9a-f]{64}$/.test(signature))
     throw new Problem('unauthorized', 'the signature is missing or wrong')
   return { secret, signature }
-}
-
-async function isFirst({ db, clock }: WebhookParts, id: string): Promise<boolean> {
-  const now = clock.now()
-  await db
-    .deleteFrom('webhook_deliveries')
-    .where('received_at', '<', new Date(now.getTime() - REMEMBERED_MS))
-    .execute()
-  const made = await db
-    .insertInto('webhook_deliveries')
-    .values({ id, received_at: now })
-    .onConflict((c) => c.doNothing())
-    .returning('id')
-    .executeTakeFirst()
-  return made !== undefined
 }
 
 async function takeAdvisory(

@@ -2,6 +2,7 @@
 import { readPiece } from '../archive/file-range.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
+import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
@@ -19,7 +20,7 @@ export interface FormatRegistry {
 /** @throws Problem('unknown_distribution' or 'distribution_inactive') */
 export function openDistribution(registry: FormatRegistry, codename: string): Offered {
   const found = registry.find(codename)
-  if (!found) throw new Problem('unknown_distribution', `there is no distribution ${JSON.stringify(codename)}`)
+  if (!found) throw unknownDistribution(codename, 'unknown_distribution')
   if (!registry.isActive(codename))
     throw new Problem(
       'distribution_inactive',

@@ -1,4 +1,5 @@
 // The documents of this room by name: SBOMs of a package and of the repository, SARIF, OpenVEX. Knows no HTTP.
+import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 import { selectRecords } from '../store/records/artifact-query.ts'
@@ -63,7 +64,7 @@ export function createSbom(parts: SbomParts): Sbom {
   function checkDistribution(codename: string | undefined): Distribution | null {
     if (codename === undefined) return null
     const found = parts.find(codename)
-    if (!found) throw new Problem('unknown_distribution', `there is no distribution ${JSON.stringify(codename)}`)
+    if (!found) throw unknownDistribution(codename, 'unknown_distribution')
     return found.distribution
   }
 

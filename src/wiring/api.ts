@@ -21,6 +21,7 @@ import { uploadRoutes } from '../api/upload.ts'
 import { webhookRoutes } from '../api/webhooks.ts'
 import { findDistribution } from '../formats/index.ts'
 import { exists } from '../kernel/files.ts'
+import { createDeletePackages } from '../publish/delete-packages.ts'
 import { reindex } from '../records/reindex.ts'
 import { embeddedOf } from '../sbom/embedded.ts'
 import { createSbom } from '../sbom/sbom.ts'
@@ -73,7 +74,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
 function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): Route[] {
   const { env, db, clock, log, audit, bus, paths, pool, manifests, staging, checkpoint, production, onError } =
     foundation
-  const { keys, registry, publisher, pendingDeletions } = publishing
+  const { keys, registry, publisher, pendingDeletions, offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
   const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
@@ -88,14 +89,12 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
       db,
       clock,
       audit,
-      bus,
       registry,
-      publisher,
-      manifests,
-      pendingDeletions,
-      checkpoint,
       totals,
-      onError,
+      deletePackages: createDeletePackages({
+        ...{ db, audit, bus, publisher, manifests, pendingDeletions, checkpoint, onError },
+        formatOf: ({ distribution }) => offered(distribution).format,
+      }),
       reindex: () =>
         reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }).finally(totals.forget),
     }),

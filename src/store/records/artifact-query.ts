@@ -107,3 +107,33 @@ export function selectRecords(db: Db, selector: RecordSelector) {
   if (selector.arch !== undefined) query = query.where('arch', '=', selector.arch)
   return query.orderBy('id').execute()
 }
+
+/** What lists and ordering need of all records of a name. */
+export function headRows(db: Db, name: string) {
+  return db
+    .selectFrom('packages')
+    .select([
+      'id',
+      'name',
+      'version',
+      'arch',
+      'distribution',
+      'format',
+      'status',
+      'cve_status',
+      'served',
+      'imported_at',
+      'imported_by',
+    ])
+    .where('name', '=', name)
+    .orderBy('id')
+    .execute()
+}
+
+/** Full records in the order of the ids; ids that are gone are left out. */
+export async function recordsOf(db: Db, ids: readonly number[]) {
+  if (ids.length === 0) return []
+  const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}

@@ -128,7 +128,6 @@ export const ORDINARY: Case[] = [
     (gate) => user(gate, 'Admin-Person', { active: false }),
   ],
   ['self_delete', 400, 'an admin deletes the own account', (gate) => gate.call('DELETE', '/auth/users/ADMIN-person')],
-  ['last_admin', 400, 'an API token demotes the only admin left', lastAdmin],
   [
     'external_account',
     400,
@@ -271,18 +270,6 @@ async function community(): Promise<Reply> {
   } finally {
     await other.close()
   }
-}
-
-async function lastAdmin(gate: Gate): Promise<Reply> {
-  const as = gate.people.admin.token
-  await user(gate, gate.people.admin.username, { active: false }, as)
-  const replies = [
-    await user(gate, ROOT, { role: 'reader' }, as),
-    await user(gate, ROOT, { active: false }, as),
-    await gate.call('DELETE', `/auth/users/${ROOT}`, { as }),
-  ]
-  await user(gate, gate.people.admin.username, { active: true }, as)
-  return replies.find((reply) => reply.body['code'] !== 'last_admin') ?? (replies[0] as Reply)
 }
 
 async function twice(gate: Gate): Promise<Reply> {

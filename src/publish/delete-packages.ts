@@ -1,0 +1,73 @@
+// Deletes packages: the records in one transaction, then the index without them, then their files.
+import type { Origin } from '../domain/audit.ts'
+import type { Caller } from '../domain/caller.ts'
+import { Problem } from '../domain/problem.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import type { Bus } from '../kernel/bus.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
+import { deleteRecords } from '../records/delete-records.ts'
+import type { PendingDeletions } from '../records/pending-deletions.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
+import type { Manifests } from '../store/records/manifests.ts'
+import type { PackageRow } from '../store/tables.ts'
+import type { Publisher } from './publisher.ts'
+
+export interface DeletePackagesDeps {
+  db: Db
+  audit: AuditLog
+  bus: Bus
+  publisher: Publisher
+  manifests: Pick<Manifests, 'key'>
+  pendingDeletions: Pick<PendingDeletions, 'run'>
+  checkpoint: Checkpoint
+  formatOf(row: Pick<PackageRow, 'distribution'>): PackageFormat
+  onError(error: unknown): void
+}
+
+/**
+ * Returns once clients no longer see the packages; their files go afterwards.
+ * @returns the records as they were
+ * @throws Problem('not_found') when the selector names none
+ */
+export type DeletePackages = (selector: RecordSelector, caller: Caller, origin: Origin) => Promise<PackageRow[]>
+
+export function createDeletePackages(deps: DeletePackagesDeps): DeletePackages {
+  const { db, audit, bus, publisher } = deps
+  return async (selector, caller, origin) => {
+    const rows = await selectRecords(db, selector)
+    if (rows.length === 0) throw unknownPackage(selector)
+    const ids = rows.map((row) => row.id)
+    const deleted = await deleteRecords(db, audit, ids, {
+      formatOf: deps.formatOf,
+      manifestKey: deps.manifests.key,
+      auditOf: (row) => ({
+        action: 'DELETE',
+        result: 'SUCCESS',
+        user: caller.name,
+        package: row.name,
+        version: row.version,
+        distribution: row.distribution,
+        arch: row.arch,
+        outcome: row.status,
+        ip: origin.ip,
+        requestId: origin.requestId,
+        extra: { sha256: row.sha256 },
+      }),
+    })
+    deps.checkpoint('deleted')
+    const changed = new Set(deleted.filter((row) => row.served).map((row) => row.distribution))
+    for (const codename of changed) await publisher.converge(codename)
+    for (const { name, version, distribution } of deleted)
+      bus.emit('package', { action: 'deleted', package: name, version, distribution, status: null })
+    void deps.pendingDeletions.run().catch(deps.onError)
+    return deleted
+  }
+}
+
+export function unknownPackage(selector: RecordSelector): Problem {
+  const { name, version, distribution, arch } = selector
+  const named = [name, version, distribution, arch].filter(Boolean).join(' ').slice(0, 300)
+  return new Problem('not_found', `there is no package ${named}`)
+}
