@@ -1,5 +1,9 @@
+import { once } from 'node:events'
+import { connect, type AddressInfo } from 'node:net'
+import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { parseJson } from './bodies.ts'
+import { acceptBodies, createBodyBudget, parseJson } from './bodies.ts'
+import { problemOf, sendProblem } from './problems.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 
@@ -33,4 +37,30 @@ test('1 MB of escapes is judged without holding the event loop', () => {
   parse(text)
   // The rule is 50 ms, the rest is for a busy machine.
   expect(performance.now() - started).toBeLessThan(500)
+})
+
+test('the largest unfinished body gives way when those of anonymous callers exceed their budget', async () => {
+  const app = Fastify()
+  const budget = createBodyBudget(1_000)
+  app.decorateRequest('caller', null)
+  acceptBodies(app, budget)
+  app.setErrorHandler((error, request, reply) => sendProblem(reply, problemOf(error, request.id).problem))
+  app.post('/', async ({ body }) => body)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const large = connect(port, '127.0.0.1')
+  large.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 5000\r\n\r\n')
+  large.write(`"${'x'.repeat(899)}`)
+  await expect.poll(() => [...budget.open].map(({ bytes }) => bytes)).toEqual([900])
+  const refused = once(large, 'data')
+  const small = await fetch(`http://127.0.0.1:${port}/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text: 'x'.repeat(200) }),
+  })
+  expect(small.status).toBe(200)
+  expect(String(await refused)).toMatch(/^HTTP\/1\.1 503 [^]*"code":"overloaded"/)
+  expect(budget.open.size).toBe(0)
+  large.destroy()
+  await app.close()
 })

@@ -12,7 +12,7 @@ import type { Db } from '../store/db.ts'
 import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { Manifests } from '../store/records/manifests.ts'
 import type { PackageRow } from '../store/tables.ts'
-import type { Publisher } from './publisher.ts'
+import type { Publisher } from '../publish/publisher.ts'
 
 export interface DeletePackagesDeps {
   db: Db
