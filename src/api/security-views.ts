@@ -7,7 +7,13 @@ import { slaOf, slaOfRecord } from '../review/sla.ts'
 import { activeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
-import { findingTotals, lightRowsOf, rowsOf, type FindingTotals, type LightRow } from '../store/records/review-query.ts'
+import {
+  findingTotals,
+  lightRowsOf,
+  rowsWithFindings,
+  type FindingTotals,
+  type LightRow,
+} from '../store/records/review-query.ts'
 import { headOf, HeadSchema, type Standing } from './records.ts'
 import { Nullable } from './schemas.ts'
 import { CountsSchema, DecisionSchema, SlaSchema } from './security-schemas.ts'
@@ -34,7 +40,7 @@ export const SecurityItem = Type.Intersect([
 export async function securityItems(parts: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {
   const { db } = parts
   const now = parts.clock.now()
-  const rows: LightRow[] = withFindings ? await rowsOf(db, ids) : await lightRowsOf(db, ids)
+  const rows: LightRow[] = withFindings ? await rowsWithFindings(db, ids) : await lightRowsOf(db, ids)
   const totals = await findingTotals(db, ids)
   const standing = await activeDecisions(db, ids)
   return rows.map((row) => ({

@@ -15,8 +15,11 @@ export function isLater(versions: VersionScheme, a: Candidate, b: Candidate): bo
   return order === 0 ? a.id > b.id : order > 0
 }
 
+/** Characters of a description that a search reads: every search passes over the text of all names. */
+const SEARCHED_CHARACTERS = 2000
+
 const searchText = (row: Pick<PackageRow, 'name' | 'description'>) =>
-  `${row.name} ${row.description ?? ''}`.toLowerCase()
+  `${row.name} ${row.description?.slice(0, SEARCHED_CHARACTERS) ?? ''}`.toLowerCase()
 
 /** The order in which rows of several names are locked, so that two who need the same ones do not wait for each other. */
 export function inNameOrder<T extends { format: string; name: string }>(rows: readonly T[]): T[] {

@@ -16,6 +16,31 @@ export interface ArtifactFilter {
 export const ARTIFACT_SORTS = ['name', '-name', 'imported_at', '-imported_at'] as const
 export type ArtifactSort = (typeof ARTIFACT_SORTS)[number]
 
+/** What the list shows of a record: nothing that grows with its findings, its dependencies or its texts. */
+const LISTED_COLUMNS = [
+  'id',
+  'name',
+  'format',
+  'version',
+  'arch',
+  'distribution',
+  'status',
+  'cve_status',
+  'served',
+  'imported_at',
+  'imported_by',
+  'sha256',
+  'size_bytes',
+  'section',
+  'cve_summary',
+] as const
+
+/** Characters of a description that lists show. A package may bring megabytes, and a page has up to 200 of them. */
+const LISTED_CHARACTERS = 300
+/** Missing dependencies that lists show. */
+const LISTED_MISSING = 20
+
+/** One page of names, each with its latest record, its versions and its distributions. */
 export async function artifactPage(
   db: Db,
   totals: Totals,
@@ -57,7 +82,13 @@ export async function artifactPage(
   if (names.length === 0) return { items: [], total }
   const latest = await db
     .selectFrom('packages')
-    .selectAll()
+    .select(LISTED_COLUMNS)
+    .select([
+      sql<string | null>`left(description, ${LISTED_CHARACTERS})`.as('description'),
+      sql<string[]>`jsonb_path_query_array(deps_missing, ${`$[0 to ${LISTED_MISSING - 1}]`}::jsonpath)`.as(
+        'deps_missing',
+      ),
+    ])
     .where(
       'id',
       'in',

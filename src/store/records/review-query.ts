@@ -30,8 +30,41 @@ export interface FindingTotals {
   actions: PolicyAction[]
 }
 
-/** Without the columns that grow with the number of findings. */
-export type LightRow = Omit<PackageRow, 'cve_results' | 'validation_steps'>
+const LIGHT_COLUMNS = sql`id, distribution, format, name, version, arch, status, cve_status, held_reason, served,
+  sha256, received_sha256, filename, size_bytes, imported_at, imported_by, cve_summary, last_scan, quarantined_at, quarantined_by,
+  review_origin, review_since, review_due_at, overdue_noted_at, review_reasons, severities, risk`
+
+/** A record without the columns that grow with its findings, its dependencies or its texts. */
+export type LightRow = Pick<
+  PackageRow,
+  | 'id'
+  | 'distribution'
+  | 'format'
+  | 'name'
+  | 'version'
+  | 'arch'
+  | 'status'
+  | 'cve_status'
+  | 'held_reason'
+  | 'served'
+  | 'sha256'
+  | 'received_sha256'
+  | 'filename'
+  | 'size_bytes'
+  | 'imported_at'
+  | 'imported_by'
+  | 'cve_summary'
+  | 'last_scan'
+  | 'quarantined_at'
+  | 'quarantined_by'
+  | 'review_origin'
+  | 'review_since'
+  | 'review_due_at'
+  | 'overdue_noted_at'
+  | 'review_reasons'
+  | 'severities'
+  | 'risk'
+>
 
 const all = (conditions: readonly RawBuilder<unknown>[]) =>
   conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
@@ -122,21 +155,21 @@ function countsOf(rows: readonly { severity: Severity; n: number }[]): SeverityC
 }
 
 /** The records of a page, in the order of the ids. */
-export async function rowsOf(db: Db, ids: readonly number[]): Promise<PackageRow[]> {
-  if (ids.length === 0) return []
-  const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
-  return inOrder(rows, ids)
+export async function lightRowsOf(db: Db, ids: readonly number[]): Promise<LightRow[]> {
+  return inOrder(await readRows<LightRow>(db, ids, LIGHT_COLUMNS), ids)
 }
 
-/** The same without what may be large. */
-export async function lightRowsOf(db: Db, ids: readonly number[]): Promise<LightRow[]> {
+/** The same with their findings. */
+export async function rowsWithFindings(
+  db: Db,
+  ids: readonly number[],
+): Promise<(LightRow & Pick<PackageRow, 'cve_results'>)[]> {
+  return inOrder(await readRows(db, ids, sql`${LIGHT_COLUMNS}, cve_results`), ids)
+}
+
+async function readRows<T>(db: Db, ids: readonly number[], columns: RawBuilder<unknown>): Promise<T[]> {
   if (ids.length === 0) return []
-  const { rows } =
-    await sql<LightRow>`select id, distribution, format, name, version, arch, status, cve_status, held_reason, served,
-      sha256, received_sha256, filename, size_bytes, imported_at, imported_by, cve_summary, last_scan, quarantined_at, quarantined_by,
-      review_origin, review_since, review_due_at, overdue_noted_at, review_reasons, severities, risk
-    from packages where id = any(${[...ids]}::bigint[])`.execute(db)
-  return inOrder(rows, ids)
+  return (await sql<T>`select ${columns} from packages where id = any(${[...ids]}::bigint[])`.execute(db)).rows
 }
 
 function inOrder<T extends { id: number }>(rows: readonly T[], ids: readonly number[]): T[] {

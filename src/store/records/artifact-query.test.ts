@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { createTestDatabase } from '../../../test/database.ts'
+import type { Database } from '../db.ts'
+import { artifactPage } from './artifact-query.ts'
+import { rowsWithFindings } from './review-query.ts'
+import { createTotals } from './totals.ts'
+
+const MEGABYTE = 1_000_000
+
+let database: Database
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const { db } = database
+  await sql`insert into distributions (codename, format) values ('bookworm', 'deb')`.execute(db)
+  await sql`insert into blobs (sha256, format, filename, size_bytes, sha512, sha1, md5, facts, files, created_at)
+    values ('a', 'deb', 'a.deb', 1, '', '', '', '{}', '', now())`.execute(db)
+  await sql`insert into packages (distribution, format, name, version, arch, status, served, sha256, received_sha256, filename, size_bytes,
+      description, imported_at, imported_by, import_method, pipeline, validation_steps, coverage, dependencies, deps_missing, tags,
+      cve_results, changed_revision, manifest_pending)
+    select 'bookworm', 'deb', 'large-' || i, '1', 'amd64', 'published', true, 'a', 'a', 'a.deb', 1,
+      repeat('é', ${MEGABYTE}), now(), 'u', 'upload', '{}', jsonb_build_array(repeat('s', ${MEGABYTE})), '{}', jsonb_build_array(repeat('d', ${MEGABYTE})),
+      (select jsonb_agg('dep-' || n) from generate_series(1, 50000) n), '[]', '[]', 1, false
+    from generate_series(1, 3) i`.execute(db)
+  await sql`insert into artifacts (format, name, latest_id, search, latest_imported_at, distributions, statuses, archs)
+    select format, name, id, name, imported_at, array[distribution], array[status], array[arch] from packages`.execute(
+    db,
+  )
+})
+afterAll(() => database.close())
+
+test('a page of packages with megabytes of texts and lists stays small', async () => {
+  const totals = createTotals({ clock: { now: () => new Date(0) }, ttlSeconds: 0 })
+  const { items } = await artifactPage(database.db, totals, {}, 'name', { page: 1, perPage: 200 })
+  expect(items).toHaveLength(3)
+  expect(items[0]!.record.description).toBe('é'.repeat(300))
+  expect(items[0]!.record.deps_missing).toHaveLength(20)
+  expect(JSON.stringify(items).length).toBeLessThan(10_000)
+})
+
+test('a page of the review with findings reads no other texts', async () => {
+  const rows = await rowsWithFindings(database.db, [3, 1])
+  expect(rows.map(({ id }) => id)).toEqual([3, 1])
+  expect(JSON.stringify(rows).length).toBeLessThan(10_000)
+})

@@ -1,0 +1,61 @@
+// Processes that race for the directory of an embedded database: never two own it, and a dead one does not keep it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+
+const LOCK = join(import.meta.dirname, '..', '..', 'dist', 'store', 'pglite', 'lock.js')
+const PROCESSES = 6
+const ROUNDS = 60
+
+/** Takes and releases the lock again and again. A second owner fails to make the directory `owned`. */
+const CHILD = `
+  import { mkdirSync, rmdirSync } from 'node:fs'
+  import { setTimeout } from 'node:timers/promises'
+  const { lockDirectory } = await import(${JSON.stringify(LOCK)})
+  const [directory, owned] = process.argv.slice(1)
+  let taken = 0
+  for (let round = 0; round < ${ROUNDS}; round++) {
+    const release = await lockDirectory(directory).catch(() => null)
+    if (!release) continue
+    taken++
+    mkdirSync(owned)
+    await setTimeout(Math.random() * 5)
+    rmdirSync(owned)
+    await release()
+  }
+  console.log(taken)
+`
+
+it('lets one process at a time own the directory, while lock files of dead processes appear', async () => {
+  const base = await mkdtemp(join(tmpdir(), 'gatehouse-race-'))
+  const directory = join(base, 'db')
+  const children = Array.from({ length: PROCESSES }, () =>
+    spawn(process.execPath, ['--input-type=module', '-e', CHILD, directory, join(base, 'owned')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
+  )
+  let running = true
+  const stale = (async () => {
+    for (let n = 0; running; n++) {
+      await writeFile(join(directory, `gatehouse.lock.${n}`), '999999999 1\n').catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  })()
+  const ends = await Promise.all(
+    children.map(async (child) => {
+      let output = ''
+      child.stdout.on('data', (chunk) => (output += String(chunk)))
+      const [code] = (await once(child, 'close')) as [number | null]
+      return { code, taken: Number(output) }
+    }),
+  )
+  running = false
+  await stale
+  expect(ends.map(({ code }) => code)).toEqual(children.map(() => 0))
+  expect(ends.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(ROUNDS)
+  expect((await readdir(directory)).filter((name) => !/^gatehouse\.lock\.\d+$/.test(name))).toEqual([])
+  await rm(base, { recursive: true })
+})
