@@ -122,7 +122,7 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
       answer: Decided,
       problems: ['validation_error', 'not_found', 'not_under_review'],
       async handle(call) {
-        const decision = await review.withdrawDecision(
+        const decision = await review.revokeDecision(
           call.params.id,
           textOf(optionalBody(call.raw), 'note')?.trim().slice(0, 2000) || null,
           actorOf(call),

@@ -6,7 +6,7 @@ import type { Caller } from '../domain/caller.ts'
 import { SEVERITIES, type Severity } from '../domain/finding.ts'
 import { invalidField } from '../domain/problem.ts'
 import { DECISION_ACTIONS } from '../domain/status.ts'
-import type { Actor } from '../review/parts.ts'
+import type { Actor } from '../review/deps.ts'
 import { Nullable } from './schemas.ts'
 
 export const NameVersion = Type.Object({ name: Type.String({ minLength: 1 }), version: Type.String({ minLength: 1 }) })

@@ -1,7 +1,7 @@
 // All scheduled jobs, one entry each: when they run and what they do.
 import type { CrossCheck } from '../review/cross-check.ts'
 import type { Rematch } from '../review/rematch.ts'
-import { systemActor } from '../review/parts.ts'
+import { systemActor } from '../review/deps.ts'
 import type { Refresh } from '../review/refresh.ts'
 import type { Review } from '../review/review.ts'
 import type { Job } from './scheduler.ts'

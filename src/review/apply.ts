@@ -1,211 +1,139 @@
-// What a later look at a package does to it: one rule for rescan, re-match, second scanner and dependency scan.
-import { isDeepStrictEqual } from 'node:util'
-import { countSeverities, type Finding } from '../domain/finding.ts'
-import { openFindings, reviewDueAt } from '../domain/review-due.ts'
-import type { Coverage, Mechanism, PipelineKey, Verdict } from '../domain/status.ts'
-import type { StatusEvent } from '../domain/transitions.ts'
-import { asStep } from '../gate/gate.ts'
-import { isUnscanned } from '../gate/unscanned.ts'
+// Applies the result of a later check to a record: one rule for rescan, re-match, second scanner and dependency scan.
+import type { Finding } from '../domain/finding.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { changeRecord, lockRecord, type Change, type Changed } from '../records/change-record.ts'
-import { activeDecisions } from '../store/records/decisions.ts'
 import type { Db } from '../store/db.ts'
-import type { PackageRow, ReviewReason } from '../store/tables.ts'
-import { reasonsToAsk, withAcceptance } from './coverage.ts'
-import { mergeFindings, sameFindings, type Seen } from './merge.ts'
-import { eventBase, type Actor, type ReviewParts } from './parts.ts'
-import { announce, cleanUp } from './settle.ts'
+import { insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
+import { activeDecisions } from '../store/records/decisions.ts'
+import type { BlobsTable, PackageRow, ReviewReason } from '../store/tables.ts'
+import type { Insertable } from 'kysely'
+import { assess, type Assessment, type Check } from './assess.ts'
+import { withAcceptance } from './coverage.ts'
+import { mergeFindings, type Seen } from './merge.ts'
+import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
+import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
+
+export type ApplyDeps = CleanUpDeps & Pick<ReviewDeps, 'db' | 'clock' | 'audit' | 'engines' | 'settings' | 'offered'>
 
 export interface Applied extends Changed {
   newIds: string[]
   droppedIds: string[]
-  /** why it is under review from now on; empty when this brought nothing to decide */
+  /** why it is under review from now on; empty when the check brought nothing to decide */
   reasons: ReviewReason[]
 }
 
-/** A verdict that takes the place of what the record says of that step. */
-export interface Evidence {
-  key: PipelineKey
-  verdict: Verdict
+/** A file that takes the place of the record's file: a copy with our signature. */
+export interface Replacement {
+  blob: Insertable<BlobsTable>
+  /** as `Hold.ensure` */
+  ensureBytes(): Promise<void>
 }
 
-export interface Look {
-  mechanism: Mechanism
-  evidence?: readonly Evidence[]
-  /** what was seen of the libraries inside, where the look was at them and not at the package itself */
-  inside?: Coverage
-  /** quarantined, and no cause is left: it goes to review */
-  clears?: boolean
-  /** columns that change with it, written in the same transaction */
-  alongside?(tx: Db, before: PackageRow): Promise<Change['set']>
+/** What else changes in the same transaction when the check clears a quarantined record. */
+export interface Alongside {
+  set?: NonNullable<Change['set']>
+  replacement?: Replacement | null
 }
-
-const EARLIER = (a: Date | null, b: Date | null) => (a && b ? (a < b ? a : b) : (a ?? b))
 
 /**
- * Takes what one engine finds in a package now. A published package with something new to decide goes to review and
- * stays served; `block` counts as `review` here (specification, rule 1). Nothing is ever published, approved or taken
- * away by it.
+ * Applies what one engine finds in a package now. A published package with something new to decide goes to review and
+ * stays served; `block` counts as `review` here (specification, rule 1). A check never publishes, approves or removes.
  * @throws Problem('not_found') when the record is gone
  */
-export function applyFindings(parts: ReviewParts, id: number, seen: Seen, look: Look, actor: Actor): Promise<Applied> {
-  const now = isoTime(parts.clock.now())
-  return reviseFindings(
-    parts,
-    id,
-    (known) => mergeFindings(known, seen, parts.engines, parts.settings().cve_policy, now),
-    look,
-    actor,
-  )
+export function applyFindings(
+  deps: ApplyDeps,
+  id: number,
+  seen: Seen,
+  check: Check,
+  actor: Actor,
+  alongside: Alongside = {},
+): Promise<Applied> {
+  const now = isoTime(deps.clock.now())
+  const merge = (known: readonly Finding[]) => mergeFindings(known, seen, deps.engines, deps.settings().cve_policy, now)
+  return reviseFindings(deps, id, merge, check, actor, alongside)
 }
 
 /**
- * The same for what changes findings in another way: a known-exploited flag, a score.
- * @param revise gives the findings as they are now, from those that were known
+ * Like `applyFindings`, for what changes findings in another way: a known-exploited flag, a score.
+ * @param revise returns the findings as they are now, from those the record has
  */
 export async function reviseFindings(
-  parts: ReviewParts,
+  deps: ApplyDeps,
   id: number,
   revise: (known: readonly Finding[]) => Finding[],
-  look: Look,
+  check: Check,
   actor: Actor,
+  { set = {}, replacement = null }: Alongside = {},
 ): Promise<Applied> {
-  const applied = await parts.db.transaction().execute(async (tx) => {
-    const before = await lockRecord(tx, id)
-    const standing = (await activeDecisions(tx, [id])).get(id) ?? []
-    const known = (before.cve_results ?? []) as Finding[]
-    const findings = withAcceptance(revise(known), standing)
-    const ids = new Set(findings.map((finding) => finding.id))
-    const knownIds = new Set(known.map((finding) => finding.id))
-    const newIds = findings.filter((finding) => !knownIds.has(finding.id)).map((finding) => finding.id)
-    const droppedIds = [...knownIds].filter((known) => !ids.has(known))
-    const reasons = reasonsToAsk(known, findings, standing)
-    const event = eventFor(before, reasons, look)
-    const unchanged = sameFindings(known, findings) && (before.cve_results !== null || look.inside !== undefined)
-    // A nightly look at 100,000 packages must cost what it finds, not what there is.
-    if (unchanged && event === 'refresh' && look.inside && saysSame(before.coverage['dependency_scan'], look.inside)) {
-      return { before, row: before, newIds, droppedIds, reasons: [] }
-    }
-    if (!look.inside && unchanged && event === 'refresh' && !look.evidence && before.last_scan) {
-      await tx.updateTable('packages').set({ last_scan: parts.clock.now() }).where('id', '=', id).execute()
-      return { before, row: before, newIds, droppedIds, reasons: [] }
-    }
-    const set = { ...setOf(parts, before, findings, reasons, event, look), ...(await look.alongside?.(tx, before)) }
-    const changed = await changeRecord(
-      tx,
-      parts.audit,
-      before,
-      { event, ...(unchanged ? {} : { findings }), set },
-      parts.offered(before.distribution),
-    )
-    const { row } = changed
-    await parts.audit.record(
-      {
-        ...eventBase(row, actor),
-        action: look.mechanism === 'rescan' ? 'RESCAN' : 'CVE_REMATCH',
-        result: reasons.length > 0 ? 'WARNING' : 'SUCCESS',
-        outcome: row.status,
-        detail: `${findings.length} known vulnerabilities, ${newIds.length} new, ${droppedIds.length} gone`,
-        extra: {
-          mechanism: look.mechanism,
-          previous_status: before.status,
-          new_cve_ids: newIds,
-          dropped_cve_ids: droppedIds,
-          reasons,
-        },
-      },
-      tx,
-    )
-    return { ...changed, newIds, droppedIds, reasons: row.status === 'pending_review' ? reasons : [] }
-  })
+  const transact = (seen: SeenRemovals) =>
+    deps.db.transaction().execute(async (tx) => {
+      const before = await lockRecord(tx, id)
+      const decisions = (await activeDecisions(tx, [id])).get(id) ?? []
+      const findings = withAcceptance(revise((before.cve_results ?? []) as Finding[]), decisions)
+      const now = deps.clock.now()
+      const assessment = assess(before, findings, check, { decisions, policy: deps.settings().cve_policy, now })
+      // Another rescan may have cleared the record meanwhile, and a person may have published it.
+      const isCleared = assessment.kind === 'change' && assessment.event === 'clear'
+      if (replacement && isCleared) await replaceFile(tx, before, replacement, seen)
+      return record(deps, tx, { before, findings, check, actor, assessment, alongside: isCleared ? set : {} })
+    })
+  const applied = replacement ? await withBytes(deps.db, replacement.ensureBytes, transact) : await transact(new Map())
   if (applied.row !== applied.before) {
-    await cleanUp(parts, [applied])
-    announce(parts, [applied])
+    await cleanUp(deps, [applied])
+    announce(deps, [applied])
   }
   return applied
 }
 
-function eventFor(before: PackageRow, reasons: readonly ReviewReason[], look: Look): StatusEvent {
-  if (before.status === 'published' && reasons.length > 0) return 'reopen'
-  return before.status === 'quarantined' && look.clears ? 'clear' : 'refresh'
+async function replaceFile(tx: Db, before: PackageRow, { blob }: Replacement, seen: SeenRemovals): Promise<void> {
+  await insertBlobs(tx, [blob], seen)
+  await tx.insertInto('pending_deletions').values({ kind: 'file', key: before.sha256 }).execute()
 }
 
-function setOf(
-  parts: ReviewParts,
-  before: PackageRow,
-  findings: Finding[],
-  reasons: ReviewReason[],
-  event: StatusEvent,
-  look: Look,
-): Change['set'] {
-  const now = parts.clock.now()
-  const { cve_policy: policy } = parts.settings()
-  const open = openFindings(findings)
-  const evidence = evidenceOf(before, look)
-  const set: Change['set'] = {
-    // Each scan speaks for itself: matching the components does not make the package scanned. The counts are of both.
-    cve_summary: JSON.stringify({
-      scanned: look.inside ? before.cve_summary?.['scanned'] === true : true,
-      components_scanned: look.inside
-        ? look.inside.result !== 'no_data'
-        : before.cve_summary?.['components_scanned'] === true,
-      passed: open.length === 0,
-      ...countSeverities(findings),
-    }),
-    last_scan: look.inside ? before.last_scan : now,
-    pipeline: JSON.stringify(evidence.pipeline),
-    validation_steps: JSON.stringify(evidence.steps),
-    coverage: JSON.stringify(evidence.coverage),
+interface ToRecord {
+  before: PackageRow
+  findings: readonly Finding[]
+  check: Check
+  actor: Actor
+  assessment: Assessment
+  alongside: NonNullable<Change['set']>
+}
+
+async function record(
+  deps: ApplyDeps,
+  tx: Db,
+  { before, findings, check, actor, assessment, alongside }: ToRecord,
+): Promise<Applied> {
+  const { newIds, droppedIds } = assessment
+  if (assessment.kind !== 'change') {
+    if (assessment.kind === 'touchScanDate')
+      await tx.updateTable('packages').set({ last_scan: deps.clock.now() }).where('id', '=', before.id).execute()
+    return { before, row: before, newIds, droppedIds, reasons: [] }
   }
-  const unscanned = isUnscanned(evidence.pipeline)
-  if (event === 'reopen' || event === 'clear') {
-    const asked =
-      event === 'clear' ? open : findings.filter((finding) => reasons.some((reason) => reason.id === finding.id))
-    return {
-      ...set,
-      cve_status: 'pending_review',
-      held_reason: look.mechanism,
-      review_origin: look.mechanism,
-      review_since: now,
-      review_due_at: reviewDueAt(now, asked, event === 'clear' && unscanned, policy),
-      overdue_noted_at: null,
-      review_reasons: JSON.stringify(reasons),
-      ...(event === 'clear' ? { quarantined_at: null, quarantined_by: null } : {}),
-    }
+  const { event, reasons } = assessment
+  const change: Change = {
+    event,
+    ...(assessment.findings ? { findings: assessment.findings } : {}),
+    set: { ...assessment.set, ...alongside },
   }
-  if (before.status !== 'pending_review') return set
-  const known = before.review_reasons ?? []
-  const more = reasons.filter(
-    (reason) => !known.some((other) => other.id === reason.id && other.reason === reason.reason),
+  const changed = await changeRecord(tx, deps.audit, before, change, deps.offered(before.distribution))
+  const { row } = changed
+  await deps.audit.record(
+    {
+      ...eventBase(row, actor),
+      action: check.mechanism === 'rescan' ? 'RESCAN' : 'CVE_REMATCH',
+      result: reasons.length > 0 ? 'WARNING' : 'SUCCESS',
+      outcome: row.status,
+      detail: `${findings.length} known vulnerabilities, ${newIds.length} new, ${droppedIds.length} gone`,
+      extra: {
+        mechanism: check.mechanism,
+        previous_status: before.status,
+        new_cve_ids: newIds,
+        dropped_cve_ids: droppedIds,
+        reasons,
+      },
+    },
+    tx,
   )
-  return {
-    ...set,
-    // A finding is the better reason than a scan that could not be made.
-    ...(before.held_reason === 'unscanned' && open.length > 0 ? { held_reason: 'cve_review' } : {}),
-    // What turns up later may be more urgent; it never gives more time.
-    review_due_at: EARLIER(before.review_due_at, reviewDueAt(before.review_since ?? now, open, false, policy)),
-    ...(more.length > 0 ? { review_reasons: JSON.stringify([...known, ...more]) } : {}),
-  }
-}
-
-/** The record's account of its checks, with what was looked at again in its old place. */
-function evidenceOf(before: PackageRow, { evidence = [], inside }: Look) {
-  const steps = [...(before.validation_steps as { name: string }[])]
-  const pipeline = { ...before.pipeline }
-  const coverage: Record<string, unknown> = { ...before.coverage, ...(inside ? { dependency_scan: inside } : {}) }
-  for (const { key, verdict } of evidence) {
-    pipeline[key] = verdict.result
-    if (key === 'antivirus' || key === 'cve_scan') coverage[key] = verdict.coverage ?? null
-    const at = steps.findIndex((step) => step.name === verdict.name)
-    if (at < 0) steps.push(asStep(verdict))
-    else steps[at] = asStep(verdict)
-  }
-  return { steps, pipeline, coverage }
-}
-
-/** The same was looked at, whatever day the advisories are of. */
-export function saysSame(then: unknown, now: Coverage): boolean {
-  return (
-    typeof then === 'object' && isDeepStrictEqual({ ...then, database_date: null }, { ...now, database_date: null })
-  )
+  return { ...changed, newIds, droppedIds, reasons: row.status === 'pending_review' ? reasons : [] }
 }

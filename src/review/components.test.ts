@@ -15,7 +15,7 @@ import { openDatabase, type Database } from '../store/db.ts'
 import { MIGRATIONS } from '../store/migrations/index.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { createComponentScan, type ComponentScanParts } from './components.ts'
-import { systemActor } from './parts.ts'
+import { systemActor } from './deps.ts'
 
 const MANIFEST = 'opt/node_modules/left-pad/package.json'
 const finding: OsvFinding = {

@@ -12,11 +12,12 @@ import {
 import { mayHoldComponent, readComponents } from '../scanners/components/read.ts'
 import { unpackFiles } from '../store/files/blobs.ts'
 import type { Components, ComponentsOf, ComponentWork } from '../store/files/components.ts'
-import { applyFindings, saysSame, type Applied } from './apply.ts'
+import { applyFindings, type Applied } from './apply.ts'
+import { sameCoverage } from './assess.ts'
 import { mergeFindings, sameFindings } from './merge.ts'
-import { factsOf, systemActor, type Actor, type ReviewParts } from './parts.ts'
+import { factsOf, systemActor, type Actor, type ReviewDeps } from './deps.ts'
 
-export interface ComponentScanParts extends ReviewParts {
+export interface ComponentScanParts extends ReviewDeps {
   components: Components
   matcher: ComponentMatcher
   /** whether this process does work that one process is enough for */
@@ -138,7 +139,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
           parts,
           id,
           { engine: COMPONENT_ENGINE, findings },
-          { mechanism, inside: coverage },
+          { mechanism, components: coverage },
           actor,
         )
         first ??= applied
@@ -221,7 +222,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
           parts.settings().cve_policy,
           now,
         )
-        return sameFindings(known, merged) && saysSame(row.coverage['dependency_scan'], coverage)
+        return sameFindings(known, merged) && sameCoverage(row.coverage['dependency_scan'], coverage)
       })
       return new Set(same.map(({ row }) => row.id))
     },

@@ -4,7 +4,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Distribution, FormatId } from '../domain/package.ts'
 import type { CveResult, CveScanner } from '../scanners/scanner.ts'
 import { applyFindings } from './apply.ts'
-import { factsOf, systemActor, type ReviewParts } from './parts.ts'
+import { factsOf, systemActor, type ReviewDeps } from './deps.ts'
 
 export interface CrossCheckReport {
   /** looks taken, one for each package and scanner */
@@ -15,7 +15,7 @@ export interface CrossCheckReport {
   failed: number
 }
 
-export interface CrossCheckParts extends ReviewParts {
+export interface CrossCheckParts extends ReviewDeps {
   /** all but the first */
   scanners: readonly CveScanner[]
   /** the distributions that are offered */

@@ -18,7 +18,7 @@ import { activeDecisions, closeDecisions, insertDecision, reopenDecisions } from
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { coverOf, withAcceptance } from './coverage.ts'
-import { eventBase, inLockOrder, NO_REVIEW, type Actor, type ReviewParts } from './parts.ts'
+import { eventBase, inLockOrder, NO_REVIEW, type Actor, type ReviewDeps } from './deps.ts'
 import { readPlan, type DecisionBody, type Plan } from './plan.ts'
 import { announce, cleanUp, publishChanges } from './settle.ts'
 
@@ -47,7 +47,7 @@ const REPLACED = 'replaced by a later decision'
  * published is none, and the package stays under review
  */
 export async function decide(
-  parts: ReviewParts,
+  parts: ReviewDeps,
   selector: RecordSelector,
   body: DecisionBody,
   actor: Actor,
@@ -114,7 +114,7 @@ function requireAlike(held: readonly PackageRow[]): void {
 
 /** @param event other than what the plan's action does: a decision in place of another changes no status */
 export async function decideOne(
-  parts: ReviewParts,
+  parts: ReviewDeps,
   tx: Db,
   id: number,
   plan: Plan,
@@ -219,7 +219,7 @@ function replacedBy(plan: Plan, covered: readonly Finding[], standing: readonly 
 }
 
 /** @throws Problem('self_approval') when a setting forbids it and the package came in by the same hand, or by its token */
-async function requireOther(parts: ReviewParts, tx: Db, row: PackageRow, actor: Actor): Promise<void> {
+async function requireOther(parts: ReviewDeps, tx: Db, row: PackageRow, actor: Actor): Promise<void> {
   if (!parts.settings().security.forbid_self_approval) return
   const hands = await handsBehind(tx, [row.imported_by, actor.name])
   const [bringer, decider] = [hands.get(row.imported_by) ?? [], hands.get(actor.name) ?? []]
@@ -255,7 +255,7 @@ function stepsOf(before: PackageRow, actor: Actor): string {
 
 /** Not published, so not approved: every record is as it was, and no decision stands. */
 async function takeBack(
-  parts: ReviewParts,
+  parts: ReviewDeps,
   decided: readonly DecidedHere[],
   actor: Actor,
   failure: unknown,

@@ -8,7 +8,7 @@ import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { decideOne } from './decide.ts'
-import { eventBase, type Actor, type ReviewParts } from './parts.ts'
+import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
 import { readPlan, type DecisionBody } from './plan.ts'
 import { cleanUp } from './settle.ts'
 import { endDecision, slaOf } from './sla.ts'
@@ -64,7 +64,7 @@ const EXCHANGEABLE: Record<DecisionAction, readonly DecisionAction[]> = {
  * @throws Problem('not_found'), 'not_under_review' when the decision is not in force, 'validation_error', 'self_approval'
  */
 export async function replaceDecision(
-  parts: ReviewParts,
+  parts: ReviewDeps,
   id: number,
   body: DecisionBody,
   actor: Actor,
@@ -92,8 +92,8 @@ export async function replaceDecision(
  * Takes a decision back: what it let pass goes to review again, still served.
  * @throws Problem('not_found'), 'not_under_review' when it is not in force, or is a rejection, which stands until its package is deleted
  */
-export async function withdrawDecision(
-  parts: ReviewParts,
+export async function revokeDecision(
+  parts: ReviewDeps,
   id: number,
   note: string | null,
   actor: Actor,
@@ -115,7 +115,7 @@ export async function withdrawDecision(
  * goes on doing so until it is withdrawn.
  */
 export async function resolveDecision(
-  parts: ReviewParts,
+  parts: ReviewDeps,
   packageIds: readonly number[],
   note: string,
   actor: Actor,
@@ -162,7 +162,7 @@ export async function resolveDecision(
 
 /** @param to a user's name, or null for nobody. @throws Problem('not_found'), 'validation_error' when there is no such active user */
 export async function assignDecision(
-  parts: ReviewParts,
+  parts: ReviewDeps,
   id: number,
   to: string | null,
   actor: Actor,

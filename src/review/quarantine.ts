@@ -6,7 +6,7 @@ import { changeRecord, lockRecord, notUnderReview, type Changed } from '../recor
 import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import { withAcceptance } from './coverage.ts'
-import { eventBase, inLockOrder, NO_REVIEW, type Actor, type ReviewParts } from './parts.ts'
+import { eventBase, inLockOrder, NO_REVIEW, type Actor, type ReviewDeps } from './deps.ts'
 import { announce, cleanUp, publishChanges } from './settle.ts'
 
 /**
@@ -14,7 +14,7 @@ import { announce, cleanUp, publishChanges } from './settle.ts'
  * @throws Problem('not_found', 'not_under_review' when all of them are quarantined or rejected, 'publication_failed')
  */
 export async function quarantine(
-  parts: ReviewParts,
+  parts: ReviewDeps,
   selector: RecordSelector,
   reason: string | null,
   actor: Actor,

@@ -5,7 +5,7 @@ import type { Enrichment } from '../scanners/enrich/enrichment.ts'
 import type { AdvisoryData } from '../scanners/osv/data.ts'
 import type { UpdateOutcome } from '../scanners/scanner.ts'
 import { reviseKnown } from './known-exploited.ts'
-import { systemActor, type ReviewParts } from './parts.ts'
+import { systemActor, type ReviewDeps } from './deps.ts'
 import type { Rematch } from './rematch.ts'
 
 export type Progress = (line: string) => void
@@ -22,7 +22,7 @@ export interface Refresh {
 }
 
 export function createRefresh(
-  deps: ReviewParts & {
+  deps: ReviewDeps & {
     log: Log
     advisoryData: AdvisoryData
     enrichment: Enrichment

@@ -8,7 +8,7 @@ import type { CveScanner } from '../scanners/scanner.ts'
 import type { Db } from '../store/db.ts'
 import { applyFindings, type Applied } from './apply.ts'
 import type { ComponentScan } from './components.ts'
-import { factsOf, systemActor, type ReviewParts } from './parts.ts'
+import { factsOf, systemActor, type ReviewDeps } from './deps.ts'
 
 export interface RematchReport {
   /** packages whose advisories changed */
@@ -29,7 +29,7 @@ export interface AdvisoryNews {
   packages: { ecosystem: string; package: string | null }[]
 }
 
-export interface RematchParts extends ReviewParts {
+export interface RematchParts extends ReviewDeps {
   scanner: CveScanner
   /** the distributions that are offered */
   distributions: readonly Distribution[]

@@ -8,7 +8,7 @@ import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { withAcceptance } from './coverage.ts'
-import { eventBase, type Actor, type ReviewParts } from './parts.ts'
+import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
 import { announce, cleanUp } from './settle.ts'
 
 const DAY_MS = 86_400_000
@@ -89,7 +89,7 @@ export interface SlaReport {
  * Ends exceptions that have run out, which brings their packages back to review, still served; notes reviews that are
  * overdue, once each. Lists hold the 200 most urgent.
  */
-export async function checkSla(parts: ReviewParts, actor: Actor): Promise<SlaReport> {
+export async function checkSla(parts: ReviewDeps, actor: Actor): Promise<SlaReport> {
   const now = parts.clock.now()
   const ended = await endExceptions(parts, actor, now)
   const overdue = await noteOverdue(parts, actor, now)
@@ -131,7 +131,7 @@ async function countDeadlines(db: Db, now: Date, soon: Date): Promise<{ late: nu
 }
 
 /** The audit entry that notifications of deadlines within a week are made from. */
-async function recordExpiring(parts: ReviewParts, items: readonly SlaItem[]): Promise<void> {
+async function recordExpiring(parts: ReviewDeps, items: readonly SlaItem[]): Promise<void> {
   if (items.length === 0) return
   await parts.audit.record({
     action: 'SLA_EXPIRING',
@@ -151,7 +151,7 @@ async function recordExpiring(parts: ReviewParts, items: readonly SlaItem[]): Pr
   })
 }
 
-async function endExceptions(parts: ReviewParts, actor: Actor, now: Date): Promise<DecisionRow[]> {
+async function endExceptions(parts: ReviewDeps, actor: Actor, now: Date): Promise<DecisionRow[]> {
   const ended: DecisionRow[] = []
   for (;;) {
     const due = await parts.db
@@ -180,7 +180,7 @@ export interface Ending {
  * @returns the change; null when the decision had ended, or its record is gone
  */
 export async function endDecision(
-  parts: ReviewParts,
+  parts: ReviewDeps,
   decision: DecisionRow,
   event: 'expire' | 'revoke',
   ending: Ending,
@@ -243,7 +243,7 @@ export async function endDecision(
 }
 
 /** Marks reviews past their date, and says so in the audit log, once each. */
-async function noteOverdue(parts: ReviewParts, actor: Actor, now: Date): Promise<PackageRow[]> {
+async function noteOverdue(parts: ReviewDeps, actor: Actor, now: Date): Promise<PackageRow[]> {
   const noted: PackageRow[] = []
   for (;;) {
     const rows = await parts.db.transaction().execute(async (tx) => {

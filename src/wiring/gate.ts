@@ -62,7 +62,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     mayWork: leader.isLeader,
   })
   bus.on('package', libraries.nudge)
-  const review = createReview(reviewDeps, { libraries })
+  const review = createReview(reviewDeps, { components: libraries })
   const crossCheck = createCrossCheck({
     ...reviewDeps,
     scanners: crossScanners,

@@ -1,4 +1,4 @@
-// What the review room is made of, and the words its files share.
+// What the review room needs from others, and what its files share. Each function names the part of it that it uses.
 import type { Origin } from '../domain/audit.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Step } from '../gate/step.ts'
@@ -16,7 +16,7 @@ import type { PackageRow } from '../store/tables.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Staging } from '../store/files/staging.ts'
 
-export interface ReviewParts {
+export interface ReviewDeps {
   db: Db
   clock: Clock
   bus: Bus
@@ -27,11 +27,11 @@ export interface ReviewParts {
   publisher: Publisher
   pendingDeletions: PendingDeletions
   checkpoint: Checkpoint
-  /** the intake's own steps: a rescan judges as an arrival is judged */
+  /** the steps of the gate: a rescan judges a package like a new one */
   steps: readonly Step[]
   /**
-   * Names of the engines that find vulnerabilities, as findings name them in `sources`; the first is the one behind the
-   * step `cve_scan`. What only engines that are no more had found is dropped by the next scan.
+   * Names of the engines that find vulnerabilities, as in a finding's `sources`; the first one runs the step `cve_scan`.
+   * Findings that only engines outside this list had reported are dropped by the next scan.
    */
   engines: readonly string[]
   settings(): Settings
@@ -39,13 +39,13 @@ export interface ReviewParts {
   onError(error: unknown): void
 }
 
-/** Who acts: a person or token by name, or one of the actors without login. */
+/** Who acts: a person or token by name, or an actor without login. */
 export interface Actor {
   name: string
   origin: Origin
 }
 
-/** An actor without login. */
+/** One of the actors without login (docs/api-decisions.md, section 5). */
 export function systemActor(name: 'scheduler' | 'system' | 'webhook'): Actor {
   return { name, origin: { ip: null, requestId: null } }
 }

@@ -1,0 +1,180 @@
+// What a later check means for a record: nothing, a new scan date, or a change. Pure.
+import { isDeepStrictEqual } from 'node:util'
+import { countSeverities, type Finding } from '../domain/finding.ts'
+import { openFindings, reviewDueAt } from '../domain/review-due.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Coverage, Mechanism, PipelineKey, Verdict } from '../domain/status.ts'
+import type { StatusEvent } from '../domain/transitions.ts'
+import { asStep } from '../gate/gate.ts'
+import { isUnscanned } from '../gate/unscanned.ts'
+import type { Change } from '../records/change-record.ts'
+import type { PackageRow, ReviewReason } from '../store/tables.ts'
+import { reasonsToAsk, type Standing } from './coverage.ts'
+import { sameFindings } from './merge.ts'
+
+/** A verdict that replaces what the record says about that step. */
+export interface Evidence {
+  key: PipelineKey
+  verdict: Verdict
+}
+
+/** A check of a stored package after it came in. */
+export interface Check {
+  mechanism: Mechanism
+  evidence?: readonly Evidence[]
+  /** coverage of the components inside, when the check was about them and not about the package itself */
+  components?: Coverage
+  /** the package is quarantined and no cause is left: it goes to review */
+  clears?: boolean
+}
+
+/** The columns of a record that an assessment depends on. */
+export type Assessed = Pick<
+  PackageRow,
+  | 'status'
+  | 'cve_results'
+  | 'cve_summary'
+  | 'last_scan'
+  | 'pipeline'
+  | 'validation_steps'
+  | 'coverage'
+  | 'held_reason'
+  | 'review_since'
+  | 'review_due_at'
+  | 'review_reasons'
+>
+
+export type Assessment = { newIds: string[]; droppedIds: string[] } & (
+  | { kind: 'noop' }
+  | { kind: 'touchScanDate' }
+  | {
+      kind: 'change'
+      event: StatusEvent
+      /** null when they are the same as before */
+      findings: Finding[] | null
+      set: NonNullable<Change['set']>
+      /** why the record has to be reviewed; empty when there is nothing new to decide */
+      reasons: ReviewReason[]
+    }
+)
+
+/**
+ * @param findings what is known now, with `accepted_by_decision` as the decisions in force say
+ * @param decisions those in force for the record
+ */
+export function assess(
+  before: Assessed,
+  findings: Finding[],
+  check: Check,
+  { decisions, policy, now }: { decisions: readonly Standing[]; policy: Settings['cve_policy']; now: Date },
+): Assessment {
+  const known = (before.cve_results ?? []) as Finding[]
+  const ids = new Set(findings.map((finding) => finding.id))
+  const knownIds = new Set(known.map((finding) => finding.id))
+  const newIds = [...ids].filter((id) => !knownIds.has(id))
+  const droppedIds = [...knownIds].filter((id) => !ids.has(id))
+  const reasons = reasonsToAsk(known, findings, decisions)
+  const event = eventFor(before, reasons, check)
+  const isSame = sameFindings(known, findings) && (before.cve_results !== null || check.components !== undefined)
+  if (isSame && event === 'refresh') {
+    // A nightly check of 100,000 packages must cost what it finds, not what is stored.
+    if (check.components && sameCoverage(before.coverage['dependency_scan'], check.components))
+      return { kind: 'noop', newIds, droppedIds }
+    if (!check.components && !check.evidence && before.last_scan) return { kind: 'touchScanDate', newIds, droppedIds }
+  }
+  const set = {
+    ...scanColumns(before, findings, check, now),
+    ...reviewColumns(before, findings, check, { event, reasons, policy, now }),
+  }
+  return { kind: 'change', event, findings: isSame ? null : findings, set, reasons, newIds, droppedIds }
+}
+
+function eventFor(before: Assessed, reasons: readonly ReviewReason[], check: Check): StatusEvent {
+  if (before.status === 'published' && reasons.length > 0) return 'reopen'
+  return before.status === 'quarantined' && check.clears ? 'clear' : 'refresh'
+}
+
+function scanColumns(before: Assessed, findings: readonly Finding[], check: Check, now: Date) {
+  const { pipeline, steps, coverage } = withEvidence(before, check)
+  return {
+    // Each scan speaks for itself: matching the components does not make the package scanned. The counts are of both.
+    cve_summary: JSON.stringify({
+      scanned: check.components ? before.cve_summary?.['scanned'] === true : true,
+      components_scanned: check.components
+        ? check.components.result !== 'no_data'
+        : before.cve_summary?.['components_scanned'] === true,
+      passed: openFindings(findings).length === 0,
+      ...countSeverities(findings),
+    }),
+    last_scan: check.components ? before.last_scan : now,
+    pipeline: JSON.stringify(pipeline),
+    validation_steps: JSON.stringify(steps),
+    coverage: JSON.stringify(coverage),
+  }
+}
+
+/** The record's results of its steps; each new verdict takes the place of the old one. */
+function withEvidence(before: Assessed, { evidence = [], components }: Check) {
+  const steps = [...(before.validation_steps as { name: string }[])]
+  const pipeline = { ...before.pipeline }
+  const coverage: Record<string, unknown> = {
+    ...before.coverage,
+    ...(components ? { dependency_scan: components } : {}),
+  }
+  for (const { key, verdict } of evidence) {
+    pipeline[key] = verdict.result
+    if (key === 'antivirus' || key === 'cve_scan') coverage[key] = verdict.coverage ?? null
+    const at = steps.findIndex((step) => step.name === verdict.name)
+    if (at < 0) steps.push(asStep(verdict))
+    else steps[at] = asStep(verdict)
+  }
+  return { steps, pipeline, coverage }
+}
+
+function reviewColumns(
+  before: Assessed,
+  findings: readonly Finding[],
+  check: Check,
+  {
+    event,
+    reasons,
+    policy,
+    now,
+  }: { event: StatusEvent; reasons: readonly ReviewReason[]; policy: Settings['cve_policy']; now: Date },
+): NonNullable<Change['set']> {
+  const open = openFindings(findings)
+  if (event === 'reopen' || event === 'clear') {
+    const isCleared = event === 'clear'
+    const asked = isCleared ? open : findings.filter(({ id }) => reasons.some((reason) => reason.id === id))
+    const unscanned = isUnscanned(withEvidence(before, check).pipeline)
+    return {
+      cve_status: 'pending_review',
+      held_reason: check.mechanism,
+      review_origin: check.mechanism,
+      review_since: now,
+      review_due_at: reviewDueAt(now, asked, isCleared && unscanned, policy),
+      overdue_noted_at: null,
+      review_reasons: JSON.stringify(reasons),
+      ...(isCleared ? { quarantined_at: null, quarantined_by: null } : {}),
+    }
+  }
+  if (before.status !== 'pending_review') return {}
+  const known = before.review_reasons ?? []
+  const more = reasons.filter(({ id, reason }) => !known.some((other) => other.id === id && other.reason === reason))
+  return {
+    // A finding tells a reviewer more than a scan that could not be made.
+    ...(before.held_reason === 'unscanned' && open.length > 0 ? { held_reason: 'cve_review' } : {}),
+    // New findings may be more urgent; they never extend the deadline.
+    review_due_at: earlier(before.review_due_at, reviewDueAt(before.review_since ?? now, open, false, policy)),
+    ...(more.length > 0 ? { review_reasons: JSON.stringify([...known, ...more]) } : {}),
+  }
+}
+
+const earlier = (a: Date | null, b: Date | null) => (a && b ? (a < b ? a : b) : (a ?? b))
+
+/** Whether two checks covered the same; the date of the advisories does not count. */
+export function sameCoverage(then: unknown, now: Coverage): boolean {
+  return (
+    typeof then === 'object' && isDeepStrictEqual({ ...then, database_date: null }, { ...now, database_date: null })
+  )
+}
