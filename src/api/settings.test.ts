@@ -26,6 +26,7 @@ beforeEach(async () => {
     throw error
   }
   const settings = createSettings({
+    inactiveVariables: ['REDIS_URL'],
     path: join(directory, 'settings.json'),
     clock: systemClock,
     bus: createBus(fail),

@@ -20,6 +20,7 @@ const SettingsDocumentSchema = Type.Object({
     updated_at: Nullable(TimeSchema),
     updated_by: Nullable(Type.String()),
     revision: Type.Integer(),
+    inactive: Type.Array(Type.String()),
   }),
 })
 

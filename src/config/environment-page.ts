@@ -11,7 +11,7 @@ export function environmentPage(): string {
     '<!-- Made by `node bin/docs.mjs` from src/config/variables.ts. Change it there. -->',
     '',
     'Read once, at the start. A variable that is empty counts as unset. All faults are told at once and stop the start.',
-    'Values marked *secret* appear in no error and no log.',
+    'Values marked *secret* appear in no error and no log. Variables marked **No effect** are accepted, but change nothing yet.',
     '',
   ]
   for (const group of groups) {
@@ -26,6 +26,7 @@ function row(variable: Variable): string {
   const meaning = [variable.description]
   if (variable.required) meaning.push(`**Required ${variable.required}.**`)
   if (variable.secret) meaning.push('*Secret.*')
+  if (variable.inactive) meaning.push(`**No effect: ${variable.inactive}.**`)
   const cells = [`\`${variable.name}\``, variable.kind.label, variable.shown || 'none', meaning.join(' ')]
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 }

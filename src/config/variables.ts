@@ -24,6 +24,8 @@ export interface Variable<T = unknown> {
   /** never quoted in an error, a warning or a log */
   secret: boolean
   required: RequiredWhen | null
+  /** why it has no effect yet; null when it acts */
+  inactive: string | null
   /** a value that does not parse is told as a warning and the default taken, instead of stopping the start */
   lenient: boolean
 }
@@ -31,6 +33,7 @@ export interface Variable<T = unknown> {
 interface More<T> {
   secret?: boolean
   required?: RequiredWhen
+  inactive?: string
   lenient?: boolean
   /** a default made from other variables, with the words for it */
   from?: [shown: string, make: (known: Known) => T]
@@ -52,6 +55,7 @@ function inGroup(group: string) {
     description,
     secret: more.secret ?? false,
     required: more.required ?? null,
+    inactive: more.inactive ?? null,
     lenient: more.lenient ?? false,
   })
 }
@@ -93,7 +97,7 @@ export const VARIABLES = {
 
   databaseUrl: storage('DATABASE_URL', kinds.databaseUrl, '', 'PostgreSQL 15 or later, or the embedded database PGlite in a directory (one process only).', { secret: true, required: 'always' }),
   reposDir: storage('REPOS_DIR', kinds.path, '/repos', 'Everything the service keeps: pool, manifests, staging, keys, settings, published trees.'),
-  backupDir: storage('BACKUP_DIR', kinds.path, '', 'Where backup archives are written.', { from: ['`<REPOS_DIR>/backups`', (known) => join(known.reposDir, 'backups')] }),
+  backupDir: storage('BACKUP_DIR', kinds.path, '', 'Where backup archives are written.', { inactive: 'there is no backup yet', from: ['`<REPOS_DIR>/backups`', (known) => join(known.reposDir, 'backups')] }),
 
   bindHost: network('BIND_HOST', kinds.bindAddress, '0.0.0.0', 'Address all listeners bind to.'),
   backendPort: network('BACKEND_PORT', kinds.port, 8000, 'HTTP API. Reachable for others only through a TLS reverse proxy.'),
@@ -105,15 +109,15 @@ export const VARIABLES = {
   trustedProxies: network('TRUSTED_PROXIES', kinds.list(kinds.network), ['127.0.0.1', '172.16.0.0/12', '192.168.0.0/16'], 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` are trusted.'),
   corsOrigins: network('CORS_ORIGINS', kinds.list(kinds.origin), ['http://localhost:3003'], 'Origins whose pages may call the API from a browser.'),
   healthRequireAuth: network('HEALTH_REQUIRE_AUTH', kinds.flag, false, '`GET /health` wants a credential. The live and ready probes never do.'),
-  allowPrivateSources: network('ALLOW_PRIVATE_SOURCES', kinds.flag, false, 'Import sources may have loopback and private addresses. Link-local and metadata addresses never may.', { from: ['`true` in development, `false` in production', (known) => known.mode === 'development'] }),
+  allowPrivateSources: network('ALLOW_PRIVATE_SOURCES', kinds.flag, false, 'Import sources may have loopback and private addresses. Link-local and metadata addresses never may.', { inactive: 'there is no import yet', from: ['`true` in development, `false` in production', (known) => known.mode === 'development'] }),
   outboundAllowedHosts: network('OUTBOUND_ALLOWED_HOSTS', kinds.list(kinds.host), [], 'Hosts that outbound notifications may reach although their address is private.'),
   httpProxy: network('HTTP_PROXY', kinds.url('http', 'https'), null, 'Proxy for outbound http.', SECRET),
   httpsProxy: network('HTTPS_PROXY', kinds.url('http', 'https'), null, 'Proxy for outbound https.', SECRET),
   noProxy: network('NO_PROXY', kinds.text, null, 'Hosts reached without the proxy, separated by commas.'),
 
-  redisUrl: replicas('REDIS_URL', kinds.url('redis', 'rediss'), null, 'Cache, rate limits and events shared between replicas. In memory without it.', SECRET),
-  jobStateBackend: replicas('JOB_STATE_BACKEND', kinds.choice('local', 'redis'), 'local', 'Where live job state is kept. `redis` means several replicas, needs PostgreSQL, and falls back to `local` while Redis is unreachable.'),
-  jobStateRedisUrl: replicas('JOB_STATE_REDIS_URL', kinds.url('redis', 'rediss'), null, 'Redis for live job state.', { secret: true, from: ['`REDIS_URL`', (known) => known.redisUrl] }),
+  redisUrl: replicas('REDIS_URL', kinds.url('redis', 'rediss'), null, 'Cache, rate limits and events shared between replicas. In memory without it.', { ...SECRET, inactive: 'replicas share their state in PostgreSQL' }),
+  jobStateBackend: replicas('JOB_STATE_BACKEND', kinds.choice('local', 'redis'), 'local', 'Where live job state is kept. `redis` means several replicas, needs PostgreSQL, and falls back to `local` while Redis is unreachable.', { inactive: 'job state is kept in the database' }),
+  jobStateRedisUrl: replicas('JOB_STATE_REDIS_URL', kinds.url('redis', 'rediss'), null, 'Redis for live job state.', { inactive: 'job state is kept in the database', secret: true, from: ['`REDIS_URL`', (known) => known.redisUrl] }),
 
   clamavSocket: scanning('CLAMAV_SOCKET', kinds.absolutePath, null, 'Unix socket of clamd. Wins over `CLAMAV_HOST`.'),
   clamavHost: scanning('CLAMAV_HOST', kinds.host, null, 'Host of clamd. With neither this nor the socket there is no antivirus engine.'),
@@ -135,7 +139,7 @@ export const VARIABLES = {
 
   jwtExpireMinutes: limits('JWT_EXPIRE_MINUTES', kinds.integer(1, 525_600), 60, 'Lifetime of a session token, in minutes.'),
   manifestCacheTtl: limits('MANIFEST_CACHE_TTL', kinds.integer(0, 86_400), 30, 'Seconds that manifests and counts are kept in the cache; 0 switches it off.'),
-  ociTokenTtlSeconds: limits('OCI_TOKEN_TTL_SECONDS', kinds.integer(10, 86_400), 300, 'Lifetime of a container-registry token, in seconds.'),
+  ociTokenTtlSeconds: limits('OCI_TOKEN_TTL_SECONDS', kinds.integer(10, 86_400), 300, 'Lifetime of a container-registry token, in seconds.', { inactive: 'there is no container registry yet' }),
   rateLimitFactor: limits('RATE_LIMIT_FACTOR', kinds.positiveNumber, 1, 'Multiplies every rate limit, for load tests.'),
 
   backupRetentionDays: deployment('BACKUP_RETENTION_DAYS', kinds.integer(0, 36_500), 30, 'Days the external backup script keeps archives; 0 keeps all.'),
@@ -148,3 +152,8 @@ type Values<T> = {
 
 /** The environment, parsed: what every part gets instead of `process.env`. */
 export type Env = Values<typeof VARIABLES>
+
+/** Variables that are accepted but have no effect yet. */
+export const INACTIVE_VARIABLES: readonly string[] = (Object.values(VARIABLES) as Variable[])
+  .filter(({ inactive }) => inactive !== null)
+  .map(({ name }) => name)

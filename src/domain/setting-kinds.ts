@@ -44,6 +44,18 @@ export function entries<T extends TSchema>(key: string, value: T, description: s
   })
 }
 
+/** Marks a setting, or a section of them, that is accepted and kept but has no effect yet. @param reason ends "no effect: …" */
+export function inactive<T extends TSchema>(reason: string, schema: T): T {
+  return Object.assign(schema, { [INACTIVE]: reason })
+}
+
+const INACTIVE = 'x-inactive'
+
+/** Why a setting or a section has no effect yet; null for one that acts. */
+export function inactiveReason(schema: TSchema): string | null {
+  return (schema as { [INACTIVE]?: string })[INACTIVE] ?? null
+}
+
 export function isSecret(schema: TSchema): boolean {
   return (schema as { format?: string }).format === 'password'
 }

@@ -4,7 +4,7 @@ import { ACTIONS } from './finding.ts'
 import { ROLES } from './roles.ts'
 import { BUILT_IN_SOURCES, BUILT_IN_SOURCE_KEYS, type BuiltInSourceKey } from './sources.ts'
 import * as is from './setting-kinds.ts'
-import { choice, entries, flag, integer, line, optionalChoice, secret } from './setting-kinds.ts'
+import { choice, entries, flag, inactive, integer, line, optionalChoice, secret } from './setting-kinds.ts'
 
 const section = <T extends TProperties>(description: string, keys: T) =>
   Type.Object(keys, { description, additionalProperties: false })
@@ -35,28 +35,32 @@ const group = (role: string) => line('', `Group whose members are ${role}: its n
 const attribute = (value: string, what: string, needed = false) =>
   line(value, `Attribute that holds the ${what}.`, { check: is.isAttribute, needed })
 
+const NO_SYNC = 'sources are not synced yet'
+
 /** The document as `GET /settings` shows it, without `_meta`. */
 // prettier-ignore
 export const SettingsSchema = Type.Object(
   {
     app_url: line('http://localhost:3003', 'Address of the web console, for links in mails.', { needed: true, check: is.isHttpUrl, maxLength: 2048 }),
     sync: section('The daily sync of security sources.', {
-      enabled: flag(true, 'Run it.'),
-      ...at(3, 0),
+      enabled: inactive(NO_SYNC, flag(true, 'Run it.')),
+      hour: inactive(NO_SYNC, at(3, 0).hour),
+      minute: inactive(NO_SYNC, at(3, 0).minute),
+      timezone: at(3, 0).timezone,
     }),
-    sources: section('Built-in import sources that are enabled. Sources of formats that are not served count as disabled.', sourceToggles),
-    mirror: section('The daily bulk import of new versions.', {
+    sources: inactive('there is no import yet', section('Built-in import sources that are enabled. Sources of formats that are not served count as disabled.', sourceToggles)),
+    mirror: inactive('there is no mirror run yet', section('The daily bulk import of new versions.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),
       max_packages_per_run: integer(200, 1, 100_000, 'Largest number of packages one run imports.'),
       max_runtime_minutes: integer(60, 1, 1440, 'Longest time a run may take, in minutes.'),
       min_free_disk_gb: integer(5, 0, 100_000, 'Free disk space in GB below which a run stops.'),
       sources: entries(BUILT_IN_OR_ID, Type.Boolean(), 'Sources to mirror, by built-in key or by id.'),
-    }),
+    })),
     notifications: section('Outbound webhook.', {
       webhook_url: line('', 'Where events are posted.', { check: is.isHttpUrl, maxLength: 2048 }),
       webhook_enabled: flag(false, 'Post events.'),
-      webhook_min_packages: integer(1, 0, 1_000_000, 'Smallest number of new or changed packages for which a sync or mirror run is reported.'),
+      webhook_min_packages: inactive('there are no sync or mirror results yet', integer(1, 0, 1_000_000, 'Smallest number of new or changed packages for which a sync or mirror run is reported.')),
     }),
     email: section('Mail by SMTP.', {
       enabled: flag(false, 'Send mail.'),
@@ -68,7 +72,7 @@ export const SettingsSchema = Type.Object(
       from_address: line('', 'Sender.', { check: is.isMailAddress }),
       to_addresses: line('', 'Receivers of alerts, separated by commas or semicolons.', { check: is.isMailAddressList, maxLength: 4096 }),
     }),
-    ldap: section('Login against a directory, after local accounts.', {
+    ldap: inactive('there is no LDAP login yet', section('Login against a directory, after local accounts.', {
       enabled: flag(false, 'Allow it.'),
       host: line('', 'Directory server.', { check: is.isHost }),
       port: integer(389, 1, 65535, 'Its port.'),
@@ -91,8 +95,8 @@ export const SettingsSchema = Type.Object(
       default_role: choice(ROLES, 'reader', 'Role of users who are in none of the groups.'),
       auto_provision: flag(true, 'Create an account at the first login.'),
       verify_cert: flag(true, 'Check the certificate of the server.'),
-    }),
-    oidc: section('Login by OpenID Connect.', {
+    })),
+    oidc: inactive('there is no OIDC login yet', section('Login by OpenID Connect.', {
       enabled: flag(false, 'Allow it.'),
       provider_name: line('SSO', 'Label of the login button.', { needed: true, maxLength: 64 }),
       discovery_url: line('', 'Issuer, or its discovery document.', { check: is.isHttpUrl, maxLength: 2048 }),
@@ -107,21 +111,21 @@ export const SettingsSchema = Type.Object(
       claim_fullname: line('name', 'Claim that holds the full name.'),
       claim_role: line('', 'Claim whose values `role_map` translates.'),
       role_map: entries('^[^\\u0000-\\u001f\\u007f]{1,256}$', Type.Enum([...ROLES]), 'Role by value of `claim_role`.'),
-    }),
-    retention: section('How long records are kept.', {
+    })),
+    retention: inactive('nothing is pruned yet', section('How long records are kept.', {
       audit_days: integer(90, 1, 36_500, 'Days the audit log is kept.'),
       import_cleanup_days: integer(30, 1, 3650, 'Days that staged files of imports are kept.'),
-    }),
-    backup: section('The daily backup.', {
+    })),
+    backup: inactive('there is no backup run yet', section('The daily backup.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),
       retention_count: integer(7, 1, 1000, 'Number of archives to keep; older ones are deleted.'),
-    }),
+    })),
     validation: section('What the gate checks.', {
       sha256_check: flag(true, 'Check the SHA-256 that an uploader declares.'),
       clamav_scan: flag(true, 'Scan for malware.'),
       grype_scan: flag(true, 'Scan for known vulnerabilities.'),
-      grype_fail_on: choice(['negligible', 'low', 'medium', 'high', 'critical'], 'critical', 'Accepted for older clients; `cve_policy` decides instead.'),
+      grype_fail_on: inactive('`cve_policy` decides', choice(['negligible', 'low', 'medium', 'high', 'critical'], 'critical', 'Accepted for older clients; `cve_policy` decides instead.')),
       max_upload_size_mb: integer(500, 1, 102_400, 'Largest upload in MB.'),
       on_unscanned: choice(['hold', 'refuse', 'allow'], 'hold', 'What happens to a package that an enabled scan could not judge.'),
       gpg_required: flag(false, 'Quarantine packages without a verified signature.'),

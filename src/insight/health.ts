@@ -1,6 +1,6 @@
 // The health report: every probe of the specification, each telling the truth or why it cannot.
 import { constants } from 'node:fs'
-import { access, readdir, stat, statfs } from 'node:fs/promises'
+import { access, statfs } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { AntivirusStatus } from '../scanners/scanner.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
@@ -8,11 +8,13 @@ import { schemaVersion, type Db } from '../store/db.ts'
 import { FORMATS } from '../domain/package.ts'
 import { countRecords } from '../store/records/counters.ts'
 import type { Paths } from '../store/paths.ts'
+import type { DirectorySizes } from './directory-sizes.ts'
 
 export type Probe = { ok: boolean } & Record<string, unknown>
 const CRITICAL = ['manifests', 'pool', 'auth_db', 'manifest_db'] as const
 
 export interface HealthParts {
+  sizes: DirectorySizes
   db: Db
   clock: Clock
   paths: Paths
@@ -207,7 +209,10 @@ async function packages(db: Db): Promise<Probe> {
 async function storage(parts: HealthParts): Promise<Probe> {
   const { paths, db } = parts
   const pool = await packages(db)
-  // Sizes of growing trees come from counters; the two databases are a handful of files each.
+  const sizeMb = async (path: string) => {
+    const bytes = await parts.sizes.bytesBelow(path)
+    return bytes === null ? null : round(bytes / 1024 ** 2)
+  }
   const dirs = {
     pool: { path: paths.pool, size_mb: pool['pool_size_mb'] },
     manifests: { path: paths.manifests, size_mb: await sizeMb(paths.manifests) },
@@ -216,20 +221,6 @@ async function storage(parts: HealthParts): Promise<Probe> {
     clamav_db: { path: parts.clamavDbDir, size_mb: await sizeMb(parts.clamavDbDir) },
   }
   return { ok: true, ...(await usage(paths.root)), dirs }
-}
-
-/** Of the files directly inside; null when the directory is absent. */
-async function sizeMb(path: string): Promise<number | null> {
-  try {
-    let bytes = 0
-    for (const name of await readdir(path)) {
-      const info = await stat(`${path}/${name}`)
-      if (info.isFile()) bytes += info.size
-    }
-    return round(bytes / 1024 ** 2)
-  } catch {
-    return null
-  }
 }
 
 /** Keys that an anonymous caller in production gets as null (decisions, section 17). */

@@ -59,9 +59,10 @@ const PRIVATE = ranges([
   ['192.168.0.0', 16, 'ipv4'],
   ['198.18.0.0', 15, 'ipv4'],
   ['224.0.0.0', 3, 'ipv4'],
-  ['::', 127, 'ipv6'],
   ['fc00::', 7, 'ipv6'],
   ['64:ff9b:1::', 48, 'ipv6'],
+  ['::', 96, 'ipv6'],
+  ['fec0::', 10, 'ipv6'],
   ['ff00::', 8, 'ipv6'],
 ])
 /** Where clouds keep credentials of machines: never, whatever is allowed. */
@@ -69,14 +70,19 @@ const LINK_LOCAL = ranges([
   ['169.254.0.0', 16, 'ipv4'],
   ['fe80::', 10, 'ipv6'],
   ['fd00:ec2::', 32, 'ipv6'],
+  // NAT64, 6to4 and Teredo lead to any IPv4 address.
+  ['64:ff9b::', 96, 'ipv6'],
+  ['2002::', 16, 'ipv6'],
+  ['2001::', 32, 'ipv6'],
   ['100.100.100.200', 32, 'ipv4'],
+  ['168.63.129.16', 32, 'ipv4'],
+  ['192.0.0.192', 32, 'ipv4'],
 ])
 
 /** A v4 address written as v6 (`::ffff:a.b.c.d`, NAT64) is the v4 address. */
 export function isForbidden(address: string, allowPrivate: boolean): boolean {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
   if (LINK_LOCAL.check(address, family)) return true
-  if (family === 'ipv6' && /^64:ff9b::/i.test(address)) return true
   return !allowPrivate && PRIVATE.check(address, family)
 }
 

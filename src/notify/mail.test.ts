@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { headerOf, MAIL_USER, partOf, startMailSink, type MailSink } from '../../test/fakes/smtp.ts'
 import type { Settings } from '../domain/settings.ts'
-import { createMailer, recipientsOf, type Mail } from './mail.ts'
+import { createMailer, recipientsOf, type Mail, type MailError } from './mail.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -32,7 +32,7 @@ const email = (port: number, set: Partial<Email> = {}): Email => ({
   ...set,
 })
 const mailer = (set: Email, more: Partial<Parameters<typeof createMailer>[0]> = {}) =>
-  createMailer({ settings: () => ({ email: set }) as Settings, clock, ...more })
+  createMailer({ settings: () => ({ email: set }) as Settings, clock, allowPrivate: true, allowedHosts: [], ...more })
 const mail = (set: Partial<Mail> = {}): Mail => ({
   id: 'audit-1-abc',
   to: ['ann@example.org'],
@@ -79,7 +79,13 @@ describe('a mail', () => {
   test('logs in where a user is set, and by the settings of that moment', async () => {
     const server = await sink({ authOptional: false })
     let now = email(server.port)
-    const sender = createMailer({ settings: () => ({ email: now }) as Settings, clock, tls: UNSAFE })
+    const sender = createMailer({
+      settings: () => ({ email: now }) as Settings,
+      clock,
+      allowPrivate: true,
+      allowedHosts: [],
+      tls: UNSAFE,
+    })
     await expect(sender.send(mail())).rejects.toMatchObject({ reason: 'refused' })
     now = { ...now, smtp_user: MAIL_USER.user, smtp_password: MAIL_USER.pass }
     await sender.send(mail())
@@ -115,10 +121,10 @@ describe('a mail', () => {
 })
 
 describe('what fails says why, and no secret', () => {
-  const told = async (work: Promise<unknown>): Promise<{ reason: string; message: string }> =>
+  const told = async (work: Promise<unknown>): Promise<MailError> =>
     work.then(
       () => expect.fail('it was sent'),
-      (error: { reason: string; message: string }) => error,
+      (error: MailError) => error,
     )
 
   test('a certificate that nobody vouches for', async () => {
@@ -194,14 +200,69 @@ describe('what fails says why, and no secret', () => {
     expect(message).not.toMatch(/Secret|inner|HTTP/)
   })
 
-  test.each(['169.254.169.254', '[fe80::1]', '100.100.100.200', '[::ffff:169.254.169.254]'])(
-    '%s is not reached',
-    async (smtp_host) => {
-      expect(await told(mailer(email(25, { smtp_host }), { limitMs: 500 }).send(mail()))).toMatchObject({
-        reason: 'forbidden_target',
-      })
+  test.each([
+    '127.0.0.1',
+    'localhost',
+    'LOCALHOST',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '127.1',
+    '0',
+    '0.0.0.0',
+    '::1',
+    '[::1]',
+    '::127.0.0.1',
+    '[::ffff:127.0.0.1]',
+    '0:0:0:0:0:ffff:7f00:1',
+    '0064:ff9b::7f00:1',
+    '2002:7f00:1::',
+    '10.0.0.1',
+    'fd00::1',
+    'fec0::1',
+  ])(
+    'a private address, spelled %s, is not reached unless it is allowed, and open ports look like closed ones',
+    async (host) => {
+      const server = await sink()
+      const guarded = { allowPrivate: false, allowedHosts: ['relay.example.org'] }
+      const answers = []
+      for (const port of [server.port, 1]) {
+        const { reason, message } = await told(mailer(email(port, { smtp_host: host }), guarded).send(mail()))
+        answers.push([reason, message])
+      }
+      expect(answers[0]).toEqual(['forbidden_target', expect.stringContaining('must not be reached')])
+      expect(answers[1]).toEqual(answers[0])
+      expect(server.connections).toBe(0)
     },
   )
+
+  test('a private address that is allowed by name is reached, and its ports look alike', async () => {
+    const server = await sink()
+    const allowed = { allowPrivate: false, allowedHosts: ['localhost'], tls: UNSAFE }
+    await mailer(email(server.port, { smtp_host: 'localhost' }), allowed).send(mail())
+    expect(server.received).toHaveLength(1)
+    const silent = await listening(createServer((socket) => void socket.on('error', () => {}).end('SSH-2.0-x\r\n')))
+    const reasons = new Set<string>()
+    for (const port of [silent, 1]) {
+      const { shown } = await told(mailer(email(port, { smtp_host: 'localhost' }), allowed).send(mail()))
+      reasons.add(shown)
+    }
+    expect([...reasons]).toEqual(['the server could not be used as a mail server; the log says why'])
+  })
+
+  test.each([
+    '169.254.169.254',
+    '[fe80::1]',
+    '100.100.100.200',
+    '168.63.129.16',
+    '[::ffff:169.254.169.254]',
+    '2852039166',
+  ])('%s is not reached, even where it is allowed', async (smtp_host) => {
+    const allowed = { allowPrivate: true, allowedHosts: [smtp_host], limitMs: 500 }
+    expect(await told(mailer(email(25, { smtp_host }), allowed).send(mail()))).toMatchObject({
+      reason: 'forbidden_target',
+    })
+  })
 
   test('settings that are missing', async () => {
     expect(mailer(email(25, { smtp_host: '' })).lacks()).toBe('email.smtp_host')

@@ -1,4 +1,5 @@
 // Sends a mail by the SMTP settings of that moment. Knows no event, no template and no queue.
+import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { connect, type LookupFunction, type Socket } from 'node:net'
@@ -38,13 +39,16 @@ export interface Mailer {
 
 /** Why a mail was not sent. Holds no password, and of what a server said no more than its SMTP reply. */
 export class MailError extends Error {
+  /** the message as clients may see it: of a private address it does not tell open ports from closed ones */
+  readonly shown: string
   constructor(
     readonly reason:
       'not_configured' | 'bad_address' | 'forbidden_target' | 'unreachable' | 'timeout' | 'tls' | 'login' | 'refused',
     message: string,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { ofPrivateHost?: boolean },
   ) {
     super(message, options)
+    this.shown = options?.ofPrivateHost ? 'the server could not be used as a mail server; the log says why' : message
   }
 }
 
@@ -67,14 +71,17 @@ export function recipientsOf(list: string): string[] {
  * Port 465 speaks TLS from the start (RFC 8314); every other port upgrades by STARTTLS (RFC 3207), which `use_tls` insists on.
  * Without `use_tls` TLS is taken where it is offered, by whatever certificate: the alternative is none at all.
  *
- * The server may stand in the own network, as relays do: an administrator names it, it gets no request of anybody's making, and
- * what it answers is not shown but for SMTP replies. Link-local and metadata addresses are refused all the same. The guard of
- * decisions, section 19 (redirects, https) is the webhook's.
- * @param tls further authorities, for tests
+ * The address of the server is guarded like that of the webhook (docs/api-decisions.md, section 19). Of a server on a
+ * private address nothing is shown but its SMTP replies, so that the setting cannot be used to probe ports.
+ * @param deps.allowPrivate loopback and private addresses may be reached; link-local and metadata addresses never may
+ * @param deps.allowedHosts names and addresses that may be reached although their address is private
+ * @param deps.tls further authorities, for tests
  */
 export function createMailer(parts: {
   settings(): Settings
   clock: Clock
+  allowPrivate: boolean
+  allowedHosts: readonly string[]
   tls?: ConnectionOptions
   limitMs?: number
 }): Mailer {
@@ -100,6 +107,8 @@ export function createMailer(parts: {
       if (mail.to.length === 0) throw new MailError('not_configured', 'nobody is named to receive it')
       for (const address of mail.to)
         if (!isMailbox(address)) throw new MailError('bad_address', 'a recipient is no e-mail address')
+      const mayBePrivate = parts.allowPrivate || parts.allowedHosts.includes(host.toLowerCase())
+      let isPrivate = false
       const signal = AbortSignal.timeout(parts.limitMs ?? MAIL_LIMIT_MS)
       const secure = port === 465
       const transport = nodemailer.createTransport({
@@ -111,10 +120,15 @@ export function createMailer(parts: {
         ...(user === '' ? {} : { auth: { user, pass } }),
         socketCloseTimeout: 1000,
         getSocket: (_options, done) =>
-          void open(host, port, signal).then(
-            (connection) => done(null, { connection }),
-            (error: Error) => done(error),
-          ),
+          void resolved(host, mayBePrivate)
+            .then((addresses) => {
+              isPrivate = addresses.some(({ address }) => isForbidden(address, false))
+              return connected(host, port, addresses, signal)
+            })
+            .then(
+              (connection) => done(null, { connection }),
+              (error: Error) => done(error),
+            ),
       })
       try {
         const { rejected } = await transport.sendMail({
@@ -134,7 +148,7 @@ export function createMailer(parts: {
         })
         return { refused: (rejected ?? []).map(String) }
       } catch (error) {
-        throw told(error, host, port)
+        throw mailError(error, host, port, isPrivate)
       } finally {
         transport.close()
       }
@@ -152,11 +166,15 @@ function senderOf(text: string): { name: string; address: string } {
   return { name, address }
 }
 
-/** Names are resolved once, by the machine's own rules, and the connection goes where was looked. */
-async function open(host: string, port: number, signal: AbortSignal): Promise<Socket> {
+/** Resolves a name once, so that the connection goes to the address that was checked. @throws MailError `forbidden_target` */
+async function resolved(host: string, mayBePrivate: boolean): Promise<LookupAddress[]> {
   const addresses = await lookup(host, { all: true })
-  if (addresses.some(({ address }) => isForbidden(address, true)))
-    throw new MailError('forbidden_target', `${host} must not be reached from here`)
+  if (addresses.some(({ address }) => isForbidden(address, mayBePrivate)))
+    throw new MailError('forbidden_target', `${host} must not be reached from here: it is no public address`)
+  return addresses
+}
+
+async function connected(host: string, port: number, addresses: LookupAddress[], signal: AbortSignal): Promise<Socket> {
   const known: LookupFunction = (_host, asked, done) =>
     asked.all ? done(null, addresses) : done(null, addresses[0]?.address ?? '', addresses[0]?.family ?? 4)
   const socket = connect({ host, port, lookup: known, autoSelectFamily: true })
@@ -179,7 +197,8 @@ const UNREACHABLE = new Set([
   'EDNS',
 ])
 
-function told(error: unknown, host: string, port: number): MailError {
+/** @param isPrivate `shown` does not tell an open port from a closed one */
+function mailError(error: unknown, host: string, port: number, isPrivate: boolean): MailError {
   if (error instanceof MailError) return error
   const {
     code = '',
@@ -189,7 +208,7 @@ function told(error: unknown, host: string, port: number): MailError {
     response,
   } = error as NodeJS.ErrnoException & { responseCode?: number; response?: string }
   const server = `${host}:${port}`
-  const options = { cause: error }
+  const options = { cause: error, ofPrivateHost: isPrivate && !responseCode }
   if (code === 'EABORT' || code === 'ABORT_ERR' || code === 'ETIMEDOUT' || name === 'AbortError')
     return new MailError('timeout', `${server} took too long`, options)
   if (UNREACHABLE.has(code)) return new MailError('unreachable', `${server} cannot be reached: ${code}`, options)

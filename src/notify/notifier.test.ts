@@ -96,6 +96,8 @@ afterEach(async () => {
 /** A service beside the same database, such as a second replica. */
 const another = () =>
   createNotifier({
+    allowPrivate: true,
+    allowedHosts: [],
     db: database.db,
     clock,
     http,

@@ -44,6 +44,9 @@ export function createNotifier(parts: {
   settings(): Settings
   secret: string | null
   httpsOnly: boolean
+  /** the mail server may have a loopback or private address, or only where `allowedHosts` names it */
+  allowPrivate: boolean
+  allowedHosts: readonly string[]
   tls?: ConnectionOptions
 }): Notifier {
   const { clock, log } = parts
@@ -83,7 +86,8 @@ export function createNotifier(parts: {
         return { status: 'ok', message: `${host}:${port} took the mail for ${to.join(', ')}` }
       } catch (error) {
         if (!(error instanceof MailError)) throw error
-        return { status: 'error', message: error.message }
+        log.warn({ err: error }, 'the test mail was not sent')
+        return { status: 'error', message: error.shown }
       }
     },
 

@@ -2,7 +2,7 @@
 import type { TObject, TSchema } from 'typebox'
 import Value from 'typebox/value'
 import { DEVELOPMENT_DEFAULTS, SettingsSchema, type Settings } from '../domain/settings.ts'
-import { isEntries, isSecret } from '../domain/setting-kinds.ts'
+import { inactiveReason, isEntries, isSecret } from '../domain/setting-kinds.ts'
 
 export type Mode = 'development' | 'production'
 
@@ -15,6 +15,8 @@ export interface Leaf {
   secret: boolean
   /** a map whose entries are data */
   entries: boolean
+  /** why it has no effect yet; null when it acts */
+  inactive: string | null
 }
 
 /** Values by path. */
@@ -33,7 +35,7 @@ export const LEAVES: ReadonlyMap<string, Leaf> = new Map(
     .flatMap(([name, schema]) => {
       const section = SECTIONS.get(name)
       return section
-        ? Object.entries(section.properties).map(([key, inner]) => leafOf(name, key, inner))
+        ? Object.entries(section.properties).map(([key, inner]) => leafOf(name, key, inner, section))
         : [leafOf(null, name, schema)]
     })
     .map((leaf) => [leaf.path, leaf]),
@@ -42,7 +44,7 @@ export const LEAVES: ReadonlyMap<string, Leaf> = new Map(
 /** Settings that lie in no section. */
 export const ROOT_LEAVES: ReadonlyMap<string, Leaf> = new Map([...LEAVES].filter(([, leaf]) => leaf.section === null))
 
-function leafOf(section: string | null, key: string, schema: TSchema): Leaf {
+function leafOf(section: string | null, key: string, schema: TSchema, parent?: TSchema): Leaf {
   return {
     path: section === null ? key : `${section}.${key}`,
     section,
@@ -50,6 +52,7 @@ function leafOf(section: string | null, key: string, schema: TSchema): Leaf {
     schema,
     secret: isSecret(schema),
     entries: isEntries(schema),
+    inactive: inactiveReason(schema) ?? (parent ? inactiveReason(parent) : null),
   }
 }
 

@@ -28,6 +28,7 @@ function replica(passphrase = 'one passphrase', mode: 'development' | 'productio
   const bus = createBus((error) => errors.push(error))
   bus.on('settings', ({ changed }) => changes.push(changed))
   return createSettings({
+    inactiveVariables: ['REDIS_URL'],
     path,
     clock,
     bus,

@@ -12,7 +12,8 @@ export function settingsPage(): string {
     'Read by `GET /api/v1/settings`, changed by `PATCH /api/v1/settings` (administrators), kept in `settings.json`.',
     'A change is a partial document: all of it is taken, or none. Secrets are shown as `***`; sending `***` keeps one,',
     '`null` or empty text clears it. Each key may also be sent flat, as `<section>_<key>`; `ldap_url` (`ldap://host:port`,',
-    '`ldaps://host:port`) stands for `ldap.host`, `ldap.port` and `ldap.use_ssl`. In maps, `null` takes an entry away.',
+    '`ldaps://host:port`) stands for `ldap.host`, `ldap.port` and `ldap.use_ssl`. In maps, `null` removes an entry.',
+    'Settings marked **No effect** are accepted and kept, but change nothing yet; `_meta.inactive` lists them.',
     '',
   ]
   const root = [...LEAVES.values()].filter((leaf) => leaf.section === null)
@@ -30,13 +31,13 @@ function table(leaves: Leaf[]): string[] {
 
 function row(leaf: Leaf): string {
   const { description = '' } = leaf.schema as { description?: string }
-  const cells = [
-    `\`${leaf.key}\``,
-    kindOf(leaf),
-    shownDefault(leaf),
-    leaf.secret ? `${description} *Secret.*` : description,
-  ]
+  const cells = [`\`${leaf.key}\``, kindOf(leaf), shownDefault(leaf), meaningOf(leaf, description)]
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+function meaningOf(leaf: Leaf, description: string): string {
+  const secret = leaf.secret ? ' *Secret.*' : ''
+  return `${description}${secret}${leaf.inactive === null ? '' : ` **No effect: ${leaf.inactive}.**`}`
 }
 
 function shownDefault(leaf: Leaf): string {

@@ -26,6 +26,7 @@ function replica(): SettingsStore {
   const bus = createBus(fail)
   bus.on('settings', ({ changed }) => changes.push(changed))
   return createSettings({
+    inactiveVariables: ['REDIS_URL'],
     path,
     clock,
     bus,
@@ -48,7 +49,14 @@ test('the first start makes the file, for its owner only, and shows the defaults
   expect((await stat(path)).mode & 0o777).toBe(0o600)
   expect(settings.masked()).toMatchObject({
     sync: { hour: 3 },
-    _meta: { repo_format: 'all', edition: 'enterprise', updated_at: null, updated_by: null, revision: 0 },
+    _meta: {
+      repo_format: 'all',
+      edition: 'enterprise',
+      updated_at: null,
+      updated_by: null,
+      revision: 0,
+      inactive: expect.any(Array),
+    },
   })
   expect(Object.isFrozen(settings.current()) && Object.isFrozen(settings.current().oidc.role_map)).toBe(true)
 })
@@ -235,4 +243,13 @@ test('a section alone is changed with its own names for fields', async () => {
     code: 'unknown_key',
     extra: { errors: [{ field: 'hour' }] },
   })
+})
+
+test('settings and variables without effect are named, those that act are not', async () => {
+  const { inactive } = (await loaded()).masked()._meta
+  expect(inactive).toEqual(
+    expect.arrayContaining(['REDIS_URL', 'sync.enabled', 'ldap.host', 'oidc.role_map', 'validation.grype_fail_on']),
+  )
+  for (const acting of ['sync.timezone', 'app_url', 'validation.clamav_scan', 'email.enabled', 'cve_policy.critical'])
+    expect(inactive).not.toContain(acting)
 })

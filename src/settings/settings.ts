@@ -8,7 +8,7 @@ import type { SecretBox } from '../kernel/crypto.ts'
 import { ensureDirectory, isMissing, replaceFile } from '../kernel/files.ts'
 import { createSerial } from '../kernel/serial.ts'
 import { withFileLock } from './file-lock.ts'
-import { differing, effective, frozen, masked, nest, type Mode, type Values } from './leaves.ts'
+import { differing, effective, frozen, LEAVES, masked, nest, type Mode, type Values } from './leaves.ts'
 import { readPatch } from './patch.ts'
 import { parseStored, printStored, SettingsFileError, type Stored } from './stored.ts'
 
@@ -18,6 +18,8 @@ export interface SettingsMeta {
   updated_at: string | null
   updated_by: string | null
   revision: number
+  /** settings (`section.key`) and environment variables that are accepted but have no effect yet */
+  inactive: string[]
 }
 
 /** The document as the API answers it: secrets `***` when set, `""` when not. */
@@ -48,6 +50,8 @@ export interface SettingsStore {
   patchSection(section: 'cve_policy', input: unknown, user: string): Promise<PatchResult>
 }
 
+const INACTIVE_SETTINGS = [...LEAVES.values()].filter(({ inactive }) => inactive !== null).map(({ path }) => path)
+
 const LOOK_EVERY_MS = 1000
 
 /**
@@ -62,6 +66,8 @@ export function createSettings(parts: {
   repoFormat: string
   edition: string
   mode: Mode
+  /** names of environment variables without effect */
+  inactiveVariables: readonly string[]
   onError: (error: unknown) => void
 }): SettingsStore {
   const { path, secretBox, clock, bus, mode } = parts
@@ -108,6 +114,7 @@ export function createSettings(parts: {
       updated_at,
       updated_by,
       revision,
+      inactive: [...INACTIVE_SETTINGS, ...parts.inactiveVariables],
     }
     return { ...(nest(masked(values)) as unknown as Settings), _meta: meta }
   }

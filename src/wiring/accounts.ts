@@ -33,6 +33,8 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     settings: settings.current,
     secret: env.webhookSecret,
     httpsOnly: production,
+    allowPrivate: !production,
+    allowedHosts: env.outboundAllowedHosts,
   })
   const changing = { db, audit, onError, clock }
   const passwords = createPasswords()

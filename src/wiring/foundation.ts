@@ -1,6 +1,7 @@
 // The parts everything else needs: database, directories, leader, audit log, settings.
 import { createLicense, type License } from '../config/license.ts'
 import type { Env } from '../config/env.ts'
+import { INACTIVE_VARIABLES } from '../config/variables.ts'
 import { formats } from '../formats/index.ts'
 import { createLeader, type Leader } from '../jobs/leader.ts'
 import { createBus, type Bus } from '../kernel/bus.ts'
@@ -78,6 +79,7 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
     repoFormat: env.repoFormat,
     edition: env.edition,
     mode: env.mode,
+    inactiveVariables: INACTIVE_VARIABLES,
     onError,
   })
   for (const warning of (await settings.load()).warnings) log.warn(warning)

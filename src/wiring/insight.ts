@@ -1,5 +1,6 @@
 // Health report and metrics.
 import { countSeverities, type Severity } from '../domain/finding.ts'
+import { createDirectorySizes } from '../insight/directory-sizes.ts'
 import { createHealth } from '../insight/health.ts'
 import { createMetrics } from '../insight/metrics.ts'
 import { readTotals } from '../insight/totals.ts'
@@ -20,6 +21,7 @@ export function createInsight(
   const { antivirusStatus, advisoryData, canaries } = engines
   const selfTests = () => canaries.state().scopes
   const health = createHealth({
+    sizes: createDirectorySizes({ clock }),
     db,
     clock,
     paths,
