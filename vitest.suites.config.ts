@@ -9,6 +9,7 @@ export default defineConfig({
     ),
     globalSetup: 'test/build.ts',
     pool: 'forks',
+    execArgv: ['--import', new URL('./test/typescript.mjs', import.meta.url).href],
     // Each file starts services of its own and some measure them: side by side they would measure each other.
     maxWorkers: 1,
     fileParallelism: false,

@@ -81,6 +81,7 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
       await crossCheck.stop()
       await maintenance.stop()
       await engines.close()
+      await publishing.readers.close()
       await accounts.outbound.close()
       await foundation.database.close()
     },

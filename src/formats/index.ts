@@ -13,9 +13,9 @@ export function formatOf(id: string): PackageFormat {
   return format
 }
 
-/** The format of a file by its first bytes (4 KiB, or all of it); null where none knows it. */
-export function recognize(head: Uint8Array): PackageFormat | null {
-  return formats.find((format) => format.recognizes(head)) ?? null
+/** The format of a file by its first bytes (4 KiB, or all of it); null for a file of another kind. */
+export function recognize(head: Uint8Array, among = formats): PackageFormat | null {
+  return among.find((format) => format.recognizes(head)) ?? null
 }
 
 /** The formats that these words of REPO_FORMAT switch on, in the order of the list above. */
@@ -23,9 +23,9 @@ export function switchedOn(words: readonly string[]): PackageFormat[] {
   return formats.filter((format) => words.includes(format.repoFormat))
 }
 
-/** The distribution of a codename with its format; null where there is none. */
-export function findDistribution(codename: string): Offered | null {
-  for (const format of formats) {
+/** The distribution of a codename with its format; null for an unknown codename. */
+export function findDistribution(codename: string, among = formats): Offered | null {
+  for (const format of among) {
     const distribution = format.distributions.find((candidate) => candidate.codename === codename)
     if (distribution) return { distribution, format }
   }

@@ -1,8 +1,11 @@
 // The way out: signing keys, the distributions this deployment offers, the publisher, pending deletions.
 import { join } from 'node:path'
 import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
+import type { Settings } from '../domain/settings.ts'
 import type { Offered } from '../formats/format.ts'
 import { findDistribution, formats, recognize, switchedOn } from '../formats/index.ts'
+import { isolate } from '../formats/threads/isolate.ts'
+import { createThreadPool } from '../formats/threads/pool.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { ensureContent } from '../kernel/files.ts'
 import { ensureDistributions } from '../publish/initialize.ts'
@@ -31,22 +34,48 @@ export async function createPublishing(foundation: Foundation) {
   // Beside the checkpoints, so that a copy of the directory can be verified by itself.
   await ensureContent(join(paths.audit, 'gpg.key'), keys.openpgp.publicKeyArmored, 0o600)
 
-  const all: Offered[] = formats.flatMap((format) =>
+  const readers = createThreadPool()
+  const isolated = formats.map((format) =>
+    isolate(format, readers, () => ({ maxUnpackedBytes: unpackedLimit(foundation.settings.current()) })),
+  )
+  const all: Offered[] = isolated.flatMap((format) =>
     format.distributions.map((distribution) => ({ format, distribution })),
   )
   const activeFormats = switchedOn(REPO_FORMAT_WORDS[env.repoFormat])
-  const active = all.filter(({ format }) => activeFormats.includes(format))
+  const active = all.filter(({ format }) => activeFormats.some(({ id }) => id === format.id))
   const isActive = (codename: string) => active.some(({ distribution }) => distribution.codename === codename)
+  const find = (codename: string) => findDistribution(codename, isolated)
   const offered = (codename: string): Offered => {
-    const found = findDistribution(codename)
+    const found = find(codename)
     if (!found) throw new Error(`no distribution ${codename}`)
     return found
   }
-  const registry: FormatRegistry = { recognize, find: findDistribution, isActive }
-  const known = (codename: string) => findDistribution(codename) !== null
+  const registry: FormatRegistry = { recognize: (head) => recognize(head, isolated), find, isActive }
+  const known = (codename: string) => find(codename) !== null
   const signers = keys
   const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
   await ensureDistributions(db, clock, active)
-  return { keys, checkpoints, all, active, activeFormats, isActive, offered, registry, publisher, pendingDeletions }
+  return {
+    readers,
+    keys,
+    checkpoints,
+    all,
+    active,
+    activeFormats,
+    isActive,
+    offered,
+    registry,
+    publisher,
+    pendingDeletions,
+  }
+}
+
+const MIB = 1024 * 1024
+/** Packages rarely unpack to more than six times their size. */
+const UNPACKED_FACTOR = 8
+const MOST_UNPACKED_BYTES = 16 * 1024 * MIB
+
+function unpackedLimit({ validation }: Settings): number {
+  return Math.min(MOST_UNPACKED_BYTES, UNPACKED_FACTOR * validation.max_upload_size_mb * MIB)
 }

@@ -1,0 +1,122 @@
+// Formats whose reading runs on threads, so that no package holds the event loop or the memory of the service.
+import type { PackageFacts } from '../../domain/package.ts'
+import type { Member, ReadOptions } from '../ecosystem.ts'
+import type { PackageFormat } from '../format.ts'
+import type { Batch, MemberEvent, Reply } from './messages.ts'
+import type { Lease, ThreadPool } from './pool.ts'
+
+/**
+ * The format with `read`, `members` and `verifySignature` on threads of the pool.
+ * @param options apply where the caller gives none; asked for each package
+ */
+export function isolate(format: PackageFormat, pool: ThreadPool, options: () => ReadOptions): PackageFormat {
+  const isolated: PackageFormat = {
+    ...format,
+    async read(path, own = options()) {
+      const reply = await once(pool, (lease) => lease.post({ kind: 'read', format: format.id, path, options: own }))
+      if (reply.kind !== 'facts') throw unexpected(reply)
+      const files = Buffer.from(reply.files.buffer, reply.files.byteOffset, reply.files.byteLength).toString('utf8')
+      const facts = JSON.parse(reply.facts) as Omit<PackageFacts, 'files'>
+      return { ...facts, files: files === '' ? [] : files.split('\n') }
+    },
+    members: (path, own = options()) => membersOf(pool, format.id, path, own),
+  }
+  if (!format.verifySignature) return isolated
+  return {
+    ...isolated,
+    async verifySignature(path, keys) {
+      const reply = await once(pool, (lease) => lease.post({ kind: 'verify', format: format.id, path, keys }))
+      if (reply.kind !== 'verdict') throw unexpected(reply)
+      return reply.verdict
+    },
+  }
+}
+
+/** One request with one reply. */
+async function once(pool: ThreadPool, ask: (lease: Lease) => void): Promise<Reply> {
+  const lease = await pool.acquire()
+  try {
+    ask(lease)
+    return await lease.receive()
+  } finally {
+    lease.release()
+  }
+}
+
+async function* membersOf(
+  pool: ThreadPool,
+  format: string,
+  path: string,
+  options: ReadOptions,
+): AsyncGenerator<Member, void, undefined> {
+  const lease = await pool.acquire()
+  const stream = createEvents(lease)
+  try {
+    lease.post({ kind: 'members', format, path, options })
+    for (let event = await stream.peek(); event; event = await stream.peek()) {
+      stream.take()
+      // Content that nobody took, of the member before.
+      if (event.kind === 'content') continue
+      const place = { isCurrent: true }
+      yield {
+        name: event.name,
+        sizeBytes: event.sizeBytes,
+        content: { [Symbol.asyncIterator]: () => stream.content(place) },
+      }
+      place.isCurrent = false
+    }
+  } finally {
+    await stream.end()
+    lease.release()
+  }
+}
+
+function createEvents(lease: Lease) {
+  let batch: Batch = { kind: 'batch', events: [], bytes: new Uint8Array(), last: false }
+  let at = 0
+  let isOver = false
+
+  /** Loads the next batch where this one is consumed. @returns null at the end */
+  async function peek(): Promise<MemberEvent | null> {
+    while (at === batch.events.length && !batch.last) {
+      const reply = await lease.receive().catch((error: unknown) => {
+        isOver = true
+        throw error
+      })
+      if (reply.kind !== 'batch') throw unexpected(reply)
+      batch = reply
+      at = 0
+      isOver = reply.last
+      if (!reply.last) lease.post({ kind: 'more' })
+    }
+    return batch.events[at] ?? null
+  }
+
+  return {
+    peek,
+    take: (): void => void at++,
+    async *content(place: { isCurrent: boolean }): AsyncGenerator<Uint8Array> {
+      while (place.isCurrent) {
+        const event = await peek()
+        // Asked before, answered after the next member began.
+        if (event?.kind !== 'content' || !isStillCurrent(place)) return
+        at++
+        yield batch.bytes.subarray(event.start, event.end)
+      }
+    },
+    /** Leaves the thread with nothing to answer. */
+    async end(): Promise<void> {
+      if (isOver) return
+      lease.post({ kind: 'stop' })
+      try {
+        for (let reply = await lease.receive(); reply.kind === 'batch' && !reply.last; reply = await lease.receive());
+      } catch {
+        // It ended in an error that nobody waits for any more.
+      }
+    },
+  }
+}
+
+const isStillCurrent = (place: { isCurrent: boolean }): boolean => place.isCurrent
+
+const unexpected = (reply: Reply) => new Error(`a thread that reads packages answered ${reply.kind}`)

@@ -1,0 +1,127 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildApk } from '../../../test/samples/apk.ts'
+import { buildDeb } from '../../../test/samples/deb.ts'
+import { buildRpm } from '../../../test/samples/rpm.ts'
+import type { Member } from '../ecosystem.ts'
+import { formatOf } from '../index.ts'
+import { isolate } from './isolate.ts'
+import { createThreadPool, type ThreadPool } from './pool.ts'
+
+let directory: string
+let pool: ThreadPool
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'threads-'))
+  pool = createThreadPool({ mostThreads: 2 })
+})
+afterAll(async () => {
+  await pool.close()
+  await rm(directory, { recursive: true })
+})
+
+const isolated = (id: string) => isolate(formatOf(id), pool, () => ({}))
+
+async function stored(name: string, bytes: Uint8Array): Promise<string> {
+  const path = join(directory, name)
+  await writeFile(path, bytes)
+  return path
+}
+
+async function contents(members: AsyncIterable<Member>): Promise<[string, number, string][]> {
+  const found: [string, number, string][] = []
+  for await (const { name, sizeBytes, content } of members) {
+    const pieces: Uint8Array[] = []
+    for await (const piece of content) pieces.push(Buffer.from(piece))
+    found.push([name, sizeBytes, Buffer.concat(pieces).toString('latin1')])
+  }
+  return found
+}
+
+describe('a format on threads', () => {
+  it.each(['deb', 'rpm', 'apk'])('reads the same facts and members of a %s', async (id) => {
+    const files = { 'usr/a': 'small', 'usr/b': 'x'.repeat(700_000), 'usr/c': '' }
+    const sample = {
+      deb: () => buildDeb({ files }),
+      rpm: () => buildRpm({ files: Object.entries(files).map(([path, content]) => ({ path: `/${path}`, content })) }),
+      apk: async () => buildApk({ files }),
+    }[id] as () => Promise<Buffer>
+    const path = await stored(`same.${id}`, await sample())
+    expect(await isolated(id).read(path)).toEqual(await formatOf(id).read(path))
+    expect(await contents(isolated(id).members(path))).toEqual(await contents(formatOf(id).members(path)))
+  })
+
+  it('verifies signatures', async () => {
+    const path = await stored('unsigned.rpm', await buildRpm())
+    expect(await isolated('rpm').verifySignature!(path, [])).toEqual({ outcome: 'unsigned' })
+    expect(isolated('deb').verifySignature).toBeUndefined()
+  })
+
+  it('throws the problem of a damaged package, from both', async () => {
+    const path = await stored('damaged.deb', (await buildDeb()).subarray(0, 300))
+    await expect(isolated('deb').read(path)).rejects.toMatchObject({ code: 'invalid_package' })
+    await expect(contents(isolated('deb').members(path))).rejects.toMatchObject({ code: 'invalid_package' })
+    await expect(isolated('deb').read(join(directory, 'none'))).rejects.toThrow('ENOENT')
+  })
+
+  it('applies the limits in force', async () => {
+    const path = await stored('limited.deb', await buildDeb({ files: { a: 'x'.repeat(10_000) } }))
+    const limited = isolate(formatOf('deb'), pool, () => ({ maxUnpackedBytes: 5000 }))
+    await expect(limited.read(path)).rejects.toThrow('unpacks to more than 5,000 bytes')
+  })
+
+  it('skips content that nobody reads, and members after a loop that is left', async () => {
+    const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, 'x'.repeat(100_000)]))
+    const path = await stored('many.deb', await buildDeb({ files }))
+    const names: string[] = []
+    for await (const { name } of isolated('deb').members(path)) names.push(name)
+    expect(names).toHaveLength(41)
+    for (let round = 0; round < 6; round++) {
+      for await (const { content } of isolated('deb').members(path)) {
+        for await (const _ of content) break
+        break
+      }
+    }
+    expect(await contents(isolated('deb').members(path))).toHaveLength(41)
+  })
+
+  it('reads more packages at the same time than it has threads', async () => {
+    const path = await stored('shared.deb', await buildDeb())
+    const facts = await Promise.all(Array.from({ length: 10 }, () => isolated('deb').read(path)))
+    expect(facts.map(({ name }) => name)).toEqual(Array.from({ length: 10 }, () => 'sample'))
+  })
+})
+
+describe('a thread that fails', () => {
+  const script = (code: string) => () =>
+    new Worker(`require('node:worker_threads').parentPort.on('message', () => { ${code} })`, {
+      eval: true,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 16 },
+    })
+  const read = (code: string, replyMs = 20_000) => {
+    const failing = createThreadPool({ start: script(code), mostThreads: 1, replyMs })
+    return isolate(formatOf('deb'), failing, () => ({}))
+      .read('x')
+      .finally(() => failing.close())
+  }
+
+  it.each([
+    ['by memory', 'const all = []; for (;;) all.push(new Array(1000).fill(1.5))', 20_000, 'needs more memory'],
+    ['by time', 'for (;;);', 200, 'takes longer than 0.2 s'],
+    ['by itself', 'process.exit(3)', 20_000, 'ended unexpectedly'],
+    ['by an exception', 'throw new Error("odd")', 20_000, 'odd'],
+  ])('%s fails its package and nothing else', async (_, code, replyMs, sentence) => {
+    await expect(read(code, replyMs)).rejects.toThrow(sentence)
+  })
+
+  it('is replaced for those who wait', async () => {
+    const failing = createThreadPool({ start: script('process.exit(3)'), mostThreads: 1 })
+    const format = isolate(formatOf('deb'), failing, () => ({}))
+    const outcomes = await Promise.allSettled([format.read('x'), format.read('y'), format.read('z')])
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    await failing.close()
+  })
+})
