@@ -74,8 +74,10 @@ export async function createPublishing(foundation: Foundation) {
 const MIB = 1024 * 1024
 /** Packages rarely unpack to more than six times their size. */
 const UNPACKED_FACTOR = 8
+const LEAST_UNPACKED_BYTES = 512 * MIB
 const MOST_UNPACKED_BYTES = 16 * 1024 * MIB
 
 function unpackedLimit({ validation }: Settings): number {
-  return Math.min(MOST_UNPACKED_BYTES, UNPACKED_FACTOR * validation.max_upload_size_mb * MIB)
+  const wanted = UNPACKED_FACTOR * validation.max_upload_size_mb * MIB
+  return Math.min(MOST_UNPACKED_BYTES, Math.max(LEAST_UNPACKED_BYTES, wanted))
 }
