@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Route } from './api/route.ts'
 import type { Overrides } from './wiring/engines.ts'
 import { createMaintenance } from './jobs/maintenance.ts'
+import { createContents } from './publish/background/contents.ts'
 import { createUpdateinfo } from './publish/background/updateinfo.ts'
 import { createAccounts } from './wiring/accounts.ts'
 import { createApi } from './wiring/api.ts'
@@ -43,8 +44,9 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
   const { publisher } = publishing
   const { engines, libraries, crossCheck, refresh } = gate
   const updateinfo = createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers })
+  const contents = createContents({ db, paths, publisher })
   const { outboxes } = accounts.notifier
-  const maintenance = createMaintenance({ ...foundation, ...publishing, libraries, outboxes, updateinfo })
+  const maintenance = createMaintenance({ ...foundation, ...publishing, libraries, outboxes, contents, updateinfo })
 
   /** Vulnerability data may be days old or missing after a start; nobody waits for it. */
   async function refreshData(): Promise<void> {

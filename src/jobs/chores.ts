@@ -4,7 +4,6 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Outbox } from '../notify/outbox.ts'
-import { refreshContents } from '../publish/background/contents.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { PendingDeletions } from '../records/pending-deletions.ts'
 import type { AuditCheckpoints } from '../store/audit-checkpoints.ts'
@@ -42,6 +41,8 @@ export interface ChoreDeps {
   checkpoints: AuditCheckpoints
   active: readonly Offered[]
   outboxes: readonly Outbox[]
+  /** makes the list of files by package, where the format has one and something changed */
+  contents(offered: Offered): Promise<boolean>
   /** makes the list of advisories that offered packages fix, where the format has one and something changed */
   updateinfo(offered: Offered): Promise<boolean>
   /** reads the components inside stored packages */
@@ -96,7 +97,8 @@ export function createChores(deps: ChoreDeps): {
         .executeTakeFirst()
       if (!row?.published_at || row.published_at >= quietSince) continue
       // One distribution that fails must not keep the others from theirs.
-      await refreshContents(deps.db, deps.paths, publisher, offered)
+      await deps
+        .contents(offered)
         .then(() => deps.updateinfo(offered))
         .catch((error: unknown) => log.error({ err: error, distribution: codename }, 'background indexes failed'))
     }

@@ -186,7 +186,9 @@ async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: st
         faults.push(`${relative(paths.root, join(place, path))} is empty`)
     }
   }
-  for (const { sha256 } of await db.selectFrom('blobs').select('sha256').execute())
+  // The row of a removed file stays for an hour.
+  const lasting = db.selectFrom('blobs').select('sha256').where('removal_ended_at', 'is', null)
+  for (const { sha256 } of await lasting.execute())
     if (!used.has(sha256)) faults.push(`the blob ${sha256} is used by nobody`)
 }
 

@@ -12,6 +12,7 @@ import type { Paths } from '../../store/paths.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
 import { treeOf } from '../tree/generation.ts'
 import type { Publisher } from '../publisher.ts'
+import { noteBackgroundIndex } from './note-index.ts'
 
 /** Packages whose advisories are asked for at once. */
 const BATCH = 1000
@@ -69,23 +70,9 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
     const text = format.updateinfo.render(found.known, found.offered, distribution)
     looked.set(codename, place)
     if (text === null && !known) return false
-    const extras = row.background_indexes.filter((extra) => extra !== known)
-    if (text !== null)
-      extras.push(
-        await store(text, tree.background, format.updateinfo.path, {
-          revision: row.revision + 1,
-          advisoryGeneration: generation,
-        }),
-      )
-    // The list itself raises the revision: it tells of everything before.
-    const { numUpdatedRows } = await db
-      .updateTable('distributions')
-      .set((eb) => ({ revision: eb('revision', '+', 1), background_indexes: JSON.stringify(extras) }))
-      .where('codename', '=', codename)
-      .where('revision', '=', row.revision)
-      .executeTakeFirst()
-    // Something was published meanwhile: the next quiet moment tells of that too.
-    if (numUpdatedRows === 0n) return false
+    const index = text === null ? null : await store(text, tree.background, format.updateinfo.path)
+    const made = index && { ...index, advisoryGeneration: generation }
+    await noteBackgroundIndex(db, codename, known?.path, made, row.revision)
     await parts.publisher.converge(codename)
     return true
   }
@@ -95,8 +82,7 @@ async function store(
   text: string,
   directory: string,
   path: (sha256: string) => string,
-  at: { revision: number; advisoryGeneration: number },
-): Promise<BackgroundIndexRow> {
+): Promise<Omit<BackgroundIndexRow, 'revision'>> {
   const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
   const plain = Buffer.from(text)
   const packed = await promisify(gzip)(plain)
@@ -108,7 +94,6 @@ async function store(
     sizeBytes: packed.byteLength,
     sha256,
     plain: { sizeBytes: plain.byteLength, sha256: digest(plain) },
-    ...at,
   }
 }
 
