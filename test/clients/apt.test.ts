@@ -1,7 +1,7 @@
 // A real apt-get against the running service: what it sees, installs, upgrades and refuses, also while others publish.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -93,6 +93,34 @@ async function released(codename: string): Promise<Map<string, string>> {
     [...text.matchAll(/^ ([0-9a-f]{64}) +\d+ (\S+)$/gm)].map(([, digest = '', path = '']) => [path, digest]),
   )
 }
+
+describe('the set-up files', () => {
+  const fetchText = async (path: string) => {
+    const answer = await fetch(service.apt + path)
+    expect(answer.status, path).toBe(200)
+    return answer.text()
+  }
+
+  it('make apt trust the repository by the .sources file alone', async () => {
+    await publish({ name: 'by-sources' })
+    const root = await aptRoot()
+    const sources = join(root.directory, 'etc/apt/sources.list.d')
+    await rm(join(sources, 'repository.sources'))
+    await rm(join(root.directory, 'etc/apt/keyrings/repository.asc'))
+    await writeFile(join(sources, 'gatehouse.sources'), await fetchText('/repos/bookworm.sources'))
+    expectClean(await root.update())
+    expect(await root.versions('by-sources')).toEqual(['1.0-1'])
+    expect((await root.download('by-sources')).length).toBeGreaterThan(0)
+  })
+
+  it.each(['bookworm', 'focal'])('of %s include a script that a shell accepts', async (codename) => {
+    const script = await fetchText(`/repos/${codename}.sh`)
+    expect(execFileSync('sh', ['-n'], { input: script, encoding: 'utf8' })).toBe('')
+    // The same file as the one served, and for apt 2.0 the key beside it.
+    expect(script).toContain(await fetchText(`/repos/${codename}.sources`))
+    expect(script.includes('> /etc/apt/keyrings/gatehouse.asc')).toBe(codename === 'focal')
+  })
+})
 
 describe('installing', () => {
   it('updates, installs, upgrades over a publish, and removes', async () => {

@@ -80,6 +80,7 @@ export const dnf: RpmClient = {
       installed,
       file,
       dispose,
+      useRepoFile: (content) => writeFile(at('etc/yum.repos.d/gatehouse.repo'), content),
       refresh: () => run('--refresh', 'makecache'),
       async versions(name) {
         const { code, text } = await run('-q', '-C', 'list', '--available', '--showduplicates', name)

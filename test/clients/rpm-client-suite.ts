@@ -131,6 +131,17 @@ export function rpmClientSuite(
       expect(await root.installed()).toEqual({ 'key-by-address': '1.0-1' })
     })
 
+    it('is set up by the .repo file that the service offers', async () => {
+      await publish({ name: 'by-repo-file' })
+      const root = await newRoot()
+      const answer = await fetch(`${service.rpm}/repos/${main}.repo`)
+      expect(answer.status).toBe(200)
+      await root.useRepoFile(await answer.text())
+      expectClean(await root.refresh())
+      expectClean(await root.install('by-repo-file'))
+      expect(await root.installed()).toEqual({ 'by-repo-file': '1.0-1' })
+    })
+
     it('installs what a package depends on with it: versions, provides, files and choices', async () => {
       await publish({ name: 'part-engine', version: '2.0' })
       await publish({ name: 'part-radio', arch: 'noarch', provides: ['wireless = 3'] })

@@ -26,6 +26,8 @@ export interface RpmRoot {
   installed(): Promise<Record<string, string>>
   /** content of an installed file; null where there is none */
   file(path: string): Promise<string | null>
+  /** Replaces the repository's configuration by a `.repo` file. */
+  useRepoFile(content: string): Promise<void>
   /** caches and imported keys as before the first refresh */
   forget(): Promise<void>
   /** any other command of the client */

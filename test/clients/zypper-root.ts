@@ -71,6 +71,7 @@ export const zypper: RpmClient = {
       installed,
       file,
       dispose,
+      useRepoFile: (content) => writeFile(at('etc/zypp/repos.d/gatehouse.repo'), content),
       refresh: () => run('refresh', '--force-download'),
       async versions(name) {
         const { code, text } = await run('--no-refresh', '--xmlout', 'search', '-s', '--match-exact', name)
