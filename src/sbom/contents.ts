@@ -1,10 +1,11 @@
 // What a document tells of, as the rooms that write documents ask for it: one package with what it needs, or all that is offered.
 import { setImmediate as turn } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { Finding } from '../domain/finding.ts'
-import type { Distribution } from '../domain/package.ts'
+import type { Capability, Distribution, Requirement } from '../domain/package.ts'
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
-import { unpackFacts } from '../store/files/blobs.ts'
+import { filesAmong } from '../store/files/blobs.ts'
 import { activeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
@@ -143,11 +144,12 @@ export async function packageContents(parts: ContentsParts, id: number): Promise
   const [subject] = await entriesOf(parts, [row])
   if (!subject) return null
   const { providers, stubs } = await needsOf(parts, subject)
-  const offered = await inventoryRows(
-    db,
-    providers.map((provider) => provider.id),
-  )
-  const needed = (await entriesOf(parts, [...offered.values()])).sort((a, b) => (a.ref < b.ref ? -1 : 1))
+  const needed: Entry[] = []
+  for (let at = 0; at < providers.length; at += PAGE) {
+    const ids = providers.slice(at, at + PAGE).map((provider) => provider.id)
+    needed.push(...(await entriesOf(parts, [...(await inventoryRows(db, ids)).values()])))
+  }
+  needed.sort((a, b) => (a.ref < b.ref ? -1 : 1))
   const standing = (await activeDecisions(db, [id])).get(id) ?? []
   const time = latest(
     row.imported_at,
@@ -184,24 +186,41 @@ async function needsOf(parts: ContentsParts, subject: Entry): Promise<{ provider
   const { versions } = format
   const edges = (await edgesOf(parts.db, [subject], () => versions)).get(row.id)
   if (!edges) return { providers: [], stubs: [] }
-  const blob = await parts.db
-    .selectFrom('blobs')
-    .select(['facts', 'files'])
-    .where('sha256', '=', row.sha256)
-    .executeTakeFirstOrThrow()
-  const foreign = new Set(unsatisfied(unpackFacts(blob), new Map(), versions).map((requirement) => requirement.text))
-  const stubs = edges.unmet
-    // `rpmlib(…)` is what the package manager can do, not a package.
-    .filter(({ text }) => foreign.has(text) && !text.startsWith('rpmlib('))
-    .map((requirement): Stub => {
-      const { name, text } = namedIn(requirement)
-      const ref = `${encodeURIComponent(row.distribution)}?${encodeURIComponent(text)}`
-      const purl = name === null ? null : purlOf({ name, version: null, arch: null }, { distribution, format })
-      return { name: name ?? text, purl, ref, spdxId: spdxIdOf(name ?? text, ref), requirement: text }
-    })
+  // What the package satisfies itself is no edge; a package that is not offered is not among the providers.
+  const foreign = unsatisfied(await ownOffers(parts.db, subject, edges.unmet), new Map(), versions)
+  const stubs: Stub[] = []
+  for (const [n, requirement] of foreign.entries()) {
+    if (n % PAGE === PAGE - 1) await turn()
+    // `rpmlib(…)` is a capability of the package manager.
+    if (!requirement.text.startsWith('rpmlib(')) stubs.push(stubOf(requirement, row, { distribution, format }))
+  }
   return {
     providers: edges.providers,
     stubs: [...new Map(stubs.map((stub) => [stub.ref, stub])).values()].sort((a, b) => (a.ref < b.ref ? -1 : 1)),
+  }
+}
+
+function stubOf(requirement: Requirement, row: InventoryRow, offered: Offered): Stub {
+  const { name, text } = namedIn(requirement)
+  const ref = `${encodeURIComponent(row.distribution)}?${encodeURIComponent(text)}`
+  const purl = name === null ? null : purlOf({ name, version: null, arch: null }, offered)
+  return { name: name ?? text, purl, ref, spdxId: spdxIdOf(name ?? text, ref), requirement: text }
+}
+
+/** What a package offers by itself to these requirements. */
+async function ownOffers(db: Db, { row }: Entry, requirements: Requirement[]) {
+  const paths = requirements.flatMap(({ anyOf }) => anyOf.flatMap(({ name }) => (name.startsWith('/') ? [name] : [])))
+  const { provides, files } = await db
+    .selectFrom('blobs')
+    .select(['files', sql<Capability[] | null>`facts->'provides'`.as('provides')])
+    .where('sha256', '=', row.sha256)
+    .executeTakeFirstOrThrow()
+  return {
+    name: row.name,
+    version: row.version,
+    provides: provides ?? [],
+    requirements,
+    files: paths.length > 0 ? await filesAmong(files, new Set(paths.map((path) => path.slice(1)))) : [],
   }
 }
 

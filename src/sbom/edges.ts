@@ -1,9 +1,10 @@
 // Which offered record a package would get for each of its requirements: the edges of the dependency graph.
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Relation, Requirement } from '../domain/package.ts'
 import { holds } from '../formats/dependencies.ts'
 import type { VersionScheme } from '../formats/ecosystem.ts'
 import type { Db } from '../store/db.ts'
-import { providersOf, requirementsOf, type Provider } from '../store/records/inventory-query.ts'
+import { providersOf, requirementCounts, requirementsOf, type Provider } from '../store/records/inventory-query.ts'
 import type { Entry } from './entry.ts'
 
 export interface Edges {
@@ -13,41 +14,81 @@ export interface Edges {
   unmet: Requirement[]
 }
 
-/** The edges of a page of records, in two queries for each distribution of it. */
+/** Requirements in memory at the same time, unless one package has more: a package may have 16,384. */
+const REQUIREMENTS_AT_ONCE = 2_000
+/** Requirements solved, and names looked up, in one turn of the event loop: about 5 ms. */
+const SLICE = 500
+
+/** The edges of a page of records. Never holds the event loop for long, however much the packages require. */
 export async function edgesOf(
   db: Db,
   entries: readonly Entry[],
   versionsOf: (entry: Entry) => VersionScheme,
 ): Promise<Map<number, Edges>> {
-  const requirements = await requirementsOf(
-    db,
-    entries.map(({ row }) => row.sha256),
-  )
-  const strong = (entry: Entry) =>
-    (requirements.get(entry.row.sha256) ?? []).filter((requirement) => requirement.strong)
   const edges = new Map<number, Edges>()
   for (const codename of new Set(entries.map(({ row }) => row.distribution))) {
     const here = entries.filter(({ row }) => row.distribution === codename)
-    const names = new Set(here.flatMap((entry) => strong(entry).flatMap(({ anyOf }) => anyOf.map(({ name }) => name))))
-    const offers = await providersOf(db, codename, [...names])
-    for (const entry of here) edges.set(entry.row.id, solve(entry, strong(entry), offers, versionsOf(entry)))
+    for (const group of await groupsOf(db, here)) {
+      const requirements = await requirementsOf(
+        db,
+        group.map(({ row }) => row.sha256),
+      )
+      const strong = (entry: Entry) =>
+        (requirements.get(entry.row.sha256) ?? []).filter((requirement) => requirement.strong)
+      const names = new Set(
+        group.flatMap((entry) => strong(entry).flatMap(({ anyOf }) => anyOf.map(({ name }) => name))),
+      )
+      const offers = await offersOf(db, codename, [...names])
+      for (const entry of group) edges.set(entry.row.id, await solve(entry, strong(entry), offers, versionsOf(entry)))
+    }
   }
   return edges
 }
 
-function solve(
+/** Cuts a page into groups of few requirements; a package that has many is a group of its own. */
+async function groupsOf(db: Db, entries: readonly Entry[]): Promise<Entry[][]> {
+  const counts = await requirementCounts(
+    db,
+    entries.map(({ row }) => row.sha256),
+  )
+  const groups: Entry[][] = []
+  let sum = Infinity
+  for (const entry of entries) {
+    const count = counts.get(entry.row.sha256) ?? 0
+    if (sum + count > REQUIREMENTS_AT_ONCE) {
+      groups.push([])
+      sum = 0
+    }
+    groups.at(-1)?.push(entry)
+    sum += count
+  }
+  return groups
+}
+
+async function offersOf(db: Db, codename: string, names: readonly string[]): Promise<Map<string, Provider[]>> {
+  const offers = new Map<string, Provider[]>()
+  for (let at = 0; at < names.length; at += SLICE) {
+    await turn()
+    for (const [name, providers] of await providersOf(db, codename, names.slice(at, at + SLICE)))
+      offers.set(name, providers)
+  }
+  return offers
+}
+
+async function solve(
   { row }: Entry,
   requirements: readonly Requirement[],
   offers: ReadonlyMap<string, readonly Provider[]>,
   versions: VersionScheme,
-): Edges {
+): Promise<Edges> {
   const providers = new Map<number, Provider>()
   const unmet: Requirement[] = []
-  for (const requirement of requirements) {
+  for (const [n, requirement] of requirements.entries()) {
+    if (n % SLICE === SLICE - 1) await turn()
     const fitting = requirement.anyOf.map((relation) =>
       (offers.get(relation.name) ?? []).filter((offer) => meets(relation, offer, versions)),
     )
-    // What the package offers itself is satisfied by it, and is no edge.
+    // A requirement that the package itself satisfies is no edge.
     if (fitting.some((offers) => offers.some((offer) => offer.id === row.id))) continue
     const best = fitting.map((offers) => bestOf(offers, versions)).find((offer) => offer !== null)
     if (best) providers.set(best.id, best)
@@ -62,7 +103,7 @@ function meets({ op, version }: Relation, offer: Provider, versions: VersionSche
   return offer.offered !== null && holds(versions.compare(offer.offered, version), op)
 }
 
-/** The package of that name before others that provide it, the newest before older ones; then by name, so that it is always the same. */
+/** Prefers the package of that name to others that provide it, then the newest version; name and architecture break ties. */
 function bestOf(offers: readonly Provider[], versions: VersionScheme): Provider | null {
   const isNamed = (offer: Provider) => Number(offer.package === offer.name)
   const better = (a: Provider, b: Provider) =>
@@ -73,7 +114,7 @@ function bestOf(offers: readonly Provider[], versions: VersionScheme): Provider 
   return offers.reduce<Provider | null>((best, offer) => (best && better(best, offer) >= 0 ? best : offer), null)
 }
 
-/** A requirement as people read it, and the name it is about where it is about one package. */
+/** The text of a requirement, and the package name in it where there is one. */
 export function namedIn(requirement: Requirement): { text: string; name: string | null } {
   const [first] = requirement.anyOf
   // Sonames, paths and other capabilities are not names of packages.

@@ -98,7 +98,7 @@ describe('an export of many', () => {
     const changed = JSON.parse(text) as object
     expect([documents.problemsOf('cyclonedx', changed), danglingIn('cyclonedx', changed)]).toEqual([[], []])
     expect(text).not.toContain('zz-late')
-  })
+  }, 120_000)
 
   test('a package of many findings does not need them all at once', async () => {
     const many = Array.from({ length: 603 }, (_, n) => finding(`CVE-2026-${String(n).padStart(5, '0')}`))
@@ -108,6 +108,32 @@ describe('an export of many', () => {
     const log = await documents.valid('sarif', await documents.make().sarifOfRepository(undefined))
     expect(log.runs[0].tool.driver.rules.map((rule: any) => rule.id)).toEqual(ids)
   })
+
+  test('a package of 16,384 requirements leaves other requests their turns', async () => {
+    const requirements = Array.from({ length: 16_384 }, (_, n) =>
+      need(n % 50 === 0 ? `/usr/bin/tool-${n}` : `part-${n}`),
+    )
+    await insert({ name: 'demanding', requirements, files: ['usr/bin/tool-50', 'usr/bin/tool-100'] })
+    for (const n of [1, 2, 3]) await insert({ name: `part-${n}` })
+
+    // Processor time, because a busy machine stretches every turn.
+    let longestMs = 0
+    let isMaking = true
+    const takeTurn = (last: NodeJS.CpuUsage) => {
+      const { user } = process.cpuUsage(last)
+      longestMs = Math.max(longestMs, user / 1000)
+      if (isMaking) setImmediate(takeTurn, process.cpuUsage())
+    }
+    setImmediate(takeTurn, process.cpuUsage())
+    const single = await textOf(await documents.make().ofPackage({ name: 'demanding', version: '1.0-1' }, 'cyclonedx'))
+    const all = await textOf(await documents.make().ofRepository(undefined, 'spdx'))
+    isMaking = false
+    expect(single).toContain('"name":"/usr/bin/tool-0"')
+    expect(single).not.toContain('"name":"/usr/bin/tool-50"')
+    expect(all).toContain('"name":"demanding"')
+    console.log(`longest turn ${longestMs.toFixed(0)} ms`)
+    expect(longestMs, 'processor time between two turns of the event loop').toBeLessThan(150)
+  }, 120_000)
 
   test('a preview is the beginning of it', async () => {
     for (let n = 0; n < 25; n++)

@@ -1,5 +1,6 @@
 // JSON written piece by piece, ending in what only its whole content tells: an id made of it. Knows no document.
 import { createHash } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 
 /** Small pieces cost a system call each. */
 const CHUNK_CHARS = 64 * 1024
@@ -66,6 +67,8 @@ export async function* batched(pieces: AsyncIterable<string>): AsyncGenerator<st
     if (text.length < CHUNK_CHARS) continue
     yield text
     text = ''
+    // A list that is in memory would otherwise be written to its end in one turn.
+    await turn()
   }
   if (text !== '') yield text
 }

@@ -96,6 +96,15 @@ export async function countOffered(db: Db, distribution: string | undefined): Pr
   return rows[0]?.n ?? 0
 }
 
+/** How many requirements each of these stored files has, by its SHA-256. */
+export async function requirementCounts(db: Db, sha256s: readonly string[]): Promise<Map<string, number>> {
+  if (sha256s.length === 0) return new Map()
+  const { rows } = await sql<{ sha256: string; n: number }>`
+    select sha256, jsonb_array_length(coalesce(facts->'requirements', '[]')) as n from blobs
+    where sha256 = any(${[...new Set(sha256s)]}::text[])`.execute(db)
+  return new Map(rows.map((row) => [row.sha256, row.n]))
+}
+
 /** What each of these stored files requires, by its SHA-256, without the rest of its facts. */
 export async function requirementsOf(db: Db, sha256s: readonly string[]): Promise<Map<string, Requirement[]>> {
   const { rows } = await sql<{ sha256: string; requirements: Requirement[] | null }>`
