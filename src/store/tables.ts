@@ -387,6 +387,8 @@ export interface AdvisoryStateTable {
   generation: number
   /** of the generation in force: entries and newest change by ecosystem */
   ecosystems: Json<Record<string, { entries: number; newest: string | null }>>
+  /** of the generation in force: the packages with the most advisories, by ecosystem */
+  vulnerable: ColumnType<Record<string, { package: string; advisories: number }[]>, string | undefined, string>
   /** changes up to this generation may have been forgotten */
   changes_floor: number
   /** token of the import under way */

@@ -126,7 +126,7 @@ export async function createEngines(parts: {
     formats,
     knownVulnerable: createKnownVulnerable({
       state: advisories.state,
-      namesOf: (ecosystems) => advisories.holes(ecosystems),
+      namesOf: advisories.vulnerablePackages,
       lowestVersion: ({ format }) => formatOf(format).canary.lowestVersion,
     }),
     workDirectory,

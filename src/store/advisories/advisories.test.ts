@@ -16,7 +16,15 @@ beforeEach(async () => {
     await db.deleteFrom(table).execute()
   await db
     .updateTable('advisory_state')
-    .set({ generation: 0, ecosystems: '{}', changes_floor: 0, writer: null, building: null, heartbeat_at: null })
+    .set({
+      generation: 0,
+      ecosystems: '{}',
+      vulnerable: '{}',
+      changes_floor: 0,
+      writer: null,
+      building: null,
+      heartbeat_at: null,
+    })
     .execute()
   advisories = createAdvisories({ db, clock: { now: () => now } })
 })
@@ -267,7 +275,7 @@ test('what changed since a generation is told by package: added, changed and rem
   expect((await advisories.changedSince(100)).complete).toBe(true)
 })
 
-test('what a scanner must find are the packages that most is written about, and no hole that some versions never had', async () => {
+test('vulnerable packages are those with the most advisories for every version up to a fix', async () => {
   const about = (id: string, name: string, more: Partial<AffectedPackage> = {}) =>
     advisory(id, '2', {}, { package: name, ...more })
   await take('f', [
@@ -283,5 +291,11 @@ test('what a scanner must find are the packages that most is written about, and 
     ...[11, 12, 13, 14].map((n) => about(`DSA-${n}`, 'left', { wontFix: true })),
     ...[15, 16, 17, 18].map((n) => about(`DSA-${n}`, 'elsewhere', { ecosystem: 'Debian:11' })),
   ])
-  expect(await advisories.holes(['Debian:12'])).toEqual(['curl', 'openssl', 'rare'])
+  expect(await advisories.vulnerablePackages(['Debian:12'])).toEqual(['curl', 'openssl', 'rare'])
+  expect(await advisories.vulnerablePackages(['Debian:12', 'Debian:11', 'none'])).toEqual([
+    'elsewhere',
+    'curl',
+    'openssl',
+    'rare',
+  ])
 })

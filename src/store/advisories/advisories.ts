@@ -31,10 +31,10 @@ export interface Advisories {
   /** Which packages may have other findings than at `generation`: all that a nightly run has to match again. */
   changedSince(generation: number): Promise<AdvisoryChanges>
   /**
-   * Names of packages of which some advisory in force says that every version up to a fix has a hole. The ten that most is
-   * written about: they are in every scanner's data.
+   * Packages with the most advisories that affect every version up to a fix, at most ten of each ecosystem. Such packages
+   * are in every scanner's data, so a scanner that reports nothing for them fails its self-test.
    */
-  holes(ecosystems: readonly string[]): Promise<string[]>
+  vulnerablePackages(ecosystems: readonly string[]): Promise<string[]>
   /** @throws Problem('already_running') while another import is under way */
   begin(feed: string): Promise<AdvisoryImport>
 }
@@ -131,13 +131,12 @@ export function createAdvisories(parts: { db: Db; clock: Clock }): Advisories {
       return { generation: now, complete: generation >= floor, packages }
     },
 
-    async holes(ecosystems) {
-      const { rows } = await sql<{ package: string }>`
-        select p.package from advisory_packages p join advisories a on a.key = p.advisory
-        where p.ecosystem = any(${[...ecosystems]}::text[]) and a.until is null and a.withdrawn is null and a.security and not p.wont_fix and p.stream is null
-          and p.ranges @> '[{"events": [{"introduced": "0"}]}]'
-        group by p.package order by count(distinct p.advisory) desc, p.package limit 10`.execute(db)
-      return rows.map((row) => row.package)
+    async vulnerablePackages(ecosystems) {
+      const { vulnerable } = await db.selectFrom('advisory_state').select('vulnerable').executeTakeFirstOrThrow()
+      return ecosystems
+        .flatMap((ecosystem) => vulnerable[ecosystem] ?? [])
+        .sort((a, b) => b.advisories - a.advisories || (a.package < b.package ? -1 : 1))
+        .map((entry) => entry.package)
     },
 
     begin: (feed) => beginImport(db, clock, feed),

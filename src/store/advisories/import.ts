@@ -50,7 +50,12 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
       await fenced((tx) => retire(tx, feed, building, gone))
       const changed = put > 0 || gone.length > 0
       if (changed) await fenced((tx) => noteChanges(tx, feed, building, known.size === 0))
-      const ecosystems = changed ? await countEcosystems(db, building) : null
+      const summary = changed
+        ? {
+            ecosystems: JSON.stringify(await countEcosystems(db, building)),
+            vulnerable: JSON.stringify(await vulnerablePackages(db, building)),
+          }
+        : {}
       await fenced(async (tx) => {
         const current = changed ? building : generation
         const now = clock.now()
@@ -66,7 +71,7 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
             generation: current,
             writer: null,
             building: null,
-            ...(ecosystems ? { ecosystems: JSON.stringify(ecosystems) } : {}),
+            ...summary,
           })
           .execute()
       })
@@ -190,4 +195,26 @@ async function countEcosystems(db: Db, generation: number) {
   return Object.fromEntries(
     rows.map(({ ecosystem, entries, newest }) => [ecosystem, { entries, newest: newest.toISOString() }]),
   )
+}
+
+/** Packages kept for each ecosystem. */
+const MOST_VULNERABLE = 10
+
+/**
+ * The packages with the most advisories that affect every version up to a fix. An import reads all entries once; a query
+ * for each self-test of a scanner would read them again every hour.
+ */
+async function vulnerablePackages(db: Db, generation: number) {
+  const { rows } = await sql<{ ecosystem: string; package: string; advisories: number }>`
+    select ecosystem, package, advisories from (
+      select p.ecosystem, p.package, count(distinct p.advisory)::int as advisories,
+        row_number() over (partition by p.ecosystem order by count(distinct p.advisory) desc, p.package) as place
+      from advisory_packages p join advisories a on a.key = p.advisory
+      where a.since <= ${generation} and (a.until is null or a.until > ${generation}) and a.withdrawn is null and a.security
+        and not p.wont_fix and p.stream is null and p.ranges @> '[{"events": [{"introduced": "0"}]}]'
+      group by p.ecosystem, p.package) ranked
+    where place <= ${MOST_VULNERABLE} order by ecosystem, place`.execute(db)
+  const found: Record<string, { package: string; advisories: number }[]> = {}
+  for (const { ecosystem, ...entry } of rows) (found[ecosystem] ??= []).push(entry)
+  return found
 }

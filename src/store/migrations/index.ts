@@ -11,6 +11,7 @@ import * as listing from './0008-listing.ts'
 import * as notifications from './0009-notifications.ts'
 import * as publishing from './0010-publishing.ts'
 import * as auditMac from './0011-audit-mac.ts'
+import * as knownVulnerable from './0012-known-vulnerable.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -24,4 +25,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0009-notifications': notifications,
   '0010-publishing': publishing,
   '0011-audit-mac': auditMac,
+  '0012-known-vulnerable': knownVulnerable,
 }
