@@ -1,4 +1,4 @@
-// The upload's answer, from the record and what the gate said.
+// The body of an upload's answer, from the record and the gate's result.
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, ValidationStep } from '../gate/step.ts'
 import type { IntakeResult } from './arrival.ts'
@@ -6,8 +6,8 @@ import type { GateResult } from '../gate/gate.ts'
 
 const MESSAGES: Record<PackageRow['status'], string> = {
   published: 'published: the new index is live',
-  pending_review: 'held for review: a maintainer decides',
-  quarantined: 'quarantined: the package is not offered',
+  pending_review: 'held for review: a maintainer has to decide',
+  quarantined: 'quarantined: the package is not served',
   rejected: 'these bytes were rejected before',
 }
 
@@ -35,7 +35,7 @@ export function answerFor(row: PackageRow, gate: GateResult): IntakeResult {
   }
 }
 
-/** Exactly these bytes were rejected earlier: nothing runs, nothing is stored. */
+/** The same bytes were rejected earlier: no step runs, and nothing is stored. */
 export function rejectedAnswer(candidate: Candidate, row: PackageRow): IntakeResult {
   return {
     status: 'rejected',

@@ -1,4 +1,4 @@
-// Before the gate: is it a package at all, for this distribution, and not one we know already?
+// Before the gate: is the file a package, is it for this distribution, and is it new?
 import { readPiece } from '../archive/file-range.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
@@ -67,8 +67,8 @@ export async function identify(
 }
 
 /**
- * The record that these bytes were rejected under, if any is still there; it wins over the two conflicts.
- * @throws Problem('already_exists' or 'duplicate_conflict') when name, version and architecture are taken there
+ * Returns the record under which these bytes were rejected, if there is one; it takes precedence over the two conflicts.
+ * @throws Problem('already_exists' or 'duplicate_conflict') when name, version and architecture exist there
  */
 export async function findDuplicate(db: Db, candidate: Candidate): Promise<PackageRow | null> {
   const { facts, receivedSha256: sha256, distribution } = candidate
@@ -110,7 +110,7 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
   })
 }
 
-/** apk clients fetch by name and version alone: a noarch and an x86_64 package of one version cannot both be offered. */
+/** apk clients fetch by name and version alone, so a noarch and an x86_64 package of one version exclude each other. */
 function refuseTakenPath(
   { format, distribution, filename, digests }: Candidate,
   namesakes: readonly PackageRow[],

@@ -1,4 +1,4 @@
-// What an arrival and the gate's word on it become: the new record and its audit entry. Pure.
+// Builds the new record and its audit entry from the arrival and the gate's result. Pure.
 import type { AuditEvent } from '../domain/audit.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
 import type { PackageFacts } from '../domain/package.ts'
@@ -19,7 +19,7 @@ const RESULTS: Record<PackageStatus, AuditEvent['result']> = {
   rejected: 'FAILURE',
 }
 
-/** How events name a record. */
+/** The keys by which events name a record. */
 export const namesOf = (row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'arch'>) => ({
   package: row.name,
   version: row.version,
@@ -113,7 +113,7 @@ export function recordOf(
   }
 }
 
-/** What a record repeats of the package's own words, for lists and searches. */
+/** The facts that a record repeats, for lists and searches. */
 export function factColumns(facts: PackageFacts) {
   return {
     name: facts.name,
@@ -140,7 +140,7 @@ function reviewItem(
   return { review_origin: meta.method, review_since: now, review_due_at: due }
 }
 
-/** The steps of the gate between those before it and the publication after it, as the record keeps them. */
+/** `validation_steps` of the record: what came before the gate, the gate's steps, and the publication. */
 function allSteps(arrival: Arrival, meta: Meta, gate: GateResult) {
   const { facts, format } = gate.candidate
   const plain = (name: string, message: string) => ({ name, passed: true, message, detail: null })

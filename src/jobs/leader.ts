@@ -1,4 +1,4 @@
-// Which process may run what only one may: a lease in the database, renewed while it lives. Knows no job.
+// Leader election: a lease in the database that one process holds and renews. Knows no job.
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 
@@ -7,19 +7,19 @@ export const RENEW_MS = 5_000
 
 export interface Leader {
   isLeader(): boolean
-  /** Takes or renews the lease; a failing database ends the right when the lease runs out. */
+  /** Takes or renews the lease. If the database fails, leadership ends when the lease runs out. */
   tick(): Promise<void>
   resign(): Promise<void>
 }
 
-/** @param isDead whether the process of an instance is known to be gone: its lease need not be waited for */
-export function createLeader(parts: {
+/** @param deps.isDead whether the process of an instance is known to be gone: its lease is then taken immediately */
+export function createLeader(deps: {
   db: Db
   clock: Clock
   instanceId: string
   isDead(instanceId: string): Promise<boolean>
 }): Leader {
-  const { db, clock, instanceId } = parts
+  const { db, clock, instanceId } = deps
   let until = 0
 
   async function take(): Promise<boolean> {
@@ -45,7 +45,7 @@ export function createLeader(parts: {
     async tick() {
       if (await take()) return
       const other = await db.selectFrom('leases').select('holder').where('name', '=', 'leader').executeTakeFirst()
-      if (!other || !(await parts.isDead(other.holder))) return
+      if (!other || !(await deps.isDead(other.holder))) return
       await db.deleteFrom('leases').where('name', '=', 'leader').where('holder', '=', other.holder).execute()
       await take()
     },

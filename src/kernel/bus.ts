@@ -1,4 +1,4 @@
-// News goes up over the bus: observers only. Nothing may depend on somebody listening.
+// Events from lower rooms to observers in higher ones. Nothing may depend on a listener.
 import { EventEmitter } from 'node:events'
 
 export interface BusEvents {
@@ -9,12 +9,12 @@ export interface BusEvents {
     distribution: string
     status: string | null
   }
-  /** an arrival came to its end, one way or another */
+  /** an upload or import ended, with or without a record */
   intake: {
     status: 'published' | 'pending_review' | 'quarantined' | 'rejected' | 'error'
     findings: { severity: string }[]
   }
-  /** a person decided */
+  /** a person decided about a held package */
   decision: {
     package: string
     version: string
@@ -35,7 +35,7 @@ export interface Bus {
   on<K extends keyof BusEvents>(event: K, listener: (data: BusEvents[K]) => void): () => void
 }
 
-/** @param onError called when a listener throws: a broken observer must not break what it observes */
+/** @param onError called when a listener throws: a failing observer must not break what it observes */
 export function createBus(onError: (error: unknown) => void): Bus {
   const emitter = new EventEmitter()
   emitter.setMaxListeners(0)

@@ -1,6 +1,6 @@
-// Named places where a crash test lets the process die; no-ops in service.
+// Named points at which a crash test kills the process; in production they do nothing.
 
-/** Every place a crash test may stop at, in the order an upload passes them. */
+/** Every point a crash test can kill at, in the order in which an upload passes them. */
 export const CHECKPOINTS = [
   'staged',
   'verdicts',
@@ -32,7 +32,7 @@ export function createCheckpoint(dieAt: string | undefined): Checkpoint {
   return (name) => {
     if (name !== wanted || --left > 0) return
     process.kill(process.pid, 'SIGKILL')
-    // SIGKILL is delivered asynchronously to a multi-threaded process: no line below may run meanwhile.
+    // SIGKILL reaches a multi-threaded process asynchronously: no later line may run in between.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }
 }

@@ -1,4 +1,4 @@
-// Time comes in as a part, so that tests can hold it still.
+// Time as a dependency, so that tests can stop it.
 
 export interface Clock {
   now(): Date
@@ -6,12 +6,12 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** ISO 8601 with the offset `+00:00`, as every answer of the API writes time (decisions, section 1). */
+/** ISO 8601 with the offset `+00:00`, as in every API answer (docs/api-decisions.md, section 1). */
 export function isoTime(date: Date): string {
   return date.toISOString().replace('Z', '+00:00')
 }
 
-/** `isoTime`, passing null through. */
+/** Like `isoTime`; null stays null. */
 export function isoTimeOrNull(date: Date | null | undefined): string | null {
   return date ? isoTime(date) : null
 }

@@ -17,7 +17,7 @@ export function hmacSha256Hex(key: string, data: string | Uint8Array): string {
   return createHmac('sha256', key).update(data).digest('hex')
 }
 
-/** Compares two strings in time that depends on neither's content, nor on where they differ. */
+/** Compares two strings in constant time: it does not depend on their content or on where they differ. */
 export function equalSecret(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(a), digest(b))
@@ -30,7 +30,7 @@ export function randomToken(bytes = 32): string {
 
 export interface SecretBox {
   seal(plain: string): string
-  /** Throws when the text was sealed with another key or was altered. */
+  /** @throws when the text was sealed with another key or was altered */
   open(sealed: string): string
 }
 

@@ -1,9 +1,9 @@
-// Durable file operations: what a crash at any line may leave behind is decided here.
+// Durable file operations, written so that a crash at any line leaves a state that recovery knows.
 //
-// Names (make, link, rename, remove, look up) are changed at once, in memory that the kernel holds anyway: 7-50 us of
-// processor time, where a thread's turn takes 40-360 and an upload needs some forty of them. Only what waits for the
-// disk, a flush or a large write, goes to a thread. The price: on a network file system each name holds up everybody for a
-// round trip.
+// Operations on names (create, link, rename, remove, stat) are synchronous: the kernel does them in memory in 7-50 us,
+// while a round trip to the thread pool takes 40-360 us, and an upload needs about forty of them. Only what waits for the
+// disk, a flush or a large write, uses the thread pool. The price: on a network file system every such operation blocks
+// the event loop for a network round trip.
 import {
   chmodSync,
   closeSync,
@@ -39,7 +39,7 @@ export async function fsyncPath(path: string): Promise<void> {
   }
 }
 
-/** What goes into memory at once; more would hold up everybody else. */
+/** Bytes written synchronously, into the page cache; larger writes would block the event loop for too long. */
 const AT_ONCE_BYTES = 64 * 1024
 
 /** The process has umask 077 (main.ts): what others may read, the served trees, is opened to them explicitly. */
@@ -53,7 +53,7 @@ export interface NewFile {
   close(): void
 }
 
-/** A file that is written piece by piece; what fits into memory at once is written so, the rest on threads. */
+/** Creates a file to be written piece by piece: the first 64 KiB synchronously, the rest on the thread pool. */
 export function createFile(path: string, mode: number): NewFile {
   const file = openSync(path, 'wx', mode)
   exactly(mode, () => fchmodSync(file, mode))
@@ -62,7 +62,7 @@ export function createFile(path: string, mode: number): NewFile {
     async write(...pieces) {
       const wanted = pieces.reduce((sum, piece) => sum + piece.byteLength, 0)
       size += wanted
-      // Fewer bytes than asked are written on a full disk.
+      // On a full disk fewer bytes are written than asked for.
       let done = size <= AT_ONCE_BYTES ? writevSync(file, pieces) : (await writevLater(file, pieces)).bytesWritten
       if (done === wanted) return
       const rest = Buffer.concat(pieces)
@@ -92,8 +92,8 @@ export async function writeDurably(
 }
 
 /**
- * Replaces a file so that a reader, or a crash, sees the old content or the new one, never a mixture. Which of them is
- * durable only after `fsyncPath(dirname(path))`.
+ * Replaces a file: a reader, or a crash, finds the old content or the new one, never a mixture. The new name is durable
+ * only after `fsyncPath(dirname(path))`.
  */
 export async function exchangeFile(path: string, content: Uint8Array | string, mode = 0o644): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.tmp`)
@@ -106,14 +106,14 @@ export async function exchangeFile(path: string, content: Uint8Array | string, m
   }
 }
 
-/** The same, durable when it returns. */
+/** Like `exchangeFile`, and durable when it returns. */
 export async function replaceFile(path: string, content: Uint8Array | string, mode = 0o644): Promise<void> {
   await exchangeFile(path, content, mode)
   await fsyncPath(dirname(path))
 }
 
 /**
- * Gives an existing file a second name; copies where the file system cannot link. An existing name is left alone.
+ * Gives an existing file a second name; copies if the file system cannot link. An existing name is left unchanged.
  * @returns whether the name is new
  */
 export async function linkFile(from: string, to: string): Promise<boolean> {
@@ -145,7 +145,7 @@ export async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Removes a file; one that is not there is as good. */
+/** Removes a file; a missing file is no error. */
 export function removeFile(path: string): void {
   try {
     unlinkSync(path)
@@ -154,7 +154,7 @@ export function removeFile(path: string): void {
   }
 }
 
-/** Makes a directory and those above it. @returns the highest one that is new; undefined when all were there */
+/** Creates a directory and its parents. @returns the highest one that is new; undefined when all existed */
 export async function ensureDirectory(path: string, mode = 0o755): Promise<string | undefined> {
   try {
     const made = mkdirSync(path, { recursive: true, mode })
@@ -163,19 +163,22 @@ export async function ensureDirectory(path: string, mode = 0o755): Promise<strin
     })
     return made
   } catch (error) {
-    // A full disk is ENOENT here; made one by one, the directory that cannot be made says why.
+    // On a full disk a recursive mkdir reports ENOENT; creating one directory at a time reports the true error.
     if (!isMissing(error)) throw error
     return makeOneByOne(path, mode)
   }
 }
 
-/** Makes a directory that only its owner may enter, and closes one that others may enter. */
+/** Creates a directory with mode 0700, or sets an existing one to it. */
 export async function ensurePrivateDirectory(path: string): Promise<void> {
   const made = await ensureDirectory(path, 0o700)
   if (made === undefined && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700)
 }
 
-/** The directories that new ones were entered into, from the lowest up: none of them is durable before these are flushed. @param made as `ensureDirectory` said */
+/**
+ * The directories that have to be flushed before new directories are durable, from the lowest up.
+ * @param made as returned by `ensureDirectory`
+ */
 export function enteredInto(directory: string, made: string | undefined): string[] {
   const changed: string[] = []
   for (let at = directory; made !== undefined && at.length >= made.length; at = dirname(at)) changed.push(dirname(at))
@@ -190,7 +193,7 @@ async function makeOneByOne(path: string, mode: number): Promise<string | undefi
   return made ?? path
 }
 
-/** Writes a file unless it has that content: with nothing to change, nothing can fail for want of room. */
+/** Writes a file unless it has that content already, so that an unchanged file needs no disk space. */
 export async function ensureContent(path: string, content: string, mode = 0o644): Promise<void> {
   const present = await readFile(path, 'utf8').catch((error: unknown) => {
     if (isMissing(error)) return null
@@ -199,13 +202,13 @@ export async function ensureContent(path: string, content: string, mode = 0o644)
   if (present !== content) await replaceFile(path, content, mode)
 }
 
-/** ENOENT or ENOTDIR: the name does not exist. */
+/** Whether the error says that the name does not exist (ENOENT, ENOTDIR). */
 export function isMissing(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
-/** The disk, the quota or the file-size limit is exhausted. */
+/** Whether the error says that the disk, the quota or the file-size limit is exhausted. */
 export function isStorageFull(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'

@@ -44,7 +44,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-describe('a client that may not go inside', () => {
+describe('a client without access to private addresses', () => {
   const client = createHttpClient({ allowPrivate: false })
   const hosts = [
     '127.0.0.1',
@@ -62,7 +62,7 @@ describe('a client that may not go inside', () => {
     '[fd00::1]',
     '[64:ff9b::7f00:1]',
   ]
-  test.each(hosts)('does not reach %s, and nobody hears of it', async (host) => {
+  test.each(hosts)('does not connect to %s', async (host) => {
     const before = reached
     await expect(client.get(`http://${host}:${port}/`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
     expect(reached).toBe(before)
@@ -87,7 +87,7 @@ describe('metadata addresses', () => {
     },
   )
 
-  test('are out of reach behind a redirect too', async () => {
+  test('are refused behind a redirect too', async () => {
     const target = encodeURIComponent('http://169.254.169.254/latest')
     await expect(client.get(`http://127.0.0.1:${port}/to?${target}`, LIMITS)).rejects.toMatchObject({
       reason: 'forbidden_target',
@@ -95,7 +95,7 @@ describe('metadata addresses', () => {
   })
 })
 
-test('a host that is allowed by name is reached, another is not', async () => {
+test('a private host is reached only when it is allowed by name', async () => {
   const client = createHttpClient({ allowPrivate: false, allowedHosts: ['localhost'] })
   expect((await client.get(`http://localhost:${port}/`, LIMITS)).toString()).toBe('the secret')
   await expect(client.get(`http://127.0.0.1:${port}/`, LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
@@ -127,7 +127,7 @@ describe('a transfer', () => {
     expect(existsSync(to)).toBe(false)
   })
 
-  test('that never ends is given up', async () => {
+  test('that never ends is aborted after its time limit', async () => {
     await expect(client.get(at('/slow'), { maxBytes: 1000, timeoutMs: 200 })).rejects.toMatchObject({
       reason: 'timeout',
     })

@@ -1,4 +1,4 @@
-// Outbound HTTP that cannot be led inside: addresses are checked where the connection is made, redirects one by one.
+// Outbound HTTP that cannot be led into the inner network: addresses are checked at connect time, redirects one by one.
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns'
@@ -9,24 +9,24 @@ import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 
 export interface HttpLimits {
   maxBytes: number
-  /** for the whole transfer */
+  /** limit for the whole transfer */
   timeoutMs: number
 }
 
 export interface HttpClient {
-  /** @throws HttpError when the target is forbidden, unreachable, too large, too slow or answers other than 200 */
+  /** @throws HttpError when the target is forbidden, unreachable, too large, too slow, or answers with another status than 200 */
   get(url: string, limits: HttpLimits): Promise<Buffer>
-  /** Writes the body into a new file, which is gone again when it did not arrive whole. */
+  /** Writes the body to a new file, and removes that file when the transfer fails. */
   download(url: string, toPath: string, limits: HttpLimits): Promise<void>
   /**
    * Sends a body. @returns the status, 200 to 299
-   * @throws HttpError as `get`, also for a redirect: what is meant for one host goes to no other
+   * @throws HttpError as `get` does, and for a redirect: a body is never sent to a second host
    */
   post(url: string, body: string, headers: Record<string, string>, timeoutMs: number): Promise<number>
   close(): Promise<void>
 }
 
-/** What went wrong, in words that may be shown: no address of an inner network beyond what the caller asked for. */
+/** A failure whose message may be shown to clients: it names no inner address except the one the caller asked for. */
 export class HttpError extends Error {
   constructor(
     readonly reason: 'forbidden_target' | 'unreachable' | 'status' | 'too_large' | 'timeout',
@@ -36,7 +36,7 @@ export class HttpError extends Error {
     super(message, options)
     this.status = options?.status
   }
-  /** what a `post` was answered */
+  /** the status that a `post` received */
   readonly status: number | undefined
 }
 
@@ -65,7 +65,7 @@ const PRIVATE = ranges([
   ['fec0::', 10, 'ipv6'],
   ['ff00::', 8, 'ipv6'],
 ])
-/** Where clouds keep credentials of machines: never, whatever is allowed. */
+/** Metadata services of clouds, which hand out credentials: refused whatever else is allowed. */
 const LINK_LOCAL = ranges([
   ['169.254.0.0', 16, 'ipv4'],
   ['fe80::', 10, 'ipv6'],
@@ -79,7 +79,7 @@ const LINK_LOCAL = ranges([
   ['192.0.0.192', 32, 'ipv4'],
 ])
 
-/** A v4 address written as v6 (`::ffff:a.b.c.d`, NAT64) is the v4 address. */
+/** Turns an IPv4 address written as IPv6 (`::ffff:a.b.c.d`, NAT64) into the IPv4 address. */
 export function isForbidden(address: string, allowPrivate: boolean): boolean {
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
   if (LINK_LOCAL.check(address, family)) return true
@@ -87,9 +87,9 @@ export function isForbidden(address: string, allowPrivate: boolean): boolean {
 }
 
 /**
- * @param allowPrivate loopback and private addresses may be reached; link-local and metadata addresses never may
- * @param allowedHosts names and addresses that may be reached although their address is private
- * @param proxy for http and https, but for the hosts in `except` (as `NO_PROXY` lists them); names are then resolved there
+ * @param allowPrivate allows loopback and private addresses; link-local and metadata addresses are always refused
+ * @param allowedHosts names and addresses that are allowed although they are private
+ * @param proxy used for http and https, except for the hosts in `except` (syntax of `NO_PROXY`); it resolves the names
  */
 export function createHttpClient(options: {
   allowPrivate: boolean
@@ -109,7 +109,7 @@ export function createHttpClient(options: {
         done(error, [])
         return
       }
-      // One bad address among good ones is an attack on this very check: refuse them all.
+      // A forbidden address among allowed ones is an attack on this check: the name is refused.
       if (addresses.some(({ address }) => isForbidden(address, mayBePrivate(host)))) {
         done(forbidden(host), [])
         return
@@ -132,7 +132,7 @@ export function createHttpClient(options: {
         })
       : new Agent({ connect })
 
-  /** An address written as such is never looked up, so it is checked here. */
+  /** A literal address is never resolved, so it is checked here. */
   function check(url: URL): void {
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw forbidden(url.href)
     const host = url.hostname.replace(/^\[|\]$/g, '')
@@ -154,7 +154,7 @@ export function createHttpClient(options: {
         throw new HttpError('status', `${url.host} answered ${status}`)
       url = new URL(location, url)
     }
-    throw new HttpError('status', `${url.host} redirects too often`)
+    throw new HttpError('status', `${url.host} sent too many redirects`)
   }
 
   async function* counted(body: AsyncIterable<Buffer>, url: string, maxBytes: number): AsyncGenerator<Buffer> {
@@ -173,7 +173,7 @@ export function createHttpClient(options: {
         for await (const part of counted(await open(url, limits), url, limits.maxBytes)) parts.push(part)
         return Buffer.concat(parts)
       } catch (error) {
-        throw told(error, url)
+        throw failureOf(error, url)
       }
     },
     async download(url, toPath, limits) {
@@ -182,7 +182,7 @@ export function createHttpClient(options: {
         await pipeline(counted(body, url, limits.maxBytes), createWriteStream(toPath, { flags: 'wx', mode: 0o600 }))
       } catch (error) {
         await rm(toPath, { force: true })
-        throw told(error, url)
+        throw failureOf(error, url)
       }
     },
     async post(address, body, headers, timeoutMs) {
@@ -203,7 +203,7 @@ export function createHttpClient(options: {
           throw new HttpError('status', `${url.host} answered ${answer.statusCode}`, { status: answer.statusCode })
         return answer.statusCode
       } catch (error) {
-        throw told(error, address)
+        throw failureOf(error, address)
       }
     },
     close: () => dispatcher.close(),
@@ -219,18 +219,18 @@ function parse(url: string): URL {
 }
 
 function forbidden(host: string): HttpError {
-  return new HttpError('forbidden_target', `${host} must not be reached from here: it is no public address`)
+  return new HttpError('forbidden_target', `${host} is not a public address: the request is refused`)
 }
 
 function tooLarge(url: URL, maxBytes: number): HttpError {
   return new HttpError('too_large', `${url.host} sent more than ${maxBytes} bytes`)
 }
 
-function told(error: unknown, url: string): HttpError {
+function failureOf(error: unknown, url: string): HttpError {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof HttpError) return cause
   const { name, code, message } = error as NodeJS.ErrnoException
   const host = URL.canParse(url) ? new URL(url).host : 'the address'
   if (name === 'TimeoutError' || /TIMEOUT/.test(code ?? ''))
-    return new HttpError('timeout', `${host} took too long`, { cause: error })
+    return new HttpError('timeout', `${host} did not answer in time`, { cause: error })
   return new HttpError('unreachable', `${host} could not be read: ${code ?? message}`, { cause: error })
 }

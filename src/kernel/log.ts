@@ -3,7 +3,7 @@ import { pino, type Logger } from 'pino'
 
 export type Log = Logger
 
-/** Names of fields that never reach a log, at any depth up to three. */
+/** Field names whose values are redacted, down to the third level of nesting. */
 const SECRET_FIELDS = [
   'authorization',
   'password',
@@ -27,7 +27,7 @@ const SECRET_FIELDS = [
 const at = (prefix: string) => (field: string) =>
   field.startsWith('[') ? `${prefix}${field}` : `${prefix ? `${prefix}.` : ''}${field}`
 
-/** @param destination where lines go; standard output when absent */
+/** @param destination standard output by default */
 export function createLog(level: string, destination?: { write(line: string): void }): Log {
   return pino(
     {

@@ -1,10 +1,10 @@
-// Which findings a decision speaks for, and which of them have to be asked about again. Pure.
+// Which findings a decision covers, and which findings a person has to be asked about. Pure.
 import type { Finding } from '../domain/finding.ts'
 import { severityRank } from '../domain/risk.ts'
 import { asksForReview } from '../domain/review-due.ts'
 import type { CoveredFinding, ReviewReason } from '../store/tables.ts'
 
-/** As much of a decision as says what it lets pass. */
+/** The part of a decision that says which findings it accepts. */
 export interface Standing {
   decision: 'approve' | 'reject' | null
   covers: readonly CoveredFinding[]
@@ -12,18 +12,18 @@ export interface Standing {
 
 type Facts = Pick<Finding, 'id' | 'severity' | 'in_kev'>
 
-/** What a finding is, at the moment somebody decides. */
+/** A finding as a decision remembers it. */
 export function coverOf(finding: Facts): CoveredFinding {
   return { id: finding.id, severity: finding.severity, in_kev: finding.in_kev }
 }
 
-/** What became worse; null when nothing did. */
+/** In which way a finding became worse; null when it did not. */
 function worsened(then: Facts, now: Facts): 'severity_raised' | 'known_exploited' | null {
   if (now.in_kev && !then.in_kev) return 'known_exploited'
   return severityRank(now.severity) > severityRank(then.severity) ? 'severity_raised' : null
 }
 
-/** Whether a decision in force lets the finding pass as it is now. */
+/** Whether a decision in force accepts the finding as it is now. */
 export function isCovered(finding: Facts, standing: readonly Standing[]): boolean {
   return standing.some(
     ({ decision, covers }) =>
@@ -36,8 +36,8 @@ export function withAcceptance(findings: readonly Finding[], standing: readonly 
 }
 
 /**
- * What a person has to be asked about after a scan: findings that ask for review, that no decision in force covers, and
- * that are new or worse than they were. What was known and let pass is not asked again, whatever the policy says by now.
+ * The findings a person has to be asked about after a scan: those that the policy sends to review, that no decision in
+ * force covers, and that are new or worse than before. A known finding is not asked about again when the policy changes.
  */
 export function reasonsToAsk(
   before: readonly Finding[],

@@ -1,4 +1,4 @@
-// A person decides about a held package: approve, for good or for a time, reject, or wait for an upgrade.
+// A person decides about a held package: approve it (for good or for a time), reject it, or wait for an upgrade.
 import type { Finding } from '../domain/finding.ts'
 import { asksForReview, openFindings } from '../domain/review-due.ts'
 import { invalidField, isProblem, Problem } from '../domain/problem.ts'
@@ -18,16 +18,19 @@ import { activeDecisions, closeDecisions, insertDecision, reopenDecisions } from
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { coverOf, withAcceptance } from './coverage.ts'
-import { eventBase, inLockOrder, NO_REVIEW, type Actor, type ReviewDeps } from './deps.ts'
+import { eventBase, inLockOrder, NO_REVIEW, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
 import { readPlan, type DecisionBody, type Plan } from './plan.ts'
-import { announce, cleanUp, publishChanges } from './settle.ts'
+import { announce, cleanUp, publishChanges, type CleanUpDeps } from './settle.ts'
+
+export type DecideDeps = CleanUpDeps &
+  Pick<ReviewDeps, 'db' | 'clock' | 'audit' | 'checkpoint' | 'settings' | 'offered'>
 
 export interface Decided extends Changed {
   decision: DecisionRow
 }
 
 interface DecidedHere extends Decided {
-  /** what this decision took the place of */
+  /** ids of the decisions that this one replaced */
   replaced: number[]
 }
 
@@ -41,40 +44,36 @@ const DAY_MS = 86_400_000
 const REPLACED = 'replaced by a later decision'
 
 /**
- * Decides about every held record the selector means, and answers once clients see it.
- * @throws Problem('validation_error') for what is asked, 'not_found', 'not_under_review' with `current_status`,
- * 'ambiguous' with `candidates`, 'self_approval', and 'publication_failed' or 'storage_full': an approval that cannot be
- * published is none, and the package stays under review
+ * Decides about every held record that the selector matches, and returns when clients see the result.
+ * @throws Problem('validation_error') for the body, 'not_found', 'not_under_review' with `current_status`, 'ambiguous' with
+ * `candidates`, 'self_approval'; 'publication_failed' or 'storage_full' when an approval could not be published: it is
+ * reverted, and the package stays under review
  */
 export async function decide(
-  parts: ReviewDeps,
+  deps: DecideDeps,
   selector: RecordSelector,
   body: DecisionBody,
   actor: Actor,
 ): Promise<Decided[]> {
   const plan = readPlan(body)
-  const rows = await selectRecords(parts.db, selector)
+  const rows = await selectRecords(deps.db, selector)
   const newest = rows.at(-1)
-  if (!newest)
-    throw new Problem(
-      'not_found',
-      `there is no package ${[selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')}`,
-    )
+  if (!newest) throw noSuchPackage(selector)
   const held = rows.filter((row) => row.status === 'pending_review')
   if (held.length === 0) throw notUnderReview(newest)
   requireAlike(held)
-  const decided = await parts.db.transaction().execute(async (tx) => {
+  const decided = await deps.db.transaction().execute(async (tx) => {
     const done: DecidedHere[] = []
-    for (const { id } of inLockOrder(held)) done.push(await decideOne(parts, tx, id, plan, actor))
+    for (const { id } of inLockOrder(held)) done.push(await decideOne(deps, tx, id, plan, actor))
     return done
   })
-  parts.checkpoint('decided')
-  const failure = await publishChanges(parts, decided)
-  if (failure !== null && plan.decision === 'approve') return takeBack(parts, decided, actor, failure)
-  await cleanUp(parts, decided)
-  announce(parts, decided)
+  deps.checkpoint('decided')
+  const failure = await publishChanges(deps, decided)
+  if (failure !== null && plan.decision === 'approve') return revertDecisions(deps, decided, actor, failure)
+  await cleanUp(deps, decided)
+  announce(deps, decided)
   for (const { row, decision } of decided) {
-    parts.bus.emit('decision', {
+    deps.bus.emit('decision', {
       package: row.name,
       version: row.version,
       distribution: row.distribution,
@@ -84,12 +83,12 @@ export async function decide(
       decided_by: decision.decided_by,
     })
   }
-  // A rejection stands although the index could not be changed yet: recovery goes on trying.
+  // A rejection stays in force although the index could not be changed yet: recovery repeats that.
   if (failure !== null) throw failure
   return decided
 }
 
-/** One decision may speak for several records only when they are the same thing to whoever decides. */
+/** One decision may cover several records only when they have the same bytes and the same open findings. */
 function requireAlike(held: readonly PackageRow[]): void {
   const openOf = (row: PackageRow) =>
     ((row.cve_results ?? []) as Finding[])
@@ -112,20 +111,20 @@ function requireAlike(held: readonly PackageRow[]): void {
   )
 }
 
-/** @param event other than what the plan's action does: a decision in place of another changes no status */
+/** @param event by default that of the plan's action; `refresh` when the decision replaces another one */
 export async function decideOne(
-  parts: ReviewDeps,
+  deps: DecideDeps,
   tx: Db,
   id: number,
   plan: Plan,
   actor: Actor,
   event = EVENTS[plan.action],
 ): Promise<DecidedHere> {
-  const now = parts.clock.now()
+  const now = deps.clock.now()
   const before = await lockRecord(tx, id)
   const transition = transitionOf(before.status, event)
   if (!transition) throw notUnderReview(before)
-  if (plan.decision === 'approve') await requireOther(parts, tx, before, actor)
+  if (plan.decision === 'approve') await requireOther(deps, tx, before, actor)
   const findings = (before.cve_results ?? []) as Finding[]
   const covered = coveredBy(plan, findings)
   const standing = (await activeDecisions(tx, [id])).get(id) ?? []
@@ -143,7 +142,7 @@ export async function decideOne(
     expires_at: plan.expiresInDays === null ? null : new Date(now.getTime() + plan.expiresInDays * DAY_MS),
     target_version: plan.targetVersion,
     covers: JSON.stringify(covered.map(coverOf)),
-    policy_snapshot: JSON.stringify(parts.settings().cve_policy),
+    policy_snapshot: JSON.stringify(deps.settings().cve_policy),
     assigned_to: null,
     assigned_at: null,
     resolved_at: null,
@@ -180,11 +179,11 @@ export async function decideOne(
       },
     },
   }
-  const changed = await changeRecord(tx, parts.audit, before, change, parts.offered(before.distribution))
+  const changed = await changeRecord(tx, deps.audit, before, change, deps.offered(before.distribution))
   return { ...changed, decision, replaced }
 }
 
-/** The findings a decision speaks for: those it names, or all that ask for a decision. */
+/** The findings a decision covers: those it names, or all that the policy sends to review. */
 function coveredBy(plan: Plan, findings: readonly Finding[]): Finding[] {
   if (plan.cveIds === null) return findings.filter(asksForReview)
   const named = new Set(plan.cveIds)
@@ -193,7 +192,7 @@ function coveredBy(plan: Plan, findings: readonly Finding[]): Finding[] {
   return findings.filter((finding) => named.has(finding.id))
 }
 
-/** Nothing is offered with a finding that nobody spoke for, and none loses the decision it was offered under. */
+/** No package is published with an undecided finding, and no finding loses the approval it was published under. */
 function requireAllDecided(before: readonly Finding[], after: readonly Finding[], event: StatusEvent): void {
   const accepted = new Set(before.filter((finding) => finding.accepted_by_decision).map((finding) => finding.id))
   const left = openFindings(after).filter((finding) => event === 'approve' || accepted.has(finding.id))
@@ -207,7 +206,7 @@ function requireAllDecided(before: readonly Finding[], after: readonly Finding[]
     )
 }
 
-/** A decision on the package as a whole replaces what stood; one on named findings only what it repeats. */
+/** A decision about the package replaces every other; one about named findings replaces those it covers completely. */
 function replacedBy(plan: Plan, covered: readonly Finding[], standing: readonly DecisionRow[]): number[] {
   const ids = new Set(covered.map((finding) => finding.id))
   const repeats = ({ covers }: DecisionRow) => covers.length > 0 && covers.every((cover) => ids.has(cover.id))
@@ -218,22 +217,22 @@ function replacedBy(plan: Plan, covered: readonly Finding[], standing: readonly 
     .map((other) => other.id)
 }
 
-/** @throws Problem('self_approval') when a setting forbids it and the package came in by the same hand, or by its token */
-async function requireOther(parts: ReviewDeps, tx: Db, row: PackageRow, actor: Actor): Promise<void> {
-  if (!parts.settings().security.forbid_self_approval) return
-  const hands = await handsBehind(tx, [row.imported_by, actor.name])
-  const [bringer, decider] = [hands.get(row.imported_by) ?? [], hands.get(actor.name) ?? []]
-  if (bringer.some((name) => decider.includes(name)))
+/** @throws Problem('self_approval') when the settings forbid it, and uploader and decider are one person or their token */
+async function requireOther(deps: DecideDeps, tx: Db, row: PackageRow, actor: Actor): Promise<void> {
+  if (!deps.settings().security.forbid_self_approval) return
+  const people = await peopleBehind(tx, [row.imported_by, actor.name])
+  const [uploader, decider] = [people.get(row.imported_by) ?? [], people.get(actor.name) ?? []]
+  if (uploader.some((name) => decider.includes(name)))
     throw new Problem(
       'self_approval',
-      `${row.name} ${row.version} was brought in by ${row.imported_by}: somebody else must approve it`,
+      `${row.name} ${row.version} was uploaded by ${row.imported_by}: another person must approve it`,
     )
 }
 
-/** A token acts for whoever made it. */
-async function handsBehind(tx: Db, names: readonly string[]): Promise<Map<string, string[]>> {
-  const hands = new Map(names.map((name) => [name, [name]]))
-  for (const [name, list] of hands) {
+/** Each name with the people behind it: a token acts for the user who created it. */
+async function peopleBehind(tx: Db, names: readonly string[]): Promise<Map<string, string[]>> {
+  const people = new Map(names.map((name) => [name, [name]]))
+  for (const [name, list] of people) {
     if (!name.startsWith('token:')) continue
     const tokens = await tx
       .selectFrom('api_tokens')
@@ -242,7 +241,7 @@ async function handsBehind(tx: Db, names: readonly string[]): Promise<Map<string
       .execute()
     list.push(...tokens.map((token) => token.created_by))
   }
-  return hands
+  return people
 }
 
 function stepsOf(before: PackageRow, actor: Actor): string {
@@ -253,30 +252,30 @@ function stepsOf(before: PackageRow, actor: Actor): string {
   ])
 }
 
-/** Not published, so not approved: every record is as it was, and no decision stands. */
-async function takeBack(
-  parts: ReviewDeps,
+/** The approval was not published, so it is reverted: records and earlier decisions are as before. */
+async function revertDecisions(
+  deps: DecideDeps,
   decided: readonly DecidedHere[],
   actor: Actor,
   failure: unknown,
 ): Promise<never> {
-  const undone = await parts.db.transaction().execute(async (tx) => {
+  const undone = await deps.db.transaction().execute(async (tx) => {
     const done: Changed[] = []
     for (const { before, decision, replaced } of decided) {
       const row = await lockIfThere(tx, before.id)
       await closeDecisions(tx, [decision.id], {
-        at: parts.clock.now(),
+        at: deps.clock.now(),
         by: 'system',
         note: 'the index could not be published',
       })
       await reopenDecisions(tx, replaced, REPLACED)
-      // Somebody was faster: what he did counts.
+      // Another change came first, and it counts.
       if (row?.status !== 'published') continue
       const { cve_status, held_reason, review_origin, review_since, review_due_at, overdue_noted_at } = before
       done.push(
         await changeRecord(
           tx,
-          parts.audit,
+          deps.audit,
           row,
           {
             event: before.served ? 'revoke' : 'unpublishable',
@@ -291,19 +290,19 @@ async function takeBack(
               action: 'PUBLISH_FAILURE',
               result: 'FAILURE',
               outcome: 'publication_failed',
-              detail: 'the approval was taken back',
+              detail: 'the approval was reverted',
               extra: { decision_id: decision.id },
             },
           },
-          parts.offered(row.distribution),
+          deps.offered(row.distribution),
         ),
       )
     }
     return done
   })
-  // What fails here too is done by the next recovery.
-  await publishChanges(parts, undone)
-  await cleanUp(parts, undone)
+  // Whatever fails here is done by the next recovery.
+  await publishChanges(deps, undone)
+  await cleanUp(deps, undone)
   if (isProblem(failure) || isStorageFull(failure)) throw failure
   throw new Problem(
     'publication_failed',

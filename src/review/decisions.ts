@@ -1,4 +1,4 @@
-// Decisions after they were made: how they look, and changing, withdrawing, assigning and resolving them.
+// Decisions after they were made: how clients see them; replacing, revoking, resolving and assigning them.
 import type { Finding } from '../domain/finding.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { DecisionAction } from '../domain/status.ts'
@@ -7,13 +7,13 @@ import { changeRecord, lockIfThere } from '../records/change-record.ts'
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
-import { decideOne } from './decide.ts'
-import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
+import { decideOne, type DecideDeps } from './decide.ts'
+import { eventBase, type Actor } from './deps.ts'
 import { readPlan, type DecisionBody } from './plan.ts'
 import { cleanUp } from './settle.ts'
 import { endDecision, slaOf } from './sla.ts'
 
-/** A decision as clients see it (decisions, section 9). */
+/** A decision as clients see it (docs/api-decisions.md, section 9). */
 export function decisionOf(row: DecisionRow, now: Date) {
   return {
     id: row.id,
@@ -50,7 +50,7 @@ export async function findDecision(db: Db, id: number): Promise<DecisionRow> {
   return row
 }
 
-/** Which kinds may take another's place without changing the record's status. */
+/** Which actions may replace an action without changing the record's status. */
 const EXCHANGEABLE: Record<DecisionAction, readonly DecisionAction[]> = {
   accept_risk: ['accept_risk', 'exception'],
   exception: ['accept_risk', 'exception'],
@@ -59,77 +59,77 @@ const EXCHANGEABLE: Record<DecisionAction, readonly DecisionAction[]> = {
 }
 
 /**
- * Puts a new decision in the place of one in force: other words, another deadline. What would change the package's status
- * is decided anew instead.
+ * Replaces a decision in force by one with another justification or deadline. A change of the package's status needs a
+ * new decision instead.
  * @throws Problem('not_found'), 'not_under_review' when the decision is not in force, 'validation_error', 'self_approval'
  */
 export async function replaceDecision(
-  parts: ReviewDeps,
+  deps: DecideDeps,
   id: number,
   body: DecisionBody,
   actor: Actor,
 ): Promise<DecisionRow> {
   const plan = readPlan(body)
-  const old = await findDecision(parts.db, id)
-  const changed = await parts.db.transaction().execute(async (tx) => {
+  const old = await findDecision(deps.db, id)
+  const changed = await deps.db.transaction().execute(async (tx) => {
     const before = old.package_id === null ? null : await lockIfThere(tx, old.package_id)
     const still = await findDecision(tx, id)
     if (!before || !still.active) throw notInForce(still, before?.status)
     if (!EXCHANGEABLE[old.action].includes(plan.action))
-      throw invalidField('action', `cannot take the place of ${old.action}; withdraw it, and decide again`)
-    // Named findings stay the old decision's, unless others are named.
+      throw invalidField('action', `${plan.action} cannot replace ${old.action}; revoke that decision and decide again`)
+    // The old decision's findings stay covered unless the body names others.
     const covers = plan.cveIds ?? still.covers.map((cover) => cover.id)
     const present = new Set(((before.cve_results ?? []) as Finding[]).map((finding) => finding.id))
     const cveIds = plan.cveIds ?? covers.filter((cve) => present.has(cve))
-    await closeDecisions(tx, [id], { at: parts.clock.now(), by: actor.name, note: 'replaced by a later decision' })
-    return decideOne(parts, tx, before.id, { ...plan, cveIds }, actor, 'refresh')
+    await closeDecisions(tx, [id], { at: deps.clock.now(), by: actor.name, note: 'replaced by a later decision' })
+    return decideOne(deps, tx, before.id, { ...plan, cveIds }, actor, 'refresh')
   })
-  await cleanUp(parts, [changed])
+  await cleanUp(deps, [changed])
   return changed.decision
 }
 
 /**
- * Takes a decision back: what it let pass goes to review again, still served.
- * @throws Problem('not_found'), 'not_under_review' when it is not in force, or is a rejection, which stands until its package is deleted
+ * Revokes a decision: the package goes back to review and stays served.
+ * @throws Problem('not_found'), 'not_under_review' when it is not in force or is a rejection, which only a deletion ends
  */
 export async function revokeDecision(
-  parts: ReviewDeps,
+  deps: DecideDeps,
   id: number,
   note: string | null,
   actor: Actor,
 ): Promise<DecisionRow> {
-  const decision = await findDecision(parts.db, id)
+  const decision = await findDecision(deps.db, id)
   if (!decision.active) throw notInForce(decision)
   if (decision.decision === 'reject')
-    throw new Problem('not_under_review', 'a rejection stands until the package is deleted', {
+    throw new Problem('not_under_review', 'a rejection stays in force until the package is deleted', {
       current_status: 'rejected',
     })
-  await endDecision(parts, decision, 'revoke', { actor, note: note ?? 'withdrawn', action: 'DECISION_RESOLVED' })
-  const after = await findDecision(parts.db, id)
+  await endDecision(deps, decision, 'revoke', { actor, note: note ?? 'revoked', action: 'DECISION_RESOLVED' })
+  const after = await findDecision(deps.db, id)
   if (after.active) throw notInForce(after)
   return after
 }
 
 /**
- * Notes that what a decision asked for was done. Only an awaited upgrade ends by it: what keeps a package published
- * goes on doing so until it is withdrawn.
+ * Marks a decision as resolved: what it asked for was done. This ends only an awaited upgrade; an approval keeps its
+ * package published until it is revoked.
  */
 export async function resolveDecision(
-  parts: ReviewDeps,
+  deps: DecideDeps,
   packageIds: readonly number[],
   note: string,
   actor: Actor,
 ): Promise<DecisionRow> {
-  const standing = [...(await activeDecisions(parts.db, packageIds)).values()].flat()
+  const standing = [...(await activeDecisions(deps.db, packageIds)).values()].flat()
   const decision = standing.find((row) => row.resolved_at === null) ?? standing[0]
   if (!decision) throw new Problem('not_found', 'no decision is in force')
   if (decision.resolved_at !== null) return decision
-  return parts.db.transaction().execute(async (tx) => {
+  return deps.db.transaction().execute(async (tx) => {
     const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
     const [row] = await tx
       .updateTable('decisions')
       .set({
-        resolved_at: parts.clock.now(),
+        resolved_at: deps.clock.now(),
         resolved_by: actor.name,
         resolution_note: note,
         active: decision.action !== 'upgrade_required',
@@ -141,7 +141,7 @@ export async function resolveDecision(
     if (!row || !before) return findDecision(tx, decision.id)
     await changeRecord(
       tx,
-      parts.audit,
+      deps.audit,
       before,
       {
         event: 'refresh',
@@ -154,42 +154,45 @@ export async function resolveDecision(
           extra: { decision_id: row.id, action: row.action },
         },
       },
-      parts.offered(before.distribution),
+      deps.offered(before.distribution),
     )
     return row
   })
 }
 
-/** @param to a user's name, or null for nobody. @throws Problem('not_found'), 'validation_error' when there is no such active user */
+/**
+ * @param to a user name; null removes the assignment
+ * @throws Problem('not_found'), 'validation_error' when there is no such active user
+ */
 export async function assignDecision(
-  parts: ReviewDeps,
+  deps: DecideDeps,
   id: number,
   to: string | null,
   actor: Actor,
 ): Promise<DecisionRow> {
-  const decision = await findDecision(parts.db, id)
+  const decision = await findDecision(deps.db, id)
   const user =
     to === null
       ? null
-      : await parts.db
+      : await deps.db
           .selectFrom('users')
           .select('username')
           .where('username_key', '=', to.toLowerCase())
           .where('active', '=', true)
           .executeTakeFirst()
-  if (user === undefined) throw invalidField('assigned_to', 'is no active user')
+  if (user === undefined) throw invalidField('assigned_to', 'must be the name of an active user')
   const name = user?.username ?? null
-  return parts.db.transaction().execute(async (tx) => {
+  return deps.db.transaction().execute(async (tx) => {
     const row = await tx
       .updateTable('decisions')
-      .set({ assigned_to: name, assigned_at: name === null ? null : parts.clock.now() })
+      .set({ assigned_to: name, assigned_at: name === null ? null : deps.clock.now() })
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow()
     if (decision.package_id !== null)
       await tx.updateTable('packages').set({ manifest_pending: true }).where('id', '=', decision.package_id).execute()
     const named = { package: row.package, version: row.version, distribution: row.distribution, arch: row.arch }
-    await parts.audit.record(
+    await deps.audit.record(
       {
         ...named,
         user: actor.name,
@@ -198,7 +201,7 @@ export async function assignDecision(
         action: 'SECURITY_DECISION',
         result: 'SUCCESS',
         outcome: 'assigned',
-        detail: name === null ? 'assigned to nobody' : `assigned to ${name}`,
+        detail: name === null ? 'unassigned' : `assigned to ${name}`,
         extra: { decision_id: id },
       },
       tx,
@@ -208,7 +211,7 @@ export async function assignDecision(
 }
 
 function notInForce(decision: DecisionRow, status?: string): Problem {
-  return new Problem('not_under_review', `the decision ${decision.id} is not in force any more`, {
+  return new Problem('not_under_review', `the decision ${decision.id} is no longer in force`, {
     current_status: status ?? decision.status,
   })
 }

@@ -1,5 +1,6 @@
 // What the review room needs from others, and what its files share. Each function names the part of it that it uses.
 import type { Origin } from '../domain/audit.ts'
+import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Step } from '../gate/step.ts'
 import { factsToMatch, type PackageFacts } from '../domain/package.ts'
@@ -10,6 +11,7 @@ import type { Offered } from '../formats/format.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { PendingDeletions } from '../records/pending-deletions.ts'
 import type { AuditLog } from '../store/audit-log.ts'
+import type { RecordSelector } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import type { Manifests } from '../store/records/manifests.ts'
 import type { PackageRow } from '../store/tables.ts'
@@ -63,6 +65,14 @@ export function eventBase(row: Pick<PackageRow, 'name' | 'version' | 'distributi
   }
 }
 
+/** The selector matches no record. */
+export function noSuchPackage({ name, version, distribution, arch }: RecordSelector): Problem {
+  return new Problem(
+    'not_found',
+    `there is no package ${[name, version, distribution, arch].filter(Boolean).join(' ')}`,
+  )
+}
+
 /** Columns of a record that is not under review. */
 export const NO_REVIEW = {
   held_reason: null,
@@ -73,14 +83,14 @@ export const NO_REVIEW = {
   review_reasons: null,
 } as const
 
-/** Records in the order in which their distributions are locked. */
+/** Sorts records into the order in which every transaction locks their distributions. */
 export function inLockOrder<T extends { distribution: string; id: number }>(rows: readonly T[]): T[] {
   return [...rows].sort((a, b) =>
     a.distribution < b.distribution ? -1 : a.distribution > b.distribution ? 1 : a.id - b.id,
   )
 }
 
-/** What advisories are matched by, from a record's row. */
+/** The part of a package's facts that advisories are matched by, from its row. */
 export function factsOf(
   row: Pick<PackageRow, 'format' | 'name' | 'version' | 'arch' | 'source_package' | 'source_version'>,
 ): PackageFacts {

@@ -1,11 +1,11 @@
-// What a person asks for in a decision, checked: words that contradict each other are refused here. Pure.
+// Reads and checks the body of a decision; contradictory fields are refused. Pure.
 import { invalidField } from '../domain/problem.ts'
 import { DECISION_ACTIONS, type DecisionAction } from '../domain/status.ts'
 
 const MAX_JUSTIFICATION = 2000
 const MAX_DAYS = 3650
 
-/** A body as `POST .../decide` takes it (decisions, section 9). */
+/** The body of `POST .../decide` (docs/api-decisions.md, section 9). */
 export interface DecisionBody {
   decision?: 'approve' | 'reject' | undefined
   action?: DecisionAction | undefined
@@ -16,12 +16,12 @@ export interface DecisionBody {
 }
 
 export interface Plan {
-  /** null: nothing is decided yet, an upgrade is waited for */
+  /** null while an upgrade is awaited */
   decision: 'approve' | 'reject' | null
   action: DecisionAction
   justification: string
   expiresInDays: number | null
-  /** null: the package as a whole */
+  /** null when the decision is about the package as a whole */
   cveIds: readonly string[] | null
   targetVersion: string | null
 }
@@ -33,7 +33,7 @@ const DECISION_OF: Record<DecisionAction, Plan['decision']> = {
   upgrade_required: null,
 }
 
-/** @throws Problem('validation_error') naming the field at fault */
+/** @throws Problem('validation_error') that names the field */
 export function readPlan(body: DecisionBody): Plan {
   const justification = body.justification.trim()
   if (justification.length === 0) throw invalidField('justification', 'is required')
@@ -48,7 +48,7 @@ export function readPlan(body: DecisionBody): Plan {
     throw invalidField('action', `${action} contradicts the decision ${body.decision}`)
   if (action === 'exception' && days === null) throw invalidField('expires_in_days', 'is required for an exception')
   if (action !== 'exception' && days !== null)
-    throw invalidField('expires_in_days', `contradicts ${action}: only an exception ends by itself`)
+    throw invalidField('expires_in_days', `contradicts ${action}: only an exception expires`)
   const targetVersion = body.target_version?.trim() || null
   if (targetVersion !== null && action === 'reject') throw invalidField('target_version', 'contradicts reject')
   const cveIds = body.cve_ids ? [...new Set(body.cve_ids)] : null
@@ -63,5 +63,5 @@ function actionOf(body: DecisionBody, days: number | null): DecisionAction {
   }
   if (body.decision === 'approve') return days === null ? 'accept_risk' : 'exception'
   if (body.decision === 'reject') return 'reject'
-  throw invalidField('decision', 'is required: approve or reject, or an action in its place')
+  throw invalidField('decision', 'is required: approve or reject, or an action instead')
 }

@@ -1,17 +1,18 @@
-// New vulnerability data and what follows from it: the self-test of the scanners, then matching what is stored again.
+// New vulnerability data and what follows from it: the self-test of the scanners, then matching stored packages again.
 import type { Log } from '../kernel/log.ts'
 import type { Canaries } from '../scanners/canaries/canaries.ts'
 import type { Enrichment } from '../scanners/enrich/enrichment.ts'
 import type { AdvisoryData } from '../scanners/osv/data.ts'
 import type { UpdateOutcome } from '../scanners/scanner.ts'
 import { reviseKnown } from './known-exploited.ts'
-import { systemActor, type ReviewDeps } from './deps.ts'
+import type { ApplyDeps } from './apply.ts'
+import { systemActor } from './deps.ts'
 import type { Rematch } from './rematch.ts'
 
 export type Progress = (line: string) => void
 
 export interface Refresh {
-  /** Reads advisories that are older than a day, or all with `force`, and matches packages against new ones. */
+  /** Updates advisories that are older than a day (all of them with `force`) and matches packages against new ones. */
   advisories(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
   /** The same for exploit-prediction scores and the list of known-exploited vulnerabilities. */
   lists(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
@@ -22,7 +23,7 @@ export interface Refresh {
 }
 
 export function createRefresh(
-  deps: ReviewDeps & {
+  deps: ApplyDeps & {
     log: Log
     advisoryData: AdvisoryData
     enrichment: Enrichment

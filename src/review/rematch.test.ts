@@ -6,7 +6,7 @@ import { formats } from '../formats/index.ts'
 import { insertRecord } from '../sbom/fixture.ts'
 import type { CveResult } from '../scanners/scanner.ts'
 import type { Database } from '../store/db.ts'
-import { createRematch, type AdvisoryNews, type RematchParts } from './rematch.ts'
+import { createRematch, type AdvisoryNews, type RematchDeps } from './rematch.ts'
 
 let database: Database
 let scanned: string[]
@@ -31,7 +31,7 @@ afterAll(() => database.close())
 
 function rematch() {
   const jammy = formats.flatMap((format) => [...format.distributions]).find(({ codename }) => codename === 'jammy')!
-  const parts = {
+  const deps = {
     db: database.db,
     distributions: [jammy],
     covers: (_: unknown, ecosystem: string) => ecosystem === 'Ubuntu',
@@ -45,7 +45,7 @@ function rematch() {
         return { word: await scan(), findings: [], message: '', coverage: null }
       },
     },
-    libraries: {
+    components: {
       among: () => Promise.resolve([]),
       touched: () => Promise.resolve([]),
       about: () => Promise.resolve([]),
@@ -56,7 +56,7 @@ function rematch() {
       note: (generation: number) => Promise.resolve(void (noted = generation)),
     },
   }
-  return createRematch(parts as unknown as RematchParts)
+  return createRematch(deps as unknown as RematchDeps)
 }
 
 test('only packages that the changed advisories name are matched, by name or source package', async () => {

@@ -1,4 +1,4 @@
-// Matches stored packages against the advisories that changed; what did not change costs nothing.
+// Matches stored packages against the advisories that changed; the others cost nothing.
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
@@ -6,43 +6,43 @@ import { createShared } from '../kernel/shared.ts'
 import { judged } from '../gate/cve-scan.ts'
 import type { CveScanner } from '../scanners/scanner.ts'
 import type { Db } from '../store/db.ts'
-import { applyFindings, type Applied } from './apply.ts'
+import { applyFindings, type Applied, type ApplyDeps } from './apply.ts'
 import type { ComponentScan } from './components.ts'
-import { factsOf, systemActor, type ReviewDeps } from './deps.ts'
+import { factsOf, systemActor } from './deps.ts'
 
 export interface RematchReport {
   /** packages whose advisories changed */
   matched: number
-  /** of them with other findings than before */
+  /** of these, packages whose findings changed */
   changed: number
-  /** of them back in review */
+  /** of these, published packages that went to review */
   reopened: number
   failed: number
   milliseconds: number
 }
 
-/** What changed in the advisories since they were last matched. */
+/** What changed in the advisories since packages were last matched against them. */
 export interface AdvisoryNews {
   generation: number
-  /** false: too much to tell, match everything */
+  /** false when too much changed to list: every package is matched */
   complete: boolean
   packages: { ecosystem: string; package: string | null }[]
 }
 
-export interface RematchParts extends ReviewDeps {
+export interface RematchDeps extends ApplyDeps {
   scanner: CveScanner
-  /** the distributions that are offered */
+  /** the active distributions */
   distributions: readonly Distribution[]
   news: {
-    /** the generation up to which packages were matched */
+    /** the generation that packages were last matched against */
     seen(): Promise<number>
     since(generation: number): Promise<AdvisoryNews>
     note(generation: number): Promise<void>
   }
-  /** whether advisories of that ecosystem tell of the distribution */
+  /** whether advisories of that ecosystem apply to the distribution */
   covers(distribution: Distribution, ecosystem: string): boolean
-  /** the libraries inside packages, which have advisories of their own */
-  libraries: Pick<ComponentScan, 'touched' | 'about' | 'among' | 'unchanged' | 'match'>
+  /** the components inside packages, which have advisories of their own */
+  components: Pick<ComponentScan, 'touched' | 'about' | 'among' | 'unchanged' | 'match'>
 }
 
 type Row = {
@@ -58,72 +58,72 @@ type Row = {
 }
 
 const PAGE = 500
-/** Records whose libraries are matched together. */
-const LIBRARIES = 100
-/** Names in one question to the database. */
+/** Records whose components are matched together. */
+const TOGETHER = 100
+/** Names per query. */
 const NAMES = 1000
 
 export interface Rematch {
   /**
-   * Matches the packages whose advisories changed. One that cannot be matched today is tried again with the next run:
-   * the generation is noted only after a run without failures. Callers that come while it runs share the next run, which
-   * covers every advisory they know of.
+   * Matches the packages whose advisories changed. If one cannot be matched, the next run matches all of them again: the
+   * generation is stored only after a run without failures. Callers that come during a run share the next one, which
+   * covers every advisory that exists by then.
    */
   changed(): Promise<RematchReport>
   /** Matches the packages that have this CVE among their findings. */
   about(cve: string): Promise<RematchReport>
 }
 
-export function createRematch(parts: RematchParts): Rematch {
+export function createRematch(deps: RematchDeps): Rematch {
   return {
-    changed: createShared(() => rematch(parts)),
+    changed: createShared(() => rematch(deps)),
     async about(cve) {
       const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
-      for (const distribution of parts.distributions) {
+      for (const distribution of deps.distributions) {
         const having = sql`id in (select package_id from findings where cve = ${cve})`
-        for await (const rows of pages(parts.db, distribution.codename, having)) {
-          for (const row of rows) await matchOne(parts, distribution, row, report)
+        for await (const rows of pages(deps.db, distribution.codename, having)) {
+          for (const row of rows) await matchOne(deps, distribution, row, report)
         }
       }
-      await matchLibraries(parts, await parts.libraries.about(cve), report)
+      await matchComponents(deps, await deps.components.about(cve), report)
       return report
     },
   }
 }
 
-async function rematch(parts: RematchParts): Promise<RematchReport> {
+async function rematch(deps: RematchDeps): Promise<RematchReport> {
   const started = performance.now()
   const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
-  const seen = await parts.news.seen()
-  const news = await parts.news.since(seen)
+  const seen = await deps.news.seen()
+  const news = await deps.news.since(seen)
   if (news.generation !== seen) {
-    const withLibraries = new Set<number>()
-    for (const distribution of parts.distributions) {
-      for await (const rows of touched(parts, distribution, news)) {
-        for (const row of rows) await matchOne(parts, distribution, row, report)
-        // A distribution may say that a library it packs is mended.
-        for (const id of await parts.libraries.among(rows.map((row) => row.id))) withLibraries.add(id)
+    const withComponents = new Set<number>()
+    for (const distribution of deps.distributions) {
+      for await (const rows of touched(deps, distribution, news)) {
+        for (const row of rows) await matchOne(deps, distribution, row, report)
+        // The distribution's own advisories may say that a component it ships is fixed.
+        for (const id of await deps.components.among(rows.map((row) => row.id))) withComponents.add(id)
       }
     }
-    for (const id of await parts.libraries.touched(news)) withLibraries.add(id)
-    await matchLibraries(parts, [...withLibraries], report)
-    if (report.failed === 0) await parts.news.note(news.generation)
+    for (const id of await deps.components.touched(news)) withComponents.add(id)
+    await matchComponents(deps, [...withComponents], report)
+    if (report.failed === 0) await deps.news.note(news.generation)
   }
   report.milliseconds = Math.round(performance.now() - started)
   return report
 }
 
-/** The records of a distribution that the news may be about, each once; some hundred at a time. */
-async function* touched(parts: RematchParts, distribution: Distribution, news: AdvisoryNews): AsyncGenerator<Row[]> {
-  const about = news.packages.filter((change) => parts.covers(distribution, change.ecosystem))
+/** Pages of the distribution's records that the changes may concern, each record once. */
+async function* touched(deps: RematchDeps, distribution: Distribution, news: AdvisoryNews): AsyncGenerator<Row[]> {
+  const about = news.packages.filter((change) => deps.covers(distribution, change.ecosystem))
   if (!news.complete || about.some((change) => change.package === null)) {
-    yield* pages(parts.db, distribution.codename, sql`true`)
+    yield* pages(deps.db, distribution.codename, sql`true`)
     return
   }
   const names = [...new Set(about.flatMap((change) => change.package ?? []))]
   const told = new Set<number>()
   for (let at = 0; at < names.length; at += NAMES) {
-    for await (const rows of pages(parts.db, distribution.codename, named(names.slice(at, at + NAMES)))) {
+    for await (const rows of pages(deps.db, distribution.codename, named(names.slice(at, at + NAMES)))) {
       const fresh = rows.filter((row) => !told.has(row.id))
       for (const row of fresh) told.add(row.id)
       yield fresh
@@ -131,7 +131,7 @@ async function* touched(parts: RematchParts, distribution: Distribution, news: A
   }
 }
 
-/** Records that advisories about one of these names may be about; a signed kernel is looked up as `linux` too. */
+/** Records that advisories for these names may concern. A signed kernel's source package is also matched as `linux`. */
 function named(names: readonly string[]): RawBuilder<unknown> {
   const list = sql`${[...names]}::text[]`
   return sql`(name = any(${list}) or source_package = any(${list})${names.includes('linux') ? sql` or source_package like 'linux-signed%'` : sql``})`
@@ -150,23 +150,18 @@ async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): As
   }
 }
 
-async function matchOne(
-  parts: RematchParts,
-  distribution: Distribution,
-  row: Row,
-  report: RematchReport,
-): Promise<void> {
+async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row, report: RematchReport): Promise<void> {
   try {
-    const result = await parts.scanner.scan({ facts: factsOf(row), distribution })
+    const result = await deps.scanner.scan({ facts: factsOf(row), distribution })
     if (result.word !== 'scanned') return
     report.matched++
-    // What came in without advisories at hand is judged for the first time: the record tells so.
+    // A package that came in before there were advisories is judged for the first time: its record shows the verdict.
     const first = row.pipeline['cve_scan'] === 'no_data'
-    const { verdict } = judged(result, parts.settings(), parts.clock.now())
+    const { verdict } = judged(result, deps.settings(), deps.clock.now())
     const applied = await applyFindings(
-      parts,
+      deps,
       row.id,
-      { engine: parts.scanner.name, findings: result.findings },
+      { engine: deps.scanner.name, findings: result.findings },
       { mechanism: 'rematch', ...(first ? { evidence: [{ key: 'cve_scan', verdict }] } : {}) },
       systemActor('scheduler'),
     )
@@ -174,29 +169,29 @@ async function matchOne(
   } catch (error) {
     if (error instanceof Problem && error.code === 'not_found') return
     report.failed++
-    parts.onError(error)
+    deps.onError(error)
   }
 }
 
-async function matchLibraries(parts: RematchParts, ids: readonly number[], report: RematchReport): Promise<void> {
-  for (let at = 0; at < ids.length; at += LIBRARIES) {
-    const page = ids.slice(at, at + LIBRARIES)
-    // A failure to look at many shows again, told apart, at each.
-    const same = await parts.libraries.unchanged(page).catch(() => new Set<number>())
+async function matchComponents(deps: RematchDeps, ids: readonly number[], report: RematchReport): Promise<void> {
+  for (let at = 0; at < ids.length; at += TOGETHER) {
+    const page = ids.slice(at, at + TOGETHER)
+    // A failure here shows again below, for the record that causes it.
+    const same = await deps.components.unchanged(page).catch(() => new Set<number>())
     report.matched += same.size
-    for (const id of page) if (!same.has(id)) await matchInside(parts, id, report)
+    for (const id of page) if (!same.has(id)) await matchComponentsOf(deps, id, report)
   }
 }
 
-async function matchInside(parts: RematchParts, id: number, report: RematchReport): Promise<void> {
+async function matchComponentsOf(deps: RematchDeps, id: number, report: RematchReport): Promise<void> {
   try {
-    const applied = await parts.libraries.match(id, 'rematch', systemActor('scheduler'))
+    const applied = await deps.components.match(id, 'rematch', systemActor('scheduler'))
     if (!applied) return
     report.matched++
     count(applied, report)
   } catch (error) {
     report.failed++
-    parts.onError(error)
+    deps.onError(error)
   }
 }
 

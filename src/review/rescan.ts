@@ -13,7 +13,7 @@ import type { PackageRow, ReviewReason } from '../store/tables.ts'
 import { applyFindings, reviseFindings, type Alongside, type Applied, type ApplyDeps } from './apply.ts'
 import type { Check } from './assess.ts'
 import type { ComponentScan } from './components.ts'
-import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
+import { eventBase, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
 import { inspect, type Inspection, type RunStep } from './inspect.ts'
 
 export type RescanDeps = ApplyDeps & Pick<ReviewDeps, 'pool' | 'staging' | 'steps'>
@@ -58,10 +58,7 @@ export async function rescan(
   options: RescanOptions = {},
 ): Promise<Rescanned[]> {
   const rows = await selectRecords(deps.db, selector)
-  if (rows.length === 0) {
-    const asked = [selector.name, selector.version, selector.distribution, selector.arch].filter(Boolean).join(' ')
-    throw new Problem('not_found', `there is no package ${asked}`)
-  }
+  if (rows.length === 0) throw noSuchPackage(selector)
   const done: Rescanned[] = []
   for (const row of rows) done.push(await rescanOne(deps, row, actor, options))
   return done.sort((a, b) => b.risk - a.risk)

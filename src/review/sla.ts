@@ -1,4 +1,4 @@
-// Deadlines: how they look to people, and what happens when one passes. Nothing is published or withdrawn by it.
+// Deadlines: how clients see them, and what happens when one passes. A passed deadline never changes what is served.
 import { sql } from 'kysely'
 import type { Finding } from '../domain/finding.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
@@ -9,15 +9,17 @@ import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { withAcceptance } from './coverage.ts'
 import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
-import { announce, cleanUp } from './settle.ts'
+import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
+
+export type SlaDeps = CleanUpDeps & Pick<ReviewDeps, 'db' | 'clock' | 'audit' | 'settings' | 'offered'>
 
 const DAY_MS = 86_400_000
 const WARNING_DAYS = 7
 const BATCH = 200
-/** Items told in full; there may be more. */
-const TOLD = 200
+/** Most items in a list of the report; the counts are complete. */
+const LISTED = 200
 
-/** The deadline of a review or of an exception (decisions, section 9). */
+/** The deadline of a review or of an exception (docs/api-decisions.md, section 9). */
 export interface Sla {
   has_sla: boolean
   expires_at: string | null
@@ -40,7 +42,7 @@ export function slaOf(due: Date | null, now: Date): Sla {
       status: 'permanent',
     }
   const left = due.getTime() - now.getTime()
-  // A day that has begun counts as one; + 0 takes the sign off a zero.
+  // A day that has begun counts as a whole one. Adding 0 turns -0 into 0.
   const days = Math.ceil(left / DAY_MS) + 0
   const expired = left <= 0
   const warning = !expired && days <= WARNING_DAYS
@@ -55,7 +57,7 @@ export function slaOf(due: Date | null, now: Date): Sla {
   }
 }
 
-/** The deadline that counts for a record: of its review, else of the exceptions it stands by; null without any of these. */
+/** The deadline of a record: that of its review, else the earliest of its exceptions; null when it has neither. */
 export function slaOfRecord(
   row: Pick<PackageRow, 'status' | 'review_due_at'>,
   standing: readonly DecisionRow[],
@@ -79,38 +81,41 @@ export interface SlaItem {
 export interface SlaReport {
   expired: number
   expiring_soon: number
-  /** how many of them nobody had been told of */
+  /** how many deadlines were reported for the first time */
   notified: number
   expired_list: SlaItem[]
   expiring_list: SlaItem[]
 }
 
 /**
- * Ends exceptions that have run out, which brings their packages back to review, still served; notes reviews that are
- * overdue, once each. Lists hold the 200 most urgent.
+ * Ends exceptions whose time is over: their packages go back to review and stay served. Marks overdue reviews, once each.
+ * The report lists the 200 most urgent items.
  */
-export async function checkSla(parts: ReviewDeps, actor: Actor): Promise<SlaReport> {
-  const now = parts.clock.now()
-  const ended = await endExceptions(parts, actor, now)
-  const overdue = await noteOverdue(parts, actor, now)
+export async function checkSla(deps: SlaDeps, actor: Actor): Promise<SlaReport> {
+  const now = deps.clock.now()
+  const ended = await endExceptions(deps, actor, now)
+  const overdue = await noteOverdue(deps, actor, now)
   const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
   const reviews = (db: Db) =>
     db.selectFrom('packages').where('status', '=', 'pending_review').where('review_due_at', 'is not', null)
   const exceptions = (db: Db) =>
     db.selectFrom('decisions').where('active', '=', true).where('expires_at', 'is not', null)
-  const late = reviews(parts.db).where('review_due_at', '<=', now)
-  const near = reviews(parts.db).where('review_due_at', '>', now).where('review_due_at', '<=', soon)
-  const ending = exceptions(parts.db).where('expires_at', '>', now).where('expires_at', '<=', soon)
+  const late = reviews(deps.db).where('review_due_at', '<=', now)
+  const near = reviews(deps.db).where('review_due_at', '>', now).where('review_due_at', '<=', soon)
+  const ending = exceptions(deps.db).where('expires_at', '>', now).where('expires_at', '<=', soon)
   const review = (row: PackageRow) => reviewItem(row, now)
-  const lateRows = await late.selectAll().orderBy('review_due_at').limit(TOLD).execute()
-  const nearRows = await near.selectAll().orderBy('review_due_at').limit(TOLD).execute()
-  const endingRows = await ending.selectAll().orderBy('expires_at').limit(TOLD).execute()
-  const expiredList = [...ended.map((decision) => exceptionItem(decision, now)), ...lateRows.map(review)].slice(0, TOLD)
+  const lateRows = await late.selectAll().orderBy('review_due_at').limit(LISTED).execute()
+  const nearRows = await near.selectAll().orderBy('review_due_at').limit(LISTED).execute()
+  const endingRows = await ending.selectAll().orderBy('expires_at').limit(LISTED).execute()
+  const expiredList = [...ended.map((decision) => exceptionItem(decision, now)), ...lateRows.map(review)].slice(
+    0,
+    LISTED,
+  )
   const expiringList = [...nearRows.map(review), ...endingRows.map((decision) => exceptionItem(decision, now))]
     .sort((a, b) => ((a.sla.expires_at ?? '') < (b.sla.expires_at ?? '') ? -1 : 1))
-    .slice(0, TOLD)
-  await recordExpiring(parts, expiringList)
-  const all = await countDeadlines(parts.db, now, soon)
+    .slice(0, LISTED)
+  await recordExpiring(deps, expiringList)
+  const all = await countDeadlines(deps.db, now, soon)
   return {
     expired: all.late + ended.length,
     expiring_soon: all.near + all.ending,
@@ -130,10 +135,10 @@ async function countDeadlines(db: Db, now: Date, soon: Date): Promise<{ late: nu
   return rows[0] ?? { late: 0, near: 0, ending: 0 }
 }
 
-/** The audit entry that notifications of deadlines within a week are made from. */
-async function recordExpiring(parts: ReviewDeps, items: readonly SlaItem[]): Promise<void> {
+/** Notifications about deadlines within a week are made from this audit entry. */
+async function recordExpiring(deps: SlaDeps, items: readonly SlaItem[]): Promise<void> {
   if (items.length === 0) return
-  await parts.audit.record({
+  await deps.audit.record({
     action: 'SLA_EXPIRING',
     result: 'WARNING',
     user: 'scheduler',
@@ -151,10 +156,10 @@ async function recordExpiring(parts: ReviewDeps, items: readonly SlaItem[]): Pro
   })
 }
 
-async function endExceptions(parts: ReviewDeps, actor: Actor, now: Date): Promise<DecisionRow[]> {
+async function endExceptions(deps: SlaDeps, actor: Actor, now: Date): Promise<DecisionRow[]> {
   const ended: DecisionRow[] = []
   for (;;) {
-    const due = await parts.db
+    const due = await deps.db
       .selectFrom('decisions')
       .selectAll()
       .where('active', '=', true)
@@ -163,7 +168,7 @@ async function endExceptions(parts: ReviewDeps, actor: Actor, now: Date): Promis
       .limit(BATCH)
       .execute()
     for (const decision of due)
-      if (await endDecision(parts, decision, 'expire', { actor, note: 'the exception ran out', action: 'SLA_EXPIRED' }))
+      if (await endDecision(deps, decision, 'expire', { actor, note: 'the exception expired', action: 'SLA_EXPIRED' }))
         ended.push(decision)
     if (due.length < BATCH) return ended
   }
@@ -176,17 +181,17 @@ export interface Ending {
 }
 
 /**
- * Ends one decision. A published package goes back to review, still served; what it was accepted for is open again.
- * @returns the change; null when the decision had ended, or its record is gone
+ * Ends one decision. Its findings are open again: a published package goes back to review and stays served.
+ * @returns the change; null when the decision had ended already or its record is gone
  */
 export async function endDecision(
-  parts: ReviewDeps,
+  deps: SlaDeps,
   decision: DecisionRow,
   event: 'expire' | 'revoke',
   ending: Ending,
 ): Promise<Changed | null> {
-  const now = parts.clock.now()
-  const changed = await parts.db.transaction().execute(async (tx) => {
+  const now = deps.clock.now()
+  const changed = await deps.db.transaction().execute(async (tx) => {
     const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
     const still = await tx
       .selectFrom('decisions')
@@ -205,7 +210,7 @@ export async function endDecision(
       now,
       openFindings(findings),
       openFindings(findings).length === 0,
-      parts.settings().cve_policy,
+      deps.settings().cve_policy,
     )
     const item = {
       cve_status: 'pending_review' as const,
@@ -218,7 +223,7 @@ export async function endDecision(
     }
     return changeRecord(
       tx,
-      parts.audit,
+      deps.audit,
       before,
       {
         event: returns ? event : 'refresh',
@@ -233,20 +238,20 @@ export async function endDecision(
           extra: { decision_id: decision.id, action: decision.action, expires_at: decision.expires_at },
         },
       },
-      parts.offered(before.distribution),
+      deps.offered(before.distribution),
     )
   })
   if (!changed) return null
-  await cleanUp(parts, [changed])
-  announce(parts, [changed])
+  await cleanUp(deps, [changed])
+  announce(deps, [changed])
   return changed
 }
 
-/** Marks reviews past their date, and says so in the audit log, once each. */
-async function noteOverdue(parts: ReviewDeps, actor: Actor, now: Date): Promise<PackageRow[]> {
+/** Marks overdue reviews and audits each of them once. */
+async function noteOverdue(deps: SlaDeps, actor: Actor, now: Date): Promise<PackageRow[]> {
   const noted: PackageRow[] = []
   for (;;) {
-    const rows = await parts.db.transaction().execute(async (tx) => {
+    const rows = await deps.db.transaction().execute(async (tx) => {
       const due = await tx
         .selectFrom('packages')
         .select('id')
@@ -278,7 +283,7 @@ async function noteOverdue(parts: ReviewDeps, actor: Actor, now: Date): Promise<
           detail: 'the review is overdue',
           extra: { due_at: row.review_due_at, held_reason: row.held_reason },
         }
-        await parts.audit.record(audit, tx)
+        await deps.audit.record(audit, tx)
       }
       return marked
     })

@@ -76,7 +76,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     scanner: rematchScanner,
     distributions,
     covers: engines.covers,
-    libraries,
+    components: libraries,
     news: rematchNews(db, engines.advisories),
   })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries, rematch })
