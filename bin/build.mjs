@@ -1,6 +1,6 @@
 // Builds the service into dist/ when a source file is newer than the last build. `--force` builds always.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -40,6 +40,14 @@ export function install() {
 }
 
 /** @param {{ force?: boolean }} options */
+/** Writes dist/openapi.json from the declarations alone; the service answers with the same document. */
+async function writeOpenapi() {
+  const load = (name) => import(pathToFileURL(join(root, 'dist', 'api', name)).href)
+  const [{ declarations }, { openapi }] = await Promise.all([load('contract.js'), load('openapi.js')])
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  writeFileSync(join(root, 'dist', 'openapi.json'), `${JSON.stringify(openapi(declarations, { version }), null, 2)}\n`)
+}
+
 export async function build({ force = false } = {}) {
   const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) =>
     newest(join(root, name)),
@@ -51,6 +59,7 @@ export async function build({ force = false } = {}) {
     }
     run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'])
     mkdirSync(join(root, 'dist'), { recursive: true })
+    await writeOpenapi()
     writeFileSync(stamp, '')
     // A file edited during the build is newer than the stamp and builds again.
     utimesSync(stamp, started, started)

@@ -1,8 +1,5 @@
 // /artifacts: packages by name, their dependencies, and deleting them.
-import Type from 'typebox'
-import { FORMATS } from '../domain/package.ts'
 import { mayAccess } from '../domain/roles.ts'
-import { PACKAGE_STATUSES } from '../domain/status.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -13,15 +10,24 @@ import type { AuditLog } from '../store/audit-log.ts'
 import { auditPage } from '../store/audit-query.ts'
 import type { Db } from '../store/db.ts'
 import { sha512Of } from '../store/files/blob-query.ts'
-import { ARTIFACT_SORTS, artifactPage, headRows, recordsOf, selectRecords } from '../store/records/artifact-query.ts'
+import { artifactPage, headRows, recordsOf, selectRecords } from '../store/records/artifact-query.ts'
 import type { Totals } from '../store/records/totals.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { resolveDependencies } from './dependencies.ts'
 import { shortened } from './list-stream.ts'
-import { headOf, HeadSchema, recordOf, RecordSchema } from './records.ts'
-import { route, type Route } from './route.ts'
-import { Nullable, page, pageOf, pageQuery } from './schemas.ts'
+import { headOf, recordOf } from './records.ts'
+import { type Route } from './route.ts'
+import { page } from './schemas.ts'
 import { standingOf } from './security-views.ts'
+import {
+  getArtifacts,
+  getArtifactsName,
+  getArtifactsNameDependencies,
+  deleteArtifactsName,
+  deleteArtifactsNameVersion,
+  postArtifactsAdminSyncIndex,
+} from './artifacts.contract.ts'
+import { handle } from './route.ts'
 
 export interface ArtifactDeps {
   db: Db
@@ -40,239 +46,116 @@ const MOST_HEADS = 1000
 /** In lists. */
 const MOST_MISSING = 20
 
-const Name = Type.Object({ name: Type.String({ minLength: 1 }) })
-const NameVersion = Type.Object({ name: Type.String({ minLength: 1 }), version: Type.String({ minLength: 1 }) })
-const Narrowed = Type.Object({ distribution: Type.Optional(Type.String()), arch: Type.Optional(Type.String()) })
-
 export function artifactRoutes(parts: ArtifactDeps): Route[] {
   const { db } = parts
   const formatOf = (row: Pick<PackageRow, 'distribution'>): PackageFormat =>
     (parts.registry.find(row.distribution) as { format: PackageFormat }).format
 
   return [
-    route({
-      method: 'GET',
-      path: '/artifacts',
-      tag: 'artifacts',
-      summary: 'One item for each name and format: its latest record, versions and distributions',
-      access: 'reader+',
-      query: Type.Object({
-        ...pageQuery(),
-        search: Type.Optional(Type.String({ maxLength: 200, description: 'substring of name or description' })),
-        distribution: Type.Optional(Type.String()),
-        status: Type.Optional(Type.Enum([...PACKAGE_STATUSES])),
-        format: Type.Optional(Type.Enum([...FORMATS])),
-        arch: Type.Optional(Type.String()),
-        sort: Type.Enum([...ARTIFACT_SORTS], { default: 'name' }),
-      }),
-      answer: pageOf(
-        Type.Intersect([
-          HeadSchema,
-          Type.Object({
-            latest_version: Type.String(),
-            versions: Type.Array(Type.String()),
-            distributions: Type.Array(Type.String()),
-          }),
-        ]),
-      ),
-      problems: ['validation_error'],
-      async handle({ query }) {
-        const { items, total } = await artifactPage(db, parts.totals, query, query.sort, {
-          page: query.page,
-          perPage: query.per_page,
-        })
-        return page(
-          items.map(({ record, versions, distributions }) => ({
-            ...headOf(record),
-            latest_version: record.version,
-            versions: versions.sort((a, b) => formatOf(record).versions.compare(b, a)),
-            distributions,
-            format: record.format,
-            type: record.format,
-            architecture: record.arch,
-            manifest_status: record.status,
-            sha256: record.sha256,
-            size_bytes: record.size_bytes,
-            deps_missing: record.deps_missing.slice(0, MOST_MISSING),
-            description: shortened(record.description),
-            section: record.section,
-            cve_summary: record.cve_summary,
-          })),
-          total,
-          query,
-        )
-      },
+    handle(getArtifacts, async ({ query }) => {
+      const { items, total } = await artifactPage(db, parts.totals, query, query.sort, {
+        page: query.page,
+        perPage: query.per_page,
+      })
+      return page(
+        items.map(({ record, versions, distributions }) => ({
+          ...headOf(record),
+          latest_version: record.version,
+          versions: versions.sort((a, b) => formatOf(record).versions.compare(b, a)),
+          distributions,
+          format: record.format,
+          type: record.format,
+          architecture: record.arch,
+          manifest_status: record.status,
+          sha256: record.sha256,
+          size_bytes: record.size_bytes,
+          deps_missing: record.deps_missing.slice(0, MOST_MISSING),
+          description: shortened(record.description),
+          section: record.section,
+          cve_summary: record.cve_summary,
+        })),
+        total,
+        query,
+      )
     }),
-    route({
-      method: 'GET',
-      path: '/artifacts/{name}',
-      tag: 'artifacts',
-      summary: 'All records of a name, the latest one’s checks, and its history',
-      access: 'reader+',
-      params: Name,
-      query: Type.Object({ format: Type.Optional(Type.Enum([...FORMATS])) }),
-      answer: Type.Object({
-        name: Type.String(),
-        info: Type.Object({
-          latest: Type.String(),
-          description: Nullable(Type.String()),
-          section: Nullable(Type.String()),
-          versions: Type.Object({}),
-        }),
-        versions: Type.Array(RecordSchema),
-        history: Type.Array(Type.Unknown()),
-        validation_steps: Type.Array(Type.Unknown()),
-        cve_results: Nullable(Type.Array(Type.Unknown())),
-        manifest_status: Type.String(),
-        cve_status: Nullable(Type.String()),
-        decision: Nullable(Type.Object({})),
-        dependencies: Type.Array(Type.Unknown()),
-      }),
-      problems: ['not_found'],
-      async handle({ params, query, caller }) {
-        const heads = await headRows(db, params.name)
-        const rows = ofOneFormat(heads.filter((row) => !query.format || row.format === query.format))
-        const sorted = [...rows].sort((a, b) => (isLater(formatOf(a).versions, a, b) ? -1 : 1))
-        const full = await recordsOf(
-          db,
-          sorted.slice(0, MOST_RECORDS).map((row) => row.id),
-        )
-        const [latest] = full
-        if (!latest) throw unknownPackage(params)
-        const sha512 = await sha512Of(
-          db,
-          full.map((row) => row.sha256),
-        )
-        const standing = await standingOf(db, full, parts.clock.now())
-        const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, standing(row))
-        const history = await auditPage(db, { package: params.name }, { page: 1, perPage: HISTORY })
-        const mayAudit = mayAccess(caller.role, 'auditor+')
-        const { cve_results, decision, dependencies, manifest_status, cve_status, validation_steps } = record(latest)
-        return {
-          name: params.name,
-          info: {
-            latest: latest.version,
-            description: latest.description,
-            section: latest.section,
-            versions: Object.fromEntries(
-              sorted
-                .slice(0, MOST_HEADS)
-                .reverse()
-                .map((row) => [row.version, headOf(row)]),
-            ),
-          },
-          versions: full.map(record),
-          versions_total: sorted.length,
-          history: history.items.map((entry) => (mayAudit ? entry : { ...entry, user: null, ip: null })),
-          validation_steps,
-          cve_results,
-          manifest_status,
-          cve_status,
-          decision,
-          dependencies,
-        }
-      },
+    handle(getArtifactsName, async ({ params, query, caller }) => {
+      const heads = await headRows(db, params.name)
+      const rows = ofOneFormat(heads.filter((row) => !query.format || row.format === query.format))
+      const sorted = [...rows].sort((a, b) => (isLater(formatOf(a).versions, a, b) ? -1 : 1))
+      const full = await recordsOf(
+        db,
+        sorted.slice(0, MOST_RECORDS).map((row) => row.id),
+      )
+      const [latest] = full
+      if (!latest) throw unknownPackage(params)
+      const sha512 = await sha512Of(
+        db,
+        full.map((row) => row.sha256),
+      )
+      const standing = await standingOf(db, full, parts.clock.now())
+      const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, standing(row))
+      const history = await auditPage(db, { package: params.name }, { page: 1, perPage: HISTORY })
+      const mayAudit = mayAccess(caller.role, 'auditor+')
+      const { cve_results, decision, dependencies, manifest_status, cve_status, validation_steps } = record(latest)
+      return {
+        name: params.name,
+        info: {
+          latest: latest.version,
+          description: latest.description,
+          section: latest.section,
+          versions: Object.fromEntries(
+            sorted
+              .slice(0, MOST_HEADS)
+              .reverse()
+              .map((row) => [row.version, headOf(row)]),
+          ),
+        },
+        versions: full.map(record),
+        versions_total: sorted.length,
+        history: history.items.map((entry) => (mayAudit ? entry : { ...entry, user: null, ip: null })),
+        validation_steps,
+        cve_results,
+        manifest_status,
+        cve_status,
+        decision,
+        dependencies,
+      }
     }),
-    route({
-      method: 'GET',
-      path: '/artifacts/{name}/dependencies',
-      tag: 'artifacts',
-      summary: 'Whether what a package needs can be installed from its distribution',
-      access: 'reader+',
-      params: Name,
-      query: Type.Object({ version: Type.Optional(Type.String()), ...Narrowed.properties }),
-      answer: Type.Object({
-        package: Type.String(),
-        version: Type.String(),
-        distribution: Type.String(),
-        dependencies: Type.Array(Type.Unknown()),
-        all_satisfied: Type.Boolean(),
-        missing: Type.Array(Type.String()),
-        install_blocked: Type.Boolean(),
-      }),
-      problems: ['not_found'],
-      async handle({ params, query }) {
-        const rows = await selectRecords(db, { name: params.name, ...query })
-        const row = latestOf(ofOneFormat(rows), formatOf)
-        if (!row) throw unknownPackage({ ...params, ...query })
-        return resolveDependencies(db, row, formatOf(row))
-      },
+    handle(getArtifactsNameDependencies, async ({ params, query }) => {
+      const rows = await selectRecords(db, { name: params.name, ...query })
+      const row = latestOf(ofOneFormat(rows), formatOf)
+      if (!row) throw unknownPackage({ ...params, ...query })
+      return resolveDependencies(db, row, formatOf(row))
     }),
-    route({
-      method: 'DELETE',
-      path: '/artifacts/{name}',
-      tag: 'artifacts',
-      summary: 'Delete every version, in every distribution and architecture unless narrowed',
-      access: 'maintainer+',
-      params: Name,
-      query: Narrowed,
-      answer: Type.Object({
-        status: Type.Literal('deleted'),
-        package: Type.String(),
-        versions: Type.Array(Type.String()),
-        deleted: Type.Integer(),
-      }),
-      problems: ['not_found', 'publication_failed', 'already_running'],
-      async handle({ params, query, caller, origin }) {
-        const gone = await parts.deletePackages({ name: params.name, ...query }, caller, origin)
-        return {
-          status: 'deleted',
-          package: params.name,
-          versions: [...new Set(gone.map((row) => row.version))],
-          deleted: gone.length,
-        }
-      },
+    handle(deleteArtifactsName, async ({ params, query, caller, origin }) => {
+      const gone = await parts.deletePackages({ name: params.name, ...query }, caller, origin)
+      return {
+        status: 'deleted',
+        package: params.name,
+        versions: [...new Set(gone.map((row) => row.version))],
+        deleted: gone.length,
+      }
     }),
-    route({
-      method: 'DELETE',
-      path: '/artifacts/{name}/{version}',
-      tag: 'artifacts',
-      summary: 'Delete one version, in every distribution and architecture unless narrowed',
-      access: 'maintainer+',
-      params: NameVersion,
-      query: Narrowed,
-      answer: Type.Object({
-        status: Type.Literal('deleted'),
-        package: Type.String(),
-        version: Type.String(),
-        distributions: Type.Array(Type.String()),
-      }),
-      problems: ['not_found', 'publication_failed', 'already_running'],
-      async handle({ params, query, caller, origin }) {
-        const gone = await parts.deletePackages({ ...params, ...query }, caller, origin)
-        return {
-          status: 'deleted',
-          package: params.name,
-          version: params.version,
-          distributions: [...new Set(gone.map((row) => row.distribution))],
-        }
-      },
+    handle(deleteArtifactsNameVersion, async ({ params, query, caller, origin }) => {
+      const gone = await parts.deletePackages({ ...params, ...query }, caller, origin)
+      return {
+        status: 'deleted',
+        package: params.name,
+        version: params.version,
+        distributions: [...new Set(gone.map((row) => row.distribution))],
+      }
     }),
-    route({
-      method: 'POST',
-      path: '/artifacts/admin/sync-index',
-      tag: 'artifacts',
-      summary: 'Rebuild the package tables from the manifests',
-      access: 'maintainer+',
-      answer: Type.Object({
-        status: Type.Literal('ok'),
-        packages_indexed: Type.Integer(),
-        orphans: Type.Integer(),
-        missing_files: Type.Integer(),
-      }),
-      problems: ['already_running', 'publication_failed'],
-      async handle({ caller, origin }) {
-        const result = await parts.reindex()
-        await parts.audit.record({
-          action: 'SYNC_INDEX',
-          result: 'SUCCESS',
-          user: caller.name,
-          detail: `${result.packages_indexed} packages`,
-          ip: origin.ip,
-          requestId: origin.requestId,
-        })
-        return { status: 'ok', ...result }
-      },
+    handle(postArtifactsAdminSyncIndex, async ({ caller, origin }) => {
+      const result = await parts.reindex()
+      await parts.audit.record({
+        action: 'SYNC_INDEX',
+        result: 'SUCCESS',
+        user: caller.name,
+        detail: `${result.packages_indexed} packages`,
+        ip: origin.ip,
+        requestId: origin.requestId,
+      })
+      return { status: 'ok', ...result }
     }),
   ]
 }

@@ -31,14 +31,6 @@ test.each([
   expect(() => parse(text)).toThrow(sentence)
 })
 
-test('1 MB of escapes is judged without holding the event loop', () => {
-  const text = `[${'"\\u0041",'.repeat(45_000)}"${'\\u0041'.repeat(100_000)}"]`
-  const started = performance.now()
-  parse(text)
-  // The rule is 50 ms, the rest is for a busy machine.
-  expect(performance.now() - started).toBeLessThan(500)
-})
-
 test('the largest unfinished body gives way when those of anonymous callers exceed their budget', async () => {
   const app = Fastify()
   const budget = createBodyBudget(1_000)

@@ -29,7 +29,7 @@ declare module 'fastify' {
 }
 
 /** Full path as clients write it, with `{name}` parameters. */
-export function pathOf(route: Route): string {
+export function pathOf(route: Pick<Route, 'path' | 'root'>): string {
   return route.root ? route.path : `${API_PREFIX}${route.path}`
 }
 

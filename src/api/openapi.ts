@@ -4,10 +4,10 @@ import type { ProblemCode } from '../domain/problem.ts'
 import { ACCESS } from '../domain/roles.ts'
 import { pathOf } from './mount.ts'
 import { STATUS_OF } from './problems.ts'
-import type { Route } from './route.ts'
+import type { Declaration } from './route.ts'
 
 /** Codes a route can answer besides those it declares, from the way it is declared. */
-export function impliedProblems(route: Route): ProblemCode[] {
+export function impliedProblems(route: Declaration): ProblemCode[] {
   const codes: ProblemCode[] = []
   if (route.limit !== 'none') codes.push('rate_limited')
   if (route.params || route.query || route.body) codes.push('validation_error')
@@ -21,7 +21,7 @@ export function impliedProblems(route: Route): ProblemCode[] {
 }
 
 /** OpenAPI 3.1: its schemas are JSON Schema, as TypeBox makes them. */
-export function openapi(routes: readonly Route[], info: { version: string }): Record<string, unknown> {
+export function openapi(routes: readonly Declaration[], info: { version: string }): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
     if (route.flags?.hidden) continue
@@ -53,7 +53,7 @@ export function openapi(routes: readonly Route[], info: { version: string }): Re
   }
 }
 
-function operation(route: Route): Record<string, unknown> {
+function operation(route: Declaration): Record<string, unknown> {
   const problems = [...new Set([...impliedProblems(route), ...route.problems])]
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of problems) byStatus.set(STATUS_OF[code], [...(byStatus.get(STATUS_OF[code]) ?? []), code])
@@ -95,7 +95,7 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined): unkno
   }))
 }
 
-function requestBody(route: Route): Record<string, unknown> {
+function requestBody(route: Declaration): Record<string, unknown> {
   if (route.flags?.multipart) {
     const properties = {
       file: { type: 'string', format: 'binary' },

@@ -84,12 +84,37 @@ interface Declared<P, Q, B, A extends Access | 'public'> extends Omit<
   ): Promise<unknown>
 }
 
-/** Declares a route; the handler's parameter, query and body types come from the schemas. */
+/** An endpoint without its handler: all that clients and the OpenAPI document need. */
+export type Declaration = Omit<Route, 'handle' | 'beforeBody'>
+
+type Optional = TSchema | undefined
+type Handler<P, Q, B, A extends Access | 'public'> = Declared<P, Q, B, A>['handle']
+
+/** Declares an endpoint in a `*.contract.ts` file, which imports no handler. */
+export function declare<
+  const A extends Access | 'public',
+  P extends Optional = undefined,
+  Q extends Optional = undefined,
+  B extends Optional = undefined,
+>(declaration: Omit<Declared<P, Q, B, A>, 'handle'>): Omit<Declared<P, Q, B, A>, 'handle'> {
+  return declaration
+}
+
+/** Joins a declaration with its handler; the types of parameters, query and body come from the schemas. */
+export function handle<A extends Access | 'public', P, Q, B>(
+  declaration: Omit<Declared<P, Q, B, A>, 'handle'>,
+  handler: Handler<P, Q, B, A>,
+  more: Pick<Route, 'beforeBody'> = {},
+): Route {
+  return { ...declaration, ...more, handle: handler } as unknown as Route
+}
+
+/** A route in one piece, for tests. */
 export function route<
   const A extends Access | 'public',
-  P extends TSchema | undefined = undefined,
-  Q extends TSchema | undefined = undefined,
-  B extends TSchema | undefined = undefined,
+  P extends Optional = undefined,
+  Q extends Optional = undefined,
+  B extends Optional = undefined,
 >(declared: Declared<P, Q, B, A>): Route {
   return declared as unknown as Route
 }

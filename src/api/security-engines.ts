@@ -1,5 +1,4 @@
 // /security/antivirus, its alias and /security/vulnscan: the state of the engines, and updating what they know.
-import Type from 'typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Log } from '../kernel/log.ts'
@@ -7,8 +6,8 @@ import type { Freshclam } from '../scanners/clamav/freshclam.ts'
 import { silentStatus, type AntivirusStatus, type EngineStatus, type UpdateOutcome } from '../scanners/scanner.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { problemOf } from './problems.ts'
-import { route, type Route } from './route.ts'
-import { Nullable } from './schemas.ts'
+import { handle, type Route } from './route.ts'
+import * as contract from './security-engines.contract.ts'
 import { actorOf } from './security-schemas.ts'
 import { errorEvent, openStream } from './sse.ts'
 
@@ -29,28 +28,9 @@ export interface EngineParts {
   log: Log
 }
 
-const Text = Nullable(Type.String())
-const Status = Type.Object({
-  available: Type.Boolean(),
-  engine: Text,
-  version: Text,
-  db_version: Text,
-  db_date: Text,
-  db_updated_at: Text,
-  db_files: Type.Array(Type.String()),
-  daemon_running: Type.Boolean(),
-  cooldown_until: Text,
-})
-const Updated = Type.Object({
-  status: Type.Enum(['updated', 'up_to_date', 'failed', 'cooldown']),
-  db_version: Text,
-  db_date: Text,
-  message: Type.String(),
-})
-
 export function securityEngineRoutes(parts: EngineParts): Route[] {
-  const { freshclam, vulnscan, feeds } = parts
-  const antivirus: Engine = {
+  const { freshclam } = parts
+  const scanner: Engine = {
     async status() {
       const status = await parts.antivirus()
       return { ...status, cooldown_until: status.cooldown_until ?? freshclam?.cooldownUntil() ?? null }
@@ -58,78 +38,44 @@ export function securityEngineRoutes(parts: EngineParts): Route[] {
     update: freshclam ? (progress) => freshclam.update(progress) : null,
   }
   const none = (error: string): Engine => ({ status: async () => silentStatus(null, error), update: null })
-  const places: [path: string, what: string, engine: Engine, action: string, verb: string, hidden: boolean][] = [
-    ['/security/antivirus', 'malware scanner', antivirus, 'ANTIVIRUS_UPDATE', 'update', false],
-    ['/security/clamav', 'malware scanner', antivirus, 'ANTIVIRUS_UPDATE', 'update', true],
-    [
-      '/security/vulnscan',
-      'vulnerability scanner',
-      vulnscan ?? none('no vulnerability scanner is part of this deployment'),
-      'VULNSCAN_UPDATE',
-      'update',
-      false,
-    ],
-    [
-      '/security/vulnscan/feeds',
-      'scores and known-exploited catalogue',
-      feeds ?? none('no feeds are part of this deployment'),
-      'FEEDS_REFRESH',
-      'refresh',
-      false,
-    ],
-    [
-      '/security/feeds',
-      'scores and known-exploited catalogue',
-      feeds ?? none('no feeds are part of this deployment'),
-      'FEEDS_REFRESH',
-      'refresh',
-      true,
-    ],
+  const advisories = parts.vulnscan ?? none('this deployment has no vulnerability scanner')
+  const lists = parts.feeds ?? none('this deployment has no feeds')
+  const places: [declared: typeof contract.antivirus, engine: Engine, action: string][] = [
+    [contract.antivirus, scanner, 'ANTIVIRUS_UPDATE'],
+    [contract.clamav, scanner, 'ANTIVIRUS_UPDATE'],
+    [contract.vulnscan, advisories, 'VULNSCAN_UPDATE'],
+    [contract.vulnscanFeeds, lists, 'FEEDS_REFRESH'],
+    [contract.feeds, lists, 'FEEDS_REFRESH'],
   ]
-  return places.flatMap(([path, what, engine, action, verb, hidden]) => [
-    route({
-      method: 'GET',
-      path: `${path}/status`,
-      tag: 'security',
-      summary: `State of the ${what} and of what it knows`,
-      access: 'maintainer+',
-      ...(hidden ? { flags: { hidden } } : {}),
-      answer: Status,
-      problems: [],
-      handle: () => engine.status(),
-    }),
-    route({
-      method: 'POST',
-      path: `${path}/${verb}`,
-      tag: 'security',
-      summary: `Bring what the ${what} knows up to date; a stream with Accept: text/event-stream`,
-      access: 'admin',
-      ...(hidden ? { flags: { hidden } } : {}),
-      answer: Updated,
-      problems: ['already_running', 'scanner_unavailable'],
-      async handle(call) {
-        const { update } = engine
-        if (!update)
-          throw new Problem('scanner_unavailable', `there is no ${what} to update`, {}, { retryAfterSeconds: 3600 })
-        const actor = actorOf(call)
-        const run = async (progress: (line: string) => void) => {
-          const before = (await engine.status()).db_version
-          const outcome = await update(progress)
-          const { db_version, db_date } = await engine.status()
-          await parts.audit.record({
-            action,
-            result: outcome.status === 'failed' ? 'FAILURE' : outcome.status === 'cooldown' ? 'WARNING' : 'SUCCESS',
-            user: actor.name,
-            outcome: outcome.status,
-            detail: outcome.message,
-            ip: actor.origin.ip,
-            requestId: actor.origin.requestId,
-            extra: { before, after: db_version },
-          })
-          return { ...outcome, db_version, db_date }
-        }
-        return wantsStream(call.raw) ? stream(call.reply, call.raw, parts.log, run) : run(() => {})
-      },
+  return places.flatMap(([declared, engine, action]) => [
+    handle(declared.status, () => engine.status()),
+    handle(declared.update, async (call) => {
+      const { update } = engine
+      if (!update)
+        throw new Problem(
+          'scanner_unavailable',
+          `there is no ${declared.what} to update`,
+          {},
+          { retryAfterSeconds: 3600 },
+        )
+      const actor = actorOf(call)
+      const run = async (progress: (line: string) => void) => {
+        const before = (await engine.status()).db_version
+        const outcome = await update(progress)
+        const { db_version, db_date } = await engine.status()
+        await parts.audit.record({
+          action,
+          result: outcome.status === 'failed' ? 'FAILURE' : outcome.status === 'cooldown' ? 'WARNING' : 'SUCCESS',
+          user: actor.name,
+          outcome: outcome.status,
+          detail: outcome.message,
+          ip: actor.origin.ip,
+          requestId: actor.origin.requestId,
+          extra: { before, after: db_version },
+        })
+        return { ...outcome, db_version, db_date }
+      }
+      return wantsStream(call.raw) ? stream(call.reply, call.raw, parts.log, run) : run(() => {})
     }),
   ])
 }

@@ -7,6 +7,7 @@ import { SEVERITIES, type Severity } from '../domain/finding.ts'
 import { invalidField } from '../domain/problem.ts'
 import { DECISION_ACTIONS } from '../domain/status.ts'
 import type { Actor } from '../review/deps.ts'
+import { HeadSchema } from './records.ts'
 import { Nullable } from './schemas.ts'
 
 export const NameVersion = Type.Object({ name: Type.String({ minLength: 1 }), version: Type.String({ minLength: 1 }) })
@@ -55,12 +56,30 @@ export const DecisionSchema = Type.Object({
   sla: SlaSchema,
 })
 
+export const SecurityItem = Type.Intersect([
+  HeadSchema,
+  Type.Object({
+    held_reason: Nullable(Type.String()),
+    origin: Nullable(Type.String()),
+    scanned: Type.Boolean(),
+    cve_counts: CountsSchema,
+    worst_severity: Nullable(Type.String()),
+    total_cve: Type.Integer(),
+    kev_count: Type.Integer(),
+    high_epss_count: Type.Integer(),
+    hash_verified: Type.Boolean(),
+    actions: Type.Array(Type.String()),
+    decision: Nullable(DecisionSchema),
+    sla: SlaSchema,
+  }),
+])
+
 export const DecisionBodySchema = Type.Object({
   decision: Type.Optional(Type.Enum(['approve', 'reject'])),
   action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
   justification: Type.String({ description: '1 to 2000 characters' }),
   expires_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
-  cve_ids: Type.Optional(Nullable(Type.Array(Type.String(), { maxItems: 10_000 }))),
+  cve_ids: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 }))),
   target_version: Type.Optional(Nullable(Type.String({ maxLength: 256 }))),
   distribution: Type.Optional(Nullable(Type.String())),
   arch: Type.Optional(Nullable(Type.String())),

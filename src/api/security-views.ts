@@ -1,5 +1,4 @@
 // How records, findings and reviews look in the answers of /security, and which decision speaks for a record.
-import Type from 'typebox'
 import { worstOfBits } from '../domain/risk.ts'
 import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
 import { decisionOf } from '../review/decisions.ts'
@@ -14,27 +13,7 @@ import {
   type FindingTotals,
   type LightRow,
 } from '../store/records/review-query.ts'
-import { headOf, HeadSchema, type Standing } from './records.ts'
-import { Nullable } from './schemas.ts'
-import { CountsSchema, DecisionSchema, SlaSchema } from './security-schemas.ts'
-
-export const SecurityItem = Type.Intersect([
-  HeadSchema,
-  Type.Object({
-    held_reason: Nullable(Type.String()),
-    origin: Nullable(Type.String()),
-    scanned: Type.Boolean(),
-    cve_counts: CountsSchema,
-    worst_severity: Nullable(Type.String()),
-    total_cve: Type.Integer(),
-    kev_count: Type.Integer(),
-    high_epss_count: Type.Integer(),
-    hash_verified: Type.Boolean(),
-    actions: Type.Array(Type.String()),
-    decision: Nullable(DecisionSchema),
-    sla: SlaSchema,
-  }),
-])
+import { headOf, type Standing } from './records.ts'
 
 /** Items in the order of the ids. */
 export async function securityItems(parts: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {

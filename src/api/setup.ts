@@ -1,81 +1,20 @@
 // The endpoints below `/setup`. Must not know how the first admin is made.
-import Type from 'typebox'
 import type { Setup } from '../accounts/setup.ts'
-import { USERNAME_PATTERN } from '../accounts/user.ts'
-import { Email, FullName, NewPassword } from './auth-schemas.ts'
-import { route, type Route } from './route.ts'
-import { TimeSchema } from './schemas.ts'
+import { type Route } from './route.ts'
+import { getSetupStatus, postSetup, getSetupPreflight } from './setup.contract.ts'
+import { handle } from './route.ts'
 
 export interface SetupParts {
   setup: Setup
 }
 
-const tag = 'setup'
-
-const CheckSchema = Type.Object({ ok: Type.Boolean(), detail: Type.String() })
-
 export function setupRoutes({ setup }: SetupParts): Route[] {
   return [
-    route({
-      method: 'GET',
-      path: '/setup/status',
-      tag,
-      summary: 'Whether an admin exists',
-      access: 'public',
-      answer: Type.Object({
-        admin_exists: Type.Boolean(),
-        setup_done: Type.Boolean(),
-        needs_setup: Type.Boolean(),
-        setup_token_required: Type.Boolean(),
-        checked_at: TimeSchema,
-      }),
-      problems: [],
-      handle: () => setup.status(),
+    handle(getSetupStatus, () => setup.status()),
+    handle(postSetup, ({ body, raw, origin }) => {
+      const sent = raw.headers['x-setup-token']
+      return setup.createFirstAdmin(body, typeof sent === 'string' ? sent : undefined, origin)
     }),
-    route({
-      method: 'POST',
-      path: '/setup',
-      tag,
-      summary: 'Create the first admin; header X-Setup-Token where a setup token is configured',
-      access: 'public',
-      limit: 'credentials',
-      body: Type.Object({
-        admin_username: Type.String({ pattern: USERNAME_PATTERN }),
-        admin_password: NewPassword,
-        admin_email: Type.Optional(Email),
-        admin_full_name: Type.Optional(FullName),
-        app_url: Type.Optional(Type.String({ maxLength: 2048, description: 'http or https address of the console' })),
-      }),
-      answer: Type.Object({
-        admin_username: Type.String(),
-        access_token: Type.String(),
-        token_type: Type.String(),
-        message: Type.String(),
-      }),
-      problems: ['setup_done', 'setup_token_invalid', 'weak_password', 'already_exists'],
-      handle: ({ body, raw, origin }) => {
-        const sent = raw.headers['x-setup-token']
-        return setup.createFirstAdmin(body, typeof sent === 'string' ? sent : undefined, origin)
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/setup/preflight',
-      tag,
-      summary: 'What the service needs around it; open until an admin exists, then for admins',
-      access: 'public',
-      answer: Type.Object({
-        checks: Type.Object({
-          database: CheckSchema,
-          disk_space: CheckSchema,
-          antivirus: CheckSchema,
-          vulnscan: CheckSchema,
-          secrets: CheckSchema,
-          tls: CheckSchema,
-        }),
-      }),
-      problems: ['unauthorized', 'forbidden'],
-      handle: ({ caller }) => setup.preflight(caller),
-    }),
+    handle(getSetupPreflight, ({ caller }) => setup.preflight(caller)),
   ]
 }

@@ -1,9 +1,8 @@
 // /upload: the one way a person or a build brings a package in.
-import Type from 'typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
-import { invalidField, type ProblemCode } from '../domain/problem.ts'
+import { invalidField } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Log } from '../kernel/log.ts'
 import type { StepEvent } from '../gate/step.ts'
@@ -11,9 +10,10 @@ import type { IntakeResult, Meta, Source } from '../intake/arrival.ts'
 import type { Intake } from '../intake/intake.ts'
 import { readUploadForm } from './multipart.ts'
 import { problemOf } from './problems.ts'
-import { route, type Route } from './route.ts'
+import { type Route } from './route.ts'
 import { errorEvent, openStream, type EventStream } from './sse.ts'
-import { Nullable } from './schemas.ts'
+import { postUpload, postUploadStream } from './upload.contract.ts'
+import { handle } from './route.ts'
 
 export interface UploadParts {
   intake: Intake
@@ -21,98 +21,28 @@ export interface UploadParts {
   log: Log
 }
 
-const PIPELINE_PROBLEMS: ProblemCode[] = [
-  'validation_error',
-  'unknown_distribution',
-  'distribution_inactive',
-  'invalid_package',
-  'format_mismatch',
-  'arch_mismatch',
-  'checksum_mismatch',
-  'already_exists',
-  'duplicate_conflict',
-  'file_too_large',
-  'scanner_unavailable',
-  'scan_incomplete',
-  'publication_failed',
-  'storage_full',
-]
-
-export const UploadAnswer = Type.Object({
-  status: Type.Enum(['published', 'pending_review', 'quarantined', 'rejected']),
-  package: Type.String(),
-  version: Type.String(),
-  distribution: Type.String(),
-  pipeline: Type.Object({
-    antivirus: Type.String(),
-    cve_scan: Type.String(),
-    gpg: Type.String(),
-    dependencies: Type.String(),
-  }),
-  filename: Type.String(),
-  arch: Type.String(),
-  sha256: Type.String(),
-  coverage: Type.Object({ antivirus: Nullable(Type.Unknown()), cve_scan: Nullable(Type.Unknown()) }),
-  validation: Type.Object({
-    passed: Type.Boolean(),
-    cve_status: Nullable(Type.String()),
-    steps: Type.Array(Type.Unknown()),
-    deps_missing: Type.Array(Type.String()),
-  }),
-  held_reason: Nullable(Type.String()),
-  warnings: Type.Array(Type.String()),
-  message: Type.String(),
-  duplicate: Type.Boolean(),
-})
-
 export function uploadRoutes(parts: UploadParts): Route[] {
   return [
-    route({
-      method: 'POST',
-      path: '/upload',
-      tag: 'upload',
-      summary: 'Bring a package in: multipart form with `file`, `distribution` and optionally `sha256`',
-      access: 'uploader+',
-      limit: 'upload',
-      flags: { multipart: true },
-      query: Type.Object({
-        strict: Type.Boolean({ default: false, description: '409 and 202 instead of 201 for what is not published' }),
-      }),
-      success: 201,
-      answer: UploadAnswer,
-      problems: [...PIPELINE_PROBLEMS, 'policy_blocked'],
-      async handle({ raw, reply, query, caller, origin }) {
-        const result = await parts.intake.accept(sourceOf(parts, raw), metaOf(caller, origin))
-        const { status, body } = answerOf(result, query.strict)
-        reply.code(status).header('x-package-status', result.status)
-        return body
-      },
+    handle(postUpload, async ({ raw, reply, query, caller, origin }) => {
+      const result = await parts.intake.accept(sourceOf(parts, raw), metaOf(caller, origin))
+      const { status, body } = answerOf(result, query.strict)
+      reply.code(status).header('x-package-status', result.status)
+      return body
     }),
-    route({
-      method: 'POST',
-      path: '/upload/stream',
-      tag: 'upload',
-      summary: 'The same with progress: events `step`, one `result`, then `data: done`',
-      access: 'uploader+',
-      limit: 'upload',
-      flags: { multipart: true },
-      answer: null,
-      problems: PIPELINE_PROBLEMS,
-      async handle({ raw, reply, caller, origin }) {
-        const events = eventsOf(reply)
-        try {
-          const source = { ...sourceOf(parts, raw), progress: events.step }
-          const result = await parts.intake.accept(source, metaOf(caller, origin))
-          events.end(result.status === 'published' ? 'done' : 'warn', result.message, result)
-        } catch (error) {
-          // What goes wrong before the file was received keeps its HTTP status.
-          if (!events.isOpen()) throw error
-          const { problem, isBug } = problemOf(error, raw.id)
-          if (isBug) parts.log.error({ request_id: raw.id, err: error }, 'upload failed')
-          events.end('error', problem.detail, errorEvent(problem))
-        }
-        return undefined
-      },
+    handle(postUploadStream, async ({ raw, reply, caller, origin }) => {
+      const events = eventsOf(reply)
+      try {
+        const source = { ...sourceOf(parts, raw), progress: events.step }
+        const result = await parts.intake.accept(source, metaOf(caller, origin))
+        events.end(result.status === 'published' ? 'done' : 'warn', result.message, result)
+      } catch (error) {
+        // What goes wrong before the file was received keeps its HTTP status.
+        if (!events.isOpen()) throw error
+        const { problem, isBug } = problemOf(error, raw.id)
+        if (isBug) parts.log.error({ request_id: raw.id, err: error }, 'upload failed')
+        events.end('error', problem.detail, errorEvent(problem))
+      }
+      return undefined
     }),
   ]
 }

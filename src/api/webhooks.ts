@@ -1,5 +1,4 @@
 // /webhooks: what others tell us, signed with the shared secret (RFC 2104) over the raw body.
-import Type from 'typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Exploited } from '../domain/advisory.ts'
 import { Problem } from '../domain/problem.ts'
@@ -9,7 +8,8 @@ import { isCve, readExploited } from '../scanners/enrich/read.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { forgetDelivery, rememberDelivery } from '../store/webhook-deliveries.ts'
-import { route, type Route } from './route.ts'
+import { handle, type Route } from './route.ts'
+import { postWebhooksGithub, postWebhooksKev, postWebhooksVcs } from './webhooks.contract.ts'
 
 export interface WebhookParts {
   db: Db
@@ -22,48 +22,15 @@ export interface WebhookParts {
   advisory(cve: string): Promise<number>
 }
 
-const KEV_BYTES = 16 * 1024 * 1024
-
 export function webhookRoutes(parts: WebhookParts): Route[] {
-  const declared = {
-    method: 'POST',
-    root: true,
-    tag: 'webhooks',
-    access: 'public',
-    limit: 'webhook',
-    flags: { rawBody: true },
-    beforeBody: (request: FastifyRequest) => void signatureOf(parts.secret, request),
-    problems: ['unauthorized', 'webhook_not_configured', 'validation_error', 'body_too_large', 'overloaded'],
-  } as const
-  const vcs = (path: string, hidden: boolean) =>
-    route({
-      ...declared,
-      path,
-      flags: { rawBody: true, ...(hidden ? { hidden } : {}) },
-      summary: 'Security advisories of a code host',
-      answer: Type.Object({
-        status: Type.Enum(['processed', 'ok', 'ignored', 'duplicate']),
-        cve_id: Type.Optional(Type.String()),
-        event: Type.Optional(Type.String()),
-        manifests_updated: Type.Optional(Type.Integer()),
-      }),
-      handle: (call) => receive(parts, call.raw, (body) => takeAdvisory(parts, call.raw, body)),
-    })
+  const signed = { beforeBody: (request: FastifyRequest) => void signatureOf(parts.secret, request) }
+  const vcs = (call: { raw: FastifyRequest }) => receive(parts, call.raw, (body) => takeAdvisory(parts, call.raw, body))
   return [
-    vcs('/webhooks/vcs', false),
-    vcs('/webhooks/github', true),
-    route({
-      ...declared,
-      path: '/webhooks/kev',
-      bodyLimitBytes: KEV_BYTES,
-      summary: 'Vulnerabilities known to be exploited',
-      answer: Type.Object({
-        status: Type.Enum(['processed', 'duplicate']),
-        cve_ids: Type.Optional(Type.Array(Type.String())),
-        count: Type.Optional(Type.Integer()),
-        manifests_updated: Type.Optional(Type.Integer()),
-      }),
-      handle: (call) =>
+    handle(postWebhooksVcs, vcs, signed),
+    handle(postWebhooksGithub, vcs, signed),
+    handle(
+      postWebhooksKev,
+      (call) =>
         receive(parts, call.raw, async (body) => {
           const entries = readExploited(body)
           const updated = await parts.exploited(entries)
@@ -76,7 +43,8 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
           )
           return { status: 'processed', cve_ids: ids, count: ids.length, manifests_updated: updated }
         }),
-    }),
+      signed,
+    ),
   ]
 }
 

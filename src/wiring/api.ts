@@ -4,6 +4,7 @@ import { createAuthenticate } from '../accounts/authenticate.ts'
 import { artifactRoutes } from '../api/artifacts.ts'
 import { auditRoutes } from '../api/audit.ts'
 import { authRoutes } from '../api/auth.ts'
+import { declarations } from '../api/contract.ts'
 import { distributionRoutes } from '../api/distributions.ts'
 import { docsRoutes } from '../api/docs.ts'
 import { healthRoutes } from '../api/health.ts'
@@ -149,6 +150,6 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
       metricsToken: env.metricsToken,
     }),
   ]
-  routes.push(...docsRoutes(() => openapi(routes, { version: env.appVersion })))
+  routes.push(...docsRoutes(() => openapi(declarations, { version: env.appVersion })))
   return routes
 }

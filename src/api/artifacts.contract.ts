@@ -1,0 +1,139 @@
+// Declarations: /artifacts: packages by name, their dependencies, and deleting them.
+import Type from 'typebox'
+import { FORMATS } from '../domain/package.ts'
+import { PACKAGE_STATUSES } from '../domain/status.ts'
+import { ARTIFACT_SORTS } from '../store/records/artifact-query.ts'
+import { HeadSchema, RecordSchema } from './records.ts'
+import { Nullable, pageOf, pageQuery } from './schemas.ts'
+import { declare } from './route.ts'
+
+export const Name = Type.Object({ name: Type.String({ minLength: 1 }) })
+
+export const NameVersion = Type.Object({ name: Type.String({ minLength: 1 }), version: Type.String({ minLength: 1 }) })
+
+export const Narrowed = Type.Object({ distribution: Type.Optional(Type.String()), arch: Type.Optional(Type.String()) })
+
+export const getArtifacts = declare({
+  method: 'GET',
+  path: '/artifacts',
+  tag: 'artifacts',
+  summary: 'One item for each name and format: its latest record, versions and distributions',
+  access: 'reader+',
+  query: Type.Object({
+    ...pageQuery(),
+    search: Type.Optional(Type.String({ maxLength: 200, description: 'substring of name or description' })),
+    distribution: Type.Optional(Type.String()),
+    status: Type.Optional(Type.Enum([...PACKAGE_STATUSES])),
+    format: Type.Optional(Type.Enum([...FORMATS])),
+    arch: Type.Optional(Type.String()),
+    sort: Type.Enum([...ARTIFACT_SORTS], { default: 'name' }),
+  }),
+  answer: pageOf(
+    Type.Intersect([
+      HeadSchema,
+      Type.Object({
+        latest_version: Type.String(),
+        versions: Type.Array(Type.String()),
+        distributions: Type.Array(Type.String()),
+      }),
+    ]),
+  ),
+  problems: ['validation_error'],
+})
+
+export const getArtifactsName = declare({
+  method: 'GET',
+  path: '/artifacts/{name}',
+  tag: 'artifacts',
+  summary: 'All records of a name, the latest one’s checks, and its history',
+  access: 'reader+',
+  params: Name,
+  query: Type.Object({ format: Type.Optional(Type.Enum([...FORMATS])) }),
+  answer: Type.Object({
+    name: Type.String(),
+    info: Type.Object({
+      latest: Type.String(),
+      description: Nullable(Type.String()),
+      section: Nullable(Type.String()),
+      versions: Type.Object({}),
+    }),
+    versions: Type.Array(RecordSchema),
+    history: Type.Array(Type.Unknown()),
+    validation_steps: Type.Array(Type.Unknown()),
+    cve_results: Nullable(Type.Array(Type.Unknown())),
+    manifest_status: Type.String(),
+    cve_status: Nullable(Type.String()),
+    decision: Nullable(Type.Object({})),
+    dependencies: Type.Array(Type.Unknown()),
+  }),
+  problems: ['not_found'],
+})
+
+export const getArtifactsNameDependencies = declare({
+  method: 'GET',
+  path: '/artifacts/{name}/dependencies',
+  tag: 'artifacts',
+  summary: 'Whether what a package needs can be installed from its distribution',
+  access: 'reader+',
+  params: Name,
+  query: Type.Object({ version: Type.Optional(Type.String()), ...Narrowed.properties }),
+  answer: Type.Object({
+    package: Type.String(),
+    version: Type.String(),
+    distribution: Type.String(),
+    dependencies: Type.Array(Type.Unknown()),
+    all_satisfied: Type.Boolean(),
+    missing: Type.Array(Type.String()),
+    install_blocked: Type.Boolean(),
+  }),
+  problems: ['not_found'],
+})
+
+export const deleteArtifactsName = declare({
+  method: 'DELETE',
+  path: '/artifacts/{name}',
+  tag: 'artifacts',
+  summary: 'Delete every version, in every distribution and architecture unless narrowed',
+  access: 'maintainer+',
+  params: Name,
+  query: Narrowed,
+  answer: Type.Object({
+    status: Type.Literal('deleted'),
+    package: Type.String(),
+    versions: Type.Array(Type.String()),
+    deleted: Type.Integer(),
+  }),
+  problems: ['not_found', 'publication_failed', 'already_running'],
+})
+
+export const deleteArtifactsNameVersion = declare({
+  method: 'DELETE',
+  path: '/artifacts/{name}/{version}',
+  tag: 'artifacts',
+  summary: 'Delete one version, in every distribution and architecture unless narrowed',
+  access: 'maintainer+',
+  params: NameVersion,
+  query: Narrowed,
+  answer: Type.Object({
+    status: Type.Literal('deleted'),
+    package: Type.String(),
+    version: Type.String(),
+    distributions: Type.Array(Type.String()),
+  }),
+  problems: ['not_found', 'publication_failed', 'already_running'],
+})
+
+export const postArtifactsAdminSyncIndex = declare({
+  method: 'POST',
+  path: '/artifacts/admin/sync-index',
+  tag: 'artifacts',
+  summary: 'Rebuild the package tables from the manifests',
+  access: 'maintainer+',
+  answer: Type.Object({
+    status: Type.Literal('ok'),
+    packages_indexed: Type.Integer(),
+    orphans: Type.Integer(),
+    missing_files: Type.Integer(),
+  }),
+  problems: ['already_running', 'publication_failed'],
+})

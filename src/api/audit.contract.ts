@@ -1,0 +1,37 @@
+// Declarations: /artifacts/audit: reading and exporting the audit log.
+import Type from 'typebox'
+import { pageOf, pageQuery } from './schemas.ts'
+import { declare } from './route.ts'
+
+export const Span = { from: Type.Optional(Type.String()), to: Type.Optional(Type.String()) }
+
+export const getArtifactsAuditLogs = declare({
+  method: 'GET',
+  path: '/artifacts/audit/logs',
+  tag: 'audit',
+  summary: 'Audit entries, newest first',
+  access: 'auditor+',
+  query: Type.Object({
+    ...pageQuery({ perPage: 100, max: 500 }),
+    package: Type.Optional(Type.String()),
+    action: Type.Optional(Type.String()),
+    result: Type.Optional(Type.String()),
+    user: Type.Optional(Type.String()),
+    version: Type.Optional(Type.String()),
+    q: Type.Optional(Type.String({ maxLength: 200 })),
+    ...Span,
+  }),
+  answer: pageOf(Type.Object({ timestamp: Type.String(), action: Type.String(), result: Type.String() })),
+  problems: ['validation_error'],
+})
+
+export const getArtifactsAuditExport = declare({
+  method: 'GET',
+  path: '/artifacts/audit/export',
+  tag: 'audit',
+  summary: 'Audit entries of a time span as JSON lines, in the order of the chain',
+  access: 'auditor+',
+  query: Type.Object(Span),
+  answer: null,
+  problems: ['validation_error'],
+})

@@ -1,0 +1,219 @@
+// Declarations: The endpoints below `/auth`. Must not know how accounts work: each handler is one call.
+import Type from 'typebox'
+import { TOKEN_NAME_MAX } from '../accounts/tokens.ts'
+import { LINE_PATTERN, USERNAME_PATTERN } from '../accounts/user.ts'
+import {
+  CreatedTokenSchema,
+  DoneSchema,
+  Email,
+  FullName,
+  LoginSchema,
+  MeSchema,
+  NewPassword,
+  RolesSchema,
+  TokenPath,
+  TokenSchema,
+  Typed,
+  UserPath,
+  UserSchema,
+  WantedRole,
+} from './auth-schemas.ts'
+import { listOf, StatusAnswer } from './schemas.ts'
+import { declare } from './route.ts'
+
+export const tag = 'auth'
+
+export const postAuthToken = declare({
+  method: 'POST',
+  path: '/auth/token',
+  tag,
+  summary: 'Log in with name and password, JSON or form encoded',
+  access: 'public',
+  limit: 'login',
+  body: Type.Object({ username: Typed, password: Typed }),
+  answer: LoginSchema,
+  problems: ['unauthorized'],
+})
+
+export const postAuthForgotPassword = declare({
+  method: 'POST',
+  path: '/auth/forgot-password',
+  tag,
+  summary: 'Ask for a link to set a new password; the answer never tells whether the account exists',
+  access: 'public',
+  limit: 'credentials',
+  body: Type.Object({ username: Type.Optional(Typed), email: Type.Optional(Typed) }),
+  answer: DoneSchema,
+  problems: [],
+})
+
+export const postAuthResetPassword = declare({
+  method: 'POST',
+  path: '/auth/reset-password',
+  tag,
+  summary: 'Set a new password with a one-use token',
+  access: 'public',
+  limit: 'credentials',
+  body: Type.Object({ token: Typed, new_password: NewPassword }),
+  answer: DoneSchema,
+  problems: ['reset_token_invalid', 'weak_password'],
+})
+
+export const getAuthRoles = declare({
+  method: 'GET',
+  path: '/auth/roles',
+  tag,
+  summary: 'The roles and what each may do',
+  access: 'public',
+  answer: RolesSchema,
+  problems: [],
+})
+
+export const getAuthMe = declare({
+  method: 'GET',
+  path: '/auth/me',
+  tag,
+  summary: 'Who the credential belongs to',
+  access: 'reader+',
+  answer: MeSchema,
+  problems: [],
+})
+
+export const postAuthChangePassword = declare({
+  method: 'POST',
+  path: '/auth/change-password',
+  tag,
+  summary: 'Change the own password; ends the other sessions',
+  access: 'reader+',
+  flags: { sessionOnly: true },
+  body: Type.Object({ current_password: Typed, new_password: NewPassword }),
+  answer: DoneSchema,
+  problems: ['wrong_password', 'weak_password', 'external_account'],
+})
+
+export const postAuthLogout = declare({
+  method: 'POST',
+  path: '/auth/logout',
+  tag,
+  summary: 'End this session',
+  access: 'reader+',
+  flags: { sessionOnly: true },
+  answer: StatusAnswer,
+  problems: [],
+})
+
+export const postAuthRefresh = declare({
+  method: 'POST',
+  path: '/auth/refresh',
+  tag,
+  summary: 'Trade this session for a new one, until 12 hours after the login',
+  access: 'reader+',
+  flags: { sessionOnly: true },
+  answer: LoginSchema,
+  problems: [],
+})
+
+export const getAuthUsers = declare({
+  method: 'GET',
+  path: '/auth/users',
+  tag,
+  summary: 'All users',
+  access: 'admin',
+  answer: listOf('users', UserSchema),
+  problems: [],
+})
+
+export const postAuthUsers = declare({
+  method: 'POST',
+  path: '/auth/users',
+  tag,
+  summary: 'Create a user',
+  access: 'admin',
+  body: Type.Object({
+    username: Type.String({ pattern: USERNAME_PATTERN }),
+    password: NewPassword,
+    role: WantedRole,
+    full_name: Type.Optional(FullName),
+    email: Type.Optional(Email),
+  }),
+  success: 201,
+  answer: UserSchema,
+  problems: ['invalid_role', 'weak_password', 'already_exists'],
+})
+
+export const patchAuthUsersUsername = declare({
+  method: 'PATCH',
+  path: '/auth/users/{username}',
+  tag,
+  summary: 'Change role, name, mail address or activity of a user',
+  access: 'admin',
+  params: UserPath,
+  body: Type.Object({
+    role: Type.Optional(WantedRole),
+    full_name: Type.Optional(FullName),
+    email: Type.Optional(Email),
+    active: Type.Optional(Type.Boolean()),
+  }),
+  answer: UserSchema,
+  problems: ['invalid_role', 'self_role_change', 'self_deactivate', 'last_admin', 'not_found'],
+})
+
+export const deleteAuthUsersUsername = declare({
+  method: 'DELETE',
+  path: '/auth/users/{username}',
+  tag,
+  summary: 'Delete a user; revokes the API tokens they made',
+  access: 'admin',
+  params: UserPath,
+  answer: Type.Object({ status: Type.String(), username: Type.String() }),
+  problems: ['self_delete', 'last_admin', 'not_found'],
+})
+
+export const postAuthUsersUsernameResetPassword = declare({
+  method: 'POST',
+  path: '/auth/users/{username}/reset-password',
+  tag,
+  summary: 'Set the password of a user; ends their sessions',
+  access: 'admin',
+  params: UserPath,
+  body: Type.Object({ new_password: NewPassword }),
+  answer: DoneSchema,
+  problems: ['weak_password', 'external_account', 'not_found'],
+})
+
+export const getAuthApiTokens = declare({
+  method: 'GET',
+  path: '/auth/api-tokens',
+  tag,
+  summary: 'All API tokens, those revoked or expired too',
+  access: 'admin',
+  answer: listOf('tokens', TokenSchema),
+  problems: [],
+})
+
+export const postAuthApiTokens = declare({
+  method: 'POST',
+  path: '/auth/api-tokens',
+  tag,
+  summary: 'Make an API token; the only answer that holds it in plain',
+  access: 'admin',
+  body: Type.Object({
+    name: Type.String({ minLength: 1, maxLength: TOKEN_NAME_MAX, pattern: LINE_PATTERN }),
+    role: Type.Optional(WantedRole),
+    expires_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
+  }),
+  success: 201,
+  answer: CreatedTokenSchema,
+  problems: ['invalid_role', 'already_exists'],
+})
+
+export const deleteAuthApiTokensTokenId = declare({
+  method: 'DELETE',
+  path: '/auth/api-tokens/{token_id}',
+  tag,
+  summary: 'Revoke an API token at once',
+  access: 'admin',
+  params: TokenPath,
+  answer: Type.Object({ status: Type.String(), token_id: Type.String() }),
+  problems: ['not_found'],
+})

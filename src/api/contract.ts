@@ -1,0 +1,47 @@
+// All declarations of the API, without any handler: for the OpenAPI document at build and for clients in TypeScript.
+import * as artifacts from './artifacts.contract.ts'
+import * as audit from './audit.contract.ts'
+import * as auth from './auth.contract.ts'
+import * as distributions from './distributions.contract.ts'
+import * as health from './health.contract.ts'
+import * as packages from './packages.contract.ts'
+import * as sbom from './sbom.contract.ts'
+import * as securityDecide from './security-decide.contract.ts'
+import * as securityDecisions from './security-decisions.contract.ts'
+import * as securityEngines from './security-engines.contract.ts'
+import * as securityListing from './security-listing.contract.ts'
+import * as securityPolicy from './security-policy.contract.ts'
+import * as settings from './settings.contract.ts'
+import * as setup from './setup.contract.ts'
+import * as upload from './upload.contract.ts'
+import * as webhooks from './webhooks.contract.ts'
+import type { Declaration } from './route.ts'
+
+const modules: readonly object[] = [
+  artifacts,
+  audit,
+  auth,
+  distributions,
+  health,
+  packages,
+  sbom,
+  securityDecide,
+  securityDecisions,
+  securityEngines,
+  securityListing,
+  securityPolicy,
+  settings,
+  setup,
+  upload,
+  webhooks,
+]
+
+export const declarations: readonly Declaration[] = modules
+  .flatMap((module) =>
+    Object.values(module).flatMap((one: object) => (isDeclaration(one) ? [one] : Object.values(one))),
+  )
+  .filter(isDeclaration)
+
+function isDeclaration(value: unknown): value is Declaration {
+  return typeof value === 'object' && value !== null && 'method' in value && 'summary' in value && 'answer' in value
+}

@@ -1,0 +1,58 @@
+// Declarations: /health and /metrics, at the root.
+import Type from 'typebox'
+import { declare } from './route.ts'
+
+export const Probes = Type.Object({}, { additionalProperties: true })
+
+export const getHealth = declare({
+  method: 'GET',
+  path: '/health',
+  root: true,
+  tag: 'health',
+  summary: 'All probes; 503 when a critical one fails',
+  access: 'public',
+  limit: 'none',
+  answer: Type.Object({
+    status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
+    timestamp: Type.String(),
+    version: Type.String(),
+    checks: Probes,
+  }),
+  problems: ['unauthorized'],
+})
+
+export const getHealthLive = declare({
+  method: 'GET',
+  path: '/health/live',
+  root: true,
+  tag: 'health',
+  summary: 'The process runs; no I/O',
+  access: 'public',
+  limit: 'none',
+  answer: Type.Object({ status: Type.Literal('ok') }),
+  problems: [],
+})
+
+export const getHealthReady = declare({
+  method: 'GET',
+  path: '/health/ready',
+  root: true,
+  tag: 'health',
+  summary: 'Whether requests can be served; 503 when not, also while draining',
+  access: 'public',
+  limit: 'none',
+  answer: Type.Object({ ready: Type.Boolean(), timestamp: Type.String(), checks: Probes }),
+  problems: [],
+})
+
+export const getMetrics = declare({
+  method: 'GET',
+  path: '/metrics',
+  root: true,
+  tag: 'health',
+  summary: 'Prometheus text format 0.0.4',
+  access: 'public',
+  limit: 'none',
+  answer: null,
+  problems: ['unauthorized'],
+})

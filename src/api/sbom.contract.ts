@@ -1,0 +1,69 @@
+// Declarations: /sbom: bills of materials, findings as SARIF, decisions as OpenVEX; part of the enterprise edition.
+import Type from 'typebox'
+import { SBOM_FORMATS } from '../sbom/sbom.ts'
+import { NameVersion, Narrowed } from './security-schemas.ts'
+import { declare } from './route.ts'
+
+export const Format = {
+  format: Type.Enum([...SBOM_FORMATS], { default: 'cyclonedx', description: 'CycloneDX 1.5 or SPDX 2.3, both JSON' }),
+}
+
+export const InDistribution = { distribution: Type.Optional(Type.String()) }
+
+export const common = { method: 'GET', tag: 'sbom', access: 'auditor+', flags: { enterprise: 'sbom' } } as const
+
+export const getSbomExport = declare({
+  ...common,
+  path: '/sbom/export',
+  summary: 'The bill of materials of everything that is offered',
+  query: Type.Object({ ...Format, ...InDistribution }),
+  answer: null,
+  problems: ['unknown_distribution'],
+})
+
+export const getSbomPreview = declare({
+  ...common,
+  path: '/sbom/preview',
+  summary: 'The document that the first packages of an export would make',
+  query: Type.Object({ ...Format, ...InDistribution }),
+  answer: Type.Object({ total_packages: Type.Integer(), format: Type.String(), preview: Type.Object({}) }),
+  problems: ['unknown_distribution'],
+})
+
+export const getSbomSarif = declare({
+  ...common,
+  path: '/sbom/sarif',
+  summary: 'The findings of everything that is offered, as SARIF 2.1.0',
+  query: Type.Object(InDistribution),
+  answer: null,
+  problems: ['unknown_distribution'],
+})
+
+export const getSbomOpenvex = declare({
+  ...common,
+  path: '/sbom/openvex',
+  summary: 'The decisions in force, as OpenVEX statements',
+  query: Type.Object(InDistribution),
+  answer: null,
+  problems: ['unknown_distribution'],
+})
+
+export const getSbomNameVersion = declare({
+  ...common,
+  path: '/sbom/{name}/{version}',
+  summary: 'The bill of materials of one version: of several records the newest that is published',
+  params: NameVersion,
+  query: Type.Object({ ...Format, ...Narrowed.properties }),
+  answer: null,
+  problems: ['not_found'],
+})
+
+export const getSbomNameVersionSarif = declare({
+  ...common,
+  path: '/sbom/{name}/{version}/sarif',
+  summary: 'The findings of one version, as SARIF 2.1.0',
+  params: NameVersion,
+  query: Narrowed,
+  answer: null,
+  problems: ['not_found'],
+})

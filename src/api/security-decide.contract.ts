@@ -1,0 +1,111 @@
+// Declarations: Acting on held packages: decide, rescan, quarantine, and what was decided about one version.
+import Type from 'typebox'
+import { Nullable, StatusAnswer } from './schemas.ts'
+import {
+  CountsSchema,
+  DecisionBodySchema,
+  DecisionSchema,
+  NameVersion,
+  Narrowed,
+  SlaSchema,
+} from './security-schemas.ts'
+import { declare } from './route.ts'
+
+export const MAX_NOTE = 2000
+
+export const postSecurityPackagesNameVersionDecide = declare({
+  method: 'POST',
+  path: '/security/packages/{name}/{version}/decide',
+  tag: 'security',
+  summary: 'Approve or reject a held version; answered once clients see it',
+  access: 'maintainer+',
+  params: NameVersion,
+  query: Narrowed,
+  body: DecisionBodySchema,
+  answer: Type.Object({
+    status: Type.Literal('ok'),
+    package: Type.String(),
+    version: Type.String(),
+    decision: DecisionSchema,
+    decisions: Type.Array(DecisionSchema),
+    action: Type.String(),
+    new_status: Type.String(),
+    message: Type.String(),
+  }),
+  problems: ['not_found', 'not_under_review', 'ambiguous', 'self_approval', 'publication_failed', 'storage_full'],
+})
+
+export const postSecurityPackagesNameVersionRescan = declare({
+  method: 'POST',
+  path: '/security/packages/{name}/{version}/rescan',
+  tag: 'security',
+  summary: 'Scan a version again with what is known today; never publishes or approves',
+  access: 'maintainer+',
+  params: NameVersion,
+  query: Narrowed,
+  answer: Type.Object({
+    status: Type.Literal('ok'),
+    package: Type.String(),
+    version: Type.String(),
+    cve_scan: Type.String(),
+    cve_count: Type.Integer(),
+    cve_counts: CountsSchema,
+    previous_status: Type.String(),
+    new_status: Type.String(),
+    new_cve_ids: Type.Array(Type.String()),
+    dropped_cve_ids: Type.Array(Type.String()),
+    scanned_at: Type.String(),
+    db_version: Nullable(Type.String()),
+    coverage: Nullable(Type.Object({})),
+    records: Type.Array(Type.Object({})),
+  }),
+  problems: ['validation_error', 'not_found', 'scanner_unavailable', 'timeout'],
+})
+
+export const postSecurityPackagesNameVersionQuarantine = declare({
+  method: 'POST',
+  path: '/security/packages/{name}/{version}/quarantine',
+  tag: 'security',
+  summary: 'Take a version away from clients; its bytes are kept apart. Optional body: `reason`',
+  access: 'maintainer+',
+  params: NameVersion,
+  query: Narrowed,
+  answer: Type.Object({
+    status: Type.Literal('quarantined'),
+    package: Type.String(),
+    version: Type.String(),
+    distributions: Type.Array(Type.String()),
+    message: Type.String(),
+  }),
+  problems: ['validation_error', 'not_found', 'not_under_review', 'publication_failed', 'storage_full'],
+})
+
+export const getSecurityPackagesNameVersionDecision = declare({
+  method: 'GET',
+  path: '/security/packages/{name}/{version}/decision',
+  tag: 'security',
+  summary: 'What stands for a version: its record, the decision in force, its deadline',
+  access: 'auditor+',
+  params: NameVersion,
+  query: Narrowed,
+  answer: Type.Object({
+    manifest: Type.Object({}),
+    decision: Nullable(DecisionSchema),
+    sla: SlaSchema,
+    status: Type.String(),
+  }),
+  problems: ['not_found'],
+})
+
+export const postSecurityPackagesNameVersionDecisionResolve = declare({
+  method: 'POST',
+  path: '/security/packages/{name}/{version}/decision/resolve',
+  tag: 'security',
+  summary: 'Note that what a decision asked for was done',
+  access: 'maintainer+',
+  params: NameVersion,
+  query: Narrowed,
+  body: Type.Object({ note: Type.String({ minLength: 1, maxLength: MAX_NOTE }) }),
+  answer: Type.Intersect([StatusAnswer, Type.Object({ decision: DecisionSchema })]),
+  problems: ['not_found'],
+})

@@ -1,0 +1,56 @@
+// Declarations: the state of each engine and updating its data.
+import Type from 'typebox'
+import { declare } from './route.ts'
+import { Nullable } from './schemas.ts'
+
+const Text = Nullable(Type.String())
+const Status = Type.Object({
+  available: Type.Boolean(),
+  engine: Text,
+  version: Text,
+  db_version: Text,
+  db_date: Text,
+  db_updated_at: Text,
+  db_files: Type.Array(Type.String()),
+  daemon_running: Type.Boolean(),
+  cooldown_until: Text,
+})
+const Updated = Type.Object({
+  status: Type.Enum(['updated', 'up_to_date', 'failed', 'cooldown']),
+  db_version: Text,
+  db_date: Text,
+  message: Type.String(),
+})
+
+function engine(path: string, what: string, verb: 'update' | 'refresh', hidden = false) {
+  const common = { tag: 'security', ...(hidden ? { flags: { hidden } } : {}) } as const
+  return {
+    what,
+    status: declare({
+      ...common,
+      method: 'GET',
+      path: `${path}/status`,
+      summary: `State of the ${what} and of its data`,
+      access: 'maintainer+',
+      answer: Status,
+      problems: [],
+    }),
+    update: declare({
+      ...common,
+      method: 'POST',
+      path: `${path}/${verb}`,
+      summary: `Updates the data of the ${what}; a stream with Accept: text/event-stream`,
+      access: 'admin',
+      answer: Updated,
+      problems: ['already_running', 'scanner_unavailable'],
+    }),
+  }
+}
+
+const FEEDS = 'scores and known-exploited list'
+
+export const antivirus = engine('/security/antivirus', 'malware scanner', 'update')
+export const clamav = engine('/security/clamav', 'malware scanner', 'update', true)
+export const vulnscan = engine('/security/vulnscan', 'vulnerability scanner', 'update')
+export const vulnscanFeeds = engine('/security/vulnscan/feeds', FEEDS, 'refresh')
+export const feeds = engine('/security/feeds', FEEDS, 'refresh', true)

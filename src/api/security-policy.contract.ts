@@ -1,0 +1,27 @@
+// Declarations: GET and PATCH /security/policy: the section `cve_policy` of the settings under its own address.
+import { SettingsSchema } from '../domain/settings.ts'
+import { PartialDocument } from './settings.contract.ts'
+import { declare } from './route.ts'
+
+export const PolicySchema = SettingsSchema.properties.cve_policy
+
+export const getSecurityPolicy = declare({
+  method: 'GET',
+  path: '/security/policy',
+  tag: 'security',
+  summary: 'The CVE policy: action by severity, review deadlines',
+  access: 'admin',
+  answer: PolicySchema,
+  problems: [],
+})
+
+export const patchSecurityPolicy = declare({
+  method: 'PATCH',
+  path: '/security/policy',
+  tag: 'security',
+  summary: 'Changes the CVE policy, all of the body or nothing',
+  access: 'admin',
+  body: PartialDocument,
+  answer: PolicySchema,
+  problems: ['validation_error', 'unknown_key'],
+})

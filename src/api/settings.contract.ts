@@ -1,0 +1,63 @@
+// Declarations: /settings, and tests of the receivers that they name.
+import Type from 'typebox'
+import { SettingsSchema } from '../domain/settings.ts'
+import { declare } from './route.ts'
+import { Nullable, TimeSchema } from './schemas.ts'
+
+const SettingsDocumentSchema = Type.Object({
+  ...SettingsSchema.properties,
+  _meta: Type.Object({
+    repo_format: Type.String(),
+    edition: Type.String(),
+    updated_at: Nullable(TimeSchema),
+    updated_by: Nullable(Type.String()),
+    revision: Type.Integer(),
+    inactive: Type.Array(Type.String()),
+  }),
+})
+
+const TestResultSchema = Type.Object({
+  status: Type.Enum(['ok', 'error']),
+  http_status: Type.Optional(Type.Integer()),
+  message: Type.String(),
+})
+
+/** A partial document; the store checks it key by key, because flat keys and `***` have no place in a schema. */
+export const PartialDocument = Type.Object({}, { additionalProperties: true })
+
+export const getSettings = declare({
+  method: 'GET',
+  path: '/settings',
+  tag: 'settings',
+  summary: 'All runtime settings; secrets are shown as ***',
+  access: 'admin',
+  answer: SettingsDocumentSchema,
+  problems: [],
+})
+
+export const patchSettings = declare({
+  method: 'PATCH',
+  path: '/settings',
+  tag: 'settings',
+  summary: 'Changes runtime settings, all of the body or nothing',
+  access: 'admin',
+  body: PartialDocument,
+  answer: SettingsDocumentSchema,
+  problems: ['validation_error', 'unknown_key'],
+})
+
+const testing = { method: 'POST', tag: 'settings', access: 'admin', answer: TestResultSchema } as const
+
+export const postSettingsTestWebhook = declare({
+  ...testing,
+  path: '/settings/test-webhook',
+  summary: 'Posts the event TEST to the webhook and reports the result',
+  problems: ['validation_error'],
+})
+
+export const postSettingsTestEmail = declare({
+  ...testing,
+  path: '/settings/test-email',
+  summary: 'Mails a test to all receivers of alerts and reports the result',
+  problems: ['validation_error'],
+})

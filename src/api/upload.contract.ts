@@ -1,0 +1,77 @@
+// Declarations: /upload: the one way a person or a build brings a package in.
+import Type from 'typebox'
+import { type ProblemCode } from '../domain/problem.ts'
+import { Nullable } from './schemas.ts'
+import { declare } from './route.ts'
+
+export const PIPELINE_PROBLEMS: ProblemCode[] = [
+  'validation_error',
+  'unknown_distribution',
+  'distribution_inactive',
+  'invalid_package',
+  'format_mismatch',
+  'arch_mismatch',
+  'checksum_mismatch',
+  'already_exists',
+  'duplicate_conflict',
+  'file_too_large',
+  'scanner_unavailable',
+  'scan_incomplete',
+  'publication_failed',
+  'storage_full',
+]
+
+export const UploadAnswer = Type.Object({
+  status: Type.Enum(['published', 'pending_review', 'quarantined', 'rejected']),
+  package: Type.String(),
+  version: Type.String(),
+  distribution: Type.String(),
+  pipeline: Type.Object({
+    antivirus: Type.String(),
+    cve_scan: Type.String(),
+    gpg: Type.String(),
+    dependencies: Type.String(),
+  }),
+  filename: Type.String(),
+  arch: Type.String(),
+  sha256: Type.String(),
+  coverage: Type.Object({ antivirus: Nullable(Type.Unknown()), cve_scan: Nullable(Type.Unknown()) }),
+  validation: Type.Object({
+    passed: Type.Boolean(),
+    cve_status: Nullable(Type.String()),
+    steps: Type.Array(Type.Unknown()),
+    deps_missing: Type.Array(Type.String()),
+  }),
+  held_reason: Nullable(Type.String()),
+  warnings: Type.Array(Type.String()),
+  message: Type.String(),
+  duplicate: Type.Boolean(),
+})
+
+export const postUpload = declare({
+  method: 'POST',
+  path: '/upload',
+  tag: 'upload',
+  summary: 'Bring a package in: multipart form with `file`, `distribution` and optionally `sha256`',
+  access: 'uploader+',
+  limit: 'upload',
+  flags: { multipart: true },
+  query: Type.Object({
+    strict: Type.Boolean({ default: false, description: '409 and 202 instead of 201 for what is not published' }),
+  }),
+  success: 201,
+  answer: UploadAnswer,
+  problems: [...PIPELINE_PROBLEMS, 'policy_blocked'],
+})
+
+export const postUploadStream = declare({
+  method: 'POST',
+  path: '/upload/stream',
+  tag: 'upload',
+  summary: 'The same with progress: events `step`, one `result`, then `data: done`',
+  access: 'uploader+',
+  limit: 'upload',
+  flags: { multipart: true },
+  answer: null,
+  problems: PIPELINE_PROBLEMS,
+})
