@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { migrate, openDatabase, type Database } from '../src/store/db.ts'
 
-/** @returns the database; `close` removes it again */
+/** @returns the database; `close` removes it */
 export async function createTestDatabase(): Promise<Database & { url: string }> {
   const server = process.env['TEST_DATABASE_URL']
   if (!server) {

@@ -1,10 +1,15 @@
-// Opens the database named by DATABASE_URL: PostgreSQL, or PGlite in a directory. Nothing else knows which it is.
+// Opens the database named by DATABASE_URL: PostgreSQL, or the embedded one (PGlite) in a directory.
+//
+// The room: `records/` keeps the rows of packages, `files/` the stored files, `advisories/` what is known of
+// vulnerabilities, `pglite/` the embedded database. A file named `<thing>-query.ts` only reads, for lists and documents; any
+// other file named after a thing writes it too.
 import { Kysely, Migrator, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { pgliteDialect } from './pglite/driver.ts'
 import { openEmbedded } from './pglite/open.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Tables } from './tables.ts'
+import { LONGEST_STATEMENT_MS } from './pglite/session.ts'
 
 export type Db = Kysely<Tables>
 
@@ -14,12 +19,12 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** bigint and numeric counts arrive as text from `pg`; ours stay far below 2^53. */
+/** Type number of bigint, which `pg` returns as text; ours stay far below 2^53. */
 const INT8 = 20
 
 /**
  * @param url `postgres://…`, `pglite://<directory>` or `pglite://memory` (tests)
- * @throws when the directory of an embedded database is held by a living process
+ * @throws StartError when another process uses the directory of an embedded database
  */
 export async function openDatabase(
   url: string,
@@ -46,21 +51,26 @@ export async function openDatabase(
     types,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
+    statement_timeout: LONGEST_STATEMENT_MS,
+    // A server that went away without a word ends nothing itself.
+    query_timeout: LONGEST_STATEMENT_MS + 10_000,
+    // A process that hangs in a transaction must not keep its row locks.
+    idle_in_transaction_session_timeout: LONGEST_STATEMENT_MS,
   })
   pool.on('error', (error) => options.onError?.(error))
-  // The pool listens to idle connections only: one lost in the middle of a transaction would end the process.
+  // The pool handles errors of idle connections only: one lost in a transaction would otherwise end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return { db, engine: 'postgres', close: () => db.destroy() }
 }
 
-/** Brings the schema to the newest version; several processes may call it at once, migrations run once. */
+/** Migrates to the newest schema. Several processes may call it at the same time; each migration runs once. */
 export async function migrate(db: Db): Promise<void> {
   const { error } = await new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } }).migrateToLatest()
   if (error) throw error
 }
 
-/** The newest migration applied, or null on an empty schema. */
+/** Name of the newest migration that was applied; null on an empty schema. */
 export async function schemaVersion(db: Db): Promise<string | null> {
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name desc limit 1`.execute(db)
   return rows[0]?.name ?? null

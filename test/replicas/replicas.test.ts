@@ -1,4 +1,4 @@
-// Two services on one PostgreSQL and one directory: what races must come out right, and a leader that dies is followed.
+// Two services on one PostgreSQL and one directory: races end correctly, and a dead leader is replaced.
 import { createHash } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ const offered = async (read: Read, codename = 'jammy') => [
 const isLeader = async (service: Service) =>
   (await service.call('GET', '/health')).body.checks.info.ha.is_leader as boolean
 
-/** Ends both, starts and ends one that recovers, and looks at what is left. */
+/** Stops both, starts one that recovers, stops it and examines the result. */
 async function expectHouseInOrder(): Promise<string[]> {
   for (const service of services)
     if (service.process.exitCode === null && service.process.signalCode === null) expect(await service.stop()).toBe(0)
@@ -48,7 +48,7 @@ async function expectHouseInOrder(): Promise<string[]> {
   return state.records
 }
 
-/** Reads the tree again and again until told to stop. @returns how often it did */
+/** Reads the tree repeatedly until stopped. @returns the number of reads */
 function watch(codename: string): { stop(): Promise<number> } {
   let running = true
   const reading = (async () => {
@@ -72,7 +72,7 @@ function watch(codename: string): { stop(): Promise<number> } {
   }
 }
 
-it('uploads to both into one distribution are all published, under Dates that never go back', async () => {
+it('uploads to both replicas into one distribution are all published, and Release dates never decrease', async () => {
   const watching = watch('jammy')
   const names: string[] = []
   await Promise.all(
@@ -82,7 +82,7 @@ it('uploads to both into one distribution are all published, under Dates that ne
           const name = `race-${which}-${uploader}-${n}`
           const { status, body } = await upload(service, await buildDeb({ name, version: '1.0' }))
           expect([name, status, body.status]).toEqual([name, 201, 'published'])
-          // Published is what it says, whichever of the two is asked.
+          // A published upload is visible through both replicas.
           expect(await offered(readHttp(at(1 - which)))).toContain(`${name} 1.0 amd64`)
           names.push(name)
         }
@@ -95,7 +95,7 @@ it('uploads to both into one distribution are all published, under Dates that ne
   await expectHouseInOrder()
 })
 
-it('of the same bytes brought at once one is taken, the others are there already', async () => {
+it('one of several simultaneous uploads of the same bytes is accepted, the others exist already', async () => {
   for (let round = 0; round < 4; round++) {
     const file = await buildDeb({ name: 'same', version: `1.${round}` })
     const answers = await Promise.all([0, 1, 0, 1, 0, 1].map((which) => upload(at(which), file)))
@@ -107,7 +107,7 @@ it('of the same bytes brought at once one is taken, the others are there already
   await expectHouseInOrder()
 })
 
-it('of other bytes under one name one is taken, and the bytes of the others are kept nowhere', async () => {
+it('one of several simultaneous uploads of different bytes under one name is accepted, and the others leave no bytes', async () => {
   const files = await Promise.all(
     [0, 1, 2, 3].map((n) => buildDeb({ name: 'contested', version: '1.0', files: { 'usr/share/n': String(n) } })),
   )
@@ -142,7 +142,7 @@ it('deletions that race with uploads of the same bytes never leave a record with
           'DELETE',
           `/artifacts/again?distribution=${['jammy', 'noble', 'focal'][Math.floor(Math.random() * 3)]}`,
         )
-        // 409: the other deleted it between our look and our deletion.
+        // 409: the other replica deleted it between the lookup and the deletion.
         expect([200, 404, 409]).toContain(status)
         if (status === 200) deleted++
       }
@@ -159,7 +159,7 @@ it('deletions that race with uploads of the same bytes never leave a record with
   )
 })
 
-it('when the leader is killed the other leads within seconds and finishes what it left', async () => {
+it('the other replica leads within seconds after the leader is killed, and finishes its work', async () => {
   expect([await isLeader(at(LEADER)), await isLeader(at(OTHER))]).toEqual([true, false])
   expect((await at(OTHER).call('POST', '/distributions/init')).body.code).toBe('passive_replica')
 
@@ -190,7 +190,7 @@ it('when the leader is killed the other leads within seconds and finishes what i
   await expectHouseInOrder()
 })
 
-it('audit entries of both form one chain, written by whoever leads, over a leader that dies while writing', async () => {
+it('audit entries of both replicas form one chain, even when the leader dies while writing it', async () => {
   await at(LEADER).kill()
   services[LEADER] = await startService({ ...house, env: { GATEHOUSE_DIE_AT: 'audit-appended:2' } })
   await at(OTHER).stop()
@@ -210,12 +210,12 @@ it('audit entries of both form one chain, written by whoever leads, over a leade
   await expectHouseInOrder()
 })
 
-it('what sync-index restores on one is offered by the other too', async () => {
+it('records restored by sync-index on one replica are offered by the other', async () => {
   // The other keeps the blocks of a distribution in memory.
   expect((await upload(at(OTHER), await buildDeb({ name: 'warm', version: '1.0' }))).status).toBe(201)
   const { postgres } = houses
   const database = new URL(house.databaseUrl).pathname.slice(1)
-  // As a database restored from an older dump would have it: the record is gone, its manifest and bytes are not.
+  // As after restoring an older dump: the record is missing, its manifest and bytes are present.
   await postgres?.query(
     database,
     `with gone as (delete from packages where name = 'beta' and distribution = 'jammy' returning size_bytes)

@@ -84,7 +84,7 @@ async function seen(name = 'x', generation?: number): Promise<string[]> {
   return found.map(({ key, affected }) => `${read.get(key)!.id} ${affected.ranges[0]!.events[1]!.fixed}`)
 }
 
-test('what is stored is read back the same', async () => {
+test('a stored advisory is read back unchanged', async () => {
   const one = advisory(
     'DSA-1',
     '1:2~a',
@@ -101,7 +101,7 @@ test('what is stored is read back the same', async () => {
   expect(await advisories.advisories([])).toEqual(new Map())
 })
 
-test('readers see the old advisories until the new ones are complete, and a reader under way keeps the old ones', async () => {
+test('readers see the old generation until the new one is complete, and a running reader keeps it', async () => {
   await take('f', [advisory('DSA-1', '1'), advisory('DSA-2', '1')])
   const under = await advisories.begin('f')
   expect(under.known.size).toBe(2)
@@ -151,14 +151,14 @@ test('a second version of an advisory within one import replaces the first', asy
   expect(await counts()).toEqual({ rows: 1, packages: 1 })
 })
 
-describe('an import that does not end well leaves no trace', () => {
+describe('an import that does not finish leaves no trace', () => {
   const begun = async () => {
     await take('f', [advisory('DSA-1', '1'), advisory('DSA-2', '1')])
     const under = await advisories.begin('f')
     await under.put([advisory('DSA-1', '2'), advisory('DSA-3', '2')])
     return under
   }
-  test('abandoned', async () => {
+  test('when it is abandoned', async () => {
     await (await begun()).abandon()
     expect(await seen()).toEqual(['DSA-1 1', 'DSA-2 1'])
     expect(await counts()).toEqual({ rows: 2, packages: 2 })
@@ -166,7 +166,7 @@ describe('an import that does not end well leaves no trace', () => {
     expect(await seen()).toEqual(['DSA-1 1', 'DSA-2 3'])
   })
 
-  test('dead: another takes over after ten minutes, and the first can write no more', async () => {
+  test('when it died: another takes over after ten minutes, and the first can no longer write', async () => {
     const dead: AdvisoryImport = await begun()
     await expect(advisories.begin('g')).rejects.toThrow(/under way/)
     now = new Date('2026-05-01T00:09:59Z')
@@ -182,7 +182,7 @@ describe('an import that does not end well leaves no trace', () => {
     expect(await seen()).toEqual(['DSA-1 1', 'DSA-2 5'])
   })
 
-  test('alive: every batch extends its right', async () => {
+  test('while it is alive, every batch renews its lease', async () => {
     const under = await begun()
     now = new Date('2026-05-01T00:09:00Z')
     await under.put([advisory('DSA-4', '1')])
@@ -192,7 +192,7 @@ describe('an import that does not end well leaves no trace', () => {
   })
 })
 
-test('feeds are independent of each other, and know when they were read and checked', async () => {
+test('feeds are independent of each other and keep the times of their import and check', async () => {
   await take('f', [advisory('DSA-1', '1')])
   await take('g', [advisory('DSA-1', '1'), advisory('DSA-2', '1')])
   await take('f', [advisory('DSA-3', '1')])
@@ -226,14 +226,14 @@ test('feeds are independent of each other, and know when they were read and chec
   expect(await advisories.feed('none')).toBeNull()
 })
 
-test('an import without a difference raises no generation', async () => {
+test('an import without a difference keeps the generation', async () => {
   await take('f', [advisory('DSA-1', '1')])
   expect(await take('f', [advisory('DSA-1', '1')])).toEqual({ generation: 1, removed: 0 })
   expect((await advisories.state()).generation).toBe(1)
   expect(await seen()).toEqual(['DSA-1 1'])
 })
 
-test('ecosystems are known with the newest change in them; withdrawn advisories count for none', async () => {
+test('ecosystems are listed with their newest change, without withdrawn advisories', async () => {
   const withdrawn = { ...advisory('DSA-3', '1', { withdrawn: '2026-02-02T00:00:00.000Z' }), affected: [] }
   await take('f', [
     advisory('DSA-1', '1'),
@@ -247,7 +247,7 @@ test('ecosystems are known with the newest change in them; withdrawn advisories 
   })
 })
 
-test('what changed since a generation is told by package: added, changed and removed', async () => {
+test('changes since a generation are listed by package: added, changed and removed', async () => {
   const of = (name: string) => ({ package: name })
   const base = ['a', 'b', 'c', 'd'].map((name) => advisory(`DSA-${name}`, '1', {}, of(name)))
   await take('f', base)

@@ -1,4 +1,4 @@
-// Stored advisories: generations that readers see whole, feeds, and what changed from one to the next.
+// Stored advisories, in generations that readers see complete; feeds; changes between two generations.
 import { sql } from 'kysely'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import type { AdvisoryImport, AdvisoryState, Candidate, FeedState } from '../../domain/advisory-store.ts'
@@ -13,9 +13,9 @@ export interface AdvisoryFeed extends FeedState {
 }
 
 export interface AdvisoryChanges {
-  /** the generation up to which they are told: ask from there next time */
+  /** the generation that the changes reach: ask from there next time */
   generation: number
-  /** false when the question reaches back too far: then match everything again */
+  /** false when older changes were dropped: match everything again */
   complete: boolean
   /** `package` null: everything of that ecosystem */
   packages: { ecosystem: string; package: string | null }[]
@@ -28,7 +28,7 @@ export interface Advisories {
   feed(name: string): Promise<AdvisoryFeed | null>
   feeds(): Promise<AdvisoryFeed[]>
   noteChecked(feed: string, error: string | null): Promise<void>
-  /** Which packages may have other findings than at `generation`: all that a nightly run has to match again. */
+  /** Packages whose findings may differ from those of `generation`; a nightly run matches only these again. */
   changedSince(generation: number): Promise<AdvisoryChanges>
   /**
    * Packages with the most advisories that affect every version up to a fix, at most ten of each ecosystem. Such packages
@@ -104,7 +104,7 @@ export function createAdvisories(parts: { db: Db; clock: Clock }): Advisories {
     },
 
     async noteChecked(feed, error) {
-      // A failed attempt checked nothing: the age goes on counting.
+      // A failed attempt checked nothing: the data keep their age.
       const checked = error === null ? { checked_at: clock.now() } : {}
       await db
         .insertInto('advisory_feeds')
@@ -156,7 +156,7 @@ function feedOf(row: {
   return { ...rest, importedAt: imported_at, checkedAt: checked_at }
 }
 
-/** What the re-match asks: how far it came, and what has changed since. */
+/** For the re-match: the generation it has reached, and the changes since. */
 export function rematchNews(db: Db, advisories: Advisories) {
   return {
     seen: async (): Promise<number> =>

@@ -1,4 +1,4 @@
-// Builds the next generation of advisories beside the one in force, in short transactions, and swaps at the end.
+// Imports advisories: builds the next generation in short transactions and makes it visible at the end.
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Advisory } from '../../domain/advisory.ts'
@@ -7,9 +7,9 @@ import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../db.ts'
 
-/** An import that shows no life for so long is dead; its longest single statement takes seconds. */
+/** An import without a heartbeat for this long is dead; its longest statement takes seconds. */
 const LEASE_MS = 10 * 60 * 1000
-/** Changes are remembered for this many generations: a month of daily imports of ten feeds. */
+/** Generations whose changes are kept: a month of daily imports of ten feeds. */
 const REMEMBERED = 300
 
 export async function beginImport(db: Db, clock: Clock, feed: string): Promise<AdvisoryImport> {
@@ -25,7 +25,7 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
     })
   let put = 0
 
-  /** Every write proves first that the right to write is still ours; its row lock holds off whoever would take over. */
+  /** Every write first verifies that this import is still the writer; the row lock prevents a takeover until the commit. */
   const fenced = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
     db.transaction().execute(async (tx) => {
       const held = await tx
@@ -75,7 +75,7 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
           })
           .execute()
       })
-      // PGlite has no background worker for this, and every import leaves dead rows behind.
+      // Every import leaves dead rows, and PGlite has no background process to vacuum them.
       if (changed) await sql`vacuum (analyze) advisories, advisory_packages`.execute(db)
       return { generation: changed ? building : generation, removed: gone.length }
     },
@@ -116,8 +116,8 @@ async function inForce(db: Db, feed: string): Promise<Map<string, KnownAdvisory>
 }
 
 /**
- * Removes what an import that died left beyond the generation in force, and what no reader sees any more. Readers ask
- * twice, for the generation and then for its rows: the one before it is kept.
+ * Removes the rows of a dead import and those that no reader sees any more. Readers query the generation first and its
+ * rows later, so the previous generation is kept.
  */
 async function tidy(db: Db, generation: number): Promise<void> {
   await sql`delete from advisory_packages where advisory in (select key from advisories where since > ${generation})`.execute(
@@ -177,7 +177,7 @@ async function retire(tx: Db, feed: string, building: number, ids: readonly stri
     where feed = ${feed} and id = any(${[...ids]}::text[]) and until is null and since < ${building}`.execute(tx)
 }
 
-/** A feed's first import concerns all packages of its ecosystems: one row instead of each name. */
+/** A feed's first import changes all packages of its ecosystems: one row instead of one for each name. */
 async function noteChanges(tx: Db, feed: string, building: number, first: boolean): Promise<void> {
   await sql`insert into advisory_changes (generation, ecosystem, package)
     select distinct ${building}::bigint, p.ecosystem, ${first ? sql`'*'` : sql`p.package`}

@@ -20,14 +20,14 @@ export interface Known {
 }
 
 export interface Scores {
-  /** Those of the ids about which anything is known. */
+  /** Scores of these CVEs; unknown ones are missing. */
   lookUp(cves: readonly string[]): Promise<Map<string, Known>>
   feeds(): Promise<ScoreFeed[]>
   noteChecked(name: ScoreFeed['name'], error: string | null): Promise<void>
   noteImported(name: ScoreFeed['name'], digest: string, entries: number): Promise<void>
-  /** Takes a part of the list over; each score is true by itself, so a list that breaks off leaves nothing wrong. */
+  /** Stores part of the list. Scores are independent, so an incomplete list does no harm. */
   putScores(batch: readonly Score[]): Promise<void>
-  /** @param whole what is not in the list is forgotten @returns ids that were not known to be exploited before */
+  /** @param whole deletes entries that are not in the list @returns ids that are new in it */
   putExploited(entries: readonly Exploited[], whole: boolean): Promise<string[]>
 }
 

@@ -1,11 +1,11 @@
-// Libraries found inside stored files: kept by SHA-256, found by the records that have them, and what is still to be done.
+// Components found in stored files, by SHA-256, and the records whose components still have to be read or matched.
 import { sql } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
 import type { ComponentRow } from '../tables.ts'
 
-/** What one look into a stored file gave. */
+/** What reading one stored file found. */
 export interface ComponentsOf {
   components: readonly Omit<ComponentRow, 'sha256'>[]
   filesSeen: number
@@ -13,7 +13,7 @@ export interface ComponentsOf {
   skipped: readonly { name: string; reason: string }[]
 }
 
-/** A record that is still to be looked at. */
+/** A record whose components are not matched yet. */
 export interface ComponentWork {
   id: number
   sha256: string
@@ -21,32 +21,33 @@ export interface ComponentWork {
   format: FormatId
   status: PackageStatus
   filename: string
-  /** packed paths of its files (`unpackFiles`); null when its stored file was read */
+  /** packed paths of its files (`unpackFiles`); null when its stored file was read before */
   files: Uint8Array | null
 }
 
-/** Names of libraries; null for all of an ecosystem. */
+/** Names of components by ecosystem; null for all of an ecosystem. */
 export type ComponentNames = ReadonlyMap<string, readonly string[] | null>
 
 export interface Components {
-  /** Records still to be looked at, in the order of their ids. @param unreadOnly leaves out those whose file was read */
+  /** Records to read or match, in the order of their ids. @param unreadOnly leaves out those whose file was read */
   work(after: number, limit: number, unreadOnly: boolean): Promise<ComponentWork[]>
-  /** Ends the work on a record, unless it has other bytes by now. */
+  /** Removes a record from the work, unless its bytes have changed meanwhile. */
   done(work: Pick<ComponentWork, 'id' | 'sha256'>): Promise<void>
-  /** The same for records of which a glance says that nothing is inside; one statement for all. */
+  /** The same, in one statement, for records whose file names show that they have no components. */
   nothingInside(work: readonly Pick<ComponentWork, 'id' | 'sha256'>[], at: Date): Promise<void>
-  /** null while a stored file was not read */
+  /** null until the stored file is read */
   of(sha256: string): Promise<ComponentsOf | null>
-  /** The same of many; those that were not read are missing. */
+  /** The same for several; files that were not read are missing. */
   ofMany(sha256s: readonly string[]): Promise<Map<string, ComponentsOf>>
-  /** Twice is harmless; nothing is kept for a file that is gone. */
+  /** Stores the components of a file. Idempotent; does nothing when the file was deleted. */
   keep(sha256: string, of: ComponentsOf, at: Date): Promise<void>
   /** components of these files, in a fixed order */
   ofFiles(sha256s: readonly string[]): Promise<Map<string, ComponentRow[]>>
-  /** Ids of records that have one of these libraries, or that have this vulnerability in one of theirs; rejected ones left out. */
+  /** Ids of records with one of these components, without rejected ones. */
   recordsWith(names: ComponentNames): Promise<number[]>
+  /** Ids of records with components and with this vulnerability, without rejected ones. */
   recordsAbout(cve: string): Promise<number[]>
-  /** Those of these records that have libraries. */
+  /** Those of these records that have components. */
   recordsAmong(ids: readonly number[]): Promise<number[]>
 }
 
@@ -123,7 +124,7 @@ export function createComponents(db: Db): Components {
           .onConflict((c) => c.doNothing())
           .returning('sha256')
           .executeTakeFirst()
-        // Another process was there first.
+        // Another process has stored them.
         if (!added) return
         for (let from = 0; from < components.length; from += BATCH) {
           await sql`insert into components (sha256, ecosystem, name, version, key, path, license)

@@ -1,4 +1,4 @@
-// Package bytes by SHA-256: immutable, outside every web root; what is refused lies apart.
+// Package bytes by SHA-256: immutable, outside every web root. Refused bytes are kept in quarantine.
 import { chmodSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -22,16 +22,16 @@ export interface Pool {
   quarantinePath(file: FileId): string
   /** Readies a staged file for one of the two places; nothing happens before `ensure`. */
   hold(stagedPath: string, file: FileId, place: 'pool' | 'quarantine'): Hold
-  /** Gives staged bytes their durable name; doing it twice is harmless. */
+  /** Links staged bytes to their durable name. Idempotent. */
   keep(stagedPath: string, file: FileId): Promise<void>
   quarantine(fromPath: string, file: FileId): Promise<void>
   has(file: FileId): Promise<boolean>
   hasQuarantined(file: FileId): Promise<boolean>
-  /** Where the bytes are now: pool, else quarantine; null when neither holds them. */
+  /** Path of the bytes in the pool, else in quarantine; null when neither has them. */
   locate(file: FileId): Promise<string | null>
   /** Removes the bytes from one of the two places. */
   leave(place: 'pool' | 'quarantine', file: FileId): Promise<void>
-  /** Removes the bytes from both places, whatever name they bear there. */
+  /** Removes the bytes from both places, under any file name. */
   forgetAll(format: FormatId, sha256: string): Promise<void>
 }
 

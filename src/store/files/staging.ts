@@ -1,4 +1,4 @@
-// Arrivals on disk, and whose they are: what a dead process left behind is found by its instance row.
+// Files being uploaded, one directory for each running process. A row in `instances` tells which process is alive.
 import { randomUUID } from 'node:crypto'
 import { readlinkSync, renameSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -12,24 +12,24 @@ import type { Paths } from '../paths.ts'
 import type { FormatId } from '../../domain/package.ts'
 import type { FileId, Pool } from './pool.ts'
 
-/** A process that has not been heard of for so long is dead. */
+/** A process without a heartbeat for this long is dead. */
 const DEAD_AFTER_MS = 60_000
 export const HEARTBEAT_MS = 10_000
 
 export interface Staging {
   instanceId: string
-  /** a new name for an arrival of this process */
+  /** a new path for an upload to this process */
   newPath(): string
-  /** Marks an arrival with what it became, so that after a crash its pool file can be told from one in use. */
+  /** Renames an upload after its stored file, so that after a crash the stored file can be removed if it is unused. */
   identify(path: string, file: FileId): Promise<string>
-  /** Removes an identified arrival that failed, and its pool file unless a record refers to it; later, if it must be. */
+  /** Removes an identified upload that failed, and its stored file unless a record refers to it. Retried at each heartbeat. */
   discard(path: string): Promise<void>
   register(): Promise<void>
-  /** Says that this process lives, and takes up again what it could not do while the database was away. */
+  /** Renews the row of this process and retries removals that failed while the database was unreachable. */
   heartbeat(): Promise<void>
-  /** Whether the process of that instance is gone. */
+  /** Whether the process of that instance has ended. */
   isDead(id: string): Promise<boolean>
-  /** Removes the arrivals of processes that died; none of them was acknowledged. @returns files removed */
+  /** Removes the uploads of dead processes; none of them was acknowledged. @returns number of files removed */
   sweep(): Promise<number>
   close(): Promise<void>
 }
@@ -53,7 +53,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
 
   async function isDead(id: string): Promise<boolean> {
     if (id === instanceId) return false
-    // The embedded database admits one process: every other one is gone.
+    // The embedded database admits one process, so every other one has ended.
     if (parts.exclusive) return true
     const row = await db.selectFrom('instances').selectAll().where('id', '=', id).executeTakeFirst()
     if (!row) return true
@@ -70,7 +70,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
 
   async function discard(path: string): Promise<void> {
     undiscarded.add(path)
-    // Without the database nobody can say whether the bytes are in use: the next heartbeat tries again.
+    // Only the database knows whether the bytes are in use: the next heartbeat tries again.
     await drop(path).then(
       () => undiscarded.delete(path),
       () => {},
@@ -88,7 +88,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
     discard,
     register,
     async heartbeat() {
-      // Another process may have taken this one for dead while the database was away.
+      // Another process may have deleted the row while the database was unreachable.
       await register()
       for (const path of [...undiscarded]) await discard(path)
     },
@@ -105,7 +105,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
         await rm(join(paths.incoming, name), { recursive: true, force: true })
         await db.deleteFrom('instances').where('id', '=', name).execute()
       }
-      // Processes that died before they had a directory.
+      // Processes that died before they made a directory.
       const known = await db.selectFrom('instances').select('id').execute()
       for (const { id } of known) {
         if (!names.includes(id) && (await isDead(id))) await db.deleteFrom('instances').where('id', '=', id).execute()
@@ -114,7 +114,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
     },
     async close() {
       for (const path of [...undiscarded]) await discard(path)
-      // What could not be discarded stays for whoever sweeps next.
+      // The next sweep of any process removes the rest.
       if (undiscarded.size > 0) return
       await rm(own, { recursive: true, force: true })
       await db.deleteFrom('instances').where('id', '=', instanceId).execute()
@@ -122,7 +122,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
   }
 }
 
-/** Where process numbers have one meaning: containers that share a host's name do not share its numbers. */
+/** Identifies the process namespace: containers with the same host name number their processes separately. */
 function processSpace(): string {
   try {
     return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`

@@ -1,4 +1,4 @@
-// The reads behind /artifacts: pages from the one row a name, records of a name.
+// Reads for /artifacts: pages of names, and the records of one name.
 import { sql, type SelectQueryBuilder } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import type { Db } from '../db.ts'
@@ -63,7 +63,7 @@ export async function artifactPage(
   const skipped = (at.page - 1) * at.perPage
   const limit = Math.min(at.perPage, total - skipped)
   if (limit <= 0) return { items: [], total }
-  // What is skipped is skipped in the index alone, from the nearer end; rows and records are read of one page.
+  // The offset is skipped in the index alone, from the nearer end; rows and records are read for one page.
   const fromEnd = skipped > total / 2
   const places = inOrder(
     query.select(['artifacts.name', 'artifacts.format', 'artifacts.latest_imported_at']),
@@ -123,7 +123,7 @@ function inOrder<T extends 'artifacts', O>(
   return columns.reduce((ordered, column) => ordered.orderBy(sql.ref(`artifacts.${column}`), direction), query)
 }
 
-/** Which records a call that names `{name}/{version}` means. */
+/** Selects the records that a request for `{name}/{version}` addresses. */
 export interface RecordSelector {
   name: string
   version?: string | undefined

@@ -3,8 +3,8 @@ import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 
 /**
- * Takes records into the counters (1) or out of them (-1), as they are at this moment. Every change of a record's status,
- * scan or findings lies between a -1 and a 1; both under the distribution's row lock, so that sums are never lost.
+ * Adds records to the counters (1) or subtracts them (-1), with their present status, scan and findings. Every change of
+ * these is made between a -1 and a 1, under the row lock of the distribution, so that no update is lost.
  */
 export async function tally(tx: Db, ids: readonly number[], by: 1 | -1): Promise<void> {
   await sql`with counted as (

@@ -9,7 +9,7 @@ export interface DecisionFilter {
   action?: string | undefined
   active?: boolean | undefined
   assignedTo?: string | undefined
-  /** in force, and nobody's */
+  /** active and assigned to nobody */
   unassigned?: boolean | undefined
 }
 

@@ -1,9 +1,9 @@
-// What people decided, as rows: added, read, closed; never changed otherwise. Knows no rule of review.
+// Decisions as rows: added, read and closed, never changed otherwise. The rules of review are in `review/`.
 import { sql, type Insertable } from 'kysely'
 import type { Db } from '../db.ts'
 import type { DecisionRow, DecisionsTable, PackageRow } from '../tables.ts'
 
-/** What the record itself says in a decision about it. */
+/** Columns that are copied from the record. */
 type OfRecord = 'package_id' | 'package' | 'version' | 'arch' | 'distribution' | 'format' | 'sha256'
 
 export type NewDecision = Omit<Insertable<DecisionsTable>, OfRecord | 'active' | 'id'>
@@ -26,7 +26,7 @@ export async function insertDecision(tx: Db, row: PackageRow, decision: NewDecis
     .executeTakeFirstOrThrow()
 }
 
-/** The decisions in force on each of these records, newest first. */
+/** Active decisions of each of these records, newest first. */
 export async function activeDecisions(db: Db, packageIds: readonly number[]): Promise<Map<number, DecisionRow[]>> {
   const found = new Map<number, DecisionRow[]>()
   if (packageIds.length === 0) return found
@@ -41,7 +41,7 @@ export async function activeDecisions(db: Db, packageIds: readonly number[]): Pr
   return found
 }
 
-/** Ends decisions; what is closed already stays as it is. */
+/** Closes decisions; closed ones stay unchanged. */
 export async function closeDecisions(
   tx: Db,
   ids: readonly number[],
@@ -61,7 +61,7 @@ export async function closeDecisions(
     .execute()
 }
 
-/** Undoes `closeDecisions` of that note, where what closed them did not come to pass. */
+/** Undoes a `closeDecisions` with this note, when the change that closed them failed. */
 export async function reopenDecisions(tx: Db, ids: readonly number[], note: string): Promise<void> {
   if (ids.length === 0) return
   const kept = <T>(column: string) => sql<T>`case when resolution_note = ${note} then null else ${sql.ref(column)} end`
@@ -77,7 +77,7 @@ export async function reopenDecisions(tx: Db, ids: readonly number[], note: stri
     .execute()
 }
 
-/** Ends every decision in force on a record, by the database's clock: nobody decided this. */
+/** Closes all active decisions of a record at the time of the database, without a person. */
 export async function closeDecisionsOf(tx: Db, packageId: number, note: string): Promise<void> {
   await tx
     .updateTable('decisions')
@@ -91,12 +91,12 @@ export async function closeDecisionsOf(tx: Db, packageId: number, note: string):
     .execute()
 }
 
-/** Every decision ever made on a record, oldest first, as its manifest keeps them. */
+/** All decisions of these records, oldest first, as manifests keep them. */
 export async function decisionsOf(db: Db, packageIds: readonly number[]): Promise<DecisionRow[]> {
   return db.selectFrom('decisions').selectAll().where('package_id', 'in', packageIds).orderBy('id').execute()
 }
 
-/** Brings one back from a manifest, closed or not. */
+/** Restores a decision from a manifest, active or closed. */
 export async function restoreDecision(tx: Db, row: PackageRow, decision: DecisionRow): Promise<void> {
   const { id: _id, package_id: _then, covers, policy_snapshot, ...kept } = decision
   await tx

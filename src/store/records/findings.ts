@@ -5,7 +5,7 @@ import type { Finding } from '../../domain/finding.ts'
 import type { Db } from '../db.ts'
 import type { PackageRow } from '../tables.ts'
 
-/** Makes the rows of a record say what its `cve_results` say. To be called while it is out of the counters. */
+/** Replaces the finding rows of a record by its `cve_results`. Call it between `tally(-1)` and `tally(1)`. */
 export async function storeFindings(
   tx: Db,
   row: Pick<PackageRow, 'id' | 'distribution' | 'cve_results' | 'severities'>,

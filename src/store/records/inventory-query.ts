@@ -1,11 +1,11 @@
-// What is offered, read page by page in a fixed order, for documents that tell of all of it. Knows no document.
+// Offered records in pages of a fixed order, for documents that list all of them (SBOM, VEX).
 import { sql } from 'kysely'
 import type { Finding } from '../../domain/finding.ts'
 import type { Requirement } from '../../domain/package.ts'
 import type { Db } from '../db.ts'
 import type { DecisionRow, PackageRow } from '../tables.ts'
 
-/** A record without what grows with its findings or its files, and the digests of its bytes. */
+/** A record with the digests of its bytes, without the columns that grow with its findings or files. */
 export type InventoryRow = Pick<
   PackageRow,
   | 'id'
@@ -42,7 +42,7 @@ export interface InventoryFilter {
 
 type Place = Pick<InventoryRow, 'distribution' | 'name' | 'version' | 'arch'>
 
-/** What is offered, in the order of distribution, name, version and architecture; each page costs the same. */
+/** Offered records by distribution, name, version and architecture. Each page costs the same. */
 export async function* inventoryPages(
   db: Db,
   filter: InventoryFilter,
@@ -81,7 +81,7 @@ async function inventoryPage(
   return rows
 }
 
-/** These records, served or not, by their ids. */
+/** Records by id, offered or not. */
 export async function inventoryRows(db: Db, ids: readonly number[]): Promise<Map<number, InventoryRow>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<InventoryRow>`select ${COLUMNS} from packages p join blobs b on b.sha256 = p.sha256
@@ -89,7 +89,7 @@ export async function inventoryRows(db: Db, ids: readonly number[]): Promise<Map
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** How many records are offered. */
+/** Number of offered records. */
 export async function countOffered(db: Db, distribution: string | undefined): Promise<number> {
   const where = distribution === undefined ? sql`served` : sql`served and distribution = ${distribution}`
   const { rows } = await sql<{ n: number }>`select count(*)::int as n from packages where ${where}`.execute(db)
@@ -105,7 +105,7 @@ export async function requirementCounts(db: Db, sha256s: readonly string[]): Pro
   return new Map(rows.map((row) => [row.sha256, row.n]))
 }
 
-/** What each of these stored files requires, by its SHA-256, without the rest of its facts. */
+/** The requirements of stored files, by SHA-256, without the rest of their facts. */
 export async function requirementsOf(db: Db, sha256s: readonly string[]): Promise<Map<string, Requirement[]>> {
   const { rows } = await sql<{ sha256: string; requirements: Requirement[] | null }>`
     select sha256, facts->'requirements' as requirements from blobs where sha256 = any(${[...new Set(sha256s)]}::text[])`.execute(
@@ -114,11 +114,11 @@ export async function requirementsOf(db: Db, sha256s: readonly string[]): Promis
   return new Map(rows.map((row) => [row.sha256, row.requirements ?? []]))
 }
 
-/** An offered record that offers a name to others, its own or another. */
+/** An offered record that provides a name: its own or another. */
 export interface Provider {
-  /** the name asked for */
+  /** the requested name */
   name: string
-  /** of what is offered; null where it states none */
+  /** version of what is provided; null when it states none */
   offered: string | null
   id: number
   package: string
@@ -126,7 +126,7 @@ export interface Provider {
   arch: string
 }
 
-/** Who offers these names in a distribution. */
+/** The records that provide these names in a distribution. */
 export async function providersOf(
   db: Db,
   distribution: string,
@@ -150,7 +150,7 @@ export interface FindingRow {
   finding: Finding
 }
 
-/** The findings of these records, in the order of the ids, then of their own: a page of records may have any number of them. */
+/** Findings of these records in pages, in the order of the ids, then by CVE. */
 export async function* findingPages(
   db: Db,
   ids: readonly number[],
@@ -171,7 +171,7 @@ export async function* findingPages(
   }
 }
 
-/** One finding for each vulnerability that offered records have, or one record has: the worst of them, in the order of their ids. */
+/** For each vulnerability of the offered records, or of one record, its worst finding; ordered by CVE. */
 export async function* vulnerabilityPages(
   db: Db,
   filter: { distribution?: string | undefined; packageId?: number },
@@ -188,7 +188,7 @@ export async function* vulnerabilityPages(
   )
   const isMeant = filter.packageId === undefined ? sql`p.served` : sql`true`
   for (;;) {
-    // Ids first, from their index: with their findings, each page would sort all that come after it.
+    // The ids come first, from their index: with the findings, each page would sort all rows after it.
     const { rows } = await sql<{ cve: string; finding: Finding | null }>`
       select page.cve, worst.finding from (select distinct f.cve from findings f where f.cve > ${last} and ${scope} order by f.cve limit ${pageSize}) page
       left join lateral (
@@ -202,7 +202,7 @@ export async function* vulnerabilityPages(
   }
 }
 
-/** Decisions in force on records that are there, oldest first. */
+/** Active decisions of existing records, oldest first. */
 export async function* decisionPages(
   db: Db,
   distribution: string | undefined,

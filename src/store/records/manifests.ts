@@ -1,4 +1,4 @@
-// One JSON file for each record: evidence that outlives the database, and enough to rebuild its rows.
+// Manifests: one JSON file for each record, from which its rows can be rebuilt without the database.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { sql, type Selectable } from 'kysely'
@@ -11,13 +11,13 @@ import { decisionsOf } from './decisions.ts'
 import type { BlobRow, BlobsTable, DecisionRow, PackageRow } from '../tables.ts'
 import type { Paths } from '../paths.ts'
 
-/** Columns that belong to one database, not to the record. */
+/** Columns that have a meaning in one database only. */
 type Local = 'id' | 'changed_revision' | 'manifest_pending'
 
 export interface Manifest {
   schema: 1
   record: Omit<PackageRow, Local>
-  /** every decision ever made on it, oldest first; absent in manifests of the first release */
+  /** all decisions about it, oldest first; absent in manifests of the first release */
   decisions?: DecisionRow[]
   blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
 }
@@ -31,15 +31,15 @@ export interface Manifests {
   key(record: { distribution: string; name: string; version: string; arch: string }): string
   /** Writes the manifests of these records and marks them as written. */
   write(ids: readonly number[]): Promise<void>
-  /** Writes what a crash left unwritten. @returns how many */
+  /** Writes the manifests that a crash left unwritten. @returns their number */
   catchUp(): Promise<number>
   has(key: string): Promise<boolean>
   remove(key: string): Promise<void>
-  /** the package names a key may stand for: name, version and architecture may all hold the sign between them */
+  /** the package names that a key may belong to: name, version and architecture may contain the separator */
   namesIn(key: string): string[]
-  /** Removes what a crash left of manifests being written, when it is older than that. */
+  /** Removes unfinished manifests that are older than this. */
   removeUnfinished(olderThan: Date): Promise<void>
-  /** every manifest on disk; one that cannot be parsed comes as null */
+  /** all manifests on disk; null for one that cannot be parsed */
   all(): AsyncIterable<{ key: string; manifest: Manifest | null }>
 }
 
@@ -71,7 +71,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     await Promise.all(
       rows.map(async (row) => {
         const blob = blobs.find(({ sha256 }) => sha256 === row.sha256)
-        // Deleted since it was read, and its bytes with it.
+        // The record and its bytes were deleted meanwhile.
         if (!blob) return
         try {
           await writeFileOf(
@@ -107,15 +107,15 @@ export function createManifests(db: Db, paths: Paths): Manifests {
   async function noteWritten(rows: readonly PackageRow[]): Promise<void> {
     if (rows.length === 0) return
     const ids = rows.map((row) => row.id)
-    // A change that came meanwhile keeps its mark.
-    const standing = await sql<{ id: number }>`with noted as (
+    // A record that was changed meanwhile stays marked.
+    const existing = await sql<{ id: number }>`with noted as (
         update packages set manifest_pending = false
         from unnest(${ids}::bigint[], ${rows.map((row) => row.changed_revision)}::bigint[], ${rows.map((row) => row.status)}::text[]) as w (id, revision, status)
         where packages.id = w.id and packages.changed_revision = w.revision and packages.status = w.status
       ) select id from packages where id = any(${ids}::bigint[])`.execute(db)
-    const stands = new Set(standing.rows.map(({ id }) => id))
+    const present = new Set(existing.rows.map(({ id }) => id))
     // Deleted meanwhile: its manifest may have been removed before it was written here.
-    const gone = rows.filter((row) => !stands.has(row.id))
+    const gone = rows.filter((row) => !present.has(row.id))
     if (gone.length > 0)
       await db
         .insertInto('pending_deletions')
@@ -179,7 +179,7 @@ function lasting(blob: BlobRow & Partial<Selectable<BlobsTable>>): BlobRow {
   return rest
 }
 
-/** Only what a file name cannot hold: `encodeURIComponent` would make three bytes of each `+`, and too long a name of some. */
+/** Escapes only what a file name cannot contain: `encodeURIComponent` would turn each `+` into three bytes, too many for some names. */
 function escaped(text: string): string {
   return text.replace(/[%/\\\0-\x1f\x7f]/g, encodeURIComponent)
 }

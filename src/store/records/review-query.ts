@@ -1,4 +1,4 @@
-// The reads behind /security: pages in the database's order, totals from the counters. None of them passes over all packages.
+// Reads for /security: pages in index order, totals from the counters. None of them reads all packages.
 import { sql, type RawBuilder } from 'kysely'
 import type { Finding, PolicyAction, Severity, SeverityCounts, SeverityKey } from '../../domain/finding.ts'
 import { ACTIONS } from '../../domain/finding.ts'
@@ -14,19 +14,19 @@ export interface At {
 
 export interface SecurityFilter {
   statuses?: readonly PackageStatus[] | undefined
-  /** at least one finding of one of them */
+  /** has at least one finding of one of these */
   severities?: readonly Severity[] | undefined
   distribution?: string | undefined
 }
 
-/** What a list says of a record's findings without reading them. */
+/** A summary of a record's findings for lists. */
 export interface FindingTotals {
   counts: SeverityCounts
   total: number
   kev: number
   /** with a score of 0.1 or more */
   likely: number
-  /** what the policy says to them, strictest first */
+  /** policy actions on them, strictest first */
   actions: PolicyAction[]
 }
 
@@ -78,7 +78,7 @@ function conditionsOf(filter: SecurityFilter): RawBuilder<unknown>[] {
   const { statuses, severities, distribution } = filter
   return [
     ...(statuses ? [sql`status in (${sql.join([...statuses])})`] : []),
-    // The mask stands in the text, so that the index made for a single bit is found.
+    // The mask is a literal, so that the planner finds the partial index of a single bit.
     ...(severities ? [sql`severities & ${sql.lit(masked(severities))} <> 0`] : []),
     ...(distribution ? [sql`distribution = ${distribution}`] : []),
   ]
@@ -138,7 +138,7 @@ async function countPackages(db: Db, where: RawBuilder<unknown> = sql`true`): Pr
   )
 }
 
-/** Findings by severity, of all records of these statuses, whatever severity is asked for. */
+/** Number of findings by severity, for all records of these statuses; `severities` is ignored. */
 export async function severitySummary(db: Db, { statuses, distribution }: SecurityFilter): Promise<SeverityCounts> {
   const where = all(conditionsOf({ statuses, distribution }))
   const { rows } = await sql<{
@@ -236,7 +236,7 @@ export async function vulnerabilityPage(
   ]
   const ofSeverity = severities ? [sql`severity in (${sql.join([...severities])})`] : []
   const ranks = severities?.map(severityRank) ?? []
-  // The same once more, as the range in which the index is ordered.
+  // The same condition as a range of the index order.
   const range =
     ranks.length > 0
       ? [sql`risk >= ${Math.min(...ranks) * 10_000_000} and risk < ${(Math.max(...ranks) + 1) * 10_000_000}`]

@@ -9,7 +9,7 @@ function make(ttlSeconds = 30) {
 const five = async () => 5
 const six = async () => 6
 
-test('a total is counted once within its time, each filter for itself', async () => {
+test('a total is counted once within its lifetime, separately for each filter', async () => {
   const { totals, advance } = make()
   expect(await totals.of('a', five)).toBe(5)
   advance(29)
@@ -19,7 +19,7 @@ test('a total is counted once within its time, each filter for itself', async ()
   expect(await totals.of('a', six)).toBe(6)
 })
 
-test('a change is seen at once, also by who was counting when it came', async () => {
+test('forget drops cached totals and those being counted', async () => {
   const { totals } = make()
   await totals.of('a', five)
   totals.forget()
@@ -32,7 +32,7 @@ test('a change is seen at once, also by who was counting when it came', async ()
   expect(await totals.of('b', six)).toBe(6)
 })
 
-test('a time of nothing remembers nothing', async () => {
+test('a lifetime of 0 caches nothing', async () => {
   const { totals } = make(0)
   await totals.of('a', five)
   expect(await totals.of('a', six)).toBe(6)

@@ -1,16 +1,16 @@
-// How many rows a filter has, remembered for some seconds: counting 100,000 rows for each page costs more than the page.
+// Totals of filtered lists, cached for some seconds: counting 100,000 rows for each page costs more than the page.
 import type { Clock } from '../../kernel/clock.ts'
 
 export interface Totals {
-  /** @param key of what is counted, the filter written out */
+  /** @param key identifies the filter */
   of(key: string, count: () => Promise<number>): Promise<number>
-  /** Something was added, changed or removed: nothing remembered, nor being counted now, is used any more. */
+  /** Drops all cached totals and those being counted. Call it after every change of what is counted. */
   forget(): void
 }
 
 const MOST_KEYS = 500
 
-/** @param ttlSeconds how long a change made by another replica may go unseen; 0 remembers nothing */
+/** @param ttlSeconds how long changes by another replica may stay unseen; 0 caches nothing */
 export function createTotals({ clock, ttlSeconds }: { clock: Clock; ttlSeconds: number }): Totals {
   let known = new Map<string, { total: number; until: number }>()
   return {
@@ -21,7 +21,7 @@ export function createTotals({ clock, ttlSeconds }: { clock: Clock; ttlSeconds: 
       const here = known
       const total = await count()
       if (here.size >= MOST_KEYS) here.clear()
-      // Forgotten meanwhile: then it is kept where nobody looks.
+      // After a `forget` this is the old map, which nobody reads any more.
       here.set(key, { total, until: now + ttlSeconds * 1000 })
       return total
     },
