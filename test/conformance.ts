@@ -1,4 +1,4 @@
-// The battery every package format must pass (house rules, "Conformance checks"); knows no format.
+// The battery every package format must pass (house rules, "Conformance checks").
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -78,7 +78,7 @@ export function conformance(format: PackageFormat, samples: ConformanceSamples):
       for (const { name, bytes } of good) expect(format.recognizes(bytes.subarray(0, 4096)), name).toBe(true)
     })
 
-    it('recognises nobody else’s', () => {
+    it('does not recognise packages of other formats', () => {
       const others = Object.entries(MAGIC_OF).filter(([id]) => id !== format.id)
       for (const [name, bytes] of [...STRANGERS, ...others]) expect(format.recognizes(bytes), name).toBe(false)
     })
@@ -92,7 +92,7 @@ export function conformance(format: PackageFormat, samples: ConformanceSamples):
       }
     })
 
-    it('gives file names that are safe in a path and a URL', async () => {
+    it('makes file names that are safe in a path and a URL', async () => {
       for (const { name, bytes } of good) {
         const pkg = await readSample(bytes)
         expect(pkg.filename, name).toMatch(/^[A-Za-z0-9][A-Za-z0-9.+_~^-]*$/)
@@ -102,7 +102,7 @@ export function conformance(format: PackageFormat, samples: ConformanceSamples):
       }
     })
 
-    it('gives every member once, with as many bytes as it says', async () => {
+    it('yields every member once, with its declared size', async () => {
       for (const { name, bytes } of good) {
         let members = 0
         for await (const member of format.members(await stored(bytes))) {
@@ -130,7 +130,7 @@ export function conformance(format: PackageFormat, samples: ConformanceSamples):
       }
     })
 
-    it('renders the same index twice, and one of nothing', async () => {
+    it('renders the same index twice, and an empty one', async () => {
       const packages = await Promise.all(good.map(({ bytes }) => readSample(bytes)))
       for (const distribution of format.distributions) {
         for (const offered of [[], packages]) {
@@ -142,7 +142,7 @@ export function conformance(format: PackageFormat, samples: ConformanceSamples):
       }
     })
 
-    it('ends in a package or a clear problem, within a second, wherever a file is cut', async () => {
+    it('refuses a truncated file with a clear problem within a second', async () => {
       for (const { name, bytes } of good) {
         for (let part = 0; part < 50; part++) {
           const length = Math.floor((bytes.length * part) / 50)
@@ -152,7 +152,7 @@ export function conformance(format: PackageFormat, samples: ConformanceSamples):
       }
     }, 120_000)
 
-    it('ends in a package or a clear problem, within a second, whatever bytes are damaged', async () => {
+    it('accepts a damaged file or refuses it with a clear problem within a second', async () => {
       const random = seeded(20261121)
       for (const { name, bytes } of good) {
         for (let round = 0; round < 100; round++) {

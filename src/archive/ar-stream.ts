@@ -1,4 +1,4 @@
-// Reads an ar archive from a stream, for archives that lie inside other files; knows no package format.
+// Reads an ar archive from a stream, for archives that lie inside other files.
 import { createByteReader } from './byte-reader.ts'
 import { createEntryContent } from './entry-content.ts'
 import { AR_MAGIC } from './ar.ts'
@@ -8,7 +8,7 @@ export interface ArStreamEntry {
   /** as written, blanks and the closing slash of GNU ar cut off */
   name: string
   sizeBytes: number
-  /** Must be read before the next step of the loop, or is skipped by it. */
+  /** Read it before the next step of the loop, which skips the rest. */
   content: AsyncIterable<Uint8Array>
 }
 

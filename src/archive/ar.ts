@@ -1,4 +1,4 @@
-// Lists the members of an ar archive as Debian writes it; knows no package format.
+// Lists the members of an ar archive as Debian writes it.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { invalid } from './limits.ts'
 
@@ -18,7 +18,7 @@ const HEADER_BYTES = 60
  * @throws Problem('invalid_package') for what is no such archive, is damaged or truncated, or has over `mostMembers`
  */
 export function listArMembers(path: string, mostMembers = 64): ArMember[] {
-  // Some headers of 60 bytes, of a file that was written a moment ago: a thread's turns would take longer than the reads.
+  // A few headers of 60 bytes in the page cache: asynchronous reads would take longer.
   const file = openSync(path, 'r')
   try {
     const { size } = fstatSync(file)

@@ -1,4 +1,4 @@
-// Takes exact numbers of bytes from a stream of pieces; knows no archive.
+// Reads exact numbers of bytes from a stream of pieces.
 import { invalid } from './limits.ts'
 
 const EMPTY = new Uint8Array(0)
@@ -45,7 +45,7 @@ export function createByteReader(source: AsyncIterable<Uint8Array>, what: string
   async function readUpTo(count: number): Promise<Uint8Array> {
     if (count === 0 || !(await fill())) return EMPTY
     if (current.length >= count) return cut(count)
-    // Grows with what really arrives: a hostile length costs nothing.
+    // Grows with what arrives, so that a hostile length allocates nothing.
     const pieces: Uint8Array[] = []
     let have = 0
     while (have < count && (await fill())) {

@@ -1,4 +1,4 @@
-// The bits of a bzip2 stream and the Huffman codes in them; knows nothing of blocks.
+// The bits of a bzip2 stream and the Huffman codes in them.
 import { invalid } from './limits.ts'
 
 const MAX_CODE_BITS = 20
@@ -93,7 +93,7 @@ export function readTable(bits: Bits, size: number): CodeTable {
       if (spread >= 0) fast.fill((symbol << 5) | bitCount, code << spread, (code + 1) << spread)
       code++
     }
-    // More codes than there are bit patterns: lengths that cannot be.
+    // More codes than bit patterns: impossible lengths.
     if (code > 2 ** bitCount) throw invalid('the bzip2 data is damaged')
     limit[bitCount] = code * 2 ** (MAX_CODE_BITS - bitCount)
   }

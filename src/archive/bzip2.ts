@@ -1,11 +1,11 @@
-// A bzip2 decoder that holds one block and gives its output in pieces; knows no archive.
+// A bzip2 decoder that holds one block and gives its output in pieces.
 import { setImmediate } from 'node:timers/promises'
 import { Bits, readSymbol, readTable } from './bzip2-codes.ts'
 import { createByteReader } from './byte-reader.ts'
 import { invalid } from './limits.ts'
 
-// Not unbzip2-stream: it gathers a block's output byte by byte in an array, so a file of 50 bytes takes 1.1 GB (measured
-// 2026-11-21; 39 MB here).
+// unbzip2-stream is not used: it collects a block's output byte by byte in an array, so that a file of 50 bytes takes
+// 1.1 GB (39 MB here, November 2026).
 
 // More than any block can take: 2 + 900,000/50 groups of 50 symbols of 20 bits, selectors of 6 bits, tables.
 const MOST_BLOCK_BYTES = 2_400_000
@@ -21,11 +21,11 @@ const OUT_BYTES = 128 * 1024
 export async function* unbzip2(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = createByteReader(source, 'bzip2 data')
   const bits = new Bits()
-  // Far more than is needed at once, so that a file of tiny blocks does not copy the rest for each of them.
+  // Large, so that a file of tiny blocks does not copy the rest for each of them.
   const refill = async () => {
     if (bits.bytesLeft() < MOST_BLOCK_BYTES) bits.append(await reader.readUpTo(4 * MOST_BLOCK_BYTES - bits.bytesLeft()))
   }
-  // The largest block there is; a file may have millions of streams.
+  // The largest block; shared by all streams, of which a file may have millions.
   const block = new Uint32Array(9 * 100_000)
   try {
     do {
@@ -84,7 +84,7 @@ function readBlock(bits: Bits, block: Uint32Array): { length: number; origin: nu
     for (let n = 0; n < GROUP_SIZE; n++) {
       const symbol = readSymbol(bits, table)
       if (symbol <= 1) {
-        // RUNA and RUNB: the run's length in bijective base 2. Checked at once, so it cannot overflow.
+        // RUNA and RUNB: the run's length in bijective base 2. Checked each time, so that it cannot overflow.
         run += runUnit << symbol
         runUnit <<= 1
         if (run > block.length - length) throw invalid('the bzip2 data is damaged')
@@ -156,7 +156,7 @@ function* unwind(block: Uint32Array, length: number, origin: number): Generator<
     let copies = 1
     let value = byte
     if (same === 4) {
-      // After four equal bytes comes how often the byte is repeated further.
+      // After four equal bytes, the next byte says how often they repeat.
       copies = byte
       value = previous
       same = 0

@@ -208,14 +208,14 @@ describe('decompress', () => {
     }
   })
 
-  it('takes a file of a hundred thousand empty bzip2 streams in its stride', async () => {
+  it('decodes a hundred thousand empty bzip2 streams quickly', async () => {
     const empty = Buffer.from('BZh9\x17rE8P\x90\0\0\0\0', 'latin1')
     const started = performance.now()
     expect((await unpack(Buffer.concat(Array.from({ length: 100_000 }, () => empty)), 'bzip2')).length).toBe(0)
     expect(performance.now() - started).toBeLessThan(3000)
   })
 
-  it('lets other work run while it decodes', async () => {
+  it('yields to other work while it decodes', async () => {
     let turns = 0
     const timer = setInterval(() => turns++, 1)
     await unpack(zstdRepeated(7, 400), 'zstd')
@@ -223,7 +223,7 @@ describe('decompress', () => {
     expect(turns).toBeGreaterThan(3)
   })
 
-  it('ends at the signal', async () => {
+  it('stops at the signal', async () => {
     const controller = new AbortController()
     const work = (async () => {
       for await (const _ of decompress(inPieces(zstdRepeated(0, 1000), 64), 'zstd', { signal: controller.signal }))
@@ -247,7 +247,7 @@ describe('decompress', () => {
     }
   })
 
-  it('keeps no memory of abandoned zstd streams', async () => {
+  it('frees the memory of abandoned zstd streams', async () => {
     const data = zstdRepeated(0, 100)
     const before = process.memoryUsage().rss
     for (let n = 0; n < 60; n++) for await (const _ of decompress(inPieces(data, 64), 'zstd')) break

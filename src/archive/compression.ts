@@ -1,4 +1,4 @@
-// Decompression of any kind packages use, bounded and whole: nothing damaged, cut off or appended passes as good.
+// Decompression of every kind that packages use. Bounded; damaged, truncated and trailing bytes are errors.
 import { createGunzip, gunzipSync } from 'node:zlib'
 import { pipeline, Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { unzstd } from './zstd.ts'
 export const COMPRESSIONS = ['none', 'gzip', 'xz', 'lzma', 'zstd', 'bzip2'] as const
 export type Compression = (typeof COMPRESSIONS)[number]
 
-/** How many first bytes `detectCompression` looks at. */
+/** How many first bytes `detectCompression` reads. */
 export const MAGIC_BYTES = 13
 
 const MAGICS: readonly [Compression, readonly number[]][] = [
@@ -36,13 +36,13 @@ export function detectCompression(head: Uint8Array): Compression {
   return head[0] === 0x5d && head[1] === 0 && head[2] === 0 && plausible ? 'lzma' : 'none'
 }
 
-/** Decoding work between two turns of the event loop, in bytes that came out. */
+/** Bytes of output between two turns of the event loop. */
 const TURN_BYTES = 1024 * 1024
 
 /**
- * Decompresses a stream whole: concatenated gzip members, xz and bzip2 streams and zstd frames are all read.
- * Backpressure is the reader's pace; leaving the loop early frees everything.
- * @param limits what is not given is as in DEFAULT_LIMITS
+ * Decompresses a whole stream: concatenated gzip members, xz and bzip2 streams and zstd frames are all read.
+ * The reader sets the pace; leaving the loop early frees everything.
+ * @param limits those not given are as in DEFAULT_LIMITS
  * @throws Problem('invalid_package') for damaged, truncated and trailing bytes and for output beyond the limits;
  *   the signal's reason when aborted
  */
@@ -92,7 +92,7 @@ function decode(source: AsyncIterable<Uint8Array>, kind: Compression): AsyncIter
   }
 }
 
-/** Unpacked at once: control files and small packages, of which a stream on threads would take 0.5 ms more. */
+/** Up to these sizes, data is unpacked synchronously: control files and small packages. A stream takes 0.5 ms longer. */
 const SMALL_INPUT = 64 * 1024
 const SMALL_OUTPUT = 256 * 1024
 const PIECE_BYTES = 128 * 1024
@@ -101,7 +101,7 @@ async function* gunzip(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   const reader = createByteReader(source, 'gzip data')
   try {
     const head = await reader.readUpTo(SMALL_INPUT + 1)
-    // zlib takes an empty file for a good one.
+    // zlib accepts an empty file.
     if (head.length === 0) throw invalid('the gzip data is truncated')
     const whole = head.length <= SMALL_INPUT ? gunzipSmall(head) : null
     if (whole) yield whole
@@ -111,7 +111,7 @@ async function* gunzip(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** @returns null when more comes out than is unpacked at once */
+/** @returns null when the output is larger than `SMALL_OUTPUT` */
 function gunzipSmall(input: Uint8Array): Buffer | null {
   try {
     const { buffer, engine } = gunzipSync(input, { maxOutputLength: SMALL_OUTPUT, info: true }) as unknown as {
@@ -126,14 +126,14 @@ function gunzipSmall(input: Uint8Array): Buffer | null {
   }
 }
 
-/** @param head what was taken from the reader already */
+/** @param head bytes already taken from the reader */
 async function* gunzipStream(head: Uint8Array, reader: ByteReader): AsyncGenerator<Uint8Array> {
   const all = (async function* () {
     yield head
     for (let piece = await reader.piece(PIECE_BYTES); piece; piece = await reader.piece(PIECE_BYTES)) yield piece
   })()
   const inflater = createGunzip({ chunkSize: 64 * 1024 })
-  // Errors of either side reach the loop below.
+  // The loop below receives the errors of both sides.
   pipeline(Readable.from(all, { objectMode: false, highWaterMark: PIECE_BYTES }), inflater, () => {})
   try {
     for await (const piece of inflater as AsyncIterable<Buffer>) yield piece
@@ -145,7 +145,7 @@ async function* gunzipStream(head: Uint8Array, reader: ByteReader): AsyncGenerat
   requireAllRead(inflater, reader.position)
 }
 
-/** zlib stops in silence where other bytes follow the last member. */
+/** zlib stops without an error where other bytes follow the last member. */
 function requireAllRead({ bytesWritten }: { bytesWritten: number }, inputBytes: number): void {
   if (bytesWritten !== inputBytes) throw invalid('the gzip data is followed by other bytes')
 }

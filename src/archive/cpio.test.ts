@@ -19,7 +19,7 @@ async function list(data: Uint8Array, options?: CpioOptions, size = 7): Promise<
 const trailer = cpioEntry({ name: 'TRAILER!!!' })
 
 describe('readCpio', () => {
-  it('reads entries however the stream is cut, and zero bytes after the trailer', async () => {
+  it('reads entries for any split of the stream, and zero bytes after the trailer', async () => {
     const data = Buffer.concat([
       buildCpio([
         { name: './a', content: 'one' },

@@ -1,4 +1,4 @@
-// Reads a cpio archive of the "newc" family from a stream; knows no package format.
+// Reads a cpio archive of the "newc" family from a stream.
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { createEntryContent, expectZeros } from './entry-content.ts'
 import { invalid, tooLarge } from './limits.ts'
@@ -14,7 +14,7 @@ export interface CpioEntry {
   sizeBytes: number
   /** Index into the rpm header's file list, for rpm's stripped entries (`07070X`), else null. */
   fileIndex: number | null
-  /** Must be read before the next step of the loop, or is skipped by it. */
+  /** Read it before the next step of the loop, which skips the rest. */
   content: AsyncIterable<Uint8Array>
 }
 

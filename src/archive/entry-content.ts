@@ -1,4 +1,4 @@
-// The content of one archive entry: a stretch of the archive's stream that is read, or skipped, before the next header.
+// The content of one archive entry, which is read or skipped before the next header.
 import type { ByteReader } from './byte-reader.ts'
 import { invalid } from './limits.ts'
 
@@ -10,7 +10,7 @@ export interface EntryContent {
 
 const PIECE_BYTES = 256 * 1024
 
-/** @param what names the archive in the sentence people see */
+/** @param what names the archive in error sentences */
 export function createEntryContent(reader: ByteReader, sizeBytes: number, what: string): EntryContent {
   let left = sizeBytes
   async function* pieces(): AsyncGenerator<Uint8Array> {
@@ -33,7 +33,7 @@ export function createEntryContent(reader: ByteReader, sizeBytes: number, what: 
 
 const ZEROS = Buffer.alloc(PIECE_BYTES)
 
-/** Reads what follows an archive's end: nothing may hide there. @throws Problem('invalid_package') for other bytes */
+/** Reads what follows an archive's end, where nothing may hide. @throws Problem('invalid_package') for other bytes */
 export async function expectZeros(reader: ByteReader, what: string): Promise<void> {
   for (let piece = await reader.piece(PIECE_BYTES); piece; piece = await reader.piece(PIECE_BYTES)) {
     if (ZEROS.compare(piece, 0, piece.length, 0, piece.length) !== 0)

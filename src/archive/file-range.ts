@@ -1,4 +1,4 @@
-// Reads a byte range of a file piece by piece; knows nothing of what is in it.
+// Reads a byte range of a file piece by piece.
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { invalid } from './limits.ts'
@@ -21,7 +21,7 @@ export async function* fileRange(path: string, start = 0, end?: number): AsyncGe
   try {
     const stop = end ?? (await handle.stat()).size
     for (let at = start; at < stop;) {
-      // A new buffer each time: whoever reads may keep the piece.
+      // A new buffer each time, because the reader may keep the piece.
       const piece = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, stop - at))
       const { bytesRead } = await handle.read(piece, 0, piece.length, at)
       if (bytesRead === 0) throw invalid('the file is truncated')
@@ -34,13 +34,13 @@ export async function* fileRange(path: string, start = 0, end?: number): AsyncGe
 }
 
 /**
- * Up to `length` bytes from `start`, fewer where the file ends. Not for large pieces: what was written a moment ago lies
- * in memory, and reading it here takes 0.02 ms where a thread's turns of open, read and close take 0.3.
+ * Up to `length` bytes from `start`, fewer where the file ends. For small pieces only: a file that was just written is
+ * in the page cache, so a synchronous read takes 0.02 ms where asynchronous open, read and close take 0.3.
  */
 export function readPiece(path: string, start: number, length: number): Buffer {
   const file = openSync(path, 'r')
   try {
-    // A hostile length costs nothing.
+    // A hostile length must not allocate memory.
     const piece = Buffer.allocUnsafeSlow(Math.max(0, Math.min(length, fstatSync(file).size - start)))
     let have = 0
     for (let got = -1; have < piece.length && got !== 0; have += got)

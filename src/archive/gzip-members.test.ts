@@ -20,7 +20,7 @@ describe('gzipMembers', () => {
   const parts = contents.map((content) => gzipSync(content))
   const whole = Buffer.concat(parts)
 
-  it('finds exact borders and contents however the stream is cut', async () => {
+  it('finds exact borders and contents for any split of the stream', async () => {
     for (const size of [37, parts[0]!.length, 1000, 65536, whole.length]) {
       let start = 0
       let index = 0

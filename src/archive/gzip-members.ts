@@ -1,4 +1,4 @@
-// Splits a gzip file into its members with their exact borders; knows nothing of what is in them.
+// Splits a gzip file into its members and finds their exact offsets.
 import { createInflateRaw, crc32 } from 'node:zlib'
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { invalid, tooLarge } from './limits.ts'
@@ -9,7 +9,7 @@ export interface GzipMember {
   start: number
   /** Offset after its last byte. Known once `content` has been read, -1 before. */
   readonly end: number
-  /** Inflated, checksum verified at its end. What the caller leaves is read and verified by the next step of the loop. */
+  /** Inflated; the checksum is verified at its end. The next step of the loop reads and verifies what the caller left. */
   content: AsyncIterable<Uint8Array>
 }
 
@@ -26,7 +26,7 @@ export async function* gzipMembers(
   source: AsyncIterable<Uint8Array>,
   limits: { maxOutputBytes: number },
 ): AsyncGenerator<GzipMember, void, undefined> {
-  // A member ends in the middle of a piece: what the inflater leaves must come back.
+  // A member may end in the middle of a piece, so the inflater's unused input is pushed back.
   const input = createPushBack(createByteReader(source, 'gzip data'))
   let left = limits.maxOutputBytes
   try {
@@ -48,7 +48,7 @@ export async function* gzipMembers(
           get end() {
             return end
           },
-          // Without `return`: a caller who stops early leaves the rest to the line below.
+          // Without `return`, so that the line below reads what a caller leaves.
           content: { [Symbol.asyncIterator]: () => ({ next: () => whole.next() }) },
         }
         while (!(await whole.next()).done);
@@ -129,7 +129,7 @@ async function skipText(input: PushBack): Promise<void> {
 async function* inflateMember(input: PushBack, count: (size: number) => void): AsyncGenerator<Uint8Array> {
   const inflater = createInflateRaw({ chunkSize: PIECE_BYTES })
   const feeding = feed(input, inflater)
-  // Reported by the loop below, which sees the inflater destroyed.
+  // The loop below reports it when the inflater is destroyed.
   feeding.catch((error: unknown) => inflater.destroy(error as Error))
   let crc = 0
   let size = 0
@@ -151,7 +151,7 @@ async function* inflateMember(input: PushBack, count: (size: number) => void): A
     throw invalid('the gzip data is damaged')
 }
 
-/** Gives the inflater pieces until it has its end, and gives back what it did not take. */
+/** Feeds the inflater until its stream ends, then pushes back the unused input. */
 async function feed(input: PushBack, inflater: ReturnType<typeof createInflateRaw>): Promise<void> {
   let ended = false
   const over = new Promise<void>((resolve) => {
@@ -171,7 +171,7 @@ async function feed(input: PushBack, inflater: ReturnType<typeof createInflateRa
     last = piece
     given += piece.length
     await Promise.race([over, new Promise<void>((resolve) => inflater.write(piece, () => resolve()))])
-    // Unread room after a write means that the stream inside has ended; `end` follows in a later turn.
+    // Unused input after a write means that the deflate stream has ended; `end` follows in a later turn.
     if (inflater.bytesWritten < given) await over
   }
   const unused = given - inflater.bytesWritten

@@ -1,4 +1,4 @@
-// How much a hostile archive may cost, and the one error of this folder; knows no format.
+// Limits on hostile archives, and the error of this folder.
 import { Problem } from '../domain/problem.ts'
 
 export interface Limits {
@@ -13,8 +13,8 @@ export const DEFAULT_LIMITS: Limits = { maxOutputBytes: 4096 * MIB }
 
 /**
  * How many bytes may come out of so many. The densest honest packages (locale and icon data) stay below 40:1; one byte
- * repeated reaches 1,000:1 with gzip and 7,000:1 with xz. 64 MiB cost too little to matter, 300:1 is allowed up to
- * 512 MiB, and 50:1 beyond: a deb of 40 MB that unpacked to 8 GB took 80 s at 300:1.
+ * repeated reaches 1,000:1 with gzip and 7,000:1 with xz. 64 MiB are always allowed, 300:1 up to 512 MiB, and
+ * 50:1 beyond: at 300:1 a deb of 40 MB that unpacked to 8 GB took 80 s.
  */
 export function plausibleOutput(inputBytes: number): number {
   return Math.max(64 * MIB, Math.min(300 * inputBytes, Math.max(512 * MIB, 50 * inputBytes)))

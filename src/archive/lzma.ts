@@ -1,9 +1,9 @@
-// xz and lzma streams through liblzma, a bounded amount at a time; the rest of the program sees only `unlzma`.
+// xz and lzma streams through liblzma, a bounded amount at a time.
 import lzma from 'lzma-native'
 import { invalid } from './limits.ts'
 
-// lzma-native's own stream is not used: it cuts its input at every `YZ` (a hostile file makes each cut a round trip to
-// the thread pool), it drops what follows a .lzma stream, and it cannot be told to slow down. The object below it can.
+// lzma-native's own stream is not used: it splits its input at every `YZ`, so that a hostile file costs a round trip to
+// the thread pool for each, it ignores what follows a .lzma stream, and it has no back-pressure. This object has.
 interface NativeStream {
   streamDecoder_(memoryLimit: number, flags: number): void
   aloneDecoder_(memoryLimit: number): void
@@ -18,8 +18,8 @@ interface NativeStream {
 }
 const { Stream, CONCATENATED } = lzma as unknown as { Stream: new () => NativeStream; CONCATENATED: number }
 
-// What a step decodes is held whole, and LZMA turns a byte into up to 7,000: where much comes out, less goes in. 4 KiB cost
-// no more time than 8 (60 MB, November 2026) and hold 28 MB at most, once, where data turns from dense to repetitive.
+// The output of a step is held in memory, and LZMA turns one byte into up to 7,000: the more comes out, the less goes in.
+// Steps of 4 KiB take no longer than 8 KiB (60 MB, November 2026) and hold 28 MB at most.
 const MOST_STEP_BYTES = 4 * 1024
 const LEAST_STEP_BYTES = 128
 const WANTED_OUTPUT_BYTES = 1024 * 1024
@@ -76,7 +76,7 @@ export async function* unlzma(source: AsyncIterable<Uint8Array>, kind: 'xz' | 'l
   }
 }
 
-/** Lets the thread pool decode one piece; null says that the input is over. */
+/** Decodes one piece on the thread pool; null ends the input. */
 function run(native: NativeStream, piece: Uint8Array | null): Promise<Step> {
   return new Promise((resolve) => {
     const step: Step = { output: [], ended: false, error: null, totalIn: 0 }
@@ -87,7 +87,7 @@ function run(native: NativeStream, piece: Uint8Array | null): Promise<Step> {
         step.ended = !error
       }
       if (totalIn !== null) step.totalIn = totalIn
-      // An end is reported before the count of chunks taken, in the same turn of the loop.
+      // The end is reported before the count of chunks, in the same turn of the loop.
       if (output === null || taken !== undefined) setImmediate(resolve, step)
     }
     native.code(piece, true)

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, TarType | DescribingType>> = {
   '4': 'block-device',
   '5': 'directory',
   '6': 'fifo',
-  // "contiguous": an ordinary file to every reader of today
+  // "contiguous": every current reader treats it as a regular file
   '7': 'file',
   L: 'gnu-long-name',
   K: 'gnu-long-link',
@@ -53,7 +53,7 @@ export function parseTarHeader(block: Uint8Array): TarHeader | null {
   }
 }
 
-/** The sum of all bytes, the checksum's own taken as spaces; some old writers added signed bytes. */
+/** The sum of all bytes, with spaces in place of the checksum; some old writers summed signed bytes. */
 function checksumFits(block: Uint8Array): boolean {
   let unsigned = 0
   let signed = 0

@@ -18,7 +18,7 @@ async function list(data: Uint8Array, options?: TarOptions, size?: number): Prom
 }
 
 describe('readTar', () => {
-  it('reads names, kinds, links and content however the stream is cut', async () => {
+  it('reads names, kinds, links and content for any split of the stream', async () => {
     const data = buildTar([
       { name: './' },
       { name: './a', content: 'first' },

@@ -1,4 +1,4 @@
-// Reads a tar archive from a stream: ustar, GNU long names, pax headers; knows no package format.
+// Reads a tar archive from a stream: ustar, GNU long names, pax headers.
 import { createByteReader, type ByteReader } from './byte-reader.ts'
 import { createEntryContent, expectZeros, readAll } from './entry-content.ts'
 import { invalid, tooLarge } from './limits.ts'
@@ -15,7 +15,7 @@ export interface TarEntry {
   mode: number
   /** extended attributes and other pax records that are not otherwise used */
   pax: ReadonlyMap<string, string>
-  /** Must be read before the next step of the loop, or is skipped by it. */
+  /** Read it before the next step of the loop, which skips the rest. */
   content: AsyncIterable<Uint8Array>
 }
 
@@ -32,8 +32,8 @@ const LONGEST_NAME = 32 * 1024
 const LONGEST_PAX = 1024 * 1024
 
 /**
- * The entries of a tar archive in order. An archive may end by two zero blocks, by one, or at a header's border (apk
- * cuts its segments so); what follows the end must be zeros, so nothing can hide there.
+ * The entries of a tar archive in order. An archive may end with two zero blocks, with one, or without any, as
+ * apk's segments do. Only zeros may follow the end, so that nothing can hide there.
  * @throws Problem('invalid_package') for what is damaged, truncated or beyond the limits, for sparse files and volumes
  */
 export async function* readTar(
@@ -59,7 +59,7 @@ export async function* readTar(
   }
 }
 
-/** The header of the next real entry, with what the entries before it say about it; null at the archive's end. */
+/** The header of the next entry, with the long names and pax records that precede it; null at the archive's end. */
 async function readEntryHeader(
   reader: ByteReader,
   globalPax: Map<string, string>,
@@ -68,7 +68,7 @@ async function readEntryHeader(
   let longName: string | undefined
   let longLink: string | undefined
   const pax = new Map(globalPax)
-  // A chain of describing entries is short; an endless one would never reach the limit on entries.
+  // Bounded, because an endless chain of describing entries would never reach the limit on entries.
   for (let describing = 0; describing < 8; describing++) {
     const block = await reader.readUpTo(BLOCK_BYTES)
     const header = block.length === 0 ? null : parseTarHeader(block)
@@ -113,7 +113,7 @@ function describe(
   const linkName = pax.get('linkpath') ?? longLink ?? header.linkName
   // Before ustar a directory was a file whose name ends in a slash.
   const type = headerType === 'file' && name.endsWith('/') ? 'directory' : headerType
-  // Readers disagree on whether data follows a link or directory that claims a size: two views of one archive.
+  // Readers disagree on whether data follows a link or directory that has a size.
   if (type !== 'file' && sizeBytes !== 0) throw invalid('the tar archive has data where none can be')
   for (const key of ['path', 'linkpath', 'size']) pax.delete(key)
   return { name, type, linkName, sizeBytes, mode: header.mode, pax }

@@ -1,4 +1,4 @@
-// Reads zip files entry by entry, large ones (zip64) too, checking every size and checksum.
+// Reads zip files entry by entry, zip64 too, and checks every size and checksum.
 // https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 import { open, type FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
@@ -12,7 +12,7 @@ const inflate = promisify(inflateRaw)
 
 /** Up to this size, handing an entry to another thread costs more than inflating it. */
 const SMALL = 64 * 1024
-/** Entries mostly lie in the order of the directory: they are read many at a time. */
+/** Entries are mostly in the order of the directory, so many are read at a time. */
 const READ_AHEAD = 512 * 1024
 
 const END = 0x06054b50
@@ -36,7 +36,7 @@ export interface ZipEntry {
   method: number
   /** the same as `read`, piece by piece; also LZMA, bzip2, zstd and xz entries */
   content(): AsyncIterable<Uint8Array>
-  /** the content where it lies, unchecked; null for an entry that is compressed */
+  /** the stored content as a source, unchecked; null for a compressed entry */
   inside(): Promise<ZipSource | null>
 }
 
@@ -300,7 +300,7 @@ function unpackPieces(packed: AsyncIterable<Uint8Array>, header: Header): AsyncI
 
 async function* inflatePieces(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const inflater = createInflateRaw({ chunkSize: PIECE_BYTES })
-  // Errors of either side reach the loop below.
+  // The loop below receives the errors of both sides.
   pipeline(Readable.from(packed, { objectMode: false }), inflater, () => {})
   try {
     for await (const piece of inflater as AsyncIterable<Buffer>) yield piece

@@ -1,4 +1,4 @@
-// zstd frames through zstddec's WebAssembly module, one private memory for each stream; knows no archive.
+// zstd frames through zstddec's WebAssembly module, one private memory for each stream.
 import { ZSTDDecoder } from 'zstddec/stream'
 import { invalid } from './limits.ts'
 
@@ -9,8 +9,8 @@ interface Zstd {
   ZSTD_decompressStream(context: number, output: number, input: number): number
 }
 
-// Only the compiled module is taken from zstddec. Its own decoder shares one memory among all streams, never frees what
-// an abandoned stream holds, does not look at error codes and so loops for ever on a damaged file.
+// Only the compiled module is taken from zstddec. Its own decoder shares one memory among all streams, never frees the memory
+// of an abandoned stream, and ignores error codes, so that it loops for ever on a damaged file.
 let compiled: Promise<object> | undefined
 
 async function createZstd(): Promise<Zstd> {

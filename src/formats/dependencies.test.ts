@@ -67,12 +67,12 @@ describe('unsatisfied', () => {
     expect(found).toEqual(met ? [] : [text])
   })
 
-  it('keeps the order, and never counts weak relations', () => {
+  it('keeps the order, and ignores weak relations', () => {
     expect(missing(['b', 'lib', 'a'], offers)).toEqual(['b', 'a'])
     expect(missing(['b', 'a'], offers, { strong: false })).toEqual([])
   })
 
-  it('asks the format where it has a rule of its own', () => {
+  it('uses the rule of a format that has one', () => {
     const order = {
       compare: versions.compare,
       meets: (offered: string | null, op: '<' | '<=' | '=' | '>=' | '>', wanted: string) =>

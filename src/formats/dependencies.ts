@@ -1,21 +1,21 @@
-// Solves requirements against what packages offer; knows no format, only names, versions and their order.
+// Checks requirements against what packages offer.
 import type { ComparisonOperator, PackageFacts, Relation, Requirement } from '../domain/package.ts'
 import type { VersionScheme } from './ecosystem.ts'
 
-/** Something offered under a name: a package of that name has its version, a provide may have none. */
+/** What is offered under a name: a package with its version, or a provide, perhaps without one. */
 export interface Offer {
   version?: string | null
 }
 
-/** Offers by name, of everything but the package itself. */
+/** Offers of other packages, by name. */
 export type Offers = ReadonlyMap<string, readonly Offer[]>
 
 type Self = Pick<PackageFacts, 'name' | 'version' | 'provides' | 'requirements' | 'files'>
 type Order = Pick<VersionScheme, 'compare' | 'meets'>
 
 /**
- * The strong requirements that nothing satisfies, in order: neither one of the offers nor the package by its own name,
- * provides or, for requirements that are paths, files.
+ * The strong requirements that nothing satisfies, in order. Offers satisfy them, and the package's own name, provides
+ * and, for paths, files.
  */
 export function unsatisfied(facts: Self, offers: Offers, versions: Order): Requirement[] {
   const own = new Map<string, Offer[]>([[facts.name, [{ version: facts.version }]]])
@@ -37,7 +37,7 @@ export function unsatisfied(facts: Self, offers: Offers, versions: Order): Requi
 }
 
 /**
- * Without a word of the format's own, a relation with a version is met only by an offer that states one
+ * Without a rule of the format, a relation with a version is met only by an offer that states one
  * (https://www.debian.org/doc/debian-policy/ch-relationships.html#virtual-packages-provides; apk alike).
  */
 function fits({ op, version }: Relation, offer: Offer, versions: Order): boolean {
@@ -47,7 +47,7 @@ function fits({ op, version }: Relation, offer: Offer, versions: Order): boolean
   return offered !== null && holds(versions.compare(offered, version), op)
 }
 
-/** Whether an order, as `compare` gives it, is what the operator asks. */
+/** Whether an order, as `compare` returns it, satisfies the operator. */
 export function holds(order: number, op: ComparisonOperator): boolean {
   switch (op) {
     case '<':

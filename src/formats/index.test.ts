@@ -21,7 +21,7 @@ describe('the registry of formats', () => {
     expect(switchedOn(REPO_FORMAT_WORDS[repoFormat]).map(({ id }) => id)).toEqual(ids)
   })
 
-  it('tells scanners what each distribution is', () => {
+  it('names each distribution for scanners', () => {
     for (const format of formats) {
       for (const distribution of format.distributions) {
         expect(distribution.format).toBe(format.id)
@@ -36,7 +36,7 @@ describe('the registry of formats', () => {
     expect(findDistribution('bookworm')?.distribution.scannerDistro).toBe('debian:12')
   })
 
-  it('finds by id, codename and first bytes, and says when there is none', () => {
+  it('finds formats by id, codename and first bytes, and reports unknown ones', () => {
     expect(formatOf('deb').id).toBe('deb')
     expect(() => formatOf('exe')).toThrow('no format exe')
     expect(findDistribution('noble')?.format.id).toBe('deb')

@@ -6,7 +6,7 @@ import { rpmFormat } from './rpm/index.ts'
 
 export const formats: readonly PackageFormat[] = [debFormat, rpmFormat, apkFormat]
 
-/** @throws Error for an id that is no format's: a mistake in the program, not of a caller */
+/** @throws Error for an id that is no format's: a mistake in the program */
 export function formatOf(id: string): PackageFormat {
   const format = formats.find((candidate) => candidate.id === id)
   if (!format) throw new Error(`no format ${id}`)

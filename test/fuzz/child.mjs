@@ -1,4 +1,4 @@
-// Reads one file after another as the intake does, in a process of its own: one that hangs or dies takes no suite with it.
+// Reads one file after another as the intake does, in its own process, so that a hang or crash does not stop the suite.
 import { open } from 'node:fs/promises'
 
 /** @type {typeof import('../../src/formats/index.ts')} */

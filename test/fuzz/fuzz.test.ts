@@ -1,4 +1,4 @@
-// Damaged packages by the thousand: each is read as a package or refused as an invalid one, in bounded time and memory.
+// Reads thousands of damaged packages: each is read or refused as invalid, in bounded time and memory.
 // A few thousand in the suite; the long run and a single mutant by command:
 //   FUZZ_RUNS=100000 npx vitest run --config vitest.suites.config.ts test/fuzz
 //   FUZZ_SEED=1 FUZZ_FROM=4711 FUZZ_RUNS=1 …
@@ -13,10 +13,10 @@ import { SUBJECTS } from './subjects.ts'
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 3000)
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
 const FROM = Number(process.env['FUZZ_FROM'] ?? 0)
-/** Of the processor: a busy machine is no fault. The wall clock only ends what hangs. */
+/** Processor time, so that a busy machine is no failure. The wall clock only ends hangs. */
 const MOST_CPU_MS = 1000
 const HANG_MS = 60_000
-/** What node takes with all readers loaded is 120 MB; the rest is for what a hostile file may make them hold. */
+/** Node with all readers loaded takes 120 MB; the rest is what a hostile file may take. */
 const MOST_RSS_BYTES = 450 * 1024 ** 2
 
 interface Outcome {
@@ -78,7 +78,7 @@ it(
 
 const pieces = new Map<number, Promise<Buffer>>()
 
-/** What a run takes its foreign pieces from, by its number alone: another sound package. */
+/** Another sound package, chosen by the run's number, from which foreign pieces are taken. */
 function other(run: number): Promise<Buffer> {
   const index = (run * 7 + 3) % SUBJECTS.length
   if (!pieces.has(index))
@@ -89,7 +89,7 @@ function other(run: number): Promise<Buffer> {
   return pieces.get(index) as Promise<Buffer>
 }
 
-/** Reads in a process of its own. */
+/** Reads in a separate process. */
 function startReader(): { read(path: string): Promise<Outcome>; end(): void } {
   const child: ChildProcess = fork(join(import.meta.dirname, 'child.mjs'), {
     execArgv: ['--max-old-space-size=256'],

@@ -1,4 +1,4 @@
-// Damages bytes in the ways files get damaged and attackers damage them. The same seed gives the same damage.
+// Damages bytes as accidents and attackers do. The same seed gives the same damage.
 
 /** Numbers in [0, 1) from a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
@@ -60,7 +60,7 @@ const DAMAGES: Damage[] = [
   (bytes, below, other) => Buffer.concat([bytes, other.subarray(0, below(2000))]),
 ]
 
-/** One damage most of the time, up to four one upon the other: what is damaged too much is refused at its first bytes. */
+/** Mostly one mutation, at most four: a file with too much damage is refused at its first bytes. */
 export function mutate(bytes: Buffer, other: Buffer, random: () => number): Buffer {
   const below = (n: number) => Math.floor(random() * Math.max(1, n))
   let damaged = bytes

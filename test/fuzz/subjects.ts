@@ -1,5 +1,5 @@
-// What is damaged: for each format sound packages as a whole, and the parts inside that compression and digests would
-// otherwise protect from ever being reached. A new format adds a line.
+// The packages to damage, whole, and their inner parts, which compression and digests would otherwise protect. A new
+// format adds a line.
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { assembleApk, buildApk, pkginfoText, withDirectories } from '../samples/apk.ts'
@@ -139,7 +139,7 @@ async function debOf(control: Buffer, compression: SampleCompression, data?: Buf
   return assembleDeb({ control: await compressSample(control, compression), data: await packed, compression })
 }
 
-/** The main header damaged, and a signature header that vouches for what came of it. */
+/** Damages the main header and makes a signature header that fits it. */
 function rpmOf(whole: Buffer, mutate: Mutate): Buffer {
   const end = (at: number) => at + 16 + 16 * whole.readUInt32BE(at + 8) + whole.readUInt32BE(at + 12)
   const from = (end(96) + 7) & ~7
@@ -159,14 +159,14 @@ function rpmOf(whole: Buffer, mutate: Mutate): Buffer {
 
 const apkData = () => gzipSync(buildTar(withDirectories(FILES)))
 
-/** @param mutate what is done to the data archive; the digest in `.PKGINFO` is made to fit */
+/** @param mutate damages the data archive; the digest in `.PKGINFO` is made to fit */
 function apkOf(pkginfo: Buffer, mutate?: Mutate): Buffer {
   const data = mutate ? gzipSync(repaired(mutate(buildTar(withDirectories(FILES))))) : apkData()
   const text = mutate ? Buffer.from(pkginfoText({}, data)) : pkginfo
   return assembleApk({ control: gzipSync(buildTar([{ name: '.PKGINFO', content: text }], { end: false })), data })
 }
 
-/** Puts right checksums into what still looks like tar headers, so that a reader looks at the fields behind them. */
+/** Corrects the checksums of tar headers, so that a reader goes on to the other fields. */
 function repaired(tar: Buffer): Buffer {
   const copy = Buffer.from(tar)
   for (let at = 0; at + 512 <= copy.length; at += 512) {

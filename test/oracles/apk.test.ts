@@ -1,5 +1,5 @@
-// The apk format against others' tools: packages made by nfpm, as most CI makes them, read by every format; and the order
-// of versions against apk-tools itself where APK_BIN names one (several may be given, separated by colons).
+// Reads packages made by nfpm with every format, and compares the order of apk versions with apk-tools where APK_BIN
+// names one (several are separated by colons).
 import { execFile, spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

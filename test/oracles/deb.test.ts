@@ -117,7 +117,7 @@ describe('the deb format and Debian’s tools', () => {
     }
   }, 120_000)
 
-  it('gives members the same bytes as dpkg-deb unpacks', async () => {
+  it('yields members with the same bytes as dpkg-deb', async () => {
     for (const path of packages.filter((name) => /hello|ours|coreutils/.test(basename(name)))) {
       const root = join(directory, 'unpacked')
       execFileSync('dpkg-deb', ['-R', path, root])

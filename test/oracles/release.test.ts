@@ -1,4 +1,4 @@
-// The signatures of an index, by the programs that verify them: gpgv (apt to 2.x) and sqv (apt 3).
+// Verifies the signatures of an index with the programs of clients: gpgv (apt up to 2.x) and sqv (apt 3).
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -79,7 +79,7 @@ it.each(VERIFIERS)(
   },
 )
 
-it('gpgv believes InRelease, not one with a changed byte, nor by a stranger’s key', async () => {
+it('gpgv accepts InRelease, but neither a changed byte nor another key', async () => {
   const inline = (key: string, file: string) => ['gpgv', '--keyring', key, file]
   expect(passes(inline(at('key.gpg'), 'InRelease'))).toBe(true)
   expect(passes(inline(at('stranger.gpg'), 'InRelease'))).toBe(false)
@@ -90,7 +90,7 @@ it('gpgv believes InRelease, not one with a changed byte, nor by a stranger’s 
   expect(passes(inline(at('key.gpg'), 'changed'))).toBe(false)
 })
 
-it('InRelease says what Release says', async () => {
+it('InRelease has the text of Release', async () => {
   const signed = (await readFile(at('InRelease'), 'utf8')).split('\n')
   const body = signed.slice(signed.indexOf('') + 1, signed.indexOf('-----BEGIN PGP SIGNATURE-----')).join('\n')
   expect(`${body}\n`.trimEnd()).toBe((await readFile(at('Release'), 'utf8')).trimEnd())

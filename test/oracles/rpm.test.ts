@@ -1,4 +1,4 @@
-// The rpm format against the tools of others: rpm, rpmbuild, rpmkeys and createrepo_c, from Debian's packages.
+// Compares the rpm format with rpm, rpmbuild, rpmkeys and createrepo_c, from Debian's packages.
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ const ROUNDS = 6000
 /** Payload compressions by rpmbuild's own words. */
 const PAYLOADS = ['w9.gzdio', 'w6.xzdio', 'w3.zstdio', 'w9.bzdio', 'w6.lzdio', 'w.ufdio']
 
-describe('the rpm format and the tools of others', () => {
+describe('the rpm format and rpm tools', () => {
   let directory: string
   let packages: string[]
   const facts = new Map<string, PackageFacts<RpmRecord>>()
@@ -75,7 +75,7 @@ describe('the rpm format and the tools of others', () => {
     })
   })
 
-  it('gives members the bytes whose digests the header states', async () => {
+  it('yields members whose bytes have the digests in the header', async () => {
     for (const path of packages) {
       const digests = new Map<string, string>()
       for await (const member of rpmFormat.members(path)) {
@@ -93,7 +93,7 @@ describe('the rpm format and the tools of others', () => {
     }
   }, 120_000)
 
-  it('renders what createrepo_c writes, field by field', async () => {
+  it('renders the same fields as createrepo_c', async () => {
     const repository = join(directory, 'repository')
     await run('createrepo_c', ['--simple-md-filenames', '--no-database', repository])
     for (const stream of ['primary', 'filelists', 'other']) {
@@ -142,7 +142,7 @@ describe('the rpm format and the tools of others', () => {
       await run('rpmkeys', ['--dbpath', database, '--import', join(directory, 'key.asc')])
     }, 60_000)
 
-    it('passes rpmkeys, and fails it after one changed byte wherever it is', async () => {
+    it('passes rpmkeys, and fails after any byte is changed', async () => {
       let flipped = 0
       for (const path of packages) {
         const to = join(directory, `signed-${basename(path)}`)
@@ -186,7 +186,7 @@ describe('the rpm format and the tools of others', () => {
       expect(flipped).toBe(4 * packages.length)
     }, 300_000)
 
-    it('takes the place of one by others', async () => {
+    it('replaces another signature', async () => {
       const others = await openKeys(join(directory, 'others'), new Date('2026-10-01T00:00:00Z'))
       const [path] = packages
       const once = join(directory, 'once.rpm')
@@ -200,7 +200,7 @@ describe('the rpm format and the tools of others', () => {
       expect(text).not.toContain('NOKEY')
     }, 60_000)
 
-    it('is told apart as rpm tells it, whatever kind of key gpg and rpmsign used', async () => {
+    it('is judged as rpm judges it, for every kind of key', async () => {
       for (const kind of ['rsa2048', 'rsa4096', 'ed25519']) {
         const home = join(directory, kind)
         await mkdir(home, { mode: 0o700 })

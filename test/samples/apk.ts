@@ -7,7 +7,7 @@ export interface SampleApk {
   name?: string
   version?: string
   arch?: string
-  /** further lines of `.PKGINFO`, or others in place of the usual ones; null leaves one out, a list repeats the key */
+  /** further or replaced lines of `.PKGINFO`; null omits one, a list repeats the key */
   info?: Record<string, string | readonly string[] | null>
   /** path to content; default one small file named after the package */
   files?: Record<string, string | Uint8Array>
@@ -75,7 +75,7 @@ export function pkginfoText(sample: SampleApk = {}, data: Uint8Array = gzipSync(
   return `# made for tests\n${lines.join('')}`
 }
 
-/** A package of given segments as they are, signed where asked. */
+/** A package of given segments, signed by the given keys. */
 export function assembleApk(parts: {
   control: Uint8Array
   data: Uint8Array
@@ -89,7 +89,7 @@ export function assembleApk(parts: {
   return Buffer.concat([...signed, parts.control, parts.data])
 }
 
-/** A gzip member whose tar archive has no end, as all but the last one of a package. */
+/** A gzip member with a tar archive without an end, as in all but the last of a package. */
 export function segment(entries: readonly SampleEntry[]): Buffer {
   return gzipSync(buildTar(entries, { end: false }))
 }
@@ -118,7 +118,7 @@ function checksumEntry(content: string | Uint8Array): SampleEntry {
   return { name: 'PaxHeaders/sample', type: 'x', content: raw.subarray(512, 512 + size) }
 }
 
-/** An index as clients see it, of records as they are: for repositories that are not ours. */
+/** An index of given records, for other repositories. */
 export function buildIndex(records: string, key?: SampleKey): Buffer {
   const index = gzipSync(
     Buffer.concat([

@@ -3,7 +3,7 @@
 export interface SampleArMember {
   name: string
   content: Uint8Array | string
-  /** what the header claims, where it should differ */
+  /** size in the header, where it differs */
   size?: string
 }
 

@@ -1,4 +1,4 @@
-// Compresses sample data in every kind packages use, with Node alone.
+// Compresses sample data in every format that packages use, with Node alone.
 import { crc32, gzipSync } from 'node:zlib'
 import lzma from 'lzma-native'
 
@@ -44,7 +44,7 @@ export function zstdFrame(data: Uint8Array, most = 128 * 1024): Buffer {
   return Buffer.concat(parts)
 }
 
-/** A zstd frame that says one byte `times` times over in blocks of 128 KiB: 4 bytes each. */
+/** A zstd frame of `times` blocks that repeat one byte for 128 KiB, 4 bytes each. */
 export function zstdRepeated(byte: number, blocks: number): Buffer {
   const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38])
   const body = Buffer.alloc(blocks * 4)

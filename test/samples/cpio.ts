@@ -6,7 +6,7 @@ export interface SampleCpioEntry {
   mode?: number
   inode?: number
   links?: number
-  /** what the header claims, where it should differ */
+  /** size in the header, where it differs */
   size?: number
 }
 

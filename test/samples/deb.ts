@@ -7,7 +7,7 @@ export interface SampleDeb {
   name?: string
   version?: string
   arch?: string
-  /** further control fields, or others in place of the usual ones; null leaves one out */
+  /** further or replaced control fields; null omits one */
   fields?: Record<string, string | null>
   /** path to content; default one small file named after the package */
   files?: Record<string, string | Uint8Array>
@@ -58,7 +58,7 @@ export function controlText({
     .join('')
 }
 
-/** A deb of given archives, compressed as they are to be, around any other members. */
+/** A deb of given, compressed archives and any other members. */
 export function assembleDeb(parts: {
   control: Uint8Array
   data: Uint8Array

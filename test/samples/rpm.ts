@@ -29,7 +29,7 @@ export interface SampleRpm extends SampleDependencies {
   arch?: string
   files?: SampleRpmFile[]
   changelogs?: { time: number; author: string; text: string }[]
-  /** by tag of the main header, in place of or beside the usual ones; null leaves one out */
+  /** further or replaced tags of the main header; null omits one */
   tags?: SampleTags
   /** the same for the signature header */
   signatureTags?: SampleTags
@@ -38,7 +38,7 @@ export interface SampleRpm extends SampleDependencies {
   stripped?: boolean
   /** a compressed payload other than the one made of `files` */
   payload?: Uint8Array
-  /** says what `compression` would, for a given payload */
+  /** names the compression of a given `payload` */
   compressor?: string
 }
 

@@ -1,4 +1,4 @@
-// Writes tar archives for tests, well-formed or hostile: every field can be given as it should not be.
+// Writes tar archives for tests, well-formed or hostile.
 
 export interface SampleEntry {
   name: string | Buffer
@@ -7,13 +7,13 @@ export interface SampleEntry {
   type?: string
   linkName?: string
   mode?: number
-  /** what the header claims, where it should differ from the content */
+  /** size in the header, where it differs from the content */
   size?: number | Buffer
   /** written into the checksum field instead of the right one */
   checksum?: number
 }
 
-/** The archive with its two closing blocks; `end: false` leaves them away. */
+/** The archive with its two closing blocks; `end: false` omits them. */
 export function buildTar(entries: readonly SampleEntry[], { end = true } = {}): Buffer {
   return Buffer.concat([...entries.map(tarEntry), ...(end ? [Buffer.alloc(1024)] : [])])
 }

@@ -1,12 +1,12 @@
-// Builds zip files and what is made of them (jar, war) for tests, sound or hostile, with Node alone.
+// Builds zip and jar files for tests, sound or hostile, with Node alone.
 import { crc32, deflateRawSync } from 'node:zlib'
 
 export interface SampleZipEntry {
   name: string
   content: Uint8Array | string
-  /** stored as it is, as Spring Boot does with the archives inside */
+  /** stored without compression, as Spring Boot stores nested archives */
   stored?: boolean
-  /** what both headers claim, where it should differ from the content */
+  /** size in both headers, where it differs from the content */
   size?: number
 }
 

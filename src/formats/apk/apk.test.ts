@@ -187,7 +187,7 @@ conformance(apkFormat, {
 })
 
 describe('recognising an apk', () => {
-  it('knows it however much of it is at hand, from the first header on', () => {
+  it('recognises it by its first header or more', () => {
     for (const bytes of [buildApk(), buildApk({ signatures: [{ key }] })]) {
       for (let length = 200; length < bytes.length; length += 7) {
         expect(apkFormat.recognizes(bytes.subarray(0, length)), String(length)).toBe(true)
@@ -213,7 +213,7 @@ describe('recognising an apk', () => {
     ['an old tar', gzipSync(Buffer.concat([Buffer.from('.PKGINFO'), Buffer.alloc(2000)])), false],
   ])('%s', (_, bytes, expected) => expect(apkFormat.recognizes(bytes.subarray(0, 4096))).toBe(expected))
 
-  it('says of a v3 package what it is', async () => {
+  it('names the version of a v3 package', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'apk-'))
     const path = join(directory, 'v3.apk')
     await writeFile(path, 'ADB.pckg')
@@ -238,7 +238,7 @@ describe('an apk', () => {
   const read = async (bytes: Uint8Array): Promise<PackageFacts<ApkRecord>> => apkFormat.read(await stored(bytes))
 
   describe('read', () => {
-    it('takes facts from .PKGINFO', async () => {
+    it('reads facts from .PKGINFO', async () => {
       const facts = await read(
         buildApk({
           name: 'Py3-demo_x',
@@ -272,7 +272,7 @@ describe('an apk', () => {
       expect(apkFormat.filename(facts)).toBe('Py3-demo_x-1.2.3_git20240101-r4.apk')
     })
 
-    it('knows the package by the digest of its control segment, signed or not', async () => {
+    it('identifies the package by the digest of its control segment, signed or not', async () => {
       const control = segment([pkginfo()])
       const sha1 = createHash('sha1').update(control).digest('hex')
       const parts = { control, data: EMPTY_DATA }
@@ -281,13 +281,13 @@ describe('an apk', () => {
       expect((await read(assembleApk({ ...parts, signatures }))).record.controlSha1).toBe(sha1)
     })
 
-    it('passes over comments, unknown lines and empty values', async () => {
+    it('ignores comments, unknown lines and empty values', async () => {
       const text = pkginfoText({ info: { pkgdesc: 'first line\n  second = line of it', url: '', license: null } })
       const facts = await read(withText(`${text}no pair\nlicense =\n# pkgname = comment\n\n`))
       expect(facts).toMatchObject({ name: 'sample', description: 'first line', url: null, license: null })
     })
 
-    it('takes text in Latin-1 for what it is', async () => {
+    it('decodes text in Latin-1', async () => {
       const text = pkginfoText({ info: { maintainer: 'J\xf6rg' } })
       expect((await read(withText(Buffer.from(text, 'latin1')))).maintainer).toBe('Jörg')
       expect((await read(withText(Buffer.from(text, 'utf8')))).maintainer).toBe('Jörg')
@@ -395,7 +395,7 @@ describe('an apk', () => {
       expect((await read(buildApk({ info: { size: '0' }, files: {} }))).record.installedBytes).toBe(0)
     })
 
-    it('gives signatures, scripts and files as members', async () => {
+    it('yields signatures, scripts and files as members', async () => {
       const path = await stored(
         buildApk({
           scripts: { 'post-install': 'exit 0' },
@@ -463,25 +463,25 @@ describe('an apk', () => {
       expect(await verify(buildApk({ signatures: [{ key, algorithm }] }))).toBe(`signed ${key.name} ${name}`)
     })
 
-    it('takes the first signature by a known key, wherever it stands', async () => {
+    it('uses the first signature by a known key, in any position', async () => {
       const signatures = [{ key: other }, { key }]
       expect(await verify(buildApk({ signatures }))).toBe(`signed ${key.name} RSA-SHA256`)
       expect(await verify(buildApk({ signatures }), [])).toBe(`unverified ${other.name} RSA-SHA256`)
     })
 
-    it('does not take a later good signature for a false one, as apk does not', async () => {
+    it('ignores a good signature after a wrong one, as apk does', async () => {
       const signatures = [{ key, content: Buffer.from('other') }, { key: other }]
       expect(await verify(buildApk({ signatures }), [key, other])).toBe(`invalid ${key.name} RSA-SHA256`)
     })
 
-    it('tells unsigned from signed by nobody known, and from signed by a known name with another key', async () => {
+    it('distinguishes unsigned, signed by an unknown key, and signed by another key of a known name', async () => {
       expect(await verify(buildApk())).toBe('unsigned - -')
       expect(await verify(buildApk({ signatures: [{ key: other }] }))).toBe(`unverified ${other.name} RSA-SHA256`)
       const forged = { ...other, name: key.name }
       expect(await verify(buildApk({ signatures: [{ key: forged }] }))).toBe(`invalid ${key.name} RSA-SHA256`)
     })
 
-    it('finds a changed control segment', async () => {
+    it('detects a changed control segment', async () => {
       const signed = buildApk({ signatures: [{ key }] })
       const plain = buildApk()
       const signature = signed.subarray(0, signed.length - plain.length)
@@ -489,7 +489,7 @@ describe('an apk', () => {
       expect(await verify(Buffer.concat([signature, buildApk({ version: '6.6.6-r0' })]))).toMatch(/^invalid/)
     })
 
-    it('refuses what is no package', async () => {
+    it('refuses a file that is not a package', async () => {
       await expect(verify(Buffer.from('hello'))).rejects.toThrow(/invalid_package/)
       const huge = segment([{ name: `.SIGN.RSA.${key.name}`, content: Buffer.alloc(70_000) }])
       await expect(verify(Buffer.concat([huge, buildApk()]))).rejects.toThrow(/signature is larger/)
@@ -518,7 +518,7 @@ describe('an apk', () => {
       expect(await entry({ info: { pkgdesc: ' a sample ' } })).toContain('\nT: a sample \n')
     })
 
-    it('writes the record apk reads, of the tree’s architecture', async () => {
+    it('writes the record that apk reads, with the architecture of the tree', async () => {
       const sample: SampleApk = {
         arch: 'noarch',
         info: {
@@ -557,12 +557,12 @@ describe('an apk', () => {
       )
     })
 
-    it('leaves out what is empty', async () => {
+    it('omits empty values', async () => {
       const info = { pkgdesc: null, url: '', license: null, origin: null, maintainer: null, builddate: null }
       expect((await entry({ info })).replace(/^C:.*\n/, '')).toBe('P:sample\nV:1.0-r0\nA:x86_64\nS:1234\nI:4096\n\n')
     })
 
-    it('cuts a description between characters, so that apk can write it', async () => {
+    it('shortens a description between characters', async () => {
       const text = await entry({ info: { pkgdesc: `x${'ö'.repeat(3000)}` } })
       expect(/^T:(.*)$/m.exec(text)![1]).toBe(`x${'ö'.repeat(255)}`)
       expect(Buffer.byteLength(text)).toBeLessThan(2048)
@@ -599,7 +599,7 @@ describe('an apk', () => {
       expect(tar.length - 1536 - size).toBeGreaterThanOrEqual(1024)
     })
 
-    it('lays package files beside the index link', () => {
+    it('places package files beside the index link', () => {
       const layout = apkFormat.layout(alpine)
       expect(layout).toMatchObject({
         link: 'apk/alpine3.20/main/x86_64/APKINDEX.tar.gz',

@@ -1,4 +1,4 @@
-// Refuses tar archives that apk unpacks otherwise than readers of POSIX do: what was scanned must be what is installed.
+// Refuses tar archives that apk and POSIX readers unpack differently: what is installed must be what was scanned.
 import { invalid } from '../../archive/limits.ts'
 import { BLOCK_BYTES, parseTarHeader } from '../../archive/tar-header.ts'
 import { parsePax } from '../../archive/tar-pax.ts'
@@ -8,8 +8,8 @@ const MOST_PAX_BYTES = 1024 * 1024
 const MOST_FILE_BYTES = 2 ** 32 - 1
 
 /**
- * Passes the archive on as it is. apk takes sizes from the ustar header alone and passes over global pax headers, so a
- * file could be hidden from either side (seen with apk-tools 2.14.10, 2026-11).
+ * Passes the archive through unchanged. apk reads sizes from the ustar header only and ignores global pax headers, so a
+ * file could be hidden from one of the two readers (seen with apk-tools 2.14.10, 2026-11).
  * @throws Problem('invalid_package')
  */
 export async function* oneView(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
@@ -59,7 +59,7 @@ function createView(): { take(piece: Uint8Array): void } {
 
   return {
     take(piece) {
-      // What follows the end is the tar reader's to judge.
+      // The tar reader checks what follows the end.
       for (let at = 0; at < piece.length && !ended;) {
         const rest = piece.subarray(at)
         const part = rest.subarray(0, left > 0 ? left : BLOCK_BYTES - headerBytes)

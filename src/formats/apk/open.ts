@@ -1,4 +1,4 @@
-// Opens an .apk: its gzip members, what each of them is to apk, and the tar entries inside (apk-v2(5)).
+// Opens an .apk: its gzip members, their roles, and the tar entries inside (apk-v2(5)).
 import { stat } from 'node:fs/promises'
 import { fileRange } from '../../archive/file-range.ts'
 import { gzipMembers, type GzipMember } from '../../archive/gzip-members.ts'
@@ -14,14 +14,14 @@ export interface ApkEntry extends TarEntry {
   path: string
 }
 
-/** A gzip member of the file. The signatures come first, each apart or together, then one control, then one data. */
+/** A gzip member of the file. Signatures come first, in one or several members, then control, then data. */
 export interface ApkSegment {
   kind: 'signatures' | 'control' | 'data'
   /** offset of its first byte */
   start: number
   /** Offset after its last byte. Known once the entries have been read, -1 before. */
   readonly end: number
-  /** To be read before the next step of the loop, or read and verified by it. */
+  /** Read them before the next step of the loop, which reads and verifies the rest. */
   entries: AsyncIterable<ApkEntry>
 }
 
@@ -36,7 +36,7 @@ export const isAdb = (head: Uint8Array): boolean =>
   /^ADB[.dc]/.test(Buffer.from(head.subarray(0, 4)).toString('latin1'))
 
 /**
- * The segments in file order; all of the file is decompressed and verified by the time the loop ends.
+ * The segments in file order. When the loop ends, all of the file was decompressed and verified.
  * @throws Problem('invalid_package')
  */
 export async function* apkSegments(
@@ -82,7 +82,7 @@ function segmentOf(kind: ApkSegment['kind'], member: GzipMember, entries: AsyncG
     get end() {
       return member.end
     },
-    // Without `return`: a caller who stops early leaves the rest to the loop above.
+    // Without `return`, so that the loop above reads what a caller leaves.
     entries: { [Symbol.asyncIterator]: () => ({ next: () => entries.next() }) },
   }
 }
@@ -100,7 +100,7 @@ async function* checkedEntries(
   }
 }
 
-/** apk decides by names what is a signature and what is control: no segment may hold both, nor one what is neither. */
+/** apk tells signatures and control files apart by their names, so no segment may mix them or hold others. */
 function checkedEntry(kind: ApkSegment['kind'], entry: TarEntry): ApkEntry {
   if (kind === 'data') return { ...entry, path: insidePath(entry.name) }
   const { name, type } = entry
@@ -119,7 +119,7 @@ function insidePath(name: string): string {
   return parts.join('/')
 }
 
-/** Counts what the segments before the data unpack to, and the blocks of zeros they end in. */
+/** Counts the bytes of the segments before the data, and the zero blocks at their ends. */
 async function* watched(
   source: AsyncIterable<Uint8Array>,
   counts: { bytes: number; endBlocks: number },

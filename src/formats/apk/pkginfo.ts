@@ -1,9 +1,9 @@
-// `.PKGINFO` as text: keys and values in order (apk-v2(5), "THE CONTROL SECTION"). Knows no value's meaning.
+// `.PKGINFO` as text: keys and values in order (apk-v2(5), "THE CONTROL SECTION"). The meaning of the values is read elsewhere.
 import { invalid } from '../../archive/limits.ts'
 
 export type PkginfoField = [key: string, value: string]
 
-/** Keys that say one thing: of two, apk takes the last and other readers the first. */
+/** Keys with one value: of two, apk reads the last and other readers the first. */
 const SINGLE = new Set([
   'pkgname',
   'pkgver',
@@ -27,9 +27,9 @@ const KNOWN = new Set([...SINGLE, ...LISTS])
 const MOST_FIELDS = 50_000
 
 /**
- * Lines of `key = value`; lines that begin with `#` and lines that are no such pair are passed over, as apk does.
- * @throws Problem('invalid_package') for control characters, for a known key given twice that can be given once, and
- *   for a known key written so that apk passes it over and other readers do not
+ * Lines of `key = value`; comments and other lines are ignored, as apk does.
+ * @throws Problem('invalid_package') for control characters, for a second value of a key that has one, and for a known key
+ *   in a line that apk ignores and other readers do not
  */
 export function parsePkginfo(text: string): PkginfoField[] {
   if (/[\x00-\x08\x0b-\x1f\x7f]/.test(text)) throw invalid('the file .PKGINFO has a control character')
@@ -61,12 +61,12 @@ export function valueOf(fields: readonly PkginfoField[], key: string): string | 
   return rawValueOf(fields, key)?.trim() || null
 }
 
-/** What stands between the blanks of all lines of a key. */
+/** The items of all lines of a key, separated by blanks. */
 export function itemsOf(fields: readonly PkginfoField[], key: string): string[] {
   return fields.flatMap(([name, value]) => (name === key ? value.split(' ').filter((item) => item !== '') : []))
 }
 
-/** UTF-8; what is none is taken for Latin-1. */
+/** UTF-8, otherwise Latin-1. */
 export function decodePkginfo(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -1,4 +1,4 @@
-// Reads an .apk into facts: what `.PKGINFO` and the file list say. Bounded whatever the file holds.
+// Reads the facts of an .apk from `.PKGINFO` and the file list.
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { readAll } from '../../archive/entry-content.ts'
@@ -13,11 +13,11 @@ import { parseProvides, parseRequirements } from './relations.ts'
 import { describeSignature } from './signatures.ts'
 import { suggestedVersion, versions } from './versions.ts'
 
-/** What the index entry is made from. */
+/** The data of the index entry. */
 export interface ApkRecord {
   /** `.PKGINFO` in its order, with all its keys */
   fields: PkginfoField[]
-  /** hex; of the control segment as it is compressed: apk's identity of a package */
+  /** hex digest of the compressed control segment, by which apk identifies a package */
   controlSha1: string
   /** bytes on disk: what `.PKGINFO` says, else the sum of the files */
   installedBytes: number
@@ -25,7 +25,7 @@ export interface ApkRecord {
 
 const MOST_PKGINFO_BYTES = 4 * 1024 ** 2
 const LONGEST_FILENAME = 220
-// What apk writes of a package in front of its relations goes through a buffer of 2,048 bytes; the description is cut.
+// apk writes these fields through a buffer of 2,048 bytes; the description is shortened.
 const MOST_HEADER_BYTES = 1200
 
 /** @throws Problem('invalid_package') */
@@ -43,7 +43,7 @@ export async function readApk(path: string, options: ReadOptions = {}): Promise<
     } else if (facts) {
       const { files, bytes } = await readFileList(segment)
       facts.files = files
-      // apk takes a package whose size is 0 for one without files, and does not even fetch it.
+      // apk does not fetch a package whose size is 0.
       facts.record.installedBytes ||= bytes
     }
   }
@@ -53,7 +53,7 @@ export async function readApk(path: string, options: ReadOptions = {}): Promise<
   return facts
 }
 
-/** Regular files of all segments: signatures and control files by their names, which begin with a dot. */
+/** Regular files of all segments; the names of signatures and control files begin with a dot. */
 export async function* apkMembers(path: string, options: ReadOptions = {}): AsyncGenerator<Member> {
   for await (const segment of apkSegments(path, options)) {
     for await (const { type, path: name, sizeBytes, content } of segment.entries) {
@@ -62,7 +62,7 @@ export async function* apkMembers(path: string, options: ReadOptions = {}): Asyn
   }
 }
 
-/** The one name apk asks for. */
+/** The only name apk requests. */
 export function apkFilename(facts: Pick<PackageFacts, 'name' | 'version'>): string {
   return `${facts.name}-${facts.version}.apk`
 }
@@ -78,10 +78,10 @@ async function readPkginfo(segment: ApkSegment): Promise<Buffer> {
   return found
 }
 
-/** Before unpacking: what follows the control segment must be what the control segment promises. */
+/** Checks the digest of the data segment before it is unpacked. */
 async function verifyData(path: string, start: number, fields: readonly PkginfoField[]): Promise<void> {
   const wanted = valueOf(fields, 'datahash')
-  // Without it signatures and index cover the data as well, but apk-tools 3 has dropped such packages.
+  // apk-tools 3 refuses packages without it.
   if (!wanted || !/^[0-9a-fA-F]{64}$/.test(wanted)) throw invalid('the file .PKGINFO has no usable datahash')
   const { size } = await stat(path)
   if (start === size) throw invalid('the package has no data')
@@ -153,7 +153,7 @@ function required(
   grammar: { test(value: string): boolean },
   expected: string | ((value: string) => string),
 ): string {
-  // Not trimmed: apk takes the value as it is written.
+  // Not trimmed, because apk uses the value as written.
   const value = rawValueOf(fields, key)
   if (!value) throw invalid(`the file .PKGINFO has no ${key}`)
   if (!grammar.test(value)) {

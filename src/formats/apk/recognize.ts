@@ -1,4 +1,4 @@
-// Tells an .apk from other gzipped tar archives by its first bytes.
+// Distinguishes an .apk from other gzipped tar archives by its first bytes.
 import { constants, gunzipSync } from 'node:zlib'
 import { isAdb } from './open.ts'
 
@@ -28,7 +28,7 @@ export function recognizes(head: Uint8Array): boolean {
   return signed
 }
 
-/** As much as can be had of a file cut off: 4 KiB give 4 MiB at most. */
+/** Unpacks a truncated file as far as possible; 4 KiB give 4 MiB at most. */
 function unpack(head: Uint8Array): Buffer {
   try {
     return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH })

@@ -1,4 +1,4 @@
-// Dependencies, provides and their kin as `.PKGINFO` has them (apk-package(5)). Pure.
+// Relations in `.PKGINFO` (apk-package(5)). Pure.
 import { invalid } from '../../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
 import { BOUNDS, checkCount, quote } from '../bounds.ts'

@@ -1,4 +1,4 @@
-// What apk reads: a package's record, and the index file of a generation. Pure: the same input gives the same bytes.
+// Renders a package's record and the index file of a generation. Pure: the same input gives the same bytes.
 import type { Distribution, StoredPackage } from '../../domain/package.ts'
 import type { IndexFile, IndexInput } from '../format.ts'
 import { itemsOf, rawValueOf, type PkginfoField } from './pkginfo.ts'
@@ -11,7 +11,7 @@ export const INDEX_FILE = 'APKINDEX.tar.gz'
 // See `read.ts`: with the other values it must fit into 2,048 bytes.
 const LONGEST_DESCRIPTION = 512
 
-/** Beside the index, under the one name apk asks for: two files of one name cannot stand side by side. */
+/** Beside the index, under the only name apk requests. */
 export function packagePath({ filename }: { filename: string }): string {
   return filename
 }
@@ -24,7 +24,7 @@ export function renderEntry(pkg: StoredPackage<ApkRecord>, distribution: Distrib
     ['C', `Q1${Buffer.from(record.controlSha1, 'hex').toString('base64')}`],
     ['P', name],
     ['V', version],
-    // apk puts it into the address it fetches from, so a package for every architecture has the tree's.
+    // apk uses it in the URL, so a noarch package has the architecture of the tree.
     ['A', distribution.arch],
     ['S', String(pkg.sizeBytes)],
     ['I', String(record.installedBytes)],
@@ -45,7 +45,7 @@ export function renderEntry(pkg: StoredPackage<ApkRecord>, distribution: Distrib
   return { [STREAM]: Buffer.from(`${written.map(([letter, value]) => `${letter}:${value}\n`).join('')}\n`) }
 }
 
-/** One file of two gzip members: a tar archive without an end that holds the signature, and the archive it signs. */
+/** One file of two gzip members: a tar archive without an end, with the signature, and the archive it signs. */
 export async function renderIndex({ distribution, revision, compose, signers }: IndexInput): Promise<IndexFile[]> {
   const description = Buffer.from(`Gatehouse ${distribution.codename} r${revision}`)
   // The header states the size of what follows it.
@@ -63,7 +63,7 @@ function joined(fields: readonly PkginfoField[], key: string): string {
   return itemsOf(fields, key).map(writeRelation).join(' ')
 }
 
-/** At most so many bytes of UTF-8, cut between characters. */
+/** Shortens to `mostBytes` of UTF-8, between characters. */
 function shortened(text: string, mostBytes: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= mostBytes) return text

@@ -5,17 +5,17 @@ import { fileRange } from '../../archive/file-range.ts'
 import type { EmbeddedSignature } from '../../domain/package.ts'
 import { apkSegments } from './open.ts'
 
-/** A key as clients have it: the file's name under `/etc/apk/keys`, which signatures call it by. */
+/** A key of clients; signatures refer to it by its file name under `/etc/apk/keys`. */
 export interface ApkKey {
   name: string
   /** SubjectPublicKeyInfo in PEM */
   pem: string
 }
 
-/** `unverified`: signed, by no key that is known; `invalid`: a known key is named, which did not sign this. */
+/** `unverified`: signed, but by no known key; `invalid`: names a known key, whose signature is wrong. */
 export interface SignatureVerdict {
   verdict: 'signed' | 'unsigned' | 'unverified' | 'invalid'
-  /** the signature that decided, or the first one where none could */
+  /** the signature that decided, else the first one */
   signature: EmbeddedSignature | null
 }
 
@@ -35,7 +35,7 @@ export function describeSignature(name: string): EmbeddedSignature {
 }
 
 /**
- * Judges the file's signatures as apk does: the first one that names a known key decides.
+ * Checks the signatures as apk does: the first one that names a known key decides.
  * @throws Problem('invalid_package') for what is no package
  */
 export async function verifySignature(path: string, keys: readonly ApkKey[]): Promise<SignatureVerdict> {

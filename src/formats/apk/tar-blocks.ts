@@ -1,4 +1,4 @@
-// Writes tar entries and gzip members for the index: the same input gives the same bytes on every machine.
+// Writes tar entries and gzip members for the index, the same on every machine.
 import { crc32, deflateRawSync } from 'node:zlib'
 
 const BLOCK_BYTES = 512
@@ -6,7 +6,7 @@ const BLOCK_BYTES = 512
 /** Two blocks of zeros. */
 export const TAR_END = new Uint8Array(2 * BLOCK_BYTES)
 
-/** The header of a regular file of root's, of no time (POSIX.1-2017, pax, "ustar Interchange Format"). */
+/** The header of a regular file, owned by root, without a time (POSIX.1-2017, pax, "ustar Interchange Format"). */
 export function tarHeader(name: string, sizeBytes: number): Uint8Array {
   const header = Buffer.alloc(BLOCK_BYTES)
   if (Buffer.byteLength(name) > 100 || sizeBytes >= 8 ** 11) throw new Error(`no ustar header can hold ${name}`)
@@ -26,7 +26,7 @@ export function tarHeader(name: string, sizeBytes: number): Uint8Array {
   return header
 }
 
-/** The zeros after content of so many bytes. */
+/** The zeros after content of `sizeBytes`. */
 export function tarPadding(sizeBytes: number): Uint8Array {
   return new Uint8Array((BLOCK_BYTES - (sizeBytes % BLOCK_BYTES)) % BLOCK_BYTES)
 }
@@ -35,7 +35,7 @@ export function tarFile(name: string, content: Uint8Array): Uint8Array {
   return Buffer.concat([tarHeader(name, content.length), content, tarPadding(content.length)])
 }
 
-/** RFC 1952 with nothing that tells of a machine; `zlib.gzipSync` names the operating system. */
+/** RFC 1952; unlike `zlib.gzipSync`, it does not name the operating system. */
 export function gzipMember(content: Uint8Array): Uint8Array {
   const trailer = Buffer.alloc(8)
   trailer.writeUInt32LE(crc32(content), 0)

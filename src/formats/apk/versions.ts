@@ -14,8 +14,7 @@ const OLDER = ['_alpha', '_beta', '_pre', '_rc']
 const NEWER = ['_cvs', '_svn', '_git', '_hg', '_p']
 
 /**
- * What can stand at one place of a version, in rising order: where two versions are equal up to a place and differ in
- * kind there, the kind decides.
+ * Kinds of token in rising order. Where two versions first differ in the kind of token, the kind decides.
  */
 const KIND = { invalid: 0, older: 1, end: 2, revision: 3, hash: 4, suffixNumber: 5, newer: 6, letter: 7, number: 8 }
 
@@ -30,12 +29,12 @@ const END: Token = { kind: KIND.end, order: 0, text: '' }
 export const versions: VersionScheme = {
   isValid: (version) => version.length <= 256 && VERSION.test(version),
 
-  /** What is no version sorts before all that are, by its characters. */
+  /** Invalid versions sort before valid ones, by their characters. */
   compare: (a, b) => compareTokens(tokens(a), tokens(b), false),
 
-  /** A bound that begins with `~` asks for a version beginning with the rest: `relations.ts` writes it so. */
+  /** A bound that begins with `~` asks for a version that begins with the rest (see `relations.ts`). */
   meets(offered, op, wanted) {
-    // apk-tools 2: who provides a name without a version does not meet a bound on it.
+    // As in apk-tools 2, a provide without a version satisfies no bound.
     if (offered === null) return false
     const fuzzy = wanted.startsWith('~')
     return holds(compareTokens(tokens(offered), tokens(fuzzy ? wanted.slice(1) : wanted), fuzzy), op)
@@ -67,7 +66,7 @@ function compareTokens(left: readonly Token[], right: readonly Token[], fuzzy: b
 function compareText(a: Token, b: Token, at: number): number {
   switch (a.kind) {
     case KIND.number:
-      // A number that begins with 0 is a decimal fraction: 1.01 < 1.1, as in Gentoo's rules. Not so the first number.
+      // As in Gentoo's rules, a number that begins with 0 is a decimal fraction: 1.01 < 1.1. The first number is not.
       return at > 0 && (a.text.startsWith('0') || b.text.startsWith('0'))
         ? compareCharacters(a.text, b.text)
         : compareNumbers(a.text, b.text)

@@ -1,4 +1,4 @@
-// The control file of a binary package as text: fields in order (Debian Policy 5.1). Knows no field's meaning.
+// The control file of a binary package as text: fields in order (Debian Policy 5.1). The meaning of the fields is read elsewhere.
 import { invalid } from '../../archive/limits.ts'
 import { checkRelationsText, checkText } from '../bounds.ts'
 
@@ -33,7 +33,7 @@ export function parseControl(text: string): ControlField[] {
   let over = false
   for (const line of lines) {
     if (isBlank(line)) {
-      // An indented blank line would end the stanza for some readers and not for others.
+      // An indented blank line ends the stanza for some readers and not for others.
       if (line !== '' && fields.length > 0) throw invalid('the control file has a line of nothing but white space')
       over = fields.length > 0
       continue
@@ -59,7 +59,7 @@ export function parseControl(text: string): ControlField[] {
   })
 }
 
-/** UTF-8 as Policy asks; what is none is taken for Latin-1, as packages from before that rule are. */
+/** UTF-8, as Policy requires; otherwise Latin-1, as in packages older than that rule. */
 export function decodeControl(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -76,7 +76,7 @@ export function fieldOf(fields: readonly ControlField[], name: string): string |
 
 function splitField(line: string): [string, string] {
   const colon = line.indexOf(':')
-  // dpkg lets blanks stand before the colon.
+  // dpkg accepts blanks before the colon.
   const name = trimEnd(line.slice(0, Math.max(colon, 0)))
   // Printable ASCII but space and colon, not beginning with # or -.
   if (!/^[!-9;-~]{1,100}$/.test(name) || /^[#-]/.test(name))
@@ -86,8 +86,7 @@ function splitField(line: string): [string, string] {
 
 const isBlank = (line: string): boolean => trimStart(line) === ''
 
-// Not `String.trim`, which also takes away white space that Policy counts as text, and not /\s+$/, which takes the square
-// of a long run's length.
+// `String.trim` would also remove white space that Policy counts as text, and /\s+$/ takes quadratic time.
 function trimStart(text: string): string {
   let start = 0
   while (start < text.length && isSpace(text.charCodeAt(start))) start++

@@ -178,7 +178,7 @@ describe('reading a deb', () => {
     return debFormat.read(path)
   }
 
-  it('takes facts from the fields', async () => {
+  it('reads facts from the fields', async () => {
     const facts = await read(
       await buildDeb({
         name: 'g++-demo',
@@ -209,7 +209,7 @@ describe('reading a deb', () => {
     expect(debFormat.filename(facts)).toBe('g++-demo_2.0~rc1-3+b1_amd64.deb')
   })
 
-  it('is its own source where it names none, and names no version that is the same', async () => {
+  it('is its own source when it names none, and omits an equal source version', async () => {
     expect(await read(await buildDeb())).toMatchObject({ sourcePackage: 'sample', sourceVersion: null })
     const same = await read(await buildDeb({ version: '1-2', fields: { Source: 'src (1-2)' } }))
     expect(same).toMatchObject({ sourcePackage: 'src', sourceVersion: null })
@@ -258,7 +258,7 @@ describe('reading a deb', () => {
     ])
   })
 
-  it('takes a maintainer in Latin-1 for what it is', async () => {
+  it('decodes a maintainer in Latin-1', async () => {
     const { maintainer } = await read(
       withText(Buffer.from(controlText({ fields: { Maintainer: 'J\xf6rg <j@example.org>' } }), 'latin1')),
     )
@@ -333,12 +333,6 @@ describe('reading a deb', () => {
     )
   })
 
-  it('refuses more files than it accepts', async () => {
-    const files = Array.from({ length: 250_001 }, (_, index) => tarEntry({ name: `f${index}`, content: '' }))
-    const data = Buffer.concat([...files, Buffer.alloc(1024)])
-    await expect(read(assembleDeb({ ...EMPTY_PARTS, data }))).rejects.toThrow('the package has more than 250,000 files')
-  })
-
   it('refuses what unpacks to more than it may before it unpacks it', async () => {
     const path = join(directory, 'large.deb')
     await writeFile(
@@ -356,7 +350,7 @@ describe('reading a deb', () => {
     expect(new Map((facts.record as DebRecord).fields).get('Description')).toBe('a synopsis \n long \n text')
   })
 
-  it('says who claims to have signed', async () => {
+  it('describes its signatures', async () => {
     // version 4, binary document, RSA, SHA-256; hashed area: issuer fingerprint; unhashed area: issuer
     const fingerprint = Buffer.from('00112233445566778899aabbccddeeff01234567', 'hex')
     const hashed = Buffer.concat([Buffer.from([22, 33, 4]), fingerprint])
@@ -383,7 +377,7 @@ describe('reading a deb', () => {
     expect(isProblem(outcome, 'invalid_package') && outcome.detail).toMatch(/^data\.tar\.xz: the xz data is damaged$/)
   })
 
-  it('gives scripts and files as members', async () => {
+  it('yields scripts and files as members', async () => {
     const path = join(directory, 'members.deb')
     await writeFile(path, await buildDeb({ scripts: { postinst: 'exit 0' }, files: { 'usr/bin/tool': 'program' } }))
     const seen: string[] = []
@@ -403,7 +397,7 @@ describe('reading a deb', () => {
       return { facts, filename: debFormat.filename(facts), sizeBytes: 1234, digests, addedAt: 0 }
     }
 
-    it('writes the stanza apt reads', async () => {
+    it('writes the stanza that apt reads', async () => {
       const entry = debFormat.entry(await pkg(), jammy)
       expect(Buffer.from(entry['packages']!).toString()).toBe(
         controlText() +
@@ -412,7 +406,7 @@ describe('reading a deb', () => {
       )
     })
 
-    it('lets no control file speak of the file it is in', async () => {
+    it('ignores fields of the control file that describe the file itself', async () => {
       const entry = debFormat.entry(await pkg({ fields: { filename: 'elsewhere', SHA256: 'false', Size: '1' } }), jammy)
       const text = Buffer.from(entry['packages']!).toString()
       expect(text).not.toMatch(/elsewhere|false/)

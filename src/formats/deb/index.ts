@@ -1,4 +1,4 @@
-// The deb format as the rest of the program sees it.
+// The deb format.
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
 import { distributions } from './distributions.ts'

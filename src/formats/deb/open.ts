@@ -1,4 +1,4 @@
-// Opens a .deb: its ar members in the order dpkg demands, and the entries of both tar archives (deb(5)).
+// Opens a .deb: its ar members in dpkg's order, and the entries of both tar archives (deb(5)).
 import { listArMembers, type ArMember } from '../../archive/ar.ts'
 import { decompress, type Compression } from '../../archive/compression.ts'
 import { readAll } from '../../archive/entry-content.ts'
@@ -66,7 +66,7 @@ export async function readDebLayout(path: string): Promise<DebLayout> {
   return { control, data, signatures }
 }
 
-/** Every entry of one of the two archives; all of it is decompressed and verified by the time the loop ends. */
+/** Every entry of one of the two archives. When the loop ends, all of it was decompressed and verified. */
 export async function* debEntries(
   path: string,
   member: ArMember,

@@ -1,4 +1,4 @@
-// Reads a .deb into facts: what its control file and its file list say. Bounded whatever the file holds.
+// Reads the facts of a .deb from its control file and its file list.
 import { readAll } from '../../archive/entry-content.ts'
 import { invalid } from '../../archive/limits.ts'
 import type { PackageFacts } from '../../domain/package.ts'
@@ -10,7 +10,7 @@ import { parseProvides, parseRequirements } from './relations.ts'
 import { readSignatures, signatureMembers } from './signatures.ts'
 import { versions, withoutEpoch } from './versions.ts'
 
-/** What the index entry is made from: the control file's fields in its order. */
+/** The data of the index entry: the fields of the control file in their order. */
 export interface DebRecord {
   fields: ControlField[]
 }
@@ -53,9 +53,9 @@ async function readControlFile(path: string, { control }: DebLayout): Promise<Bu
   let found: Buffer | null = null
   for await (const entry of debEntries(path, control)) {
     if (entry.path !== 'control') continue
-    // Of two, dpkg takes the last and other readers the first.
+    // Of two, dpkg reads the last and other readers the first.
     if (found) throw invalid('the package has two control files')
-    if (entry.type !== 'file') throw invalid('the control file is no regular file')
+    if (entry.type !== 'file') throw invalid('the control file is not a regular file')
     found = await readAll(entry.content, MOST_CONTROL_BYTES, 'control file')
   }
   if (!found) throw invalid('the package has no control file')
@@ -132,7 +132,7 @@ function required(fields: readonly ControlField[], name: string): string {
   return value
 }
 
-/** `name` or `name (version)`; a package without the field is its own source (Policy 5.6.1). */
+/** `name` or `name (version)`; without the field a package is its own source (Policy 5.6.1). */
 function parseSource(value: string | null, name: string, version: string): { name: string; version: string | null } {
   if (value === null) return { name, version: null }
   const parts = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?:\s*\(\s*([^\s()]+)\s*\))?$/.exec(value)

@@ -1,11 +1,11 @@
-// Relationship fields of a control file: Depends and its kin (Debian Policy 7.1). Pure.
+// Relationship fields of a control file (Debian Policy 7.1). Pure.
 import { invalid } from '../../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
 import { BOUNDS, checkCount, quote } from '../bounds.ts'
 import { fieldOf, type ControlField } from './control.ts'
 import { versions } from './versions.ts'
 
-/** What each field means: whether it must be met, and whether `|` may stand in it (dpkg's rule). */
+/** Relationship fields: whether they must be met, and whether dpkg accepts `|` in them. */
 const FIELDS = [
   { name: 'Depends', strong: true, alternatives: true },
   { name: 'Pre-Depends', strong: true, alternatives: true },
@@ -28,7 +28,7 @@ const OPERATORS: Readonly<Record<string, ComparisonOperator>> = {
   '>': '>=',
 }
 
-/** All relationship fields but Provides. @throws Problem('invalid_package') for what dpkg would not parse */
+/** All relationship fields but Provides. @throws Problem('invalid_package') for what dpkg cannot parse */
 export function parseRequirements(fields: readonly ControlField[]): Requirement[] {
   checkCount(
     'relations',
@@ -53,7 +53,7 @@ export function parseProvides(fields: readonly ControlField[]): Capability[] {
   })
 }
 
-/** What stands between the commas, white space made single; an empty item is passed over as dpkg does. */
+/** The items between the commas, with single blanks; empty items are ignored, as dpkg does. */
 function items(field: string, value: string | undefined, most: number): string[] {
   if (value === undefined) return []
   checkCount(`relations in ${field}`, relationsIn(value), most)

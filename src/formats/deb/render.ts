@@ -5,10 +5,10 @@ import type { DebRecord } from './read.ts'
 
 const EMPTY = new Uint8Array(0)
 
-/** Fields the index says of the file; a control file that has them itself must not speak in our place. */
+/** Fields that the index computes from the file; the control file's own are dropped. */
 const OURS = new Set(['filename', 'size', 'md5sum', 'sha1', 'sha256', 'sha512', 'status', 'description-md5'])
 
-/** The pool is shared by all versions; the digest in the path lets different bytes of one name stand side by side. */
+/** The digest in the path keeps files of one name and different bytes apart. */
 export function packagePath({ filename, sha256 }: { filename: string; sha256: string }): string {
   return `${sha256.slice(0, 2)}/${sha256.slice(2, 18)}/${filename}`
 }
@@ -30,7 +30,7 @@ export function renderEntry(pkg: StoredPackage<DebRecord>, distribution: Distrib
   return { packages: Buffer.from(`${lines.join('\n')}\n\n`) }
 }
 
-/** `InRelease` comes last: it is what apt reads first. */
+/** `InRelease` is last, because apt reads it first. */
 export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
   const { distribution, date, signers } = input
   const directory = binaryDirectory(distribution)
@@ -39,7 +39,7 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
   if (xz) compressed.push([`${directory}/Packages.xz`, xz])
 
   const release = renderRelease(distribution, date, [
-    // Without the digest of the plain text apt takes the index for empty, in silence.
+    // Without the digest of the plain text, apt treats the index as empty and reports nothing.
     { path: `${directory}/Packages`, ...plain },
     ...compressed.map(([path, rendering]) => ({ path, ...rendering })),
     ...input.backgroundIndexes.flatMap(withPlain),
@@ -67,7 +67,7 @@ interface Listed {
   sha256: string
 }
 
-/** apt fetches a compressed file only where its plain form is listed beside it, whether or not that exists. */
+/** apt fetches a compressed file only when its plain form is listed too, even if that does not exist. */
 function withPlain({ plain, ...file }: BackgroundIndex): Listed[] {
   return plain ? [{ path: file.path.replace(/\.gz$/, ''), ...plain }, file] : [file]
 }
@@ -92,7 +92,7 @@ function renderRelease(distribution: Distribution, date: Date, files: readonly L
   ].join('\n')
 }
 
-/** `Sat, 21 Nov 2026 11:00:00 UTC`: apt takes no other name of the zone. */
+/** `Sat, 21 Nov 2026 11:00:00 UTC`: apt accepts no other name of the zone. */
 function rfc2822(date: Date): string {
   return date.toUTCString().replace('GMT', 'UTC')
 }

@@ -1,4 +1,4 @@
-// OpenPGP signatures that debsigs and dpkg-sig put into a .deb: who claims to have signed, not whether it is true.
+// OpenPGP signatures that debsigs and dpkg-sig put into a .deb. They are described, not verified.
 import type { ArMember } from '../../archive/ar.ts'
 import { readAll } from '../../archive/entry-content.ts'
 import { decompress, detectCompression } from '../../archive/compression.ts'
@@ -52,7 +52,7 @@ async function* once(content: Uint8Array): AsyncGenerator<Uint8Array> {
   if (content.length > 0) yield content
 }
 
-/** The packet's bytes, taken out of the armor where there is one; dpkg-sig's member is a cleartext-signed text. */
+/** The bytes of the packet, without armor; dpkg-sig's member is a cleartext-signed text. */
 function dearmor(bytes: Buffer): Buffer {
   const text = bytes.toString('latin1')
   const begin = text.indexOf('-----BEGIN PGP SIGNATURE-----')

@@ -52,7 +52,7 @@ const TILDE = 0x7e
 const isDigit = (code: number): boolean => code >= ZERO && code <= NINE
 
 /**
- * Stretches of non-digits and of digits in turn. Digits compare as numbers of any length; among the others `~` sorts
+ * Compares runs of non-digits and of digits in turn. Digits compare as numbers of any length; among the others `~` sorts
  * before the end, the end (and a digit) before letters, letters before the rest.
  */
 function compareText(a: string, b: string): number {
@@ -73,7 +73,7 @@ function compareText(a: string, b: string): number {
       i++
       j++
     }
-    // More digits make the larger number, whatever they are.
+    // The number with more digits is larger.
     if (isDigit(a.charCodeAt(i))) return 1
     if (isDigit(b.charCodeAt(j))) return -1
     if (first !== 0) return first

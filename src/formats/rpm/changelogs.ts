@@ -1,4 +1,4 @@
-// The newest changelog entries of an rpm header, as other.xml lists them.
+// The newest changelog entries of an rpm header, for other.xml.
 import { invalid } from '../../archive/limits.ts'
 import type { Header } from './header.ts'
 import { TAG } from './tags.ts'
@@ -32,8 +32,8 @@ export function readChangelogs(header: Header): Changelog[] {
 }
 
 /**
- * Clients sort by time, and rpmbuild gives all entries of a day the same: as in createrepo_c, each counts a second
- * more than the one before where that is not later. A time that goes back stands as it is.
+ * Clients sort by time, and rpmbuild gives all entries of a day the same. As in createrepo_c, equal times are made to
+ * differ by a second. A time that goes back is kept.
  */
 function apart(entries: readonly Changelog[]): Changelog[] {
   let before = -1

@@ -1,4 +1,4 @@
-// The digests an rpm carries of its header and payload; a wrong one makes the package invalid. Knows no signature.
+// Verifies the digests of header and payload that an rpm carries.
 import { createHash, type Hash } from 'node:crypto'
 import { invalid } from '../../archive/limits.ts'
 import type { Header } from './header.ts'
@@ -30,7 +30,7 @@ export function verifyHeaderDigests(signature: Header, header: Header): void {
   }
 }
 
-/** Takes the payload as it passes by, compressed and plain. */
+/** Receives the payload, compressed and plain. */
 export interface PayloadDigests {
   compressed(piece: Uint8Array): void
   plain(piece: Uint8Array): void
@@ -40,7 +40,7 @@ export interface PayloadDigests {
   verifyPlain(): void
 }
 
-/** Whether the header itself states the payload's digest, so that whoever signs the header signs everything. */
+/** Whether the header states the payload's digest, so that a signature of the header covers everything. */
 export function coversPayload(header: Header): boolean {
   return header.has(TAG.PAYLOADDIGEST)
 }

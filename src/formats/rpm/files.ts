@@ -1,11 +1,11 @@
-// The list of files in an rpm header: paths, kinds and sizes. Knows no payload.
+// The list of files in an rpm header: paths, kinds and sizes.
 import { invalid } from '../../archive/limits.ts'
 import { createFileCount, MOST_FILES } from '../bounds.ts'
 import type { Header } from './header.ts'
 import { TAG } from './tags.ts'
 import { isXmlText } from './xml.ts'
 
-/** Ghosts belong to the package but are not in it; a directory is one even where it is a ghost. */
+/** Ghosts belong to the package but are not in the payload. A directory that is a ghost counts as a directory. */
 export type FileKind = 'file' | 'directory' | 'ghost'
 
 export interface RpmFile {
@@ -41,7 +41,7 @@ export function readFiles(header: Header): RpmFile[] {
 export const isRegular = (mode: number): boolean => (mode & KIND_BITS) === REGULAR
 
 /**
- * How many bytes each file has in a payload of stripped entries: those of links are in the last of its names only
+ * How many bytes each file has in a payload of stripped entries; hard links have theirs at the last name only
  * (https://rpm.org/docs/4.20.x/manual/format_payload.html).
  */
 export function createStrippedSizes(
@@ -72,15 +72,14 @@ function sizesAndLinks(header: Header, files: readonly RpmFile[]) {
   return { sizes, inodes, lastOfInode }
 }
 
-// One look at each path: half a million of them are read at once. Surrogates are halves of a pair nearly always.
-
+// One test for each path, of which there may be half a million. Most surrogates are halves of a pair.
 const SUSPECT = /[\u0000-\u001f\ufffe\uffff\ud800-\udfff]|\.\./
 
 /** A path as rpm installs it. @throws Problem('invalid_package') for what would leave the root */
 export function checkPath(path: string): string {
   if (!SUSPECT.test(path)) return path
   if (path.includes('\n')) throw invalid('the package has a line feed in a file name')
-  // Left out, as of a description, the name would be another file's.
+  // Without the character, the name would be another file's.
   if (!isXmlText(path)) throw invalid('the package has a control character in a file name')
   if (path.split('/').includes('..')) throw invalid('the package has a file name that leads out of its directory')
   return path

@@ -13,7 +13,7 @@ function header(...entries: number[][]): Buffer {
 }
 
 describe('an rpm header', () => {
-  it('gives what its tags hold, and nothing for those it has not', () => {
+  it('returns the values of its tags, and nothing for missing ones', () => {
     const parsed = parseHeader(
       renderHeader(63, {
         1000: string('name'),
@@ -47,12 +47,12 @@ describe('an rpm header', () => {
     expect(() => parsed.text(1028)).toThrow(/wrong type/)
   })
 
-  it('reads texts as UTF-8, and as Latin-1 where they are none, each for itself', () => {
+  it('decodes each text as UTF-8, or else as Latin-1', () => {
     const parsed = parseHeader(renderHeader(63, { 1117: strings(Buffer.from([0xe9]), 'é') }), 63, true)
     expect(parsed.texts(1117, 2)).toEqual(['é', 'é'])
   })
 
-  it('is sound where entries follow each other up to the trailer', () => {
+  it('requires that entries follow each other up to the trailer', () => {
     expect(
       parseHeader(header(REGION, [1000, 4, 0, 4], [1001, 8, 16, 30], [1002, 6, 46, 1], [1003, 2, 47, 1]), 63, true)
         .entries,
@@ -88,11 +88,11 @@ describe('an rpm header', () => {
     expect(() => parseHeader(bytes, 63, true)).toThrow(/header is damaged/)
   })
 
-  it('has no tag twice: readers would differ in which one counts', () => {
+  it('is refused when it has a tag twice, since readers differ in which one counts', () => {
     expect(() => parseHeader(header(REGION, [1000, 4, 0, 1], [1000, 4, 4, 1]), 63, true)).toThrow(/tag twice/)
   })
 
-  it('of signatures may be without region, as old ones are', () => {
+  it('may lack a region when it holds signatures, as in old packages', () => {
     expect(parseHeader(renderHeader(null, { 1000: int32(7) }), 62, false).number(1000)).toBe(7)
   })
 

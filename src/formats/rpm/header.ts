@@ -1,4 +1,4 @@
-// One rpm header structure: an index of tags and their data, checked as a whole before anything is read from it. Knows no tag.
+// One rpm header structure, an index of tags and their data, checked as a whole before it is read.
 import { isUtf8 } from 'node:buffer'
 import { invalid } from '../../archive/limits.ts'
 
@@ -33,7 +33,7 @@ export interface HeaderEntry {
   end: number
 }
 
-/** A header that was found sound. What a tag holds is decoded when asked for. */
+/** A checked header. Values are decoded when read. */
 export interface Header {
   /** all of it, from the magic to the end of the data */
   readonly bytes: Buffer
@@ -199,7 +199,7 @@ const damaged = () => invalid('the rpm header is damaged')
 const tooLong = () => invalid('the rpm header has a text that is too long')
 const tooMany = () => invalid('the rpm header has too many items in a list')
 
-// Far above any description in use.
+// Far above any real description.
 const LONGEST_TEXT = 1024 * 1024
 
 /** UTF-8, or what old packages hold: Latin-1. */
@@ -208,10 +208,10 @@ function decode(bytes: Buffer): string {
   return isUtf8(bytes) ? bytes.toString('utf8') : bytes.toString('latin1')
 }
 
-/** Texts that each end in NUL. In one go where they are all UTF-8: ten times as fast for long lists of files. */
+/** Texts that each end in NUL. Decoded together where all are UTF-8, which is ten times as fast for long lists. */
 function decodeAll(bytes: Buffer): string[] {
   const whole = isUtf8(bytes)
-  // Latin-1 keeps every byte, so that each text can be looked at again.
+  // Latin-1 keeps every byte, so that each text can be decoded again.
   const texts = bytes.toString(whole ? 'utf8' : 'latin1', 0, bytes.length - 1).split('\0')
   if (texts.some((text) => text.length > LONGEST_TEXT)) throw tooLong()
   return whole ? texts : texts.map((text) => decode(Buffer.from(text, 'latin1')))

@@ -1,4 +1,4 @@
-// The rpm format as the rest of the program sees it.
+// The rpm format.
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
 import { distributions } from './distributions.ts'

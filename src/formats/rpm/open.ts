@@ -1,4 +1,4 @@
-// Opens an .rpm: lead, signature header and main header, with the digests of the latter verified (rpm v4).
+// Opens an .rpm: lead, signature header and main header, whose digests are verified (rpm v4).
 import { open, type FileHandle } from 'node:fs/promises'
 import { invalid } from '../../archive/limits.ts'
 import { verifyHeaderDigests } from './digests.ts'
@@ -64,7 +64,7 @@ function checkKind(header: Header): void {
   if ((header.number(TAG.RPMFORMAT) ?? 4) >= FIRST_UNSUPPORTED_FORMAT) {
     throw invalid('the package has rpm format version 6, which the systems it is meant for cannot install')
   }
-  // What has no source is one, to rpm and to dnf.
+  // rpm and dnf treat a package without a source as a source package.
   if (header.has(TAG.SOURCEPACKAGE) || !header.has(TAG.SOURCERPM)) throw sourcePackage()
 }
 
@@ -73,7 +73,7 @@ const sourcePackage = () => invalid('the file is a source package (src.rpm); onl
 async function readHeaderBytes(handle: FileHandle, at: number, mostBytes: number): Promise<Buffer> {
   const length = headerLength(await readExactly(handle, at, INTRO_BYTES), mostBytes)
   const { size } = await handle.stat()
-  // A hostile length costs nothing.
+  // A hostile length must not allocate memory.
   if (at + length > size) throw truncated()
   return readExactly(handle, at, length)
 }

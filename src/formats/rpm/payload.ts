@@ -1,4 +1,4 @@
-// The payload of an rpm: a compressed cpio archive whose entries are the header's files. Verified as it is read.
+// Reads and verifies the payload of an rpm: a compressed cpio archive of the files in the header.
 import { decompress, detectCompression, MAGIC_BYTES, type Compression } from '../../archive/compression.ts'
 import { readCpio } from '../../archive/cpio.ts'
 import { fileRange } from '../../archive/file-range.ts'
@@ -15,8 +15,8 @@ import { TAG } from './tags.ts'
 const MOST_ENTRIES = 2 * MOST_FILES
 
 /**
- * Every regular file of the payload, under its path without leading slash. When the loop has ended by itself, all of
- * it was decompressed and had the digests the package states.
+ * Every regular file of the payload, under its path without leading slash. When the loop ends by itself, all of
+ * it was decompressed and had the digests that the package states.
  * @throws Problem('invalid_package'), also for an entry that the header does not name
  */
 export async function* payloadFiles(
@@ -66,7 +66,7 @@ async function* passing(
   }
 }
 
-/** As rpm chooses: by the header's word; gzip is also read plain, and xz and lzma for each other. */
+/** As rpm chooses, by the header; gzip may also be plain, and xz and lzma are interchangeable. */
 async function compressionOf(header: Header, head: AsyncIterable<Uint8Array>): Promise<Compression> {
   const format = header.text(TAG.PAYLOADFORMAT) ?? 'cpio'
   if (format !== 'cpio') throw invalid('the rpm payload is no cpio archive')

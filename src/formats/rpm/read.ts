@@ -1,4 +1,4 @@
-// Reads an .rpm into facts: what its header says, its payload decompressed and verified. Bounded whatever the file holds.
+// Reads the facts of an .rpm from its header, and verifies its payload.
 import { invalid } from '../../archive/limits.ts'
 import type { PackageFacts } from '../../domain/package.ts'
 import { checkLine, checkText, quote } from '../bounds.ts'
@@ -14,7 +14,7 @@ import { readSignatures } from './signatures.ts'
 import { SIGNATURE_TAG, TAG } from './tags.ts'
 import { isPart } from './versions.ts'
 
-/** What the index entries are made from: the header's values in its order. */
+/** The data of the index entries: the values of the header in their order. */
 export interface RpmRecord {
   epoch: number
   version: string
@@ -170,7 +170,7 @@ function required(header: Header, tag: number, what: string): string {
   return value
 }
 
-/** Each directory's path once: a list of files is mostly that. */
+/** Stores each directory once, because they make up most of a list of files. */
 function pack(files: readonly RpmFile[]): Pick<RpmRecord, 'directories' | 'files'> {
   const indexes = new Map<string, number>()
   const packed = files.map(({ path, kind }): RpmRecord['files'][number] => {

@@ -1,4 +1,4 @@
-// Dependencies in an rpm header: three parallel lists for each kind, and what they mean to others. Pure.
+// Dependencies in an rpm header, stored as three parallel lists for each kind. Pure.
 import { invalid } from '../../archive/limits.ts'
 import type { Capability, ComparisonOperator, Relation, Requirement } from '../../domain/package.ts'
 import { BOUNDS, checkCount, checkRelationsText } from '../bounds.ts'
@@ -76,7 +76,7 @@ export function readDependencies(header: Header): Dependencies {
     const flags = header.numbers(flagsTag, most)
     const bounds = header.texts(versionTag, most)
     for (const list of [flags, bounds]) {
-      // Packages from before versioned provides have names alone.
+      // Old packages have provides without versions.
       if (list.length !== 0 && list.length !== names.length) {
         throw invalid('the rpm header has dependencies that do not agree with each other')
       }
@@ -96,14 +96,14 @@ export function readDependencies(header: Header): Dependencies {
   return found
 }
 
-/** What clients ask rpm itself for, not another package. */
+/** Features that rpm itself provides. */
 export const isRpmFeature = (name: string): boolean => name.startsWith('rpmlib(')
 
 const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0)
 const isOneLine = (text: string): boolean => isXmlText(text) && !/[\r\n]/.test(text)
 const isRich = (name: string): boolean => name.startsWith('(')
 
-/** Everything but provides; features of rpm left out. @throws Problem('invalid_package') for a rich dependency it cannot read */
+/** Everything but provides, without features of rpm. @throws Problem('invalid_package') for a rich dependency it cannot read */
 export function requirementsOf(dependencies: Dependencies): Requirement[] {
   const order = ['requires', 'recommends', 'suggests', 'supplements', 'enhances', 'conflicts', 'obsoletes'] as const
   return order.flatMap((kind) =>
@@ -113,7 +113,7 @@ export function requirementsOf(dependencies: Dependencies): Requirement[] {
   )
 }
 
-/** What is provided by name; a bound that is not exact offers any version. */
+/** The provides; one without an exact version offers any version. */
 export function providesOf(dependencies: Dependencies): Capability[] {
   return (dependencies.provides ?? []).map(([name, flags, version]) =>
     (flags & COMPARISON) === SENSE.EQUAL && version !== '' ? { name, version } : { name },

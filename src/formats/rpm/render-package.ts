@@ -1,4 +1,4 @@
-// One package as primary.xml, filelists.xml and other.xml tell of it, field by field what createrepo_c writes. Pure.
+// Renders one package for primary.xml, filelists.xml and other.xml, with the fields that createrepo_c writes. Pure.
 import type { StoredPackage } from '../../domain/package.ts'
 import type { RpmRecord } from './read.ts'
 import { isPrimaryFile, isRpmFeature, PRE_FLAGS, SENSE, type DependencyKind, type RpmDependency } from './relations.ts'

@@ -58,7 +58,7 @@ describe('repodata', () => {
     )
   }
 
-  it('names every file of a generation by the digest and the sizes it has', async () => {
+  it('names every file of a generation with its digest and sizes', async () => {
     const files = await index([{ name: 'a' }, { name: 'b' }])
     const repomd = files.get('repodata/repomd.xml')!.text
     expect(repomd).toContain('<revision>42</revision>')
@@ -84,7 +84,7 @@ describe('repodata', () => {
     }
   })
 
-  it('has the signed list last, after its signature', async () => {
+  it('puts the signed list last, after its signature', async () => {
     const files = await index([])
     expect([...files.keys()].slice(-3)).toEqual([
       'repodata/repomd.xml.key',
@@ -95,11 +95,11 @@ describe('repodata', () => {
     expect(files.get('repodata/repomd.xml.asc')!.text).toContain(digest)
   })
 
-  it('is found under the address clients are given', () => {
+  it('is at the address that clients use', () => {
     expect(rpmFormat.layout(almalinux)).toMatchObject({ link: 'rpm/almalinux9/x86_64', linkTarget: '', packages: null })
   })
 
-  it('says where the file is, below the directory its layout links in', async () => {
+  it('states the location of the file below the package directory', async () => {
     const pkg = await stored({ name: 'c++x', version: '1^git~1' })
     const href = /href="([^"]+)"/.exec(Buffer.from(rpmFormat.entry(pkg, almalinux).primary!).toString())![1]
     const { packagesName } = rpmFormat.layout(almalinux)
@@ -109,16 +109,16 @@ describe('repodata', () => {
     expect(href).toMatch(/^Packages\/[0-9a-f]{2}\/[0-9a-f]{16}\/c\+\+x-1\^git~1-1\.x86_64\.rpm$/)
   })
 
-  it('says when the file came here, and when it was built', async () => {
+  it('states when the file was added and when it was built', async () => {
     expect(await entryOf({}, 'primary')).toContain('<time file="1750000000" build="1700000000"/>')
   })
 
-  it('keeps text as text, without what no document may hold', async () => {
+  it('escapes text, and removes characters that XML cannot hold', async () => {
     const primary = await entryOf({ tags: { 1004: i18n('a < b & "c"\r\u0001\u001b\ufffe € 😀') } }, 'primary')
     expect(primary).toContain('<summary>a &lt; b &amp; "c"&#13; € 😀</summary>')
   })
 
-  it('leaves out what rpm, the package itself or a twin satisfies', async () => {
+  it('omits requirements that rpm, the package itself or an equal requirement satisfies', async () => {
     const primary = await entryOf(
       {
         provides: ['own = 1', 'other'],
@@ -151,7 +151,7 @@ describe('repodata', () => {
     ])
   })
 
-  it('lists in primary the files others may require, in filelists all', async () => {
+  it('lists in primary the files that others may require, and all in filelists', async () => {
     const files: SampleRpm['files'] = [
       { path: '/etc/x', kind: 'directory' },
       { path: '/usr/sbin/x', content: '' },
@@ -172,7 +172,7 @@ describe('repodata', () => {
     ])
   })
 
-  it('gives the ten newest changelog entries, oldest first, each its own time', async () => {
+  it('lists the ten newest changelog entries, oldest first, with distinct times', async () => {
     const changelogs = Array.from({ length: 14 }, (_, index) => ({
       time: 1_700_000_000,
       author: 'A',

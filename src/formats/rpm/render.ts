@@ -1,4 +1,4 @@
-// What dnf and zypper read: a package's three elements, and the repodata of a generation. Pure: the same input gives the same bytes.
+// Renders a package's three elements and the repodata of a generation. Pure: the same input gives the same bytes.
 import type { Distribution, StoredPackage } from '../../domain/package.ts'
 import type { IndexFile, IndexInput, Rendering } from '../format.ts'
 import type { Substitute } from '../serving.ts'
@@ -7,11 +7,11 @@ import type { RpmRecord } from './read.ts'
 import { isUpdateinfo } from './updateinfo.ts'
 import { escapeXml } from './xml.ts'
 
-/** Where packages lie, relative to the directory clients are given as base URL. */
+/** Package directory, relative to the base URL. */
 export const PACKAGES = 'Packages'
 export const REPODATA = 'repodata'
 
-/** By the digest too, so that different bytes of one name stand side by side. */
+/** The digest in the path keeps files of one name and different bytes apart. */
 export function packagePath({ filename, sha256 }: { filename: string; sha256: string }): string {
   return `${sha256.slice(0, 2)}/${sha256.slice(2, 18)}/${filename}`
 }
@@ -46,8 +46,8 @@ const STREAMS = [
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 /**
- * `repomd.xml` comes last: it is what clients read first. The digest-named files also get a name in the directory that
- * generations share, where the listener looks for those of an earlier generation. They cannot be named there at once:
+ * `repomd.xml` is last, because clients read it first. The files named by digest are also linked in the directory that
+ * generations share, where the listener finds those of an earlier generation. `repomd.xml` cannot name them there:
  * librepo (dnf 4.14) aborts on a location deeper than `repodata/`.
  */
 export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
@@ -61,7 +61,7 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
     files.push({ path: `${REPODATA}/${name}`, content: gz.parts, byHash: name })
     data.push(renderData(key, `${REPODATA}/${name}`, gz, plain.sizeBytes, date))
   }
-  // Made behind the packages and linked in by the publisher; what it unpacks to is described where it is known.
+  // Made in the background and linked by the publisher.
   for (const background of input.backgroundIndexes.filter(isUpdateinfo)) {
     data.push(renderData('updateinfo', background.path, background, background.plain?.sizeBytes ?? null, date))
   }
@@ -89,8 +89,8 @@ function renderRepomd(distribution: Distribution, revision: number, data: readon
 }
 
 /**
- * Without `open-checksum`, which would cost a digest of the whole text at every publish: dnf and zypper verify the
- * file they fetch.
+ * Without `open-checksum`, which would take a digest of the whole text at every publish; dnf and zypper verify the
+ * compressed file.
  */
 function renderData(
   key: string,

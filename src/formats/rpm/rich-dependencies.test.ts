@@ -55,7 +55,7 @@ describe('boolean dependencies', () => {
     expect(() => told(text)).toThrow(/cannot be read/)
   })
 
-  it('makes a weak clause of what would grow beyond measure', () => {
+  it('become a weak clause when they would expand too far', () => {
     const pairs = Array.from({ length: 40 }, (_, index) => `(a${index} and b${index})`).join(' or ')
     const [clause, ...others] = parseRichDependency(`(${pairs})`)
     expect(others).toEqual([])
@@ -63,7 +63,7 @@ describe('boolean dependencies', () => {
     expect(clause?.anyOf).toHaveLength(80)
   })
 
-  it('ends quickly in clauses or a problem, whatever it is given', () => {
+  it('are parsed or refused quickly for any input', () => {
     const piece = fc.constantFrom(
       '(',
       ')',

@@ -235,7 +235,7 @@ describe('the rpm format', () => {
   const texts = (facts: PackageFacts, strong: boolean) =>
     facts.requirements.filter((one) => one.strong === strong).map((one) => `${one.kind} ${one.text}`)
 
-  it('says what the header says', async () => {
+  it('reads facts from the header', async () => {
     const facts = await read(everything)
     expect(facts).toMatchObject({
       name: 'everything',
@@ -254,7 +254,7 @@ describe('the rpm format', () => {
     expect(facts.record.scriptlets).toEqual(['pre', 'post', 'triggers'])
   })
 
-  it('needs what it requires, and nothing of what is weak, conditional or rpm’s own', async () => {
+  it('has strong requirements only for what it requires unconditionally of other packages', async () => {
     const facts = await read(everything)
     expect(texts(facts, true)).toEqual([
       'requires liba >= 1:2-3',
@@ -275,7 +275,7 @@ describe('the rpm format', () => {
     ])
   })
 
-  it('offers its names and the files that others may require', async () => {
+  it('provides its names and the files that others may require', async () => {
     const { provides } = await read(everything)
     expect(provides.map(({ name, version }) => (version === undefined ? name : `${name} = ${version}`))).toEqual([
       'everything = 2:1.0~rc1-3.el9',
@@ -289,7 +289,7 @@ describe('the rpm format', () => {
     ])
   })
 
-  it('offers any version where a provide gives no exact one', async () => {
+  it('provides any version when a provide states no exact one', async () => {
     const { provides } = await read({ provides: ['a >= 2', 'b = 1'] })
     expect(provides.slice(2, 4)).toEqual([{ name: 'a' }, { name: 'b', version: '1' }])
   })
@@ -304,7 +304,7 @@ describe('the rpm format', () => {
     ])
   })
 
-  it('names the source by its own version where that differs', async () => {
+  it('names the source version when it differs', async () => {
     const { sourcePackage, sourceVersion } = await read({ tags: { 1044: string('gcc-c-12.2-7.src.rpm') } })
     expect([sourcePackage, sourceVersion]).toEqual(['gcc-c', '12.2-7'])
     expect((await read({ tags: { 1044: string('(none)') } })).sourcePackage).toBeNull()
@@ -333,7 +333,7 @@ describe('the rpm format', () => {
     },
   )
 
-  it('gives a stripped file of several names its bytes once, under the last', async () => {
+  it('yields the bytes of a hard-linked stripped file once, under the last name', async () => {
     const files = [
       { path: '/a', content: '', inode: 5 },
       { path: '/b', content: 'both', inode: 5 },
@@ -345,18 +345,18 @@ describe('the rpm format', () => {
     expect(sizes).toEqual({ a: 0, b: 4, c: 3 })
   })
 
-  it('reads the payloads of packages from before payload digests', async () => {
+  it('reads payloads of packages without payload digests', async () => {
     const facts = await read({ tags: { 5092: null, 5093: null, 5097: null }, signatureTags: { 273: null } })
     expect(facts.files).toEqual(['usr/share/sample/readme'])
   })
 
-  it('refuses source packages and rpm v6 in words of their own', async () => {
+  it('refuses source packages and rpm v6 with sentences of their own', async () => {
     const sentence = (sample: SampleRpm) => read(sample).catch((error: Error) => error.message)
     expect(await sentence({ tags: { 1106: int32(1) } })).toContain('source package')
     expect(await sentence({ tags: { 5114: int32(6) } })).toContain('version 6')
   })
 
-  it('ends in a package or a problem, quickly, for thousands of mutants', async () => {
+  it('reads or refuses thousands of mutants quickly', async () => {
     const samples = await Promise.all(
       ['plain', 'everything', 'uncompressed', 'stripped'].map((name) => buildRpm(good[name])),
     )

@@ -1,4 +1,4 @@
-// Scripts in an rpm header, which run when the package is installed or removed: their presence and their text.
+// Scripts in an rpm header, which run when the package is installed or removed.
 import { TYPE, type Header } from './header.ts'
 import { TAG } from './tags.ts'
 
@@ -24,13 +24,13 @@ export function scriptletNames(header: Header): string[] {
   )
 }
 
-/** Each text there is; triggers, of which there may be several, as one file. */
+/** Each script that has a text; several triggers are one file. */
 export function* scripts(header: Header): Generator<{ name: string; content: Uint8Array }> {
   for (const { name, script } of SCRIPTS) {
     const entry = header.entries.find(({ tag }) => tag === script)
     if (!entry) continue
     const bytes = header.bytes.subarray(entry.start, entry.end - 1)
-    // NUL between the texts would hide what follows from a reader of text.
+    // Line feeds replace NUL, after which a reader of text would stop.
     const content = entry.type === TYPE.STRING_ARRAY ? Buffer.from(bytes.map((byte) => byte || 0x0a)) : bytes
     yield { name, content }
   }

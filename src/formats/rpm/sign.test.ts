@@ -82,7 +82,7 @@ describe('signatures inside an rpm', () => {
     return to
   }
 
-  it('are verified by their key and unknown without it', async () => {
+  it('are verified with their key and unknown without it', async () => {
     const path = await signed(rsa.signers)
     expect(await verifySignature(path, [other.publicKey, rsa.publicKey])).toEqual({
       outcome: 'verified',
@@ -108,7 +108,7 @@ describe('signatures inside an rpm', () => {
     expect(facts.signatures[0]?.keyId).toMatch(/^[0-9A-F]{16}$/)
   })
 
-  it('leave every byte behind the signature header as it was', async () => {
+  it('leave every byte after the signature header unchanged', async () => {
     for (let padding = 1; padding <= 8; padding++) {
       const original = await buildRpm({ signatureTags: { 1099: bin(Buffer.alloc(padding)) } })
       const path = await stored(original)
@@ -121,7 +121,7 @@ describe('signatures inside an rpm', () => {
     }
   })
 
-  it('keep the other facts of the signature header, numbers of eight bytes too', async () => {
+  it('keep the other values of the signature header, 64-bit numbers too', async () => {
     const sample = await buildRpm()
     const size = (await readRpmLayout(await stored(sample))).sizeBytes
     const header = (await readRpmLayout(await stored(sample))).headerStart
@@ -138,7 +138,7 @@ describe('signatures inside an rpm', () => {
     expect(after.signature.has(SIGNATURE_TAG.RESERVEDSPACE)).toBe(false)
   })
 
-  it('take the place of those of others', async () => {
+  it('replace other signatures', async () => {
     const first = await signed(other.signers)
     const second = fresh()
     await rpmFormat.sign!(first, second, rsa.signers, AT)
@@ -148,13 +148,13 @@ describe('signatures inside an rpm', () => {
     expect((await readFile(third)).length).toBe((await readFile(second)).length)
   })
 
-  it('are not written over a file that is there', async () => {
+  it('are not written over an existing file', async () => {
     const path = await stored(await buildRpm())
     await expect(rpmFormat.sign!(path, path, rsa.signers, AT)).rejects.toThrow(/EEXIST/)
     expect(await readFile(path)).toEqual(await buildRpm())
   })
 
-  it('are invalid after one changed byte, wherever it is', async () => {
+  it('are invalid after any byte is changed', async () => {
     const path = await signed(rsa.signers)
     const bytes = await readFile(path)
     const { headerStart, payloadStart, signature } = await readRpmLayout(path)
@@ -168,28 +168,28 @@ describe('signatures inside an rpm', () => {
     }
   })
 
-  it('are invalid on another package than the one they were made for', async () => {
+  it('are invalid on another package', async () => {
     const packet = (await readRpmLayout(await signed(rsa.signers))).signature.data(SIGNATURE_TAG.RSA)!
     const path = await stored(await buildRpm({ name: 'other', signatureTags: { 268: bin(packet) } }))
     expect(await verifySignature(path, [rsa.publicKey])).toEqual({ outcome: 'invalid', keyId: rsa.keyId })
   })
 
-  it('count for nothing where they leave the payload out', async () => {
+  it('are ignored when they do not cover the payload', async () => {
     const path = await signed(rsa.signers, { tags: { 5092: null, 5093: null, 5097: null } })
     expect(await verifySignature(path, [rsa.publicKey])).toEqual({ outcome: 'unsigned' })
   })
 
-  it('of a revoked key are those of an unknown one', async () => {
+  it('by a revoked key count as by an unknown key', async () => {
     expect(rsa.revoked).toContain('BEGIN PGP PUBLIC KEY BLOCK')
     const path = await signed(rsa.signers)
     expect(await verifySignature(path, [rsa.revoked])).toMatchObject({ outcome: 'unknown_key' })
   })
 
-  it('of a file without any are none', async () => {
+  it('are reported missing for an unsigned file', async () => {
     expect(await verifySignature(await stored(await buildRpm()), [rsa.publicKey])).toEqual({ outcome: 'unsigned' })
   })
 
-  it('that cannot be read are by nobody', async () => {
+  it('that cannot be parsed have no key', async () => {
     for (const junk of [
       Buffer.from('junk'),
       Buffer.of(0x89, 0, 3, 4, 0, 1),
@@ -203,7 +203,7 @@ describe('signatures inside an rpm', () => {
     expect(await verifySignature(path, [rsa.publicKey])).toEqual({ outcome: 'unknown_key', keyId: null })
   })
 
-  it('are verified beside a key that nobody can read', async () => {
+  it('are verified beside a key that cannot be parsed', async () => {
     expect(await verifySignature(await signed(rsa.signers), ['no key', rsa.publicKey])).toMatchObject({
       outcome: 'verified',
     })
@@ -240,7 +240,7 @@ describe('signatures inside an rpm', () => {
       expect(await verifySignature(path, [rsa.publicKey])).toEqual({ outcome: 'verified', keyId: rsa.keyId })
     })
 
-    it('are not trusted with SHA-1, which clients of today refuse', async () => {
+    it('are not trusted with SHA-1, which current clients refuse', async () => {
       const path = await signed(signersOf(v3('sha1', 2)))
       expect(await verifySignature(path, [rsa.publicKey])).toEqual({ outcome: 'unknown_key', keyId: rsa.keyId })
     })

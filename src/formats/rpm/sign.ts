@@ -1,4 +1,4 @@
-// Gives an rpm our signature in place of all others: a new signature header before an unchanged main header and payload.
+// Signs an rpm: writes a new signature header before the unchanged main header and payload.
 import { open, type FileHandle } from 'node:fs/promises'
 import { fileRange } from '../../archive/file-range.ts'
 import type { Signers } from '../format.ts'
@@ -7,7 +7,7 @@ import { aligned, LEAD_BYTES, readRpmLayout } from './open.ts'
 import { parseSignaturePacket } from './signature-packet.ts'
 import { REGION, SIGNATURE_TAG } from './tags.ts'
 
-/** Signatures of others, and the room rpmbuild leaves for one. */
+/** Other signatures, and the space that rpmbuild reserves for one. */
 const REPLACED: readonly number[] = [
   SIGNATURE_TAG.DSA,
   SIGNATURE_TAG.RSA,
@@ -22,7 +22,7 @@ const ALIGNMENT: Readonly<Record<number, number>> = { 3: 2, 4: 4, 5: 8 }
 const RSA_ALGORITHMS = [1, 3]
 
 /**
- * Writes a copy of `path` to `to`, a name that must be free; flushing it is the caller's. The signature is over the main header,
+ * Writes a copy of `path` to `to`, which must not exist; the caller flushes it. The signature is over the main header,
  * which states the payload's digest (https://rpm.org/docs/4.20.x/manual/signatures_digests.html).
  * @throws Problem('invalid_package')
  */

@@ -42,17 +42,17 @@ const told = (known: Parameters<typeof fixesOf>[0], packages: OfferedFile[]) =>
     ...fixing.map(({ filename }) => filename),
   ])
 
-describe('what is told', () => {
+describe('the packages of an advisory', () => {
   const known = [{ advisory: advisory(), affected: [affected('tool', '1:2.0-3.el9')] }]
 
-  it('is the lowest offered version of each architecture that is no older than the fixed one', () => {
+  it('are the lowest offered version of each architecture that has the fix', () => {
     const versions = ['1:2.0-2.el9', '1:2.0-10.el9', '1:2.0-3.el9', '1:2.0-3.el9_1', '9.0-1']
     expect(
       told(known, [...versions.map((version) => offered('tool', version)), offered('tool', '1:2.1-1', 'noarch')]),
     ).toEqual([['ALSA-2026:1234', 'tool-2.0-3.el9.x86_64.rpm', 'tool-2.1-1.noarch.rpm']])
   })
 
-  it('is nothing of what is only affected, absent or called otherwise', () => {
+  it('omit those that are only affected, absent or of another name', () => {
     expect(told(known, [offered('tool', '1:2.0-2.el9'), offered('tools', '3:1-1')])).toEqual([])
     expect(told(known, [])).toEqual([])
   })
@@ -76,7 +76,7 @@ describe('what is told', () => {
     expect(told(given, [offered('tool', '2-1')])).toEqual([])
   })
 
-  it('is in the same order whatever order it is given in', () => {
+  it('are in the same order for any order of input', () => {
     const two = [
       ...known,
       { advisory: advisory({ id: 'ALSA-2026:1' }), affected: [affected('b', '1-1'), affected('a', '1-1')] },
@@ -106,7 +106,7 @@ describe('updateinfo.xml', () => {
     expect(text).toContain('<package name="any" epoch="0" version="1" release="1" arch="noarch">')
   })
 
-  it('says what an advisory is, with its text escaped', () => {
+  it('describes an advisory, with its text escaped', () => {
     const text = render()
     expect(text).toContain('<update from="Gatehouse" status="final" type="security" version="1">')
     expect(text).toContain('<title>Important: tool &lt;security&gt; &amp; update</title>')
@@ -128,11 +128,11 @@ describe('updateinfo.xml', () => {
     expect(render({ severity })).toContain(`<severity>${word}</severity>`)
   })
 
-  it('is a document without advisories too', () => {
+  it('is a valid document without advisories', () => {
     expect(renderUpdateinfo([], 'almalinux9')).toBe('<?xml version="1.0" encoding="UTF-8"?>\n<updates>\n</updates>\n')
   })
 
-  it('lies in repodata by its digest', () => {
+  it('is in repodata under its digest', () => {
     expect(updateinfoPath('ab')).toBe('repodata/ab-updateinfo.xml.gz')
   })
 })

@@ -12,7 +12,7 @@ export interface Fix {
 
 /**
  * The advisories that something offered mends, each with the lowest offered version of every package that does: clients
- * compare it with what they have, and one that already has a later one is not told of it. Withdrawn advisories and those
+ * compare it with what they have, and one that already has a later one does not get it. Withdrawn advisories and those
  * of modular packages are left out. In a fixed order, whatever the order of what is given.
  */
 export function fixesOf(known: readonly KnownAdvisory[], offered: readonly OfferedFile[]): Fix[] {

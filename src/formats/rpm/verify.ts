@@ -1,4 +1,4 @@
-// Whether a known key vouches for an rpm: the OpenPGP signatures inside it, verified with node:crypto. Keys are given, trust is the caller's.
+// Verifies the OpenPGP signatures inside an rpm with node:crypto, against given keys.
 import { createHash, createPublicKey, createVerify, verify, type JsonWebKey, type KeyObject } from 'node:crypto'
 import { readKeys, type Key } from 'openpgp'
 import { fileRange } from '../../archive/file-range.ts'
@@ -9,20 +9,20 @@ import { parseIntegers, type SignaturePacket } from './signature-packet.ts'
 import { findSignatures, type FoundSignature } from './signatures.ts'
 
 export type Verification =
-  /** everything in the file is vouched for by one of the keys */
+  /** one of the keys signed everything in the file */
   | { outcome: 'verified'; keyId: string }
-  /** signed, but by no key given, or in a way that clients of today do not accept (SHA-1, DSA, RSA below 2048 bits) */
+  /** signed, but by none of the keys, or in a way that current clients refuse (SHA-1, DSA, RSA below 2048 bits) */
   | { outcome: 'unknown_key'; keyId: string | null }
   /** a known key's signature is over other bytes, or the file contradicts its own digests */
   | { outcome: 'invalid'; keyId: string | null }
-  /** nothing, or nothing that covers the payload */
+  /** no signature that covers the payload */
   | { outcome: 'unsigned' }
 
 const ACCEPTED_HASHES: readonly number[] = [8, 9, 10, 11]
 
 /**
- * One wrong signature by a known key makes the file invalid whatever else it holds; of the others one good one is
- * enough. Whether a key has expired is not asked, as rpm does not; a revoked one is no key.
+ * One wrong signature by a known key makes the file invalid; otherwise one good one is enough. As in rpm, expired keys
+ * count and revoked ones do not.
  * @param keys ASCII-armored public keys, one or several in each
  */
 export async function verifySignature(path: string, keys: readonly string[]): Promise<Verification> {
@@ -44,7 +44,7 @@ export async function verifySignature(path: string, keys: readonly string[]): Pr
   }
 }
 
-/** A key of a kind nobody can read yet must not keep the others from being used. */
+/** A key that cannot be parsed must not prevent the use of the others. */
 async function readable(keys: readonly string[]): Promise<Key[]> {
   const found = await Promise.all(keys.map((armoredKeys) => readKeys({ armoredKeys }).catch(() => [])))
   return found.flat()
@@ -72,13 +72,13 @@ async function* contentOf(path: string, layout: RpmLayout, over: FoundSignature[
   if (over === 'header and payload') yield* fileRange(path, layout.payloadStart, layout.sizeBytes)
 }
 
-/** The key that made the signature, bound to its owner and not revoked; null where none is, or not of our kinds. */
+/** The key that made the signature, if it is bound to its owner, not revoked, and of a supported kind. */
 async function usableKey(known: readonly Key[], packet: SignaturePacket): Promise<KeyObject | null> {
   const isSought = (key: { getKeyID(): { toHex(): string } }) => key.getKeyID().toHex().toUpperCase() === packet.keyId
   for (const key of known) {
     const part = key.getKeys().find(isSought)
     if (!part) continue
-    // Dates do not count: a key may have been exported with a self-signature newer than the package.
+    // Without a date: a key may be exported with a self-signature newer than the package.
     const signing = await key.getSigningKey(part.getKeyID(), null).catch(() => null)
     const { algorithm, publicParams } = part.keyPacket as unknown as { algorithm: number; publicParams: PublicParams }
     if (signing && kindOf(algorithm) === kindOf(packet.keyAlgorithm)) return publicKeyOf(algorithm, publicParams)
