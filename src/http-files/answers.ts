@@ -1,18 +1,18 @@
-// The answers of a repository listener: status, header and body for a file's present state, and for everything refused. Opens no files.
+// Writes responses: a file's current state, a text, or a refusal. Opens no files.
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import { evaluate, rangeIsCurrent } from './conditions.ts'
 import { selectRange } from './ranges.ts'
 import type { Representation } from './representation.ts'
 import { piecesOf, sendBytes, sendFile, sendGunzipped, type Progress } from './transfer.ts'
 
-/** One request, its answer, and how much of the answer's body has left. */
+/** A request, its response, and how much of the body has been sent. */
 export interface Exchange {
   request: IncomingMessage
   response: ServerResponse
   progress: Progress
 }
 
-/** Of the bytes of a file; `last` is one less than `first` when there are none. */
+/** A byte range, both ends included; `last` is `first - 1` when it is empty. */
 interface Part {
   first: number
   last: number
@@ -20,7 +20,7 @@ interface Part {
 
 const PLAIN_TEXT = ['Content-Type', 'text/plain; charset=utf-8']
 
-/** Answers with a file, or with what the client's conditions make of it. Releases the file it came with. */
+/** Sends a file, or 206, 304, 412 or 416 as the request's conditions demand. Releases the file. */
 export function answerWithFile(exchange: Exchange, shown: Representation, observedMs: number): Promise<void> | void {
   const { response, progress } = exchange
   const { body, file } = shown.source
@@ -38,8 +38,8 @@ export function answerWithFile(exchange: Exchange, shown: Representation, observ
 }
 
 /**
- * Answers with what a gzip file holds, as a file of its own: no length known beforehand, hence no ranges.
- * Releases the file it came with.
+ * Sends the decompressed content of a gzip file. Its length is unknown beforehand, so ranges are not supported.
+ * Releases the file.
  */
 export async function answerWithContent(
   exchange: Exchange,
@@ -59,7 +59,7 @@ export async function answerWithContent(
   }
 }
 
-/** Answers 200 with a text that was made for this request. */
+/** Sends 200 with a generated text. */
 export function answerWithText(exchange: Exchange, text: string, headers: readonly string[]): void {
   const { request, response, progress } = exchange
   const bytes = Buffer.byteLength(text)
@@ -77,14 +77,14 @@ export function answerWithText(exchange: Exchange, text: string, headers: readon
   }
 }
 
-/** A short plain text; clients of this kind show little more than the status. */
+/** Sends a short plain text; package clients show little more than the status. */
 export function refuse(exchange: Exchange, status: number, headers: readonly string[] = []): void {
   const { request, response, progress } = exchange
   const text = `${STATUS_CODES[status]?.toLowerCase()}\n`
   response.writeHead(status, [
     ...PLAIN_TEXT,
     ...['Content-Length', String(text.length)],
-    // What is missing now may be published in a moment.
+    // A missing file may be published the next moment.
     ...['Cache-Control', 'no-store'],
     ...['X-Content-Type-Options', 'nosniff'],
     ...headers,
@@ -97,7 +97,7 @@ export function refuse(exchange: Exchange, status: number, headers: readonly str
   }
 }
 
-/** Writes the header. Returns the part of the file to send as body; null when the answer is complete without one. */
+/** Writes the header. Returns the part of the file to send as body; null when the response has no body. */
 function begin(exchange: Exchange, shown: Representation, observedMs: number): Part | null {
   const { request, response } = exchange
   const { validators, sizeBytes, headers } = shown
@@ -125,7 +125,7 @@ function begin(exchange: Exchange, shown: Representation, observedMs: number): P
   return null
 }
 
-/** Answers 304 or 412 where the conditions ask for it. */
+/** Sends 304 or 412 where the request's conditions demand it. */
 function refusedByConditions(exchange: Exchange, shown: Representation, observedMs: number): boolean {
   const { request, response } = exchange
   const outcome = evaluate(request.headers, shown.validators, observedMs)
@@ -139,7 +139,7 @@ function refusedByConditions(exchange: Exchange, shown: Representation, observed
   return true
 }
 
-/** The file inside a compressed one changes whenever that does, but is another file: it needs a tag of its own. */
+/** The decompressed content has the dates of the compressed file but needs an entity tag of its own. */
 function contentOf(compressed: Representation): Representation {
   const etag = compressed.validators.etag.replace(/"$/, '-plain"')
   const state = compressed.headers.state.map((field) => (field === compressed.validators.etag ? etag : field))

@@ -72,23 +72,23 @@ describe('within the second of the change', () => {
   const observed = CHANGED * 1000 + 900
   const fresh = validatorsOf('"one"', CHANGED * 1000 + 500, observed)
 
-  test('the date sent is one second back, so that a second change in that second is not missed', () => {
+  test('the date is one second earlier, so that another change in that second is noticed', () => {
     expect(lastModified(fresh, observed)).toBe(before)
     expect(evaluate({ 'if-modified-since': before }, fresh, observed)).toBe('send')
     const changedAgain = validatorsOf('"two"', CHANGED * 1000 + 950, LATER)
     expect(evaluate({ 'if-modified-since': lastModified(fresh, observed) }, changedAgain, LATER)).toBe('send')
   })
 
-  test('a date of that second proves nothing yet', () => {
+  test('a date of that second does not match yet', () => {
     expect(evaluate({ 'if-modified-since': exact }, fresh, observed)).toBe('send')
     expect(rangeIsCurrent({ 'if-range': exact }, fresh, observed)).toBe(false)
   })
 
-  test('once the second is over the date is sent as it is', () => {
+  test('the date is exact once the second is over', () => {
     expect(lastModified(file, LATER)).toBe(exact)
   })
 
-  test('a file stamped ahead of our clock never gets a date ahead of it', () => {
+  test('a file time in the future never gives a date in the future', () => {
     const ahead = validatorsOf('"one"', (CHANGED + 60) * 1000, observed)
     expect(lastModified(ahead, observed)).toBe(before)
   })

@@ -1,25 +1,25 @@
-// Conditional requests: what a client already has, against what the file is now. Knows headers and validators, no files.
+// Conditional requests (RFC 9110 section 13): compares the client's copy with the current file. Knows no files.
 import type { IncomingHttpHeaders } from 'node:http'
 import { formatHttpDate, parseHttpDate } from './http-date.ts'
 
-/** What tells one state of a file from another. */
+/** Identifies one state of a file. */
 export interface Validators {
   /** strong entity tag, with its quotes */
   etag: string
   /** the second of the last change, since 1970 */
   changedAt: number
-  /** false while that second still runs: the file may change in it once more without its date showing it */
+  /** false while that second still runs: another change in it would have the same date */
   settled: boolean
 }
 
 export type Outcome = 'send' | 'not_modified' | 'precondition_failed'
 
-/** A kernel stamps files with a clock that may be a tick behind the one processes read. */
+/** The kernel's clock for file times may be one tick behind the clock that processes read. */
 const TICK_MS = 50
 
 /**
  * Decides whether the second of a change is over, so that its date alone identifies the file's state.
- * @param observedMs a time taken before the file was looked at
+ * @param observedMs a time read before the file's statistics
  */
 export function validatorsOf(etag: string, changedMs: number, observedMs: number): Validators {
   const changedAt = Math.floor(changedMs / 1000)
@@ -27,8 +27,8 @@ export function validatorsOf(etag: string, changedMs: number, observedMs: number
 }
 
 /**
- * The `Last-Modified` to send. While the second of the change still runs it is dated one second back (never ahead of
- * `Date`): a client that comes back with it then gets the file again, instead of a 304 for a generation that
+ * The `Last-Modified` to send. While the second of the change still runs, it is one second earlier (never later than
+ * `Date`): a client that returns with it gets the file again, instead of a 304 for a generation that
  * was replaced within the same second. apt compares by date alone.
  */
 export function lastModified({ changedAt, settled }: Validators, observedMs: number): string {
@@ -53,7 +53,7 @@ export function evaluate(headers: IncomingHttpHeaders, now: Validators, observed
   return 'send'
 }
 
-/** Whether a `Range` may be honoured: no `If-Range`, or one that names the present state (RFC 9110 section 13.1.5). */
+/** Whether a `Range` applies: no `If-Range`, or one that names the current state (RFC 9110 section 13.1.5). */
 export function rangeIsCurrent(headers: IncomingHttpHeaders, now: Validators, observedMs: number): boolean {
   const ifRange = headers['if-range']
   if (ifRange === undefined) return true

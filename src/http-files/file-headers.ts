@@ -1,4 +1,4 @@
-// The header fields that describe one state of a file, put together once per state and not for each request.
+// The header fields of one state of a file, built once per state instead of for each request.
 import { lastModified, type Validators } from './conditions.ts'
 
 /** How a file is labelled and cached. */
@@ -29,7 +29,7 @@ export function fileHeaders(
     ...['ETag', validators.etag],
     ...['Last-Modified', lastModified(validators, observedMs)],
     ...['Cache-Control', kind.cacheControl],
-    // Packages are other people's bytes: no browser shall take one for a page.
+    // Packages are foreign content: a browser must not interpret one as a page.
     ...['X-Content-Type-Options', 'nosniff'],
   ]
   return { type, state, whole: [...type, ...state, 'Content-Length', String(sizeBytes)] }

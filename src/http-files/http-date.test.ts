@@ -1,4 +1,4 @@
-// HTTP dates: the three forms that must be read, and all the others that must not.
+// HTTP dates: the three accepted forms and everything else.
 import { expect, test } from 'vitest'
 import { formatHttpDate, parseHttpDate } from './http-date.ts'
 
@@ -34,6 +34,6 @@ test.each<[string, number | null]>([
   expect(parseHttpDate(text, NOW)).toBe(expected)
 })
 
-test('what is written is read back as the same second', () => {
+test('a formatted date parses to the same second', () => {
   for (const at of [0, 784111777, NOW, 4102444799]) expect(parseHttpDate(formatHttpDate(at), NOW)).toBe(at)
 })

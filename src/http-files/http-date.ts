@@ -15,7 +15,7 @@ export function formatHttpDate(seconds: number): string {
 }
 
 /**
- * Reads the three forms a recipient must accept; null for anything else.
+ * Parses the three forms a recipient must accept; null for anything else.
  * @param nowSeconds decides the century of the obsolete two-digit years
  */
 export function parseHttpDate(text: string, nowSeconds: number): number | null {

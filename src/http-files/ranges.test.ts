@@ -48,7 +48,7 @@ test.each<[string, number, RangeAnswer]>([
   expect(selectRange(field, size)).toEqual(answer)
 })
 
-test('a field of thousands of ranges is answered with the whole file in little time', () => {
+test('a field of thousands of ranges quickly gets the whole file', () => {
   const started = performance.now()
   expect(selectRange(`bytes=${'0-,'.repeat(5000)}`, 1e9)).toEqual(whole)
   expect(performance.now() - started).toBeLessThan(1000)

@@ -1,28 +1,28 @@
-// Handing bodies to a client at the client's pace, counting what its connection took. Knows nothing of headers and paths.
+// Sends bodies at the client's pace and counts the bytes its connection accepted. Knows no headers or paths.
 import type { FileHandle } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 
-/** How much of a body has left. */
+/** How much of a body has been sent. */
 export interface Progress {
-  /** grows as the operating system takes over bytes of the body */
+  /** grows as the operating system accepts bytes of the body */
   bytes: number
-  /** what was given to `end`: has left once the response is finished */
+  /** bytes passed to `end`: sent once the response is finished */
   lastBytes: number
 }
 
-/** Bodies up to this go out in one write together with the header. */
+/** Bodies up to this size are written together with the header. */
 const ONE_WRITE_BYTES = 64 * 1024
-/** Large enough that the disk and the socket, not the loop, set the pace. */
+/** Large enough that disk and socket, not the loop, limit the speed. */
 const PIECE_BYTES = 256 * 1024
 
 const SHORTER = 'the file became shorter while it was sent'
 
 /**
- * Sends a part of a buffer that may be shared by many clients. `end` is called only when the last piece was taken over:
- * a body is then never cut off by whoever closes finished connections.
+ * Sends a part of a buffer that may be shared by many clients. `end` is called only when the last piece was accepted:
+ * closing finished connections then never cuts off a body.
  */
 export function sendBytes(response: ServerResponse, body: Buffer, progress: Progress): Promise<void> | void {
   if (body.byteLength > ONE_WRITE_BYTES) return sendPieces(response, body, progress)
@@ -37,7 +37,7 @@ async function sendPieces(response: ServerResponse, body: Buffer, progress: Prog
   response.end()
 }
 
-/** Sends bytes `first` to `last` of an open file. Throws when the file ends early: the client must see a broken transfer. */
+/** Sends bytes `first` to `last` of an open file. @throws Error when the file ends early, so that the client sees a broken transfer */
 export async function sendFile(
   response: ServerResponse,
   file: FileHandle,
@@ -45,7 +45,7 @@ export async function sendFile(
   last: number,
   progress: Progress,
 ): Promise<void> {
-  // One buffer for the whole transfer: a piece is read only when the one before was taken over.
+  // One buffer for the whole transfer: a piece is read only when the one before was accepted.
   const buffer = Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, last - first + 1))
   for (let at = first; at <= last;) {
     const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.byteLength, last + 1 - at), at)
@@ -58,7 +58,7 @@ export async function sendFile(
   response.end()
 }
 
-/** The bytes of an open file others may be reading too. */
+/** The bytes of an open file that other transfers may read at the same time. */
 export async function* piecesOf(file: FileHandle, sizeBytes: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < sizeBytes;) {
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafeSlow(ONE_WRITE_BYTES), 0, ONE_WRITE_BYTES, at)
@@ -68,32 +68,32 @@ export async function* piecesOf(file: FileHandle, sizeBytes: number): AsyncGener
   }
 }
 
-/** Sends what a gzip file holds. Throws when it is damaged. */
+/** Sends the content of a gzip file. @throws Error when it is damaged */
 export async function sendGunzipped(
   response: ServerResponse,
   compressed: Iterable<Buffer> | AsyncIterable<Buffer>,
   progress: Progress,
 ): Promise<void> {
-  let clientLeft = false
+  const client = { left: false }
   try {
     await pipeline(
       Readable.from(compressed),
       createGunzip({ chunkSize: ONE_WRITE_BYTES }),
       async (plain: AsyncIterable<Buffer>) => {
         for await (const piece of plain) {
-          clientLeft = !(await write(response, piece, progress))
-          // Leaving the loop makes the pipeline give up the source, and fail with an error of its own choice.
-          if (clientLeft) return
+          client.left = !(await write(response, piece, progress))
+          // Leaving the loop destroys the source, and the pipeline fails with some error.
+          if (client.left) return
         }
       },
     )
   } catch (error) {
-    if (!clientLeft) throw error
+    if (!client.left) throw error
   }
   response.end()
 }
 
-/** Resolves when the operating system took the piece over; with false when the client is gone. */
+/** Resolves to true when the operating system accepted the piece; to false when the client disconnected. */
 function write(response: ServerResponse, piece: Buffer, progress: Progress): Promise<boolean> {
   if (response.destroyed || response.closed) return Promise.resolve(false)
   return new Promise((resolve) => {

@@ -1,16 +1,16 @@
-// What is known of a vulnerability in a package beyond that it is there: what people decided, as VEX tells it. Pure.
+// The decisions that apply to a finding, in the terms of VEX. Pure.
 import type { Finding } from '../domain/finding.ts'
 import { asksForReview } from '../domain/review-due.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { DecisionRow } from '../store/tables.ts'
 
-/** The decision in force that speaks for a finding, the newest first; one that let a lesser finding pass does not. */
+/** The newest decision in force that covers a finding. An approval given for a less severe finding does not cover it. */
 export function decisionFor(finding: Finding, standing: readonly DecisionRow[]): DecisionRow | null {
   const covering = standing.filter((decision) => decision.covers.some((cover) => cover.id === finding.id))
   return covering.find((decision) => decision.decision !== 'approve' || finding.accepted_by_decision) ?? null
 }
 
-/** One sentence of what was decided, for whoever gets the document. */
+/** The decision as one sentence, for readers of the document. */
 export function sentenceOf(decision: DecisionRow): string {
   const { action, justification, expires_at: expiresAt, target_version: target } = decision
   switch (action) {
@@ -25,7 +25,7 @@ export function sentenceOf(decision: DecisionRow): string {
   }
 }
 
-/** CycloneDX 1.5, `vulnerabilities[].analysis`. Nobody here says `not_affected`: a risk that was accepted is still there. */
+/** CycloneDX 1.5, `vulnerabilities[].analysis`. Never `not_affected`: an accepted risk still exists. */
 export function analysisOf(finding: Finding, status: PackageStatus, standing: readonly DecisionRow[]) {
   const decision = decisionFor(finding, standing)
   if (decision) {

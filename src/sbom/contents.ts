@@ -1,4 +1,4 @@
-// What a document tells of, as the rooms that write documents ask for it: one package with what it needs, or all that is offered.
+// The contents of a document, independent of its format: one package with its dependencies, or everything that is offered.
 import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Finding } from '../domain/finding.ts'
@@ -21,22 +21,22 @@ import { edgesOf, namedIn } from './edges.ts'
 import { entryOf, latest, refOf, spdxIdOf, type Entry } from './entry.ts'
 import { purlOf, type EmbeddedComponent } from './purl.ts'
 
-/** Records that are in memory at once. */
+/** Records in memory at the same time. */
 const PAGE = 100
-/** Findings that are in memory at once: one may be some kilobytes. */
+/** Findings in memory at the same time; one may take some kilobytes. */
 const FINDINGS = 500
 
-export interface ContentsParts {
+export interface ContentsDeps {
   db: Db
   find(codename: string): Offered | null
-  /** components of other ecosystems found inside these records, by their ids */
+  /** components of other ecosystems found inside these records, by record id */
   embedded?(rows: readonly InventoryRow[]): Promise<ReadonlyMap<number, readonly EmbeddedComponent[]>>
 }
 
-/** Something a package needs that is not offered here: known by name only. */
+/** A requirement that no offered package satisfies; known by name only. */
 export interface Stub {
   name: string
-  /** null for what is no package's name */
+  /** null when the requirement does not name a package */
   purl: string | null
   ref: string
   spdxId: string
@@ -55,53 +55,53 @@ export interface Vulnerability {
   standing: readonly DecisionRow[]
 }
 
-/** The lists may be read one after another, `components` first: what is not among them is in no other list. */
+/** Read the lists one after another, `components` first: the other lists refer only to what it returned. */
 export interface Contents {
-  /** the package it is about; null for all that is offered */
+  /** the package of the document; null for a whole repository */
   subject: Entry | null
-  /** of which distribution; null for all */
+  /** the distribution; null for all */
   distribution: Distribution | null
   components(): AsyncIterable<Entry>
   stubs: readonly Stub[]
   /** what each component depends on */
   dependencies(): AsyncIterable<{ entry: Entry; on: readonly Named[] }>
   vulnerabilities(): AsyncIterable<Vulnerability>
-  /** one finding for each vulnerability, the worst, by id */
+  /** the worst finding of each vulnerability, sorted by id */
   kinds(): AsyncIterable<Finding>
-  /** the newest moment of all that was read so far; null when nothing was */
+  /** the newest time in everything read so far; null when nothing was read */
   time(): Date | null
 }
 
-/** All that is offered, or the first `limit` records of it. */
-export function repositoryContents(parts: ContentsParts, codename: string | undefined, limit = Infinity): Contents {
-  const { db } = parts
+/** All offered records, or the first `limit` of them. */
+export function repositoryContents(deps: ContentsDeps, codename: string | undefined, limit = Infinity): Contents {
+  const { db } = deps
   const filter = { distribution: codename }
   const listed = new Set<number>()
   let time: Date | null = null
 
-  /** What `components` listed, as it is now: what came or went since is in no list. */
+  /** The records that `components` returned, in their present state. Records added or removed since are skipped. */
   async function* again(withFindings: boolean) {
     if (limit !== Infinity) {
       const rows = await inventoryRows(db, [...listed])
       yield await entriesOf(
-        parts,
+        deps,
         [...listed].flatMap((id) => rows.get(id) ?? []),
       )
       return
     }
     for await (const rows of inventoryPages(db, { ...filter, withFindings }, PAGE)) {
       const known = rows.filter((row) => listed.has(row.id))
-      if (known.length > 0) yield await entriesOf(parts, known)
+      if (known.length > 0) yield await entriesOf(deps, known)
     }
   }
 
   return {
     subject: null,
-    distribution: codename === undefined ? null : (parts.find(codename)?.distribution ?? null),
+    distribution: codename === undefined ? null : (deps.find(codename)?.distribution ?? null),
     stubs: [],
     async *components() {
       for await (const rows of inventoryPages(db, filter, Math.min(PAGE, limit))) {
-        for (const entry of await entriesOf(parts, rows.slice(0, limit - listed.size))) {
+        for (const entry of await entriesOf(deps, rows.slice(0, limit - listed.size))) {
           listed.add(entry.row.id)
           time = latest(time, entry.row.imported_at, entry.row.last_scan)
           yield entry
@@ -111,7 +111,7 @@ export function repositoryContents(parts: ContentsParts, codename: string | unde
     },
     async *dependencies() {
       for await (const entries of again(false)) {
-        const edges = await edgesOf(db, entries, ({ row }) => formatOf(parts, row).versions)
+        const edges = await edgesOf(db, entries, ({ row }) => formatOf(deps, row).versions)
         for (const entry of entries) {
           const providers = edges.get(entry.row.id)?.providers ?? []
           yield { entry, on: providers.filter(({ id }) => listed.has(id)).map((provider) => namesOf(entry, provider)) }
@@ -136,18 +136,18 @@ export function repositoryContents(parts: ContentsParts, codename: string | unde
   }
 }
 
-/** One record and what its distribution offers for its requirements. */
-export async function packageContents(parts: ContentsParts, id: number): Promise<Contents | null> {
-  const { db } = parts
+/** One record and the packages of its distribution that satisfy its requirements. */
+export async function packageContents(deps: ContentsDeps, id: number): Promise<Contents | null> {
+  const { db } = deps
   const row = (await inventoryRows(db, [id])).get(id)
   if (!row) return null
-  const [subject] = await entriesOf(parts, [row])
+  const [subject] = await entriesOf(deps, [row])
   if (!subject) return null
-  const { providers, stubs } = await needsOf(parts, subject)
+  const { providers, stubs } = await needsOf(deps, subject)
   const needed: Entry[] = []
   for (let at = 0; at < providers.length; at += PAGE) {
     const ids = providers.slice(at, at + PAGE).map((provider) => provider.id)
-    needed.push(...(await entriesOf(parts, [...(await inventoryRows(db, ids)).values()])))
+    needed.push(...(await entriesOf(deps, [...(await inventoryRows(db, ids)).values()])))
   }
   needed.sort((a, b) => (a.ref < b.ref ? -1 : 1))
   const standing = (await activeDecisions(db, [id])).get(id) ?? []
@@ -180,14 +180,14 @@ export async function packageContents(parts: ContentsParts, id: number): Promise
   }
 }
 
-async function needsOf(parts: ContentsParts, subject: Entry): Promise<{ providers: Provider[]; stubs: Stub[] }> {
+async function needsOf(deps: ContentsDeps, subject: Entry): Promise<{ providers: Provider[]; stubs: Stub[] }> {
   const { row, distribution } = subject
-  const format = formatOf(parts, row)
+  const format = formatOf(deps, row)
   const { versions } = format
-  const edges = (await edgesOf(parts.db, [subject], () => versions)).get(row.id)
+  const edges = (await edgesOf(deps.db, [subject], () => versions)).get(row.id)
   if (!edges) return { providers: [], stubs: [] }
   // What the package satisfies itself is no edge; a package that is not offered is not among the providers.
-  const foreign = unsatisfied(await ownOffers(parts.db, subject, edges.unmet), new Map(), versions)
+  const foreign = unsatisfied(await ownOffers(deps.db, subject, edges.unmet), new Map(), versions)
   const stubs: Stub[] = []
   for (const [n, requirement] of foreign.entries()) {
     if (n % PAGE === PAGE - 1) await turn()
@@ -224,13 +224,13 @@ async function ownOffers(db: Db, { row }: Entry, requirements: Requirement[]) {
   }
 }
 
-/** Every page comes through here: an embedded database answers within the same turn, and others would never have theirs. */
-async function entriesOf(parts: ContentsParts, rows: readonly InventoryRow[]): Promise<Entry[]> {
+/** Every page passes here and gives the event loop a turn. */
+async function entriesOf(deps: ContentsDeps, rows: readonly InventoryRow[]): Promise<Entry[]> {
   await turn()
-  const embedded = (await parts.embedded?.(rows)) ?? new Map<number, readonly EmbeddedComponent[]>()
+  const embedded = (await deps.embedded?.(rows)) ?? new Map<number, readonly EmbeddedComponent[]>()
   return rows.flatMap((row) => {
-    // A distribution that this release does not know any more has no words for its packages.
-    const found = parts.find(row.distribution)
+    // A record of a distribution that this release no longer has cannot be described.
+    const found = deps.find(row.distribution)
     return found ? [entryOf(row, found, embedded.get(row.id))] : []
   })
 }
@@ -245,8 +245,8 @@ async function* vulnerabilitiesOf(db: Db, entries: readonly Entry[]): AsyncGener
   }
 }
 
-function formatOf(parts: ContentsParts, row: InventoryRow): PackageFormat {
-  return (parts.find(row.distribution) as { format: PackageFormat }).format
+function formatOf(deps: ContentsDeps, row: InventoryRow): PackageFormat {
+  return (deps.find(row.distribution) as { format: PackageFormat }).format
 }
 
 function namesOf(entry: Entry, provider: Provider): Named {

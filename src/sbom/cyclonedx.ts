@@ -32,7 +32,7 @@ export function cyclonedx(contents: Contents, version: string): AsyncGenerator<s
       vulnerabilities: mapped(contents.vulnerabilities(), vulnerability),
     },
     (uuid) => ({
-      // What packages need is told as far as it is offered here.
+      // Dependencies are listed only as far as they are offered here.
       compositions: [{ aggregate: 'incomplete' }],
       metadata: {
         timestamp: contents.time()?.toISOString(),
@@ -44,7 +44,7 @@ export function cyclonedx(contents: Contents, version: string): AsyncGenerator<s
   )
 }
 
-/** What the document is about: the package's file, or the repository. */
+/** The subject of the document: the package's file, or the repository. */
 function described({ subject, distribution }: Contents) {
   if (subject)
     return { type: 'file', 'bom-ref': fileRefOf(subject), name: subject.row.filename, hashes: hashesOf(subject) }

@@ -1,4 +1,4 @@
-// The room over a test database, each document held against its standard as it is made. For tests only.
+// Creates documents from a test database and validates each against its standard. For tests only.
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
@@ -10,11 +10,11 @@ import { createSbom, type Document, type Sbom, type SbomFormat } from './sbom.ts
 
 export interface Documents {
   db: Db
-  /** what lies inside packages, by their names */
+  /** components inside packages, by package name */
   embedded: Map<string, EmbeddedComponent[]>
   make(version?: string): Sbom
   problemsOf(standard: Standard, document: unknown): string[]
-  /** Every document that a test looks into comes through here. */
+  /** Parses and validates a document. */
   valid(standard: Standard, document: Document): Promise<any>
   ofRepository(format: SbomFormat, codename?: string): Promise<any>
   ofPackage(format: SbomFormat, name: string, version?: string, more?: object): Promise<any>

@@ -1,4 +1,4 @@
-// Which offered record a package would get for each of its requirements: the edges of the dependency graph.
+// The edges of the dependency graph: which offered record satisfies each requirement of a package.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Relation, Requirement } from '../domain/package.ts'
 import { holds } from '../formats/dependencies.ts'
@@ -8,9 +8,9 @@ import { providersOf, requirementCounts, requirementsOf, type Provider } from '.
 import type { Entry } from './entry.ts'
 
 export interface Edges {
-  /** ids of the records it would get, each once, in the order of its requirements */
+  /** the records that satisfy them, each once, in the order of the requirements */
   providers: Provider[]
-  /** strong requirements that no offered record meets, and that the package does not meet itself */
+  /** strong requirements that neither an offered record nor the package itself satisfies */
   unmet: Requirement[]
 }
 

@@ -1,11 +1,11 @@
-// The libraries of stored files, as documents list them inside the packages that carry them.
+// The components found inside stored files, in the form documents list them.
 import type { Components } from '../store/files/components.ts'
 import type { InventoryRow } from '../store/records/inventory-query.ts'
 import type { EmbeddedComponent } from './purl.ts'
 
 const TYPES = { npm: 'npm', PyPI: 'pypi', Maven: 'maven' } as const
 
-/** By the ids of records. */
+/** Returns the components by record id. */
 export function embeddedOf(components: Pick<Components, 'ofFiles'>) {
   return async (rows: readonly Pick<InventoryRow, 'id' | 'sha256'>[]): Promise<Map<number, EmbeddedComponent[]>> => {
     const files = await components.ofFiles(rows.map((row) => row.sha256))

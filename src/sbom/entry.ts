@@ -1,4 +1,4 @@
-// One thing a document tells of: a record of the repository, with the names documents know it by. Pure.
+// One record of the repository with its identifiers in documents. Pure.
 import { createHash } from 'node:crypto'
 import type { Distribution } from '../domain/package.ts'
 import type { Offered } from '../formats/format.ts'
@@ -15,7 +15,7 @@ export interface Entry {
   row: InventoryRow
   distribution: Distribution
   purl: string
-  /** unique in a document, the same in every document: package URLs of two records may be equal */
+  /** unique in a document and the same in every document; package URLs of two records may be equal */
   ref: string
   spdxId: string
   embedded: EmbeddedEntry[]
@@ -27,7 +27,7 @@ export function refOf({ distribution, name, version, arch }: Identity): string {
   return [distribution, name, version, arch].map(encodeURIComponent).join('/')
 }
 
-/** Letters, digits, `.` and `-` only (SPDX 2.3, clause 7.2): the readable half of it need not be unique. */
+/** Letters, digits, `.` and `-` only (SPDX 2.3, clause 7.2). The digest makes it unique. */
 export function spdxIdOf(name: string, ref: string): string {
   return `SPDXRef-Package-${name.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 60)}-${createHash('sha256').update(ref).digest('hex').slice(0, 16)}`
 }
@@ -44,7 +44,7 @@ export function entryOf(row: InventoryRow, offered: Offered, embedded: readonly 
   }
 }
 
-/** Sorted, each once: the same library may lie in a package at several places. */
+/** Sorted and without duplicates: a package may contain the same component several times. */
 function embeddedEntries(owner: string, components: readonly EmbeddedComponent[]): EmbeddedEntry[] {
   const entries = components.map((component) => {
     const purl = embeddedPurlOf(component)
@@ -54,7 +54,7 @@ function embeddedEntries(owner: string, components: readonly EmbeddedComponent[]
   return [...new Map(entries.map((entry) => [entry.ref, entry])).values()].sort((a, b) => (a.ref < b.ref ? -1 : 1))
 }
 
-/** The newest moment of what a document is made of: its time, so that the same content is the same document. */
+/** The newest of several times. It dates a document, so that the same content gives the same document. */
 export function latest(...times: (Date | null | undefined)[]): Date | null {
   return times.reduce<Date | null>((newest, time) => (time && (!newest || time > newest) ? time : newest), null)
 }

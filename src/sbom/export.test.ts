@@ -38,7 +38,7 @@ describe('the same content', () => {
     return Promise.all(made.map(textOf))
   }
 
-  test('is the same bytes, in a database made anew too', async () => {
+  test('gives the same bytes, also in a new database', async () => {
     await fill()
     const first = await all()
     expect(await all()).toEqual(first)
@@ -49,7 +49,7 @@ describe('the same content', () => {
     expect(await all()).toEqual(first)
   })
 
-  test('changed is another document', async () => {
+  test('gives another document once it changes', async () => {
     await fill()
     const id = (text: string) => /urn:uuid:[0-9a-f-]+|spdx\/[^"]+/.exec(text)?.[0]
     const before = (await all()).map(id)
@@ -62,7 +62,7 @@ describe('the same content', () => {
 })
 
 describe('an export of many', () => {
-  test('pages meet each record once, whatever comes and goes between them', async () => {
+  test('lists each record once while others are added and removed', async () => {
     const name = (n: number) => `n${String(n).padStart(4, '0')}`
     await documents.db.transaction().execute(async (tx) => {
       for (let n = 0; n < 405; n++)
@@ -79,7 +79,10 @@ describe('an export of many', () => {
 
     let turns = 0
     let isMaking = true
-    const takeTurn = () => void (isMaking && ++turns && setImmediate(takeTurn))
+    const takeTurn = () => {
+      turns++
+      if (isMaking) setImmediate(takeTurn)
+    }
     setImmediate(takeTurn)
     await textOf(await documents.make().sarifOfRepository(undefined))
     isMaking = false
@@ -100,7 +103,7 @@ describe('an export of many', () => {
     expect(text).not.toContain('zz-late')
   }, 120_000)
 
-  test('a package of many findings does not need them all at once', async () => {
+  test('reads many findings of one package in pages', async () => {
     const many = Array.from({ length: 603 }, (_, n) => finding(`CVE-2026-${String(n).padStart(5, '0')}`))
     await insert({ name: 'riddled', findings: many })
     const ids = (await documents.ofPackage('cyclonedx', 'riddled')).vulnerabilities.map((each: any) => each.id)
@@ -109,7 +112,7 @@ describe('an export of many', () => {
     expect(log.runs[0].tool.driver.rules.map((rule: any) => rule.id)).toEqual(ids)
   })
 
-  test('a package of 16,384 requirements leaves other requests their turns', async () => {
+  test('of a package with 16,384 requirements leaves the event loop to other requests', async () => {
     const requirements = Array.from({ length: 16_384 }, (_, n) =>
       need(n % 50 === 0 ? `/usr/bin/tool-${n}` : `part-${n}`),
     )
@@ -131,11 +134,10 @@ describe('an export of many', () => {
     expect(single).toContain('"name":"/usr/bin/tool-0"')
     expect(single).not.toContain('"name":"/usr/bin/tool-50"')
     expect(all).toContain('"name":"demanding"')
-    console.log(`longest turn ${longestMs.toFixed(0)} ms`)
     expect(longestMs, 'processor time between two turns of the event loop').toBeLessThan(150)
   }, 120_000)
 
-  test('a preview is the beginning of it', async () => {
+  test('begins like its preview', async () => {
     for (let n = 0; n < 25; n++)
       await insert({
         name: `p${10 + n}`,

@@ -24,7 +24,7 @@ describe('findings', () => {
   ]
   const analyses = (bom: any) => Object.fromEntries(bom.vulnerabilities.map((each: any) => [each.id, each.analysis]))
 
-  test('are VEX in CycloneDX, with what was decided', async () => {
+  test('are VEX with their decisions in CycloneDX', async () => {
     const row = await insert({ name: 'vulnerable', findings: cves })
     await decide(documents.db, row, 'accept_risk', ['CVE-2026-0001'])
     for (const bom of [
@@ -81,7 +81,7 @@ describe('findings', () => {
     expect(analyses(await documents.ofPackage('cyclonedx', 'vulnerable'))['CVE-2026-0001']).toMatchObject(analysis)
   })
 
-  test('that got worse than what was accepted are in triage again, and so is what waits for a person', async () => {
+  test('are in triage when they got worse than accepted, or wait for a review', async () => {
     const worse = finding('CVE-2026-0001', { accepted_by_decision: false, severity: 'Critical' })
     const row = await insert({
       name: 'vulnerable',
@@ -96,7 +96,7 @@ describe('findings', () => {
     })
   })
 
-  test('are results in SARIF, accepted ones suppressed, a rule for each kind', async () => {
+  test('are results in SARIF with one rule for each vulnerability, suppressed when accepted', async () => {
     const row = await insert({ name: 'vulnerable', findings: cves })
     await insert({
       name: 'other',
@@ -139,7 +139,7 @@ describe('findings', () => {
     ).toMatchObject([{ ruleId: 'CVE-2026-0009' }])
   })
 
-  test('that were decided about are statements in OpenVEX, oldest decision first', async () => {
+  test('with decisions are statements in OpenVEX, oldest decision first', async () => {
     const first = await insert({ name: 'first', findings: cves })
     const second = await insert({ name: 'second', distribution: 'noble', status: 'rejected', findings: cves })
     await decide(documents.db, first, 'accept_risk', ['CVE-2026-0002', 'CVE-2026-0001'])
@@ -163,7 +163,7 @@ describe('findings', () => {
     expect((await documents.valid('openvex', await documents.make().openvex(undefined))).statements).toEqual([])
   })
 
-  test('of a component inside a package are told of that component', async () => {
+  test('of a component inside a package name that component', async () => {
     documents.embedded.set('bundle', [
       {
         type: 'npm',

@@ -1,4 +1,4 @@
-// Records, findings and decisions put straight into a test database. For tests only.
+// Inserts records, findings and decisions into a test database. For tests only.
 import { createHash } from 'node:crypto'
 import type { Finding } from '../domain/finding.ts'
 import type { Capability, PackageFacts, Requirement } from '../domain/package.ts'

@@ -1,20 +1,20 @@
-// JSON written piece by piece, ending in what only its whole content tells: an id made of it. Knows no document.
+// Writes JSON piece by piece and ends it with an id computed from the content. Knows no document format.
 import { createHash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 
 /** Small pieces cost a system call each. */
 const CHUNK_CHARS = 64 * 1024
 
-/** A key with a value, or with the items of a list that is never held as a whole. */
+/** A key with a value, or with list items that are never in memory all together. */
 export type Part = { key: string; value: unknown } | { key: string; items: AsyncIterable<unknown> }
 
 const valuesOf = (values: Record<string, unknown>): Part[] =>
   Object.entries(values).map(([key, value]) => ({ key, value }))
 
 /**
- * @param head values that come first
+ * @param head values written first
  * @param lists written in order
- * @param tail asked once everything else was written, with a UUID that is the same for the same bytes
+ * @param tail called after everything else was written, with a UUID that is the same for the same bytes
  */
 export async function* jsonObject(
   head: Record<string, unknown>,
@@ -59,7 +59,7 @@ export async function* mapped<T, U>(items: AsyncIterable<T>, map: (item: T) => U
   for await (const item of items) yield map(item)
 }
 
-/** The same text in pieces of a size that is worth sending. */
+/** Joins pieces into chunks of at least `CHUNK_CHARS`. */
 export async function* batched(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {
   let text = ''
   for await (const piece of pieces) {
@@ -67,13 +67,13 @@ export async function* batched(pieces: AsyncIterable<string>): AsyncGenerator<st
     if (text.length < CHUNK_CHARS) continue
     yield text
     text = ''
-    // A list that is in memory would otherwise be written to its end in one turn.
+    // Otherwise a list in memory would be written to its end in one turn of the event loop.
     await turn()
   }
   if (text !== '') yield text
 }
 
-/** Drawn once, for the documents of this service. */
+/** A random constant for the documents of this service. */
 const NAMESPACE = Buffer.from('8f1d3b5647a24c3e9b0e2d6c5a7f1e94', 'hex')
 
 /** A version 5 UUID (RFC 9562, section 5.5). */

@@ -1,4 +1,4 @@
-// OpenVEX 0.2.0 (https://github.com/openvex/spec): what people decided about vulnerabilities, as statements for scanners.
+// OpenVEX 0.2.0 (https://github.com/openvex/spec): review decisions as statements that scanners read.
 import type { Offered } from '../formats/format.ts'
 import { decisionPages, inventoryRows, type InventoryRow } from '../store/records/inventory-query.ts'
 import type { DecisionRow } from '../store/tables.ts'
@@ -10,32 +10,32 @@ import { purlOf } from './purl.ts'
 
 const PAGE = 100
 
-export interface OpenVexParts {
+export interface OpenVexDeps {
   db: Db
   find(codename: string): Offered | null
 }
 
 /**
- * Decisions in force, oldest first: a statement for each vulnerability a decision covers. All say `affected`, with what
- * was decided as the action to take: nobody here examines whether a vulnerability can be used.
+ * Decisions in force, oldest first, with one statement for each covered vulnerability. Every status is `affected`, with the
+ * decision as the action to take: nobody here examines whether a vulnerability is exploitable.
  * @param version of this service
  */
 export function openvex(
-  parts: OpenVexParts,
+  deps: OpenVexDeps,
   codename: string | undefined,
   version: string,
 ): AsyncGenerator<string, void, void> {
   let time: Date | null = null
 
   async function* statements() {
-    for await (const decisions of decisionPages(parts.db, codename, PAGE)) {
+    for await (const decisions of decisionPages(deps.db, codename, PAGE)) {
       const rows = await inventoryRows(
-        parts.db,
+        deps.db,
         decisions.map((decision) => decision.package_id),
       )
       for (const decision of decisions) {
         const row = rows.get(decision.package_id)
-        const offered = parts.find(decision.distribution)
+        const offered = deps.find(decision.distribution)
         if (!row || !offered || decision.covers.length === 0) continue
         time = latest(time, decision.decided_at)
         for (const cover of [...decision.covers].sort((a, b) => (a.id < b.id ? -1 : 1)))

@@ -1,8 +1,8 @@
-// Package URLs (https://github.com/package-url/purl-spec): what a package is called outside of this repository. Pure.
+// Package URLs of records and of the components inside them. Pure.
 import { formatPackageUrl, splitEpoch, splitScannerDistro } from '../domain/purl.ts'
 import type { Offered } from '../formats/format.ts'
 
-/** As much of a record as its package URL says. */
+/** The parts of a record that its package URL contains. */
 export interface Named {
   name: string
   version: string | null
@@ -13,8 +13,8 @@ export interface Named {
 
 /**
  * `pkg:deb/ubuntu/curl@7.81.0-1?arch=amd64&distro=ubuntu-22.04`. An rpm's epoch is a qualifier, a deb's part of the
- * version. `upstream` names the source package where it is called otherwise: distributions file advisories under it, and
- * scanners look for it there.
+ * version. `upstream` is the source package where its name differs: distributions publish advisories under it, and
+ * scanners search there.
  */
 export function purlOf(pkg: Named, { distribution, format }: Offered): string {
   const rules = format.purl
@@ -44,9 +44,9 @@ export interface EmbeddedComponent {
   /** as its ecosystem writes it: `@scope/name`, `group:artifact` */
   name: string
   version: string | null
-  /** as it states it itself */
+  /** as the component states it */
   license?: string | null
-  /** where it lies inside the package, without leading slash */
+  /** path inside the package, without leading slash */
   path?: string | null
 }
 

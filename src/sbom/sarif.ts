@@ -1,4 +1,4 @@
-// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): the findings of what is offered, for tools that show code alerts.
+// SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/): findings, for tools that show code alerts.
 import type { Finding, Severity } from '../domain/finding.ts'
 import { sha256Hex } from '../kernel/crypto.ts'
 import { decisionFor, sentenceOf } from './analysis.ts'
@@ -15,7 +15,7 @@ const LEVEL: Record<Severity, 'error' | 'warning' | 'note'> = {
   Unknown: 'warning',
 }
 
-/** What shows severities by number expects one: the middle of the range each word stands for. */
+/** Some tools need a number: the middle of the CVSS range of each severity. */
 const SCORE: Record<Severity, number> = { Critical: 9.5, High: 8, Medium: 5.5, Low: 2, Negligible: 0.1, Unknown: 0 }
 
 /** @param version of this service */
@@ -24,13 +24,13 @@ export async function* sarif(contents: Contents, version: string): AsyncGenerato
   yield `"tool":{"driver":{"name":"Gatehouse","version":${JSON.stringify(version)},"rules":`
   yield* jsonList(mapped(contents.kinds(), ruleOf))
   yield `}},\n"automationDetails":${JSON.stringify({ id: automationId(contents) })},\n"results":`
-  // Only what `components` lists is in the lists after it.
+  // The lists below contain only what `components` returned.
   for await (const _ of contents.components());
   yield* jsonList(mapped(contents.vulnerabilities(), resultOf))
   yield '\n}]\n}\n'
 }
 
-/** What later runs are compared with earlier ones by. */
+/** Identifies runs that are compared with one another. */
 function automationId({ subject, distribution }: Contents): string {
   if (subject) return `gatehouse/${subject.ref}/`
   return `gatehouse/${distribution?.codename ?? 'all'}/`

@@ -1,10 +1,10 @@
-// The documents of this room by name: SBOMs of a package and of the repository, SARIF, OpenVEX. Knows no HTTP.
+// Creates the documents: SBOMs of a package or the repository, SARIF and OpenVEX. Knows no HTTP.
 import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 import { selectRecords } from '../store/records/artifact-query.ts'
 import { countOffered } from '../store/records/inventory-query.ts'
-import { packageContents, repositoryContents, type Contents, type ContentsParts } from './contents.ts'
+import { packageContents, repositoryContents, type Contents, type ContentsDeps } from './contents.ts'
 import { cyclonedx } from './cyclonedx.ts'
 import { batched } from './json-stream.ts'
 import { openvex } from './openvex.ts'
@@ -14,15 +14,15 @@ import { spdx } from './spdx.ts'
 export const SBOM_FORMATS = ['cyclonedx', 'spdx'] as const
 export type SbomFormat = (typeof SBOM_FORMATS)[number]
 
-/** A document on its way: its text comes in pieces and is never held as a whole. */
+/** A document whose text is produced in pieces and never held as a whole. */
 export interface Document {
   mediaType: string
-  /** a name to keep it under, of harmless characters */
+  /** a file name of safe characters */
   filename: string
   content: AsyncIterable<string>
 }
 
-/** Which record of a name and version is meant. */
+/** Selects a record by name and version. */
 export interface PackageSelector {
   name: string
   version: string
@@ -31,11 +31,11 @@ export interface PackageSelector {
 }
 
 export interface Sbom {
-  /** Of several records the newest that is published. @throws Problem('not_found') */
+  /** Several records: the newest published one. @throws Problem('not_found') */
   ofPackage(selector: PackageSelector, format: SbomFormat): Promise<Document>
-  /** Of all that is offered. @throws Problem('unknown_distribution') */
+  /** Everything that is offered. @throws Problem('unknown_distribution') */
   ofRepository(codename: string | undefined, format: SbomFormat): Promise<Document>
-  /** The document that the first few packages would make. @throws Problem('unknown_distribution') */
+  /** The document for the first few packages. @throws Problem('unknown_distribution') */
   preview(
     codename: string | undefined,
     format: SbomFormat,
@@ -48,8 +48,8 @@ export interface Sbom {
   openvex(codename: string | undefined): Promise<Document>
 }
 
-export interface SbomParts extends ContentsParts {
-  /** of this service, which the documents name as their tool */
+export interface SbomDeps extends ContentsDeps {
+  /** of this service; documents name it as their tool */
   version: string
 }
 
@@ -60,22 +60,22 @@ const WRITERS = {
   spdx: { write: spdx, mediaType: 'application/spdx+json', suffix: '.spdx.json' },
 }
 
-export function createSbom(parts: SbomParts): Sbom {
+export function createSbom(deps: SbomDeps): Sbom {
   function checkDistribution(codename: string | undefined): Distribution | null {
     if (codename === undefined) return null
-    const found = parts.find(codename)
+    const found = deps.find(codename)
     if (!found) throw unknownDistribution(codename, 'unknown_distribution')
     return found.distribution
   }
 
   async function contentsOf(selector: PackageSelector): Promise<Contents> {
-    const rows = await selectRecords(parts.db, selector)
+    const rows = await selectRecords(deps.db, selector)
     const standing = (status: string) => Number(status === 'published')
     const newest = rows.sort(
       (a, b) =>
         standing(b.status) - standing(a.status) || b.imported_at.getTime() - a.imported_at.getTime() || b.id - a.id,
     )[0]
-    const contents = newest ? await packageContents(parts, newest.id) : null
+    const contents = newest ? await packageContents(deps, newest.id) : null
     if (!contents)
       throw new Problem(
         'not_found',
@@ -86,39 +86,39 @@ export function createSbom(parts: SbomParts): Sbom {
 
   const bom = (contents: Contents, format: SbomFormat): Document => {
     const { write, mediaType, suffix } = WRITERS[format]
-    return { mediaType, filename: nameOf(contents) + suffix, content: batched(write(contents, parts.version)) }
+    return { mediaType, filename: nameOf(contents) + suffix, content: batched(write(contents, deps.version)) }
   }
   const findings = (contents: Contents): Document => ({
     mediaType: 'application/sarif+json',
     filename: `${nameOf(contents)}.sarif`,
-    content: batched(sarif(contents, parts.version)),
+    content: batched(sarif(contents, deps.version)),
   })
 
   return {
     ofPackage: async (selector, format) => bom(await contentsOf(selector), format),
     async ofRepository(codename, format) {
       checkDistribution(codename)
-      return bom(repositoryContents(parts, codename), format)
+      return bom(repositoryContents(deps, codename), format)
     },
     async preview(codename, format) {
       checkDistribution(codename)
-      const total = await countOffered(parts.db, codename)
+      const total = await countOffered(deps.db, codename)
       let text = ''
-      for await (const piece of WRITERS[format].write(repositoryContents(parts, codename, PREVIEWED), parts.version))
+      for await (const piece of WRITERS[format].write(repositoryContents(deps, codename, PREVIEWED), deps.version))
         text += piece
       return { total_packages: total, format, preview: JSON.parse(text) as Record<string, unknown> }
     },
     sarifOfPackage: async (selector) => findings(await contentsOf(selector)),
     async sarifOfRepository(codename) {
       checkDistribution(codename)
-      return findings(repositoryContents(parts, codename))
+      return findings(repositoryContents(deps, codename))
     },
     async openvex(codename) {
       checkDistribution(codename)
       return {
         mediaType: 'application/json',
         filename: `gatehouse-${codename ?? 'all'}.openvex.json`,
-        content: batched(openvex(parts, codename, parts.version)),
+        content: batched(openvex(deps, codename, deps.version)),
       }
     },
   }

@@ -7,10 +7,10 @@ import { licenseOf } from './license.ts'
 import { isWebAddress } from './web-address.ts'
 
 const NOTHING = 'NOASSERTION'
-/** The time of a document that tells of nothing: one must be given. */
+/** The time of an empty document: the field is required. */
 const NEVER = new Date(0)
 
-/** Licences by other names than SPDX knows, told once for each name (clause 10). */
+/** Licenses that SPDX does not know, listed once for each name (clause 10). */
 type Licenses = Map<string, { licenseId: string; extractedText: string; name: string }>
 
 /** @param version of this service */
@@ -118,7 +118,7 @@ async function* relationships(contents: Contents) {
     for (const inner of entry.embedded) yield relation(entry.spdxId, 'CONTAINS', inner.spdxId)
     for (const spdxId of on.map((needed) => needed.spdxId).sort()) yield relation(entry.spdxId, 'DEPENDS_ON', spdxId)
   }
-  // A document must describe something; of an empty one it is known that this is nothing (clause 11).
+  // A document must describe something; an empty one describes `NONE` (clause 11).
   if (isEmpty) yield relation('SPDXRef-DOCUMENT', 'DESCRIBES', 'NONE')
 }
 
@@ -128,7 +128,7 @@ const purlReference = (purl: string) => ({
   referenceLocator: purl,
 })
 
-/** `Name <mail>` as clause 7.5 writes it; distributions name teams as often as people. */
+/** `Name <mail>` in the form of clause 7.5; `Organization`, because distributions often name teams. */
 function supplierOf(maintainer: string | null): string {
   const [, name = '', mail] = /^([^<]*)(?:<([^<>\s]+@[^<>\s]+)>)?/s.exec(maintainer ?? '') ?? []
   const plain = name.replace(/[()\s]+/g, ' ').trim()

@@ -34,7 +34,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true })
 })
 
-test('one line for each access, in the combined format', async () => {
+test('a line is written for each access in the combined format', async () => {
   accessLog.record(access)
   accessLog.record({ ...access, referer: 'http://x/', userAgent: undefined })
   await accessLog.flush()
@@ -54,7 +54,7 @@ test.each([
   expect(readFileSync(path, 'latin1')).toBe(line)
 })
 
-test('a file rotated away or removed is left alone and begun anew', async () => {
+test('a new file is started when the old one is rotated or removed', async () => {
   accessLog.record(access)
   await accessLog.flush()
   renameSync(path, `${path}.1`)
@@ -67,7 +67,7 @@ test('a file rotated away or removed is left alone and begun anew', async () => 
   expect(readFileSync(path, 'utf8')).toBe(LINE)
 })
 
-test('a file emptied in place is continued at its start', async () => {
+test('a file truncated in place is continued from its start', async () => {
   accessLog.record(access)
   await accessLog.flush()
   writeFileSync(path, '')
@@ -76,7 +76,7 @@ test('a file emptied in place is continued at its start', async () => {
   expect(readFileSync(path, 'utf8')).toBe(LINE)
 })
 
-test('64 KiB are written without being asked for', async () => {
+test('64 KiB of lines are written without a flush', async () => {
   const long = { ...access, userAgent: 'x'.repeat(1000) }
   for (let i = 0; i < 64; i++) accessLog.record(long)
   // Joins the write under way, if it was begun.
@@ -84,7 +84,7 @@ test('64 KiB are written without being asked for', async () => {
   expect(readFileSync(path).byteLength).toBeGreaterThan(64 * 1024)
 })
 
-test('a line waits no longer than it may', async () => {
+test('a line is written after the flush interval', async () => {
   const quick = createAccessLog({ path, clock, log: createLog('silent'), flushEveryMs: 5 })
   quick.record(access)
   await expect
@@ -99,7 +99,7 @@ test('a line waits no longer than it may', async () => {
   await quick.close()
 })
 
-test('closing writes what waits, later lines are dropped', async () => {
+test('closing writes the waiting lines and drops later ones', async () => {
   accessLog.record(access)
   await accessLog.close()
   accessLog.record(access)
@@ -107,7 +107,7 @@ test('closing writes what waits, later lines are dropped', async () => {
   expect(readFileSync(path, 'utf8')).toBe(LINE)
 })
 
-test('while the file cannot be opened lines wait, one error is logged, and all is written afterwards', async () => {
+test('lines wait while the file cannot be opened, one error is logged, and all lines are written later', async () => {
   writeFileSync(join(dir, 'logs'), 'in the way')
   accessLog.record(access)
   await accessLog.flush()
@@ -119,7 +119,7 @@ test('while the file cannot be opened lines wait, one error is logged, and all i
   expect(readFileSync(path, 'utf8')).toBe(LINE + LINE)
 })
 
-test('a disk that never takes anything costs lines, not memory', async () => {
+test('a disk that cannot be written to loses lines instead of using memory', async () => {
   writeFileSync(join(dir, 'logs'), 'in the way')
   const long = { ...access, userAgent: 'x'.repeat(10_000) }
   for (let i = 0; i < 2000; i++) accessLog.record(long)

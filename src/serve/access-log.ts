@@ -8,10 +8,10 @@ import { createShared } from '../kernel/shared.ts'
 
 export interface Access {
   address: string
-  /** request line as it came: `GET /repos/gpg.key HTTP/1.1`; empty when none could be read */
+  /** the request line: `GET /repos/gpg.key HTTP/1.1`; empty when it could not be parsed */
   request: string
   status: number
-  /** bytes of the body handed to the connection */
+  /** bytes of the body written to the connection */
   bytes: number
   referer: string | undefined
   userAgent: string | undefined
@@ -20,13 +20,13 @@ export interface Access {
 export interface AccessLog {
   /** Never blocks and never throws: serving goes on with a full disk. */
   record(access: Access): void
-  /** Resolves when everything recorded before the call is in the file, or given up. */
+  /** Resolves when everything recorded before the call is written or dropped. */
   flush(): Promise<void>
-  /** Flushes and closes the file; what is recorded later is dropped. */
+  /** Flushes and closes the file; later records are dropped. */
   close(): Promise<void>
 }
 
-export interface AccessLogParts {
+export interface AccessLogDeps {
   path: string
   clock: Clock
   log: Log
@@ -35,7 +35,7 @@ export interface AccessLogParts {
   flushAtBytes?: number
 }
 
-/** Lines that wait for a disk which does not take them are dropped beyond this, and counted. */
+/** When the disk cannot be written, lines beyond this size are dropped and counted. */
 const MOST_WAITING_BYTES = 8 * 1024 * 1024
 
 export function createAccessLog({
@@ -44,7 +44,7 @@ export function createAccessLog({
   log,
   flushEveryMs = 1000,
   flushAtBytes = 64 * 1024,
-}: AccessLogParts): AccessLog {
+}: AccessLogDeps): AccessLog {
   let waiting = ''
   let dropped = 0
   let timer: NodeJS.Timeout | null = null
@@ -75,7 +75,7 @@ export function createAccessLog({
       failing = true
     }
   }
-  // Callers during a write share the next one, which takes what was recorded meanwhile.
+  // Callers during a write share the next write, which includes everything recorded until then.
   const flush = createShared(write)
 
   return {
@@ -100,7 +100,7 @@ export function createAccessLog({
   }
 }
 
-/** Whether the file still is what its name stands for: not rotated away, not removed. */
+/** Whether the path still names this file: it may have been rotated or removed. */
 async function hasItsName(file: FileHandle, path: string): Promise<boolean> {
   const [ours, named] = await Promise.all([file.stat(), stat(path).catch(nullIfMissing)])
   return named !== null && ours.ino === named.ino && ours.dev === named.dev
@@ -121,7 +121,7 @@ function combined(access: Access, time: string): string {
   return `${address} - - [${time}] "${escaped(request)}" ${status} ${bytes} "${escaped(referer || '-')}" "${escaped(userAgent || '-')}"\n`
 }
 
-/** nginx's default escaping: quote, backslash and every byte outside printable ASCII as `\xHH`. */
+/** nginx's default escaping (`log_format escape=default`): `"`, `\` and bytes outside printable ASCII become `\xHH`. */
 function escaped(text: string): string {
   if (!/[^\x20-\x21\x23-\x5b\x5d-\x7e]/.test(text)) return text
   return text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, (char) => {

@@ -4,7 +4,7 @@ import { createBodyCache } from './body-cache.ts'
 
 const kilobytes = (n: number) => n * 1024
 
-test('what was used last stays, what was used first goes', () => {
+test('the cache keeps recently used entries and evicts others', () => {
   const cache = createBodyCache(40 * 1024)
   cache.set('a', {}, kilobytes(10))
   cache.set('b', {}, kilobytes(10))
@@ -15,7 +15,7 @@ test('what was used last stays, what was used first goes', () => {
   expect([cache.get('a'), cache.get('c'), cache.get('d')].every(Boolean)).toBe(true)
 })
 
-test('never holds more than its limit, counting entries without content too', () => {
+test('the cache never exceeds its limit, even with empty entries', () => {
   const cache = createBodyCache(100 * 1024)
   for (let i = 0; i < 1000; i++) {
     cache.set(`k${i}`, {}, kilobytes(i % 3))
@@ -23,7 +23,7 @@ test('never holds more than its limit, counting entries without content too', ()
   }
 })
 
-test('replacing and deleting give the space back', () => {
+test('replacing and deleting entries frees their space', () => {
   const cache = createBodyCache(100 * 1024)
   for (let i = 0; i < 10; i++) cache.set('same', {}, kilobytes(50))
   expect(cache.sizeBytes).toBeLessThan(53 * 1024)
@@ -32,7 +32,7 @@ test('replacing and deleting give the space back', () => {
   expect(cache.sizeBytes).toBe(0)
 })
 
-test('a body beyond the limit is not kept, and does not drive out the others', () => {
+test('a body over the limit is not stored and evicts nothing', () => {
   const cache = createBodyCache(100 * 1024)
   cache.set('a', {}, kilobytes(10))
   cache.set('big', {}, kilobytes(200))

@@ -1,14 +1,14 @@
-// Small files kept in memory; what was not used for longest goes first, nearly. Knows neither paths' meaning nor whether a file is still current.
+// A memory-bounded cache of small files with approximate least-recently-used eviction.
 
 export interface BodyCache<T> {
   get(key: string): T | undefined
-  /** Replaces what is there under the key; keeps nothing when the body alone exceeds the limit. */
+  /** Replaces the entry of the key; stores nothing when the body alone exceeds the limit. */
   set(key: string, value: T, bodyBytes: number): void
   delete(key: string): void
   readonly sizeBytes: number
 }
 
-/** What an entry costs beside its body: key, statistics, headers. Measured roughly; keeps a million tiny files bounded. */
+/** Estimated memory of an entry beside its body: key, statistics, headers. Bounds the cache with a million tiny files. */
 const ENTRY_OVERHEAD_BYTES = 2048
 
 interface Entry<T> {
@@ -18,8 +18,8 @@ interface Entry<T> {
 }
 
 export function createBodyCache<T>(limitBytes: number): BodyCache<T> {
-  // A Map iterates in order of insertion. An entry used since it was put in goes to the end instead of out ("second
-  // chance"): use then costs a flag; re-inserting on each use was the dearest line of a request after the system calls.
+  // A Map iterates in insertion order. An entry that was used since its insertion moves to the end instead of out ("second
+  // chance"), so that use costs one flag. Re-inserting on each use was the slowest line of a request after system calls.
   const entries = new Map<string, Entry<T>>()
   let sizeBytes = 0
 
@@ -29,7 +29,7 @@ export function createBodyCache<T>(limitBytes: number): BodyCache<T> {
   }
 
   const makeRoom = (): void => {
-    // An entry put back at the end is met again in the same loop, its chance spent: the loop ends.
+    // The loop ends: an entry moved to the end is reached again without its flag.
     for (const [key, entry] of entries) {
       if (sizeBytes <= limitBytes) return
       if (entry.used) {

@@ -1,4 +1,4 @@
-// The set-up files of every distribution: complete, at the address the client used, and inert whatever that is.
+// The set-up files of every distribution are complete and cannot be changed by the address the client sends.
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { formats } from '../formats/index.ts'
@@ -34,7 +34,7 @@ Signed-By:
     expect(setups.find('apt', '/repos/focal.sh', URL)).toContain(`> /etc/apt/keyrings/gatehouse.asc <<'GATEHOUSE'`)
   })
 
-  test('dnf and zypper verifies packages and metadata', () => {
+  test('dnf and zypper demands signed packages and metadata', () => {
     expect(setups.find('rpm', '/repos/opensuse-leap-15.6.repo', URL)).toBe(`[gatehouse-opensuse-leap-15.6]
 name=Gatehouse packages for openSUSE Leap 15.6
 baseurl=${URL}/repos/opensuse-leap-15.6/x86_64/

@@ -1,4 +1,4 @@
-// Publishing under clients' feet: what a listener shows before, during and after the one rename of a publish.
+// What a listener serves before, during and after the rename of a publish.
 import { rmSync, utimesSync } from 'node:fs'
 import { Agent, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ test('the very next request after the rename sees the new generation', async () 
   }
 })
 
-test('going back to a kept generation is seen at once too', async () => {
+test('the very next request sees a return to an earlier generation', async () => {
   const old = repository.publish('jammy', { InRelease: 'old' })
   await server.get(INRELEASE)
   repository.publish('jammy', { InRelease: 'new' })
@@ -40,7 +40,7 @@ test('going back to a kept generation is seen at once too', async () => {
   expect(await server.get(INRELEASE, { 'If-None-Match': etag })).toMatchObject({ status: 200, text: 'old' })
 })
 
-test('a tag names one content: of equal size, of equal date, in one second', async () => {
+test('an entity tag identifies content of equal size and date within one second', async () => {
   const tags = new Map<string, string>()
   const date = new Date('2026-01-01T00:00:00Z')
   for (let n = 100; n < 150; n++) {
@@ -64,7 +64,7 @@ describe('a client that compares by date alone, as apt does', () => {
     }
   })
 
-  test('gets a generation built before the one it has, and flipped in after it', async () => {
+  test('gets a generation that was built earlier but flipped in later', async () => {
     // r-late is built first and flipped last: its files are older than those of the generation between.
     const base = '.generations/deb/jammy'
     const hourAgo = new Date(Date.now() - 3_600_000)
@@ -77,7 +77,7 @@ describe('a client that compares by date alone, as apt does', () => {
     expect(answer).toMatchObject({ status: 200, text: 'late' })
   })
 
-  test('is told "not modified" once the second of the flip is over', async () => {
+  test('gets 304 once the second of the flip is over', async () => {
     repository.publish('jammy', { InRelease: 'release' })
     const later = await startListener(repository.dir, { clock: { now: () => new Date(Date.now() + 5000) } })
     const { headers } = await later.get(INRELEASE)
@@ -97,7 +97,7 @@ describe('a client that compares by date alone, as apt does', () => {
   })
 })
 
-test('of an apk index the link is the file itself', async () => {
+test('an apk index is dated by its link, which is the file itself', async () => {
   const url = '/apk/alpine3.20/main/x86_64/APKINDEX.tar.gz'
   for (let n = 0; n < 20; n++) {
     repository.write(`.generations/apk/alpine3.20/r${n}/APKINDEX.tar.gz`, `index ${n}`)
@@ -116,7 +116,7 @@ test('a plain Packages follows its compressed form across a flip', async () => {
   }
 })
 
-test('a file that is removed is gone at once, even from memory', async () => {
+test('a removed file is missing for the next request, even when it was in memory', async () => {
   const generation = repository.publish('jammy', { InRelease: 'release' })
   expect((await server.get(INRELEASE)).status).toBe(200)
   rmSync(join(repository.dir, generation, 'InRelease'))
@@ -154,11 +154,11 @@ test.each([
     const generationOf = (body: Buffer): number =>
       Number(/generation (\d{6})\n/.exec(body.subarray(-18).toString())?.[1])
     const tags = new Map<string, string>()
-    let running = true
+    const run = { goesOn: true }
     let answers = 0
 
     const read = async (path: string, range: string | null): Promise<void> => {
-      while (running) {
+      while (run.goesOn) {
         const before = generation
         const { status, headers, body } = await ask(reader.port, agent, path, range)
         const after = generation
@@ -188,14 +188,14 @@ test.each([
       while (generation < FLIPS) {
         const wanted = answers + 3
         publish()
-        while (answers < wanted && running) await turn()
+        while (answers < wanted && run.goesOn) await turn()
       }
-      running = false
+      run.goesOn = false
     })()
     try {
       await Promise.all([readers, flips])
     } finally {
-      running = false
+      run.goesOn = false
       agent.destroy()
       await reader.close(1000)
     }
@@ -229,7 +229,7 @@ function ask(port: number, agent: Agent, path: string, range: string | null): Pr
 test.each([
   ['primary', (digest: string) => `${digest}-primary.xml.gz`],
   ['updateinfo', (digest: string) => digest],
-])('the %s that an rpm index of a moment ago names is still there by its digest', async (kind, shared) => {
+])('the %s of the previous rpm index is still served by its digest', async (kind, shared) => {
   const rpm = await startListener(repository.dir, { mounts: RPM_MOUNTS })
   const digest = 'ab'.repeat(32)
   const base = '.generations/rpm/almalinux9'

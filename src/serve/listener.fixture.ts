@@ -1,4 +1,4 @@
-// For tests: a repositories' directory with real generations and links, a listener on loopback, and clients that change no path.
+// For tests: a repositories' directory with real generations and links, a listener on loopback, and raw clients.
 import { mkdtempSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -111,7 +111,7 @@ export function exchangeRaw(port: number, text: string): Promise<string> {
     const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'))
     let answer = ''
     socket.setEncoding('latin1')
-    socket.on('data', (piece) => (answer += piece))
+    socket.on('data', (piece) => (answer += String(piece)))
     socket.on('error', reject)
     socket.on('close', () => resolve(answer))
   })

@@ -1,4 +1,4 @@
-// What a listener shows of formats that are not switched on: nothing, also of a tree from when they were.
+// A listener serves nothing of formats that are switched off, even when their tree exists.
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { FormatId } from '../domain/package.ts'
 import { formats } from '../formats/index.ts'

@@ -1,4 +1,4 @@
-// Which URL prefix of a repository listener names which published place; the only list of what clients may reach.
+// Maps URL prefixes of a repository listener to published places. Clients can reach nothing else.
 import type { PackageFormat } from '../formats/format.ts'
 import type { ListenerId, Place } from '../formats/serving.ts'
 

@@ -1,4 +1,4 @@
-// Files kept open: shared while in use, closed when nobody needs them, never handed out in another state.
+// Open files are shared while in use, closed when unused, and never returned after a change.
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ async function share(name: string, from = files) {
 /** A closed handle has no descriptor any more. */
 const isClosed = (handle: FileHandle) => handle.fd === -1
 
-test('a file is shared by all who saw it in the same state, and stays open for the next', async () => {
+test('a file is shared by requests that saw the same state, and stays open for the next', async () => {
   const { handle, shared } = await share('a')
   const again = files.take('a', statsOf('a'))
   expect(again).toBe(shared)
@@ -44,7 +44,7 @@ test('a file is shared by all who saw it in the same state, and stays open for t
   files.take('a', statsOf('a'))?.release()
 })
 
-test('of a file that changed the old state is closed only when its last reader is done', async () => {
+test('a changed file keeps the old handle open until its last reader finishes', async () => {
   const { handle, shared } = await share('a')
   writeFileSync(join(dir, 'a'), 'another')
   expect(files.take('a', statsOf('a'))).toBeNull()
@@ -54,7 +54,7 @@ test('of a file that changed the old state is closed only when its last reader i
   await expect.poll(() => isClosed(handle)).toBe(true)
 })
 
-test('two that opened the same file at once both read on', async () => {
+test('two readers that opened the same file at the same time both continue', async () => {
   const [one, two] = [await share('a'), await share('a')]
   one.shared.release()
   await expect.poll(() => isClosed(one.handle)).toBe(true)
@@ -62,13 +62,13 @@ test('two that opened the same file at once both read on', async () => {
   two.shared.release()
 })
 
-test('no more files than allowed are kept, the eldest go first', async () => {
+test('the oldest files are closed when there are too many', async () => {
   const opened = [await share('a'), await share('b'), await share('c')]
   for (const { shared } of opened) shared.release()
   await expect.poll(() => opened.map(({ handle }) => isClosed(handle))).toEqual([true, false, false])
 })
 
-test('what nobody asks for any more is closed after its time, what is being read is not', async () => {
+test('an unused file is closed after the idle time, a file being read is not', async () => {
   const quick = createOpenFiles<SharedFile>({ count: 9, idleMs: 5 }, (error) => failures.push(error))
   const [idle, busy] = [await share('a', quick), await share('b', quick)]
   idle.shared.release()
@@ -78,7 +78,7 @@ test('what nobody asks for any more is closed after its time, what is being read
   await expect.poll(() => isClosed(busy.handle)).toBe(true)
 })
 
-test('closing leaves running transfers their file', async () => {
+test('closing keeps the files of running transfers open', async () => {
   const [idle, busy] = [await share('a'), await share('b')]
   idle.shared.release()
   files.close()

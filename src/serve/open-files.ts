@@ -1,14 +1,14 @@
-// Large files kept open between requests: a range then costs one read instead of six trips to the thread pool. Knows no names' meaning.
+// Keeps large files open between requests, so that a range costs one read instead of six thread pool operations.
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { isSameState, type SharedFile } from '../http-files/representation.ts'
 
 export interface OpenFiles<T> {
-  /** What was put under the key, if it is still in this state; its file must be released. */
+  /** The value of the key if its file is unchanged. The caller must release the file. */
   take(key: string, stats: BigIntStats): T | null
-  /** Keeps a file that was just opened, for the caller and for others; the caller must release it. */
+  /** Stores a newly opened file for the caller and others. The caller must release it. */
   share(key: string, stats: BigIntStats, handle: FileHandle, describe: (file: SharedFile) => T): T
-  /** Closes what nobody uses, now, and the rest as soon as nobody does. */
+  /** Closes unused files immediately and the others when they are released. */
   close(): void
 }
 
@@ -24,7 +24,7 @@ interface Entry<T> {
 
 export interface OpenFileLimits {
   count: number
-  /** an unused file is closed after one to two of these, in ms: it may be a removed one, whose space is still taken */
+  /** an unused file is closed after one to two of these, in ms; a removed file occupies disk space until it is closed */
   idleMs: number
 }
 

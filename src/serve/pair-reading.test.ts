@@ -1,4 +1,4 @@
-// The table of states: what each request does to a client's reading, and which generation answers it.
+// The state table: the next state of each request, and the generation that answers it.
 import { describe, expect, test } from 'vitest'
 import { IDLE, LONGEST_PAUSE_MS, step, type PairRequest, type Reading } from './pair-reading.ts'
 

@@ -1,4 +1,4 @@
-// The published files on disk: looking at them, and opening them only where they really lie in a published place. Caches nothing.
+// The published files on disk: checks them, and opens only files inside a published place. Caches nothing.
 import { constants, lstatSync, statSync, type BigIntStats } from 'node:fs'
 import { open, realpath, type FileHandle } from 'node:fs/promises'
 import { join, sep } from 'node:path'
@@ -11,9 +11,9 @@ export interface OpenFile {
 
 export interface PublishedTree {
   /**
-   * What the name stands for at this moment, all links followed; null when it is no regular file. Synchronous: one
-   * `stat` of a local path takes 3 µs (2026-11-21), a trip to the thread pool ten times that, and the answer is
-   * what makes a flip visible to the very next request.
+   * The file a name refers to now, all links followed; null when it is not a regular file. Synchronous: one
+   * `stat` of a local path takes 3 µs (2026-11-21), a thread pool operation ten times that, and the result
+   * makes a flip visible to the very next request.
    */
   look(file: Located): BigIntStats | null
   /** The symbolic link a publish replaces on the way to this file; null when there is none. */
@@ -24,12 +24,12 @@ export interface PublishedTree {
   open(file: Located): Promise<OpenFile | null>
 }
 
-/** @param onRefused called when a link led out of the published places: somebody should know */
+/** @param onRefused called when a link led out of the published places */
 export function createPublishedTree(reposDir: string, onRefused: (file: Located, real: string) => void): PublishedTree {
   return {
     look(file) {
       try {
-        // `join` would cost a third of the look; both parts are in normal form already.
+        // `join` would take a third of the time; both parts are normalized already.
         const stats = statSync(`${reposDir}/${file.path}`, { bigint: true, throwIfNoEntry: false })
         return stats?.isFile() ? stats : null
       } catch (error) {
@@ -40,7 +40,7 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
 
     flipLink(file) {
       const named = file.publishedAs ?? file.path
-      // Named by a generation that is no longer live: nothing is replaced on the way.
+      // The path of a generation that is no longer live contains no link that a publish replaces.
       if (!named.startsWith(`${file.mount.path}/`)) return null
       // The mount's own directory is not replaced by a publish.
       const names = named.slice(file.mount.path.length + 1).split('/')
@@ -66,7 +66,7 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
           onRefused(file, real)
           return null
         }
-        // O_NOFOLLOW: what was checked is what is opened. O_NONBLOCK: a pipe put there must not hang the opener.
+        // O_NOFOLLOW: opens the file that was checked. O_NONBLOCK: opening a pipe must not hang.
         const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
         try {
           const stats = await handle.stat({ bigint: true })
@@ -97,7 +97,7 @@ function isPublished(root: string, real: string, roots: readonly string[]): bool
 
 const UNREACHABLE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'EISDIR', 'ENXIO'])
 
-/** The name leads nowhere. (EACCES is not among them: that is a fault of the installation, and is reported as one.) */
+/** The path does not exist. EACCES is not included: it is a fault of the installation and is reported. */
 function isUnreachable(error: unknown): boolean {
   return UNREACHABLE.has((error as NodeJS.ErrnoException | undefined)?.code ?? '')
 }

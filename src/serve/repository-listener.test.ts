@@ -1,4 +1,4 @@
-// A repository listener over real sockets: files, conditions, ranges, methods, and what it must never hand out.
+// A repository listener over real sockets: files, conditions, ranges, methods and refusals.
 import { utimesSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { join } from 'node:path'
@@ -69,7 +69,7 @@ afterAll(async () => {
 })
 
 describe('files', () => {
-  test('an index is sent whole, with its length, to be asked for again every time', async () => {
+  test('an index is sent with its length and must be revalidated', async () => {
     const answer = await server.get(INRELEASE)
     expect(answer.status).toBe(200)
     expect(answer.text).toBe('release one')
@@ -96,7 +96,7 @@ describe('files', () => {
     expect(answer.headers['last-modified']).toBe('Fri, 02 Jan 2026 03:04:05 GMT')
   })
 
-  test('a compressed index is a file, not an encoding of the answer', async () => {
+  test('a compressed index is sent as a file without Content-Encoding', async () => {
     const answer = await server.get(`${INDEX}/Packages.gz`, { 'Accept-Encoding': 'gzip' })
     expect(answer.headers['content-type']).toBe('application/gzip')
     expect(answer.headers['content-encoding']).toBeUndefined()
@@ -116,7 +116,7 @@ describe('files', () => {
     })
   })
 
-  test('on the rpm port the same directory shows the rpm distributions and nothing else', async () => {
+  test('the rpm port serves rpm distributions only', async () => {
     const rpm = await startListener(repository.dir, { mounts: RPM_MOUNTS })
     expect(await rpm.get('/repos/almalinux9/x86_64/repodata/repomd.xml')).toMatchObject({
       status: 200,
@@ -129,7 +129,7 @@ describe('files', () => {
     await rpm.close(1000)
   })
 
-  test('HEAD tells what GET would, without a body', async () => {
+  test('HEAD sends the headers of GET without a body', async () => {
     for (const path of [INRELEASE, `${POOL}/large_1_amd64.deb`, `${INDEX}/Packages`, '/repos/none']) {
       const [head, get] = [await server.head(path, { Range: 'bytes=0-1' }), await server.get(path)]
       expect(head.body.length).toBe(0)
@@ -139,7 +139,7 @@ describe('files', () => {
     }
   })
 
-  test('a plain Packages that is not there is unpacked from its compressed form', async () => {
+  test('a missing plain Packages is decompressed from Packages.gz', async () => {
     const answer = await server.get(`${INDEX}/Packages`)
     expect(answer.status).toBe(200)
     expect(answer.text).toBe(PACKAGES)
@@ -151,14 +151,14 @@ describe('files', () => {
     expect((await server.get('/repos/dists/jammy/main/binary-arm64/Packages')).status).toBe(404)
   })
 
-  test('a damaged compressed index breaks the connection instead of ending like a whole one', async () => {
+  test('a damaged compressed index breaks the connection', async () => {
     repository.write('dists/damaged/Packages.gz', gzipSync(PACKAGES).subarray(0, 60))
     await expect(server.get('/repos/dists/damaged/Packages')).rejects.toThrow()
     expect((await server.get(INRELEASE)).status).toBe(200)
   })
 })
 
-describe('what is refused', () => {
+describe('refusals', () => {
   test.each([
     '/',
     '/repos/',
@@ -194,16 +194,16 @@ describe('what is refused', () => {
     '/apk/manifests/x.json',
     '/repos/dists/rpm/x86_64/repodata/repomd.xml',
     '/repos/dists/everything/dists/jammy/.work/part',
-  ])('%s leads out of the published files and is not found', async (path) => {
+  ])('the link %s out of the published files is not found', async (path) => {
     for (const method of ['GET', 'HEAD', 'GET']) expect((await server.ask(method, path)).status).toBe(404)
   })
 
-  test('such a link is reported in the log', async () => {
+  test('a link out of the published files is logged', async () => {
     await server.get('/repos/dists/settings.json')
     expect(server.logged.some((line) => line.includes('leads out') && line.includes('settings.json'))).toBe(true)
   })
 
-  test('a file reached through a checked name is checked again when the name leads elsewhere', async () => {
+  test('a name is checked again when its link changes', async () => {
     const { write, link } = repository
     write('.generations/deb/turn/r1/InRelease', 'fine')
     link('dists/turn', '../.generations/deb/turn/r1')
@@ -231,7 +231,7 @@ describe('what is refused', () => {
     '/%',
     '/repos/gpg.key%00',
     '/repos/dists/jammy\x00/InRelease',
-  ])('the raw target %j gives nothing away', async (target) => {
+  ])('the raw target %j reveals nothing', async (target) => {
     const answer = await server.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /)
     expect(answer).not.toContain('SECRET')
@@ -249,14 +249,14 @@ describe('what is refused', () => {
     expect(await server.ask(method, INRELEASE)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
   })
 
-  test('an over-long target is 414, an over-long header 431, a broken request 400', async () => {
+  test('a long target gets 414, a long header 431, a malformed request 400', async () => {
     expect((await server.get(`/repos/dists/${'a/'.repeat(1500)}b`)).status).toBe(414)
     const head = `GET ${INRELEASE} HTTP/1.1\r\nHost: x\r\n`
     expect(await server.raw(`${head}X: ${'a'.repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /)
     expect(await server.raw('nonsense\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
   })
 
-  test('the body of a request is not waited for: the connection ends with the answer', async () => {
+  test('a request with a body is answered without reading it, and the connection closes', async () => {
     const answer = await server.raw(`PUT ${INRELEASE} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nstart`)
     expect(answer).toMatch(/^HTTP\/1\.1 405 [\s\S]*Connection: close/)
   })
@@ -279,7 +279,7 @@ describe('conditions', () => {
     },
   )
 
-  test('a package is not sent again to who names its date', async () => {
+  test('a package is not sent again to a client that sends its date', async () => {
     const since = { 'If-Modified-Since': 'Fri, 02 Jan 2026 03:04:05 GMT' }
     expect((await server.get(`${POOL}/large_1_amd64.deb`, since)).status).toBe(304)
     expect((await server.head(`${POOL}/large_1_amd64.deb`, since)).status).toBe(304)
@@ -320,13 +320,13 @@ describe('ranges', () => {
     expect(answer).toMatchObject({ status: 416, headers: { 'content-range': `bytes */${content.length}` } })
   })
 
-  test('several ranges are answered with the whole file', async () => {
+  test('a request of several ranges gets the whole file', async () => {
     const answer = await server.get(`${POOL}/large_1_amd64.deb`, { Range: 'bytes=0-1,5-6' })
     expect(answer.status).toBe(200)
     expect(answer.body.equals(LARGE)).toBe(true)
   })
 
-  test('a range that belongs to another state of the file brings the whole file', async () => {
+  test('a range of another state of the file gets the whole file', async () => {
     const path = `${POOL}/large_1_amd64.deb`
     const { etag = '' } = (await server.head(path)).headers
     const ask = async (ifRange: string) => (await server.get(path, { Range: 'bytes=5-9', 'If-Range': ifRange })).status
@@ -343,13 +343,13 @@ describe('ranges', () => {
   })
 })
 
-test('a directory of repositories that does not exist yet is an empty one', async () => {
+test('a missing repositories directory is treated as empty', async () => {
   const early = await startListener(join(repository.dir, 'later'))
   expect((await early.get(INRELEASE)).status).toBe(404)
   await early.close(1000)
 })
 
-test('a port that is taken is an error of listen', async () => {
+test('listen rejects for a port in use', async () => {
   const second = startListener(repository.dir).then((other) =>
     other.close(0).then(() => other.listen(server.port, '127.0.0.1')),
   )

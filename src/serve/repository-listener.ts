@@ -1,4 +1,4 @@
-// A repository listener: what package clients install from. Reads published files only; never the database, never a setting.
+// A repository listener, from which package clients install. Reads published files; never the database or settings.
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../kernel/clock.ts'
@@ -15,9 +15,9 @@ import { locate, type Located, type Refused } from './request-path.ts'
 import { createSignedPairs } from './signed-pairs.ts'
 
 export interface RepositoryListener {
-  /** @returns the port in use, also when 0 was asked for */
+  /** @returns the port in use, also when `port` is 0 */
   listen(port: number, host: string): Promise<number>
-  /** Accepts no more, lets running transfers end for at most `deadlineMs`, and closes the access log. */
+  /** Stops accepting, gives running transfers at most `deadlineMs`, and closes the access log. */
   close(deadlineMs: number): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export interface ListenerTimeouts {
   check: number
   /** a connection waits this long for its next request */
   keepAlive: number
-  /** a transfer without a single byte taken by the client; a slow reader is no fault */
+  /** a transfer of which the client reads no byte; slow readers are allowed */
   stalled: number
 }
 
@@ -51,7 +51,7 @@ export interface RepositoryListenerDeps {
 
 const MEBIBYTE = 1024 * 1024
 const MEMORY: MemoryLimits = { totalBytes: 64 * MEBIBYTE, fileBytes: 4 * MEBIBYTE }
-// Keep-alive outlasts the 60 s of common balancers, so that these close first and never send into a closing connection.
+// Longer than the 60 s of common load balancers, so that these close first and never send into a closing connection.
 const TIMEOUTS: ListenerTimeouts = {
   header: 20_000,
   request: 30_000,
@@ -59,7 +59,7 @@ const TIMEOUTS: ListenerTimeouts = {
   keepAlive: 65_000,
   stalled: 120_000,
 }
-/** Waiting connections: a fleet that updates at the full minute arrives at once. */
+/** Connections not yet accepted: a fleet of machines that updates every full minute connects at the same time. */
 const BACKLOG = 4096
 
 export function createRepositoryListener(deps: RepositoryListenerDeps): RepositoryListener {
@@ -93,7 +93,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     return () => record(exchange, address)
   }
 
-  /** Synchronous for what is in memory: nearly every request is, and a promise for each is felt. */
+  /** Synchronous for files in memory, which are nearly all requests: a promise for each is measurable. */
   const answer = (exchange: Exchange): Promise<void> | void => {
     const { method, url = '' } = exchange.request
     if (method !== 'GET' && method !== 'HEAD') {
@@ -101,7 +101,10 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
       return
     }
     const text = setup(exchange.request)
-    if (text !== null) return answerWithText(exchange, text, SETUP_HEADERS)
+    if (text !== null) {
+      answerWithText(exchange, text, SETUP_HEADERS)
+      return
+    }
     const located = locate(url, mounts)
     if (typeof located === 'string') {
       refuse(exchange, REFUSALS[located])
@@ -126,7 +129,10 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     if (shown) return answerWithFile(exchange, shown, observedMs)
     const substitute = file.mount.format?.serving.substitute?.(file.path)
     const instead = substitute ? await representations.find({ ...file, path: substitute.path }, observedMs) : null
-    if (!instead) return refuse(exchange, 404)
+    if (!instead) {
+      refuse(exchange, 404)
+      return
+    }
     return substitute?.gunzip
       ? answerWithContent(exchange, instead, observedMs)
       : answerWithFile(exchange, instead, observedMs)
@@ -136,7 +142,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     accessLog.record({
       address,
       request: `${request.method} ${request.url} HTTP/${request.httpVersion}`,
-      // nginx's number for a client that left before the answer began
+      // nginx's status for a client that disconnected before the response began
       status: response.headersSent ? response.statusCode : 499,
       bytes: progress.bytes + (response.writableFinished ? progress.lastBytes : 0),
       referer: request.headers.referer,
@@ -147,7 +153,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   const fail = (exchange: Exchange, error: unknown): void => {
     const code = (error as NodeJS.ErrnoException | undefined)?.code
     log.error({ err: error, request: exchange.request.url }, 'a published file could not be sent')
-    // A header that is out cannot be taken back: only a broken connection tells the client that the body is not whole.
+    // Once the header is sent, only a broken connection shows the client that the body is incomplete.
     if (exchange.response.headersSent) exchange.response.destroy()
     else if (code === 'EMFILE' || code === 'ENFILE') refuse(exchange, 503, ['Retry-After', '1'])
     else refuse(exchange, 500)
@@ -156,7 +162,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   const connections = createConnections(server, serve)
   server.on('request', connections.admit)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // Into a running answer nothing may be mixed; of a broken connection there is nobody to tell.
+    // No error text may be mixed into a running response or written to a broken connection.
     if (error.code === 'ECONNRESET' || !socket.writable || connections.isBusy(socket)) return socket.destroy()
     const status = UNREADABLE[error.code ?? ''] ?? 400
     const text = `${STATUS_CODES[status]?.toLowerCase()}\n`
@@ -187,7 +193,7 @@ const SETUP_HEADERS = ['Cache-Control', 'no-store', 'Vary', 'Host, X-Forwarded-H
 
 const REFUSALS: Readonly<Record<Refused, number>> = { not_found: 404, malformed: 400, too_long: 414 }
 
-/** Requests Node could not read, by its error code; all others are 400. */
+/** Status of requests Node could not parse, by its error code; others are 400. */
 const UNREADABLE: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -205,12 +211,12 @@ function listen(server: Server, port: number, host: string): Promise<number> {
   })
 }
 
-/** A body here serves no purpose; rather than read it to its end, the connection ends with the answer. */
+/** Request bodies have no meaning here: instead of reading one, the connection is closed after the response. */
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** As far as that can be told: clients open a connection for each file. Behind a proxy they share its address. */
+/** Best effort: clients open a connection for each file, and behind a proxy they share its address. */
 function clientOf({ socket, headers }: IncomingMessage): string {
   const said = [headers['user-agent'], headers['x-forwarded-for']].map((value) => String(value ?? '').slice(0, 200))
   return [plainAddress(socket.remoteAddress), ...said].join(' ')

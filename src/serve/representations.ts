@@ -1,4 +1,4 @@
-// From a published name to what is sent for it now: bytes from memory, or an open file. Knows no HTTP message.
+// Finds the current representation of a published name: bytes in memory or an open file. Knows no HTTP message.
 import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { createSemaphore } from '../kernel/semaphore.ts'
@@ -14,8 +14,8 @@ type Answer = Representation | null
 
 export interface Representations {
   /**
-   * What the name stands for now: never older than the moment of the call. Answers at once when the file is in memory or
-   * open already. A `file` that comes with the answer must be released.
+   * The current representation, never older than the call. Synchronous when the file is in memory or
+   * already open. The caller must release a `file`.
    * @param observedMs the time of the call, since 1970
    */
   find(file: Located, observedMs: number): Answer | Promise<Answer>
@@ -35,13 +35,13 @@ interface Loading {
   file: Promise<CachedFile | null>
 }
 
-/** Loads under way at once: each may hold a file of the largest kept size beyond the cache's own limit. */
+/** Files loaded at the same time; each may be as large as `fileBytes`, in addition to the cache. */
 const LOADS_AT_ONCE = 8
-/** A name that changes faster than it can be read is given up after this many tries. */
+/** Tries to read a file that changes during each read. */
 const TRIES = 10
 const OPEN_FILES = { count: 64, idleMs: 5_000 }
 
-/** @param onError for files that could not be closed: nobody waits for it */
+/** @param onError receives errors of closing files in the background */
 export function createRepresentations(
   tree: PublishedTree,
   limits: MemoryLimits,
@@ -54,7 +54,7 @@ export function createRepresentations(
 
   const attempt = (file: Located, observedMs: number, triesLeft: number): Answer | Promise<Answer> => {
     const known = small.get(file.path)
-    // The link first: should a flip come between, the new file gets too old a date and is sent once more, never kept too long.
+    // Reads the link first: a flip in between gives the new file a date that is too old, so it is sent again, never kept.
     const flippedAt = known?.flipLink ? tree.flippedAt(known.flipLink) : 0
     const stats = tree.look(file)
     if (!stats) {
@@ -64,13 +64,13 @@ export function createRepresentations(
     if (known && isSameState(known.stats, stats)) return representationNow(known, flippedAt, observedMs)
     if (Number(stats.size) <= limits.fileBytes) return load(file, stats, observedMs, triesLeft)
     const open = large.take(file.path, stats)
-    // The link after the file here: a flip between the two is then dated too new, which sends too much, not too little.
+    // Reads the link after the file: a flip in between gives a date that is too new, which sends too much, not too little.
     return open
       ? representationNow(open, open.flipLink ? tree.flippedAt(open.flipLink) : 0, observedMs)
       : openLarge(file, observedMs)
   }
 
-  /** Everybody who saw the same state shares one read of it; who saw another state never gets this one. */
+  /** Requests that saw the same state share one read; a request that saw another state never gets it. */
   const load = async (file: Located, stats: BigIntStats, observedMs: number, triesLeft: number): Promise<Answer> => {
     if (triesLeft === 0) throw new Error(`${file.path} changes faster than it can be read`)
     let shared = loading.get(file.path)
@@ -81,7 +81,7 @@ export function createRepresentations(
     }
     const cached = await shared.file
     if (cached && isSameState(cached.stats, stats)) return representationNow(cached, cached.flippedAt, observedMs)
-    // Unreadable although unchanged: it lies in no published place. Otherwise it changed meanwhile.
+    // Unchanged but unreadable: outside the published places. Otherwise it changed in the meantime.
     const now = tree.look(file)
     if (!cached && now && isSameState(now, stats)) return null
     return attempt(file, observedMs, triesLeft - 1)
@@ -102,7 +102,7 @@ export function createRepresentations(
     try {
       if (Number(stats.size) > limits.fileBytes) return null
       const body = await readWhole(handle, Number(stats.size))
-      // A file written to in place while it was read would be torn.
+      // A file that was written to during the read would be inconsistent.
       if (!body || !isSameState(stats, await handle.stat({ bigint: true }))) return null
       const cached = createCachedFile(
         kindOf(file.path, file.mount.format),
@@ -136,9 +136,9 @@ export function createRepresentations(
   return { find: (file, observedMs) => attempt(file, observedMs, TRIES), close: () => large.close() }
 }
 
-/** null when the file turned out shorter than its statistics said */
+/** @returns null when the file is shorter than its statistics */
 async function readWhole(handle: FileHandle, sizeBytes: number): Promise<Buffer | null> {
-  // Not from the shared pool: a slice of it would keep 8 KiB alive for each small file.
+  // Not from Node's shared buffer pool: each small file would keep 8 KiB of it alive.
   const body = Buffer.allocUnsafeSlow(sizeBytes)
   let filled = 0
   while (filled < sizeBytes) {

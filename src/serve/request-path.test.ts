@@ -1,4 +1,4 @@
-// Request targets: which spelling names which published file, and that no spelling names anything else.
+// Request targets: which of them name a published file, and which are refused.
 import { describe, expect, test } from 'vitest'
 import { APT_MOUNTS, RPM_MOUNTS } from './listener.fixture.ts'
 import { locate } from './request-path.ts'
@@ -12,7 +12,7 @@ const rpm = (target: string) => {
   return typeof located === 'string' ? located : located.path
 }
 
-describe('what clients send', () => {
+describe('a target that clients send', () => {
   test.each([
     ['/repos/dists/jammy/InRelease', 'dists/jammy/InRelease'],
     ['/repos/gpg.key', 'keys/gpg.key'],
@@ -32,7 +32,7 @@ describe('what clients send', () => {
     expect(apt(target)).toBe(path)
   })
 
-  test('on the rpm port the key is not taken for a distribution', () => {
+  test('the key on the rpm port is not read as a distribution', () => {
     expect(rpm('/repos/gpg.key')).toBe('keys/gpg.key')
     expect(rpm('/repos/almalinux9/x86_64/repodata/repomd.xml')).toBe('rpm/almalinux9/x86_64/repodata/repomd.xml')
     expect(rpm('/repos/dists/jammy/InRelease')).toBe('rpm/dists/jammy/InRelease')
@@ -40,7 +40,7 @@ describe('what clients send', () => {
   })
 })
 
-describe('what names no published file', () => {
+describe('a target that names no published file', () => {
   test.each([
     '/',
     '/repos',
@@ -119,7 +119,7 @@ describe('what names no published file', () => {
     expect(apt('/repos%252fgpg.key')).toBe('not_found')
   })
 
-  test('a target longer than any index names is refused before it is looked at', () => {
+  test('a target longer than any index path is refused before parsing', () => {
     expect(apt(`/repos/dists/${'a/'.repeat(1100)}b`)).toBe('too_long')
   })
 

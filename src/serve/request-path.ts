@@ -1,24 +1,24 @@
-// From a request target to a published name: decoding, and refusal of every spelling that is not a plain path. No file access.
+// Converts a request target to a published name and refuses everything that is not a plain path. No file access.
 import type { Mount } from './mounts.ts'
 
 export interface Located {
   mount: Mount
   /** relative to the repositories' directory: `dists/jammy/InRelease` */
   path: string
-  /** the name clients use, where `path` is what that stands for at this moment */
+  /** the name clients use, where `path` is inside a generation */
   publishedAs?: string
 }
 
 export type Refused = 'not_found' | 'malformed' | 'too_long'
 
-/** Far above any path an index names, far below PATH_MAX. */
+/** Longer than any path in an index, shorter than PATH_MAX. */
 const LONGEST_TARGET = 2048
 const LONGEST_NAME = 255
 
-/** What nearly every request looks like: nothing to decode, no empty and no hidden segment. */
+/** Matches nearly every request: nothing to decode, no empty and no hidden segment. */
 const ORDINARY = /^(?:\/[\w+~][\w.+~:^-]*)+$/
 
-/** A control character, or a separator that came in encoded: no published name holds one. */
+/** Control characters and encoded separators: no published name contains one. */
 
 const NEVER_IN_A_NAME = /[\u0000-\u001f\u007f/\\]/
 
@@ -26,8 +26,8 @@ const NEVER_IN_A_NAME = /[\u0000-\u001f\u007f/\\]/
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i
 
 /**
- * Names the file a request target asks for. Percent-encoding is undone exactly once, per segment, so that an encoded
- * slash or dot can never form a new segment; `+` stands for itself. Repeated slashes count as one.
+ * Finds the file of a request target. Percent-encoding is decoded exactly once, per segment, so that an encoded
+ * slash or dot cannot form a new segment. `+` is literal. Repeated slashes count as one.
  */
 export function locate(target: string, mounts: readonly Mount[]): Located | Refused {
   if (target.length > LONGEST_TARGET) return 'too_long'
@@ -38,7 +38,7 @@ export function locate(target: string, mounts: readonly Mount[]): Located | Refu
   const path = target.replace(ABSOLUTE_FORM, '').split('?', 1)[0] ?? ''
   if (path === '') return 'not_found'
   if (!path.startsWith('/')) return 'malformed'
-  // A directory: never listed.
+  // Directories are never listed.
   if (path.endsWith('/')) return 'not_found'
 
   const names: string[] = []
@@ -61,7 +61,7 @@ function decoded(segment: string): string | null {
   }
 }
 
-/** A single file is preferred to the directory whose prefix also fits. */
+/** A single-file mount wins over a directory mount. */
 function mounted(path: string, mounts: readonly Mount[]): Located | Refused {
   let directory: Mount | null = null
   for (const mount of mounts) {

@@ -1,4 +1,4 @@
-// Index and signature in two files: what clients are given before, across and after a flip.
+// A signed index and its signature: what clients get before, across and after a flip.
 import { rmSync, utimesSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRepository, RPM_MOUNTS, startListener, type Repository, type TestListener } from './listener.fixture.ts'
@@ -44,7 +44,7 @@ describe('a client that asks for the index first, as dnf does', () => {
     expect(await dnf.signature()).toBe('signature one')
   })
 
-  test('sees the new index with its very next reading', async () => {
+  test('sees the new index when it reads again', async () => {
     const dnf = asking('dnf')
     for (const name of ['two', 'three', 'four']) {
       await dnf.index()
@@ -54,7 +54,7 @@ describe('a client that asks for the index first, as dnf does', () => {
     }
   })
 
-  test('begins anew when it asks for the index twice', async () => {
+  test('starts again when it requests the index twice', async () => {
     const dnf = asking('dnf')
     await dnf.index()
     publish('two')
@@ -72,7 +72,7 @@ describe('a client that asks for the signature first, as zypper does', () => {
     expect(await zypper.index()).toBe('index one')
   })
 
-  test('sees the new one with its very next reading', async () => {
+  test('sees the new pair when it reads again', async () => {
     const zypper = asking('zypper')
     for (const name of ['two', 'three', 'four']) {
       await zypper.signature()
@@ -85,7 +85,7 @@ describe('a client that asks for the signature first, as zypper does', () => {
     }
   })
 
-  test('may look at the index alone before, as zypper does to see whether it changed', async () => {
+  test('may request the index alone before, as zypper does to check for changes', async () => {
     const zypper = asking('zypper')
     await zypper.look()
     expect(await zypper.index()).toBe('index one')
@@ -97,7 +97,7 @@ describe('a client that asks for the signature first, as zypper does', () => {
   })
 })
 
-test('another client is given what is live', async () => {
+test('another client gets the live generation', async () => {
   const [one, other] = [asking('one'), asking('other')]
   await one.index()
   publish('two')
@@ -106,7 +106,7 @@ test('another client is given what is live', async () => {
 })
 
 describe('clients that cannot be told apart', () => {
-  test('each get a pair as long as no flip comes between two first halves', async () => {
+  test('each get a pair when no flip comes between their first requests', async () => {
     const [one, other] = [asking('same'), asking('same')]
     await one.index()
     await other.index()
@@ -122,7 +122,7 @@ describe('clients that cannot be told apart', () => {
   })
 })
 
-test('clients behind one proxy are told apart by what it says of them', async () => {
+test('clients behind one proxy are told apart by X-Forwarded-For', async () => {
   const get = async (file: string, address: string) =>
     (await server.get(`${REPODATA}/${file}`, { 'user-agent': 'dnf', 'x-forwarded-for': address })).text
   await get('repomd.xml', '10.0.0.1')
@@ -132,7 +132,7 @@ test('clients behind one proxy are told apart by what it says of them', async ()
   expect(await get('repomd.xml.asc', '10.0.0.2')).toBe('signature two')
 })
 
-test('a client that compares by date alone gets a generation built before the one it has, and flipped in after it', async () => {
+test('a client that compares by date alone gets a generation that was built earlier but flipped in later', async () => {
   const url = `${REPODATA}/repomd.xml`
   const first = String((await server.get(url)).headers['last-modified'])
   const generation = '.generations/rpm/almalinux9/late'
@@ -146,7 +146,7 @@ test('a client that compares by date alone gets a generation built before the on
   expect((await server.get(url, { 'if-modified-since': String(headers['last-modified']) })).status).toBe(304)
 })
 
-test('who comes back late, or finds the generation gone, is given what is live', async () => {
+test('a late client, or one whose generation is gone, gets the live generation', async () => {
   const dnf = asking('dnf')
   await dnf.index()
   publish('two')
@@ -158,7 +158,7 @@ test('who comes back late, or finds the generation gone, is given what is live',
   expect(await dnf.signature()).toBe('signature three')
 })
 
-test('a repository that is not there is missing, and a link out of the published places shows nothing', async () => {
+test('a missing repository and a link out of the published places get 404', async () => {
   expect((await server.get('/repos/nowhere/x86_64/repodata/repomd.xml')).status).toBe(404)
   repository.write('secret/repodata/repomd.xml', 'secret')
   repository.link('rpm/rocky9/x86_64', '../../secret')

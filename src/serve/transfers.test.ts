@@ -1,4 +1,4 @@
-// Transfers that take their time: slow and vanished clients, files removed under them, pipelining, time-outs, and the end of a listener.
+// Long transfers: slow and disconnected clients, removed files, pipelining, time-outs and shutdown.
 import { readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -74,7 +74,7 @@ function rest(socket: Socket, body: Buffer, bytes = Infinity): Promise<Buffer> {
 }
 
 describe.each(from)('from $where', ({ memory }) => {
-  test('a transfer goes on whole after its file was removed and its distribution flipped', async () => {
+  test('a transfer completes after its file was removed and its distribution flipped', async () => {
     const { port } = await start({ memory })
     const { socket, header, body } = await begin(port, `${POOL}/big_1_amd64.deb`)
     expect(header).toContain(`Content-Length: ${SIZE}`)
@@ -86,7 +86,7 @@ describe.each(from)('from $where', ({ memory }) => {
     socket.destroy()
   })
 
-  test('a client that vanishes is logged with about what it was sent, and nothing stays open', async () => {
+  test('a disconnected client is logged with the bytes it was sent, and nothing stays open', async () => {
     const { port, accessPath, accessLog } = await start({ memory })
     const { socket } = await begin(port, `${POOL}/big_1_amd64.deb`, 'User-Agent: gone\r\n')
     socket.destroy()
@@ -102,7 +102,7 @@ describe.each(from)('from $where', ({ memory }) => {
     expect(server?.logged).toEqual([])
   })
 
-  test('closing waits for a running transfer, and for nothing else', async () => {
+  test('closing waits for running transfers only', async () => {
     const { port, close } = await start({ memory })
     const idle = await openSocket(port)
     const idleEnded = new Promise((resolve) => idle.resume().once('close', resolve))
@@ -116,7 +116,7 @@ describe.each(from)('from $where', ({ memory }) => {
     server = null
   })
 
-  test('closing cuts a transfer that outlasts the deadline, so that the client sees it broken', async () => {
+  test('closing breaks a transfer that exceeds the deadline', async () => {
     const { port, close } = await start({ memory })
     const { socket, body } = await begin(port, `${POOL}/big_1_amd64.deb`)
     await close(50)
@@ -124,7 +124,7 @@ describe.each(from)('from $where', ({ memory }) => {
     expect((await rest(socket, body)).length).toBeLessThan(SIZE)
   })
 
-  test('pipelined requests are answered in their order, each by its own file', async () => {
+  test('pipelined requests are answered in order, each with its own file', async () => {
     const { port } = await start({ memory })
     const socket = await openSocket(port)
     const release = '/repos/dists/jammy/InRelease'
@@ -149,7 +149,7 @@ describe.each(from)('from $where', ({ memory }) => {
     expect(bytes.length).toBe(0)
   })
 
-  test('a client that asks a thousand times and never reads holds one file, not a thousand', async () => {
+  test('a client that pipelines a thousand requests and never reads keeps one file open', async () => {
     const { port, close } = await start({ memory })
     const before = openFiles()
     const socket = await openSocket(port)
@@ -177,7 +177,7 @@ describe('a client that pipelines 20,000 requests', () => {
   })
 })
 
-test('a file that gets shorter while it is sent breaks the connection', async () => {
+test('a file that shrinks while it is sent breaks the connection', async () => {
   const { port, logged } = await start({ memory: DISK })
   const { socket, body } = await begin(port, `${POOL}/big_1_amd64.deb`)
   truncateSync(join(repository.dir, '.generations/deb/jammy/pool/big_1_amd64.deb'), 1 << 20)
@@ -185,7 +185,7 @@ test('a file that gets shorter while it is sent breaks the connection', async ()
   expect(logged.some((line) => line.includes('shorter'))).toBe(true)
 })
 
-test('unpacking for a client that vanishes stops', async () => {
+test('decompression stops when the client disconnects', async () => {
   const { port, accessPath, accessLog } = await start({})
   const before = openFiles()
   const { socket } = await begin(port, '/repos/dists/jammy/main/binary-amd64/Packages')
@@ -200,7 +200,7 @@ test('unpacking for a client that vanishes stops', async () => {
   expect(server?.logged).toEqual([])
 })
 
-test('HTTP/1.0 gets an unpacked file without chunks, ended by the end of the connection', async () => {
+test('an HTTP/1.0 client gets a decompressed file without chunks, ended by the connection', async () => {
   const { port } = await start({})
   const socket = await openSocket(port)
   socket.write('GET /repos/dists/jammy/main/binary-amd64/Packages HTTP/1.0\r\n\r\n')
@@ -211,14 +211,14 @@ test('HTTP/1.0 gets an unpacked file without chunks, ended by the end of the con
 })
 
 describe('time-outs', () => {
-  test('a header that never ends is answered 408', async () => {
+  test('an incomplete header gets 408', async () => {
     const { port } = await start({ timeouts: { ...TIMEOUTS, header: 50, request: 100, check: 10 } })
     const socket = await openSocket(port)
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n')
     expect((await rest(socket, Buffer.alloc(0))).toString()).toMatch(/^HTTP\/1\.1 408 /)
   })
 
-  test('a reader that takes nothing at all is given up, one that is merely slow is not', async () => {
+  test('a client that reads nothing is disconnected, a slow one is not', async () => {
     const { port } = await start({ memory: DISK, timeouts: { ...TIMEOUTS, stalled: 400 } })
     const stalled = await begin(port, `${POOL}/big_1_amd64.deb`)
     const slow = await begin(port, `${POOL}/big_1_amd64.deb`)
@@ -227,7 +227,7 @@ describe('time-outs', () => {
     expect((await rest(stalled.socket, stalled.body)).length).toBeLessThan(SIZE)
   })
 
-  test('an idle connection is ended after its time', async () => {
+  test('an idle connection is closed after the keep-alive time', async () => {
     const { port } = await start({ timeouts: { ...TIMEOUTS, keepAlive: 50 } })
     const socket = await openSocket(port)
     socket.write(get('/repos/dists/jammy/InRelease'))

@@ -1,4 +1,4 @@
-// Two kinds of apk clients behind one face: apko, which a test machine can build, and apk-tools where APK_BIN names it.
+// Two kinds of apk clients with one interface: apko, which the tests can build, and apk-tools where APK_BIN names it.
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ export interface ApkRoot {
   remove(): Promise<void>
 }
 
-/** What a command said, both its outputs together. */
+/** Exit code and combined output of a command. */
 export interface Said {
   code: number
   text: string

@@ -1,4 +1,4 @@
-// Clients of apk repositories against the running service: what they verify, resolve, install and refuse.
+// Runs clients of apk repositories against the service: what they verify, resolve, install and refuse.
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { buildApk, buildIndex, makeKey, type SampleApk, type SampleKey } from '../samples/apk.ts'
@@ -23,7 +23,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
     key = { name: 'svc.rsa.pub', pem: await (await fetch(`${service.apt}/apk/svc.rsa.pub`)).text() }
   }, 900_000)
   afterAll(async () => {
-    await service?.stop()
+    await service.stop()
     await removeTemporary()
   })
   afterEach(async () => {
@@ -96,7 +96,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       expect(await later.installed()).toEqual({ climber: '1.10_p1-r0' })
     })
 
-    it('installs what was deleted and uploaded anew with other bytes under the same name', async () => {
+    it('installs a package that was deleted and uploaded again with other bytes under the same name', async () => {
       const path = 'usr/share/returner/x'
       const url = `${service.apt}/apk/${MAIN}/main/x86_64/returner-1.0-r0.apk`
       await publish({ name: 'returner', files: { [path]: 'before\n' } })
@@ -162,7 +162,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
     })
   })
 
-  describe('what the client refuses', () => {
+  describe('a tampered repository', () => {
     let proxy: TamperingProxy
     const sample: SampleApk = { name: 'target', files: { 'usr/bin/target': 'x'.repeat(5000) } }
     const path = `/apk/${QUIET}/main/x86_64/target-1.0-r0.apk`
@@ -170,7 +170,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       proxy = await startTamperingProxy(service.apt)
       await publish(sample, QUIET)
     })
-    afterAll(() => proxy?.close())
+    afterAll(() => proxy.close())
     beforeEach(() => proxy.tamper((_, body) => body))
 
     const rootBehindProxy = (keys = [key]) => newRoot({ keys, distribution: QUIET, origin: proxy.url })
@@ -181,7 +181,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       expect(await root.file('usr/bin/target')).toBe(null)
     }
 
-    it('accepts through the proxy as long as that changes nothing', async () => {
+    it('is accepted through a proxy that changes nothing', async () => {
       const root = await rootBehindProxy()
       expectAdded(await root.add('target'))
       expect(await root.installed()).toEqual({ target: '1.0-r0' })

@@ -44,10 +44,10 @@ async function apt(...args: string[]): Promise<{ status: number; output: string 
   )
   return run.then(
     ({ stdout, stderr }) => ({ status: 0, output: stdout + stderr }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
-      status: code,
-      output: stdout + stderr,
-    }),
+    (error: unknown) => {
+      const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+      return { status: code, output: stdout + stderr }
+    },
   )
 }
 
@@ -79,7 +79,7 @@ beforeAll(async () => {
   await source(service.apt)
 }, 600_000)
 afterAll(async () => {
-  await service?.stop()
+  await service.stop()
   await removeTemporary()
   await rm(directory, { recursive: true, force: true })
 })

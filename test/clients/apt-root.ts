@@ -1,5 +1,5 @@
-// A root of apt's own for a test: its configuration, lists, cache and dpkg database lie in one temporary directory, and
-// nothing of the machine's apt is read or written.
+// An isolated apt for tests: its configuration, lists, cache and dpkg database are in one temporary directory, and
+// the apt of the machine is neither read nor written.
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ export interface AptRootOptions {
   config?: string
 }
 
-/** What a command said, both its outputs together. */
+/** Exit code and combined output of a command. */
 export interface Said {
   code: number
   text: string
@@ -24,13 +24,13 @@ export interface Said {
 
 export interface AptRoot {
   directory: string
-  /** what its requests are known by in an access log */
+  /** identifies its requests in an access log */
   userAgent: string
   /** Runs a command under this root's configuration; never throws for its exit code. */
   run(...command: string[]): Promise<Said>
-  /** `apt-get update`, which fails on whatever apt otherwise only warns of */
+  /** `apt-get update` that turns warnings into errors */
   update(): Promise<Said>
-  /** what apt knows of the package, newest first */
+  /** the versions apt sees, newest first */
   versions(name: string): Promise<string[]>
   /** `apt-get download`. @returns the file's bytes */
   download(name: string, version?: string): Promise<Buffer>
@@ -158,7 +158,7 @@ function configuration(directory: string, arch: string, more: string): string {
     'Dir::Bin::dpkg "/usr/bin/dpkg";',
     `APT::Architecture "${arch}";`,
     `APT::Architectures { "${arch}"; };`,
-    // The unprivileged user of apt cannot look into a temporary directory.
+    // apt's unprivileged user cannot read a temporary directory.
     'APT::Sandbox::User "root";',
     'APT::Get::Assume-Yes "true";',
     'APT::Install-Recommends "false";',
@@ -171,7 +171,7 @@ function configuration(directory: string, arch: string, more: string): string {
 }
 
 function execute(command: string[], cwd: string, aptConfig: string): Promise<Said> {
-  // Files of a package belong to root; dpkg gives up where it may not make them so.
+  // Files of a package belong to root; dpkg fails where it cannot set the owner.
   const [program, ...args] = process.getuid?.() === 0 ? command : ['fakeroot', ...command]
   return new Promise((resolve, reject) => {
     const child = spawn(program as string, args, {

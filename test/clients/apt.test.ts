@@ -1,4 +1,4 @@
-// A real apt-get against the running service: what it sees, installs, upgrades and refuses, also while others publish.
+// Runs apt-get against the service: what it sees, installs, upgrades and refuses, also during publishes.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   key = await (await fetch(`${service.apt}/repos/gpg.key`)).text()
 })
 afterAll(async () => {
-  await service?.stop()
+  await service.stop()
   await removeTemporary()
 })
 afterEach(async () => {
@@ -46,7 +46,7 @@ async function publishFile(deb: Uint8Array, distribution: string): Promise<void>
 const publish = async (sample: SampleDeb, distribution = 'bookworm') =>
   publishFile(await buildDeb(sample), distribution)
 
-/** Fails on everything apt has to say against the repository, warnings and ignored files included. */
+/** Fails on every complaint of apt about the repository, including warnings and ignored files. */
 function expectClean({ code, text }: Said): void {
   expect(text.split('\n').filter((line) => /^(W|E|Err|Ign):|ignored|not valid yet/.test(line))).toEqual([])
   expect(code, text).toBe(0)
@@ -54,7 +54,7 @@ function expectClean({ code, text }: Said): void {
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** What this root's apt has asked the repository for, once the request wanted is in the access log. */
+/** The requests of this root's apt, once the wanted one is in the access log. */
 async function requestsOf(root: AptRoot, wanted: RegExp): Promise<string[]> {
   const deadline = Date.now() + 15_000
   for (;;) {
@@ -256,13 +256,13 @@ describe('what apt refuses', () => {
     proxy = await startTamperingProxy(service.apt)
     await publish({ name: 'target', files: { 'usr/share/target/readme': 'x'.repeat(5000) } }, 'focal')
   })
-  afterAll(() => proxy?.close())
+  afterAll(() => proxy.close())
   beforeEach(() => proxy.tamper((_, body) => body))
 
   const rootBehindProxy = (options: Partial<AptRootOptions> = {}) =>
     aptRoot({ url: `${proxy.url}/repos`, suite: 'focal', ...options })
 
-  it('accepts through the proxy as long as that changes nothing', async () => {
+  it('is accepted through a proxy that changes nothing', async () => {
     const root = await rootBehindProxy()
     expectClean(await root.update())
     expectClean(await root.run('apt-get', 'install', 'target'))
@@ -303,7 +303,7 @@ describe('what apt refuses', () => {
     expect(await root.versions('target')).toEqual([])
   })
 
-  it('refuses a changed package by its digest', async () => {
+  it('is refused for a changed package by its digest', async () => {
     const root = await rootBehindProxy()
     expectClean(await root.update())
     proxy.tamper((path, body) => (path.endsWith('.deb') ? flipByte(body) : body))
@@ -314,7 +314,7 @@ describe('what apt refuses', () => {
     expect(await root.installed()).toEqual({})
   })
 
-  it('refuses the repository under another key', async () => {
+  it('is refused under another key', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'other-key-'))
     const other = await openKeys(directory, new Date())
     await rm(directory, { recursive: true })

@@ -1,7 +1,7 @@
-// Runs a package manager's commands as root: what packages bring belongs to root, also in a root of the test's own.
+// Runs commands of a package manager as root, because files of packages belong to root.
 import { spawn } from 'node:child_process'
 
-/** What a command said, both its outputs together. */
+/** Exit code and combined output of a command. */
 export interface Said {
   code: number
   text: string

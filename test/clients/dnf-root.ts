@@ -1,4 +1,4 @@
-// dnf in a root of its own: configuration, caches, keys and rpm database lie in one temporary directory.
+// An isolated dnf for tests: configuration, caches, keys and rpm database are in one temporary directory.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { runAsRoot } from './command.ts'
@@ -34,7 +34,7 @@ export const dnf: RpmClient = {
         'best=True',
         'plugins=0',
         'install_weak_deps=0',
-        // Whatever cannot be fetched or verified is told at once.
+        // Fails immediately when something cannot be fetched or verified.
         'skip_if_unavailable=0',
         'retries=1',
         'fastestmirror=0',

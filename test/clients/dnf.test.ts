@@ -1,4 +1,4 @@
-// A real dnf against the running service.
+// Runs dnf against the service.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { rpmClientSuite } from './rpm-client-suite.ts'
 import { flipByte } from './tampering-proxy.ts'
 
 rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ service, newRoot, publish }) => {
-  describe('what dnf asks of the index', () => {
+  describe('dnf queries', () => {
     it('finds packages by what they provide, require, obsolete, contain, and say in their changelog', async () => {
       await publish({
         name: 'asked',
@@ -45,7 +45,7 @@ rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ service, newRoot, pub
       expect((await query('--changelogs', 'asked')).join('\n')).toContain('- mended <everything> & more')
     })
 
-    it('groups, modules and advisories that are not there are no error', async () => {
+    it('reports no error for missing groups, modules and advisories', async () => {
       await publish({ name: 'plain' })
       const root = await newRoot()
       for (const args of [['updateinfo', 'list'], ['module', 'list'], ['check-update'], ['search', 'plain']]) {
@@ -56,7 +56,7 @@ rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ service, newRoot, pub
   })
 
   describe('the file that clients download', () => {
-    it('passes rpmkeys with our key and no other, and fails it after one flipped byte wherever that is', async () => {
+    it('passes rpmkeys with our key only, and fails after any flipped byte', async () => {
       await publish({ name: 'checked', files: [{ path: '/usr/share/checked/readme', content: 'x'.repeat(3000) }] })
       const base = `${service().rpm}/repos/almalinux9/x86_64/`
       const root = await newRoot()
@@ -77,7 +77,7 @@ rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ service, newRoot, pub
         expect(await check(file)).toMatchObject({ code: 0, text: expect.stringContaining('digests signatures OK') })
         const without = await check(file, 'empty')
         expect(without.code, without.text).not.toBe(0)
-        // Behind the lead, which no rpm of today looks at.
+        // After the lead, which current rpm versions ignore.
         for (let at = 200; at < file.length; at += Math.floor(file.length / 12)) {
           const { code, text } = await check(flipByte(file, at))
           expect([at, code === 0], text).toEqual([at, false])

@@ -1,4 +1,4 @@
-// Packages as most build pipelines make them, with nfpm: uploaded to the running service and installed by each format's clients.
+// Packages built with nfpm, as most build pipelines do: uploaded to the service and installed by each format's clients.
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -42,7 +42,7 @@ beforeAll(async () => {
   }
 }, 900_000)
 afterAll(async () => {
-  await service?.stop()
+  await service.stop()
   await removeTemporary()
   if (directory) await rm(directory, { recursive: true })
 })

@@ -1,4 +1,4 @@
-// What every rpm client must see, install, upgrade and refuse in the running service, also while others publish.
+// The suite every rpm client runs against the service: what it sees, installs, upgrades and refuses, also during publishes.
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ export interface RpmSuite {
 }
 
 export interface Published {
-  /** the pipeline's word, and what the step said */
+  /** result and message of the gpg step */
   gpg: string
   message: string
   warnings: string[]
@@ -50,7 +50,7 @@ export function rpmClientSuite(
     foreign = await openKeys(join(work, 'foreign'), new Date(Date.now() - 86_400_000))
   })
   afterAll(async () => {
-    await service?.stop()
+    await service.stop()
     await removeTemporary()
     if (work) await rm(work, { recursive: true })
   })
@@ -89,7 +89,7 @@ export function rpmClientSuite(
     return readFile(to)
   }
 
-  /** Fails on whatever the client has to say against the repository, warnings too. */
+  /** Fails on every complaint of the client about the repository, including warnings. */
   const expectClean = ({ code, text }: Said): void => {
     expect(text.split('\n').filter((line) => /^(warning|error|W|E):|verification failed|mismatch/i.test(line))).toEqual(
       [],
@@ -124,7 +124,7 @@ export function rpmClientSuite(
       expect(await root.file(path)).toBe(null)
     })
 
-    it('takes the key from the repository’s own address', async () => {
+    it('imports the key from the address of the repository', async () => {
       await publish({ name: 'key-by-address' })
       const root = await newRoot({ key: `${service.rpm}/repos/gpg.key` })
       expectClean(await root.install('key-by-address'))
@@ -163,7 +163,7 @@ export function rpmClientSuite(
       expect(Object.keys(await root.installed())).toHaveLength(5)
     })
 
-    it('sees every version in rpm’s order, and takes the highest', async () => {
+    it('sees every version in rpm’s order and installs the highest', async () => {
       const versions = ['1:0.1-1', '2.0^git3-1', '2.0-10', '2.0-9', '2.0~rc1-1', '1.10-1', '1.9-1']
       for (const evr of [...versions].sort()) {
         const [, epoch, version, release] = /^(?:(\d+):)?(.*)-(.*)$/.exec(evr)!
@@ -199,7 +199,7 @@ export function rpmClientSuite(
       expect(await root.versions('leaver')).toEqual([])
     })
 
-    it('installs what was deleted and uploaded anew with other bytes', async () => {
+    it('installs a package that was deleted and uploaded again with other bytes', async () => {
       const path = 'usr/share/returner/readme'
       await publish({ name: 'returner', files: readme('returner', 'before\n') })
       const root = await newRoot()
@@ -220,7 +220,7 @@ export function rpmClientSuite(
   })
 
   describe('signatures of packages', () => {
-    it('one that came unsigned is installed, with ours', async () => {
+    it('an unsigned package is installed with our signature', async () => {
       const file = await buildRpm({ name: 'came-unsigned' })
       const { gpg, message, sha256 } = await publishFile(file)
       expect([gpg, message]).toEqual(['signed', 'received unsigned; signed with the repository key'])
@@ -228,7 +228,7 @@ export function rpmClientSuite(
       expectClean(await (await newRoot()).install('came-unsigned'))
     })
 
-    it('one signed by a key nobody here knows is installed by ours alone', async () => {
+    it('a package signed by an unknown key is installed with our signature', async () => {
       const { gpg, message, warnings } = await publishFile(
         await signedBy(foreign, await buildRpm({ name: 'came-foreign' })),
       )
@@ -241,7 +241,7 @@ export function rpmClientSuite(
       expect(await root.installed()).toEqual({ 'came-foreign': '1.0-1' })
     })
 
-    it('one signed by our key is served as it came', async () => {
+    it('a package signed by our key is served unchanged', async () => {
       const ours = await openKeys(join(service.reposDir, 'gnupg'), new Date())
       const file = await signedBy(ours, await buildRpm({ name: 'came-signed' }))
       const { gpg, message, sha256 } = await publishFile(file)
@@ -253,7 +253,7 @@ export function rpmClientSuite(
       expectClean(await (await newRoot()).install('came-signed'))
     })
 
-    it('one that says it is signed by our key but is not is refused, and never offered', async () => {
+    it('a package with a forged signature of our key is refused and never offered', async () => {
       const ours = await openKeys(join(service.reposDir, 'gnupg'), new Date())
       const file = await signedBy(ours, await buildRpm({ name: 'came-forged' }))
       // A letter of its description: the header is signed.
@@ -266,7 +266,7 @@ export function rpmClientSuite(
       expect(await root.versions('came-forged')).toEqual([])
     })
 
-    it('one that stayed unsigned because the settings say so is refused by the client', async () => {
+    it('a package left unsigned by the settings is refused by the client', async () => {
       const setting = (on: boolean) => service.call('PATCH', '/settings/', { validation: { sign_packages: on } })
       expect((await setting(false)).status).toBe(200)
       try {
@@ -283,19 +283,19 @@ export function rpmClientSuite(
     })
   })
 
-  describe('what the client refuses', () => {
+  describe('a tampered repository', () => {
     let proxy: TamperingProxy
     beforeAll(async () => {
       proxy = await startTamperingProxy(service.rpm)
       await publish({ name: 'target', files: readme('target', 'x'.repeat(5000)) }, quiet)
     })
-    afterAll(() => proxy?.close())
+    afterAll(() => proxy.close())
     beforeEach(() => proxy.tamper((_, body) => body))
 
     const rootBehindProxy = (options: Partial<RpmRootOptions> = {}) =>
       newRoot({ url: `${proxy.url}/repos/${quiet}/x86_64/`, ...options })
 
-    it('accepts through the proxy as long as that changes nothing', async () => {
+    it('is accepted through a proxy that changes nothing', async () => {
       const root = await rootBehindProxy()
       expectClean(await root.refresh())
       expectClean(await root.install('target'))
@@ -311,7 +311,7 @@ export function rpmClientSuite(
       ['a changed signature of it', (path, body) => (path.endsWith('/repomd.xml.asc') ? otherSignature(body) : body)],
       ['one signed by another key', (path, body) => (path.endsWith('/repomd.xml.asc') ? forgedSignature : body)],
       ['one without a signature', (path, body) => (path.endsWith('/repomd.xml.asc') ? Buffer.alloc(0) : body)],
-    ])('refuses %s and keeps nothing of it', async (_, change) => {
+    ])('is refused for %s and leaves nothing behind', async (_, change) => {
       const repomd = Buffer.from(await (await fetch(`${baseUrl(quiet)}repodata/repomd.xml`)).arrayBuffer())
       forgedSignature = Buffer.from(await foreign.openpgp.detach(repomd, new Date()))
       const root = await rootBehindProxy()
@@ -323,7 +323,7 @@ export function rpmClientSuite(
       expect(await root.installed()).toEqual({})
     })
 
-    it('refuses a changed primary by its digest', async () => {
+    it('is refused for a changed primary by its digest', async () => {
       const root = await rootBehindProxy()
       proxy.tamper((path, body) => (path.endsWith('-primary.xml.gz') ? flipByte(body) : body))
       const said = await root.refresh()
@@ -333,7 +333,7 @@ export function rpmClientSuite(
       expect(await root.installed()).toEqual({})
     })
 
-    it('refuses a changed package by its digest', async () => {
+    it('is refused for a changed package by its digest', async () => {
       const root = await rootBehindProxy()
       expectClean(await root.refresh())
       proxy.tamper((path, body) => (path.endsWith('.rpm') ? flipByte(body) : body))
@@ -344,7 +344,7 @@ export function rpmClientSuite(
       expect(await root.file('usr/share/target/readme')).toBe(null)
     })
 
-    it('refuses the repository under another key', async () => {
+    it('is refused under another key', async () => {
       const root = await rootBehindProxy({ key: foreign.openpgp.publicKeyArmored })
       expectRefused(await root.refresh(), client.words.badSignature)
       expect((await root.install('target')).code).not.toBe(0)
@@ -405,7 +405,7 @@ export function rpmClientSuite(
       expect(refreshes).toBeGreaterThanOrEqual(4)
     })
 
-    it('still finds by digest what an index of a moment ago names', async () => {
+    it('keep the files of the previous index available by digest', async () => {
       await publish({ name: 'overtaken', release: '1' }, busy)
       const repomd = await (await fetch(`${baseUrl(busy)}repodata/repomd.xml`)).text()
       await publish({ name: 'overtaken', release: '2' }, busy)

@@ -1,4 +1,4 @@
-// What the suites ask of an rpm client: a root of its own in a temporary directory, and the few things people do in it.
+// What the suites need of an rpm client: an isolated root in a temporary directory, and the usual commands.
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface RpmRootOptions {
 
 export interface RpmRoot {
   directory: string
-  /** Asks the repository whether it changed, whatever the age of what is cached. */
+  /** Checks the repository for changes, however recent the cache is. */
   refresh(): Promise<Said>
   /** every version offered, newest first */
   versions(name: string): Promise<string[]>
@@ -39,9 +39,9 @@ export interface RpmClient {
   name: string
   /** Debian packages it comes in */
   needs: readonly string[]
-  /** how many may read one repository from this machine at once without being taken for one another */
+  /** how many can read one repository from this machine at the same time and still be told apart */
   readers: number
-  /** what it says of metadata whose signature does not fit, and of a package whose digest does not */
+  /** its error messages */
   words: {
     badSignature: RegExp
     badIndex: RegExp
@@ -52,7 +52,7 @@ export interface RpmClient {
   createRoot(options: RpmRootOptions): Promise<RpmRoot>
 }
 
-/** The part that is the same for every client: files, and the database that rpm itself keeps. */
+/** The part that all clients share: files and the rpm database. */
 export async function createRootDirectory(prefix: string) {
   const directory = await mkdtemp(join(tmpdir(), prefix))
   const at = (...path: string[]) => join(directory, ...path)

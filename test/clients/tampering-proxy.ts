@@ -1,4 +1,4 @@
-// Stands between a client and the repository, and changes answers on their way as somebody on the network could.
+// A proxy that changes responses on their way to the client, as an attacker on the network could.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -8,7 +8,7 @@ export interface TamperingProxy {
   url: string
   /** how many answers were changed since the last `tamper` */
   readonly changed: number
-  /** What happens to bodies from now on; the identity leaves them as they are. */
+  /** Sets how bodies are changed from now on. */
   tamper(change: Tamper): void
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export async function startTamperingProxy(target: string): Promise<TamperingProx
   }
 }
 
-/** The same bytes but for one, so that only a digest or a signature can tell. */
+/** Changes one byte, which only a digest or a signature detects. */
 export function flipByte(body: Buffer, at = body.length >> 1): Buffer {
   const shown = Buffer.from(body)
   shown[at] = (shown[at] as number) ^ 1

@@ -1,4 +1,4 @@
-// Advisories as dnf and zypper show and follow them, of a tree that our format rendered.
+// Runs dnf and zypper against a rendered tree: what they show of advisories, and that they follow them.
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -106,7 +106,8 @@ async function writeIndex(offered: readonly StoredPackage<RpmRecord>[]): Promise
     signers: keys,
     backgroundIndexes: [{ path: updateinfoPath(sha256), sizeBytes: packed.length, sha256, plain }],
   })
-  for (const { path, content } of files) await put(path, Buffer.concat([content].flat() as Uint8Array[]))
+  for (const { path, content } of files)
+    await put(path, content instanceof Uint8Array ? content : Buffer.concat([...content]))
 }
 
 async function put(path: string, content: Uint8Array): Promise<void> {
@@ -127,7 +128,7 @@ async function told(root: RpmRoot, ...args: string[]): Promise<string> {
 }
 
 describe('dnf', () => {
-  it('tells of the advisory while an older package is installed, and upgrades to what mends it', async () => {
+  it('lists the advisory while an older package is installed, and upgrades to the fix', async () => {
     const root = await rootOf(dnf)
     await told(root, 'install', 'tool-1:1.0-1', 'bystander-1.0-1')
     expect(await told(root, '-q', 'updateinfo', 'list')).toMatch(

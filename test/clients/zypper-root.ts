@@ -1,4 +1,4 @@
-// zypper in a root of its own: configuration, caches, keys and rpm database lie in one temporary directory.
+// An isolated zypper for tests: configuration, caches, keys and rpm database are in one temporary directory.
 import { symlink, writeFile } from 'node:fs/promises'
 import { runAsRoot } from './command.ts'
 import { createRootDirectory, type RpmClient } from './rpm-root.ts'

@@ -1,4 +1,4 @@
-// A real zypper against the running service.
+// Runs zypper against the service.
 import { describe, expect, it } from 'vitest'
 import { rpmClientSuite } from './rpm-client-suite.ts'
 import { zypper } from './zypper-root.ts'
@@ -19,7 +19,7 @@ rpmClientSuite(zypper, ['opensuse-leap-15.6', 'rocky8', 'opensuse-tumbleweed'], 
     })
   })
 
-  describe('what zypper asks of the index', () => {
+  describe('zypper queries', () => {
     it('finds packages by name, capability and file', async () => {
       await publish({
         name: 'asked',

@@ -1,6 +1,6 @@
-// Whether a document is what its format demands. CycloneDX and SARIF by the official schemas, which two packages of the
-// registry carry; SPDX and OpenVEX, which none carries, by what their specifications say of the parts that are written
-// here, and by the official schema too where SPDX_SCHEMA or OPENVEX_SCHEMA names its file.
+// Validates documents. CycloneDX and SARIF use the official schemas, which two npm packages
+// contain; SPDX and OpenVEX, which no package contains, are checked by rules from their specifications for the parts written
+// here, and by the official schema when SPDX_SCHEMA or OPENVEX_SCHEMA names its file.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -20,7 +20,7 @@ function validator(schema: object, others: Record<string, object> = {}, options:
   // Two formats of later drafts: as strict as what they widen.
   ajv.addFormat(
     'iri-reference',
-    (text: string) => ajv.validate({ type: 'string', format: 'uri-reference' }, encodeURI(decodeURI(text))) as boolean,
+    (text: string) => ajv.validate({ type: 'string', format: 'uri-reference' }, encodeURI(decodeURI(text))) === true,
   )
   ajv.addFormat('idn-email', /^[^@\s]+@[^@\s]+$/)
   for (const [address, other] of Object.entries(others)) ajv.addSchema(other, address)
@@ -83,7 +83,7 @@ export function createStandards(): (standard: Standard, document: unknown) => st
   }
 }
 
-/** What no schema says: every reference inside a document leads to something in it, and nothing is there twice. */
+/** Checks what no schema can: every reference has a target inside the document, and no id occurs twice. */
 export function danglingIn(standard: 'cyclonedx' | 'spdx' | 'sarif', document: any): string[] {
   if (standard === 'spdx') {
     const ids: string[] = ['SPDXRef-DOCUMENT', 'NONE', ...document.packages.map((each: any) => each.SPDXID)]
