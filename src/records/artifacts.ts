@@ -1,4 +1,4 @@
-// The one row a name that `/artifacts/` lists: its latest record and where it can be found.
+// One row for each name that `/artifacts/` lists: its latest record, and the distributions that have it.
 import type { Selectable } from 'kysely'
 import type { FormatId } from '../domain/package.ts'
 import type { VersionScheme } from '../formats/ecosystem.ts'
@@ -7,7 +7,7 @@ import type { ArtifactsTable, PackageRow } from '../store/tables.ts'
 
 type Candidate = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>
 
-/** Published before everything else, then by the format's version order, then the one that came last. */
+/** Published records come first, then the format's version order decides, then the order of arrival. */
 export function isLater(versions: VersionScheme, a: Candidate, b: Candidate): boolean {
   const published = Number(a.status === 'published') - Number(b.status === 'published')
   if (published !== 0) return published > 0
@@ -21,13 +21,13 @@ const SEARCHED_CHARACTERS = 2000
 const searchText = (row: Pick<PackageRow, 'name' | 'description'>) =>
   `${row.name} ${row.description?.slice(0, SEARCHED_CHARACTERS) ?? ''}`.toLowerCase()
 
-/** The order in which rows of several names are locked, so that two who need the same ones do not wait for each other. */
+/** The order in which rows of several names are locked, so that two transactions do not deadlock. */
 export function inNameOrder<T extends { format: string; name: string }>(rows: readonly T[]): T[] {
   const key = ({ format, name }: T) => `${name} ${format}`
   return [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-/** Takes new records into the rows of their names; the cost does not grow with the number of versions. */
+/** Adds new records to the rows of their names. The cost does not grow with the number of versions. */
 export async function noteArtifacts(tx: Db, versions: VersionScheme, rows: readonly PackageRow[]): Promise<void> {
   const ordered = inNameOrder(rows)
   const firsts = ordered.filter((row, i) => row.name !== ordered[i - 1]?.name || row.format !== ordered[i - 1]?.format)
@@ -59,7 +59,7 @@ async function insertMissing(tx: Db, rows: readonly PackageRow[]): Promise<Set<n
   return new Set(made.map((row) => row.latest_id))
 }
 
-/** Takes a record into the row of its name that is there already. */
+/** Adds a record to the existing row of its name. */
 async function joinArtifact(tx: Db, versions: VersionScheme, row: PackageRow): Promise<void> {
   const known = await lockOrInsert(tx, row)
   if (!known) return
@@ -82,7 +82,7 @@ async function joinArtifact(tx: Db, versions: VersionScheme, row: PackageRow): P
     .execute()
 }
 
-/** @returns the row, locked; null when it went meanwhile, with the last record of its name in another distribution, and was made again */
+/** @returns the row, locked; null when it was deleted meanwhile (with the last record of its name) and inserted again here */
 async function lockOrInsert(tx: Db, row: PackageRow): Promise<Selectable<ArtifactsTable> | null> {
   for (;;) {
     const known = await tx
@@ -98,8 +98,8 @@ async function lockOrInsert(tx: Db, row: PackageRow): Promise<Selectable<Artifac
 }
 
 /**
- * Makes the row anew from the records of the name; removes it with the last of them. Its lock comes first: whoever adds a
- * record of that name in another distribution has either committed, and is seen, or waits and makes the row again.
+ * Computes the row again from the records of the name, and deletes it with the last of them. The lock comes first: a
+ * transaction that adds a record of that name elsewhere has either committed, and is seen, or waits and inserts the row.
  */
 export async function refreshArtifact(tx: Db, versions: VersionScheme, format: FormatId, name: string): Promise<void> {
   await tx

@@ -1,4 +1,4 @@
-// The transaction that changes a record after it came in: status, findings, what is offered, counters and audit together.
+// Changes a record in the caller's transaction: status, findings, index entries, counters and audit together.
 import type { Insertable } from 'kysely'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { Finding } from '../domain/finding.ts'
@@ -20,10 +20,10 @@ type Settable = Omit<
   'status' | 'served' | 'position' | 'changed_revision' | 'manifest_pending' | 'cve_results' | 'severities' | 'risk'
 >
 
-/** What happens to a record. Its new status and whether it is offered follow from `domain/transitions`. */
+/** A change of a record. `domain/transitions` gives its new status and whether it is published. */
 export interface Change {
   event: StatusEvent
-  /** its findings from now on; left out: as they were */
+  /** its new findings; left out: unchanged */
   findings?: Finding[]
   set?: Partial<Settable>
   audit?: AuditEvent
@@ -35,8 +35,8 @@ export interface Changed {
 }
 
 /**
- * Locks a record's distribution, and with it every record in it, until the transaction ends. Whoever changes records of
- * several distributions does so in the order of their codenames.
+ * Locks a record's distribution, and with it every record in it, until the transaction ends. A transaction on several
+ * distributions locks them in the order of their codenames.
  * @throws Problem('not_found') when it is gone
  */
 export async function lockRecord(tx: Db, id: number): Promise<PackageRow> {
@@ -45,7 +45,7 @@ export async function lockRecord(tx: Db, id: number): Promise<PackageRow> {
   return row
 }
 
-/** The same, null when it is gone. */
+/** Like `lockRecord`, but null when it is gone. */
 export async function lockIfThere(tx: Db, id: number): Promise<PackageRow | null> {
   const place = await tx.selectFrom('packages').select('distribution').where('id', '=', id).executeTakeFirst()
   if (!place) return null
@@ -61,7 +61,7 @@ export async function lockIfThere(tx: Db, id: number): Promise<PackageRow | null
 /**
  * Changes a record inside the caller's transaction.
  * @param before as `lockRecord` gave it in this transaction
- * @throws Problem('not_under_review') with `current_status` when that may not happen to a record of its status
+ * @throws Problem('not_under_review') with `current_status` when the status does not allow the event
  */
 export async function changeRecord(
   tx: Db,
@@ -100,7 +100,7 @@ export async function changeRecord(
     const entries = renderEntries(row, blob, { format, distribution })
     await offer(tx, row.distribution, [{ id: row.id, facts: blob.facts, entries }])
   }
-  // What a person takes away must not be had any longer than the index takes to change.
+  // What a person unpublishes must be gone as soon as the index is: no grace time for its file.
   if (offering && !served) await unpublish(tx, before, revision, format)
   if (isRefused(before.status) !== isRefused(status))
     await tx.insertInto('pending_deletions').values({ kind: 'file', key: row.sha256 }).execute()

@@ -12,7 +12,7 @@ import { inNameOrder, refreshArtifact } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import { noteRemoval } from './offering.ts'
 
-/** Removes records for good. @returns the rows as they were; ids that are gone already are left out */
+/** Deletes records. @returns the rows as they were; ids that no longer exist are left out */
 export async function deleteRecords(
   db: Db,
   audit: AuditLog,
@@ -46,7 +46,8 @@ export async function deleteRecords(
         .where('status', '=', row.status)
         .returning('id')
         .executeTakeFirst()
-      if (!deleted) throw new Problem('already_running', `${row.name} ${row.version} is being changed by somebody else`)
+      if (!deleted)
+        throw new Problem('already_running', `${row.name} ${row.version} is being changed by another request`)
       gone.push(row)
       if (row.served) await noteRemoval(tx, row, revision, parts.formatOf(row))
       await tx

@@ -13,7 +13,7 @@ const COUNTERS: Record<PackageStatus, 'published_count' | 'pending_count' | 'qua
 /**
  * Raises the distribution's revision and its counters. Its row lock is held until the transaction ends, so revisions
  * are committed in their order.
- * @param change `offers`: how many packages join or leave what is offered, each with a revision of its own
+ * @param change `offers`: how many packages enter or leave the index, each with a revision of its own
  * @returns the last of these revisions
  */
 export async function lockAndAdvance(

@@ -1,4 +1,4 @@
-// Records that are inserted together: each has its own outcome, and counters, places and evidence agree with what came in.
+// Records inserted together: each has its own outcome, and counters, positions and audit entries agree.
 import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { PackageFacts } from '../domain/package.ts'
-import { isProblem } from '../domain/problem.ts'
+import { isProblem, Problem } from '../domain/problem.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import { findDistribution } from '../formats/index.ts'
 import { systemClock } from '../kernel/clock.ts'
@@ -14,7 +14,7 @@ import { createAuditLog } from '../store/audit-log.ts'
 import { packFacts } from '../store/files/blobs.ts'
 import type { Database } from '../store/db.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { insertRecords, type NewRecord } from './insert-records.ts'
+import { belongsToOneRecord, insertRecords, type NewRecord } from './insert-records.ts'
 
 const JAMMY = findDistribution('jammy')!
 const ARRIVAL = new Date('2026-03-01T12:00:00.000Z')
@@ -132,7 +132,7 @@ async function insert(...inputs: NewRecord[]): Promise<string[]> {
   )
 }
 
-/** What must agree, however records came in. */
+/** What must agree after any insert. */
 async function state() {
   const { db } = database
   const distribution = await db.selectFrom('distributions').selectAll().executeTakeFirstOrThrow()
@@ -165,7 +165,7 @@ async function state() {
   }
 }
 
-test('records that come together have each a place of their own, and everything that goes with them', async () => {
+test('records inserted together get their own positions, entries, counters and audit entries', async () => {
   expect(await insert(newRecord('b'), newRecord('held', { status: 'pending_review' }), newRecord('a'))).toEqual([
     'b 1.0',
     'held 1.0',
@@ -188,7 +188,7 @@ test('records that come together have each a place of their own, and everything 
   })
 })
 
-test('of two that bring one name, version and architecture at once the first is taken, and nothing is counted of the other', async () => {
+test('the second of two records with the same name, version and architecture is refused and not counted', async () => {
   expect(await insert(newRecord('twice'), newRecord('other'), newRecord('twice', { bytes: 'others' }))).toEqual([
     'twice 1.0',
     'other 1.0',
@@ -199,7 +199,7 @@ test('of two that bring one name, version and architecture at once the first is 
     'late 1.0',
   ])
   const { counters, bytes, counted, entries, audited, places, revision } = await state()
-  // What was refused leaves nothing to be published.
+  // A refused record leaves nothing to publish.
   expect(revision).toBe(3)
   expect({ counters, bytes, counted, entries }).toEqual({
     counters: [3, 0, 0],
@@ -211,13 +211,13 @@ test('of two that bring one name, version and architecture at once the first is 
   expect(new Set(places.map(([, position]) => position)).size).toBe(3)
 })
 
-test('two versions of a name that come together: the later one leads', async () => {
+test('the later of two versions inserted together becomes the latest of the name', async () => {
   await insert(newRecord('many', { version: '1.10' }), newRecord('many', { version: '1.9' }))
   await insert(newRecord('many', { version: '1.9.1' }), newRecord('few'))
   expect((await state()).artifacts).toEqual(['few 1.0', 'many 1.10'])
 })
 
-test('bytes that find no room keep out their own record only', async () => {
+test('a record whose bytes cannot be stored fails alone, and the others are inserted', async () => {
   const full = async () => {
     throw new Error('no room')
   }
@@ -235,7 +235,19 @@ test('bytes that find no room keep out their own record only', async () => {
   })
 })
 
-test('records of the same bytes under several names share one stored file', async () => {
+test('records with the same bytes under several names share one stored file', async () => {
   expect(await insert(newRecord('x', { bytes: 'same' }), newRecord('y', { bytes: 'same' }))).toEqual(['x 1.0', 'y 1.0'])
   expect(await database.db.selectFrom('blobs').select('sha256').execute()).toHaveLength(1)
+})
+
+test.each([
+  ['a name that is taken', new Problem('duplicate_conflict', 'taken'), true],
+  ['a value the database refuses', Object.assign(new Error('invalid byte sequence'), { code: '22021' }), true],
+  ['a row that is too large', Object.assign(new Error('row is too big'), { code: '54000' }), true],
+  ['a database that shuts down', Object.assign(new Error('terminating connection'), { code: '57P01' }), false],
+  ['a full disk', Object.assign(new Error('no space left'), { code: '53100' }), false],
+  ['a connection that is refused', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), false],
+  ['an error without a code', new Error('Connection terminated unexpectedly'), false],
+])('%s: belongs to one record', (_, error, expected) => {
+  expect(belongsToOneRecord(error)).toBe(expected)
 })

@@ -84,7 +84,7 @@ export function createPendingDeletions(deps: {
     return isPlaced
   }
 
-  /** The same name may have been uploaded again since: its manifest is then written anew. */
+  /** The same name may have been uploaded again since: its manifest is then written again. */
   async function removeManifest(key: string): Promise<void> {
     await manifests.remove(key)
     checkpoint('manifest-removed')

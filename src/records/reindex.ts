@@ -1,4 +1,4 @@
-// Rebuilds the tables from the manifests: what a lost database needs, and harmless beside a living one.
+// Rebuilds the tables from the manifests, after a lost database. Harmless on a complete one.
 import { sql } from 'kysely'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Db } from '../store/db.ts'
@@ -25,11 +25,11 @@ export async function reindex(parts: {
 }): Promise<ReindexResult> {
   const { db, manifests, pool, publisher } = parts
   const result: ReindexResult = { packages_indexed: 0, orphans: 0, missing_files: 0 }
-  // What a crash left unwritten is no orphan.
+  // A manifest that a crash left unwritten does not make an orphan.
   await manifests.catchUp()
   const restored = new Set<string>()
   let withManifest = 0
-  // In the order in which they were first offered, so that the index comes out the same.
+  // In the order of their first publication, so that the index comes out the same.
   for (const { key, manifest } of await ordered(manifests)) {
     const offered = manifest && parts.find(manifest.record.distribution)
     if (!manifest || !offered) {

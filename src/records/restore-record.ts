@@ -15,9 +15,9 @@ import { renderEntries } from './entries.ts'
 import { blobOf, offer } from './offering.ts'
 
 /**
- * Inserts the record a manifest tells of, at its old place in the index.
- * @param stands whether the manifest is still in force; asked under the lock under which records are deleted
- * @returns false when it is not, or when name, version and architecture are there already
+ * Inserts the record that a manifest describes, at its old place in the index.
+ * @param stands whether the manifest is still valid; called under the lock under which records are deleted
+ * @returns false when it is not, or when name, version and architecture exist
  */
 export async function restoreRecord(
   db: Db,
@@ -32,7 +32,7 @@ export async function restoreRecord(
     files: Buffer.from(manifest.blob.files, 'base64'),
   }
   return db.transaction().execute(async (tx) => {
-    // Locks in the order in which `insertRecord` takes them.
+    // Locks in the order in which `insertRecords` takes them.
     await tx
       .selectFrom('distributions')
       .select('codename')
@@ -67,8 +67,8 @@ export async function restoreRecord(
       counts: { [record.status]: 1 },
       bytes: record.size_bytes,
     })
-    // Later packages must come after it. It joins in the middle, so nobody can go on from the blocks he has; and what
-    // is offered is behind from here on, whatever happens to this process.
+    // Later packages must come after it. It joins in the middle of the index, so kept blocks cannot be continued from;
+    // and the distribution is due for a publish even if this process dies.
     const next = sql<number>`greatest(revision, ${record.position ?? 0}::bigint) + 1`
     if (row.served)
       await tx

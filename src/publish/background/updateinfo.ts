@@ -1,4 +1,4 @@
-// Lists of advisories that offered packages mend (rpm `updateinfo`), made behind the packages when a distribution is quiet.
+// Background index of the advisories that published packages fix (rpm `updateinfo`).
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,10 +14,10 @@ import { treeOf } from '../tree/generation.ts'
 import type { Publisher } from '../publisher.ts'
 import { noteBackgroundIndex } from './note-index.ts'
 
-/** Packages whose advisories are asked for at once. */
+/** Packages in one query for advisories. */
 const BATCH = 1000
 
-export interface UpdateinfoParts {
+export interface UpdateinfoDeps {
   db: Db
   paths: Paths
   publisher: Publisher
@@ -30,18 +30,18 @@ export interface UpdateinfoParts {
     ): Promise<{ key: number; affected: AffectedPackage }[]>
     advisories(keys: readonly number[]): Promise<Map<number, Advisory>>
   }
-  /** whether advisories of that ecosystem tell of the distribution */
+  /** whether advisories of that ecosystem apply to the distribution */
   covers(distribution: Distribution, ecosystem: string): boolean
 }
 
 /**
- * Makes a distribution's list anew when packages or advisories changed since the last one, and publishes it.
- * @returns a function that says whether it did
+ * @returns a function that makes a distribution's list again when packages or advisories changed since the last one, and
+ *   publishes it; it says whether it did
  */
-export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => Promise<boolean> {
-  const { db } = parts
-  /** revision and generation of the last look, for distributions of which nothing is known */
-  const looked = new Map<string, string>()
+export function createUpdateinfo(deps: UpdateinfoDeps): (offered: Offered) => Promise<boolean> {
+  const { db } = deps
+  /** revision and advisory generation of the last check, for distributions without a list */
+  const checked = new Map<string, string>()
   return async (offered) => {
     const { format, distribution } = offered
     if (!format.updateinfo) return false
@@ -52,12 +52,12 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
       .where('codename', '=', codename)
       .executeTakeFirst()
     if (!row) return false
-    const { generation, ecosystems } = await parts.advisories.state()
-    const covering = Object.keys(ecosystems).filter((name) => parts.covers(distribution, name))
-    const tree = treeOf(parts.paths, format, distribution)
-    const known = row.background_indexes.find((extra) => extra.path === format.updateinfo?.path(extra.sha256))
+    const { generation, ecosystems } = await deps.advisories.state()
+    const covering = Object.keys(ecosystems).filter((name) => deps.covers(distribution, name))
+    const tree = treeOf(deps.paths, format, distribution)
+    const known = row.background_indexes.find((index) => index.path === format.updateinfo?.path(index.sha256))
     const place = `${row.revision}:${generation}`
-    if (!known && (covering.length === 0 || looked.get(codename) === place)) return false
+    if (!known && (covering.length === 0 || checked.get(codename) === place)) return false
     if (
       known &&
       known.revision >= row.revision &&
@@ -66,14 +66,14 @@ export function createUpdateinfo(parts: UpdateinfoParts): (offered: Offered) => 
     )
       return false
 
-    const found = await collect(parts, distribution, generation, covering)
+    const found = await collect(deps, distribution, generation, covering)
     const text = format.updateinfo.render(found.known, found.offered, distribution)
-    looked.set(codename, place)
+    checked.set(codename, place)
     if (text === null && !known) return false
     const index = text === null ? null : await store(text, tree.background, format.updateinfo.path)
     const made = index && { ...index, advisoryGeneration: generation }
     await noteBackgroundIndex(db, codename, known?.path, made, row.revision)
-    await parts.publisher.converge(codename)
+    await deps.publisher.converge(codename)
     return true
   }
 }
@@ -97,9 +97,9 @@ async function store(
   }
 }
 
-/** What is offered, and the advisories about it; those that name a source package are told of each package made from it. */
+/** The published packages and the advisories about them. An advisory for a source package applies to each package built from it. */
 async function collect(
-  { db, advisories }: UpdateinfoParts,
+  { db, advisories }: UpdateinfoDeps,
   distribution: Distribution,
   generation: number,
   ecosystems: readonly string[],

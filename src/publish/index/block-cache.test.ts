@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(directory, { recursive: true }))
 
-test('blocks read back compose to the same files, and go on as the kept ones would', async () => {
+test('blocks that were saved and loaded compose to the same files, before and after a change', async () => {
   const loaded = (await loadBlocks(file(), format)) as IndexState
   expect([loaded.revision, loaded.count]).toEqual([7, 300])
   for (const [key, { spec, blocks }] of state.streams) {
@@ -49,7 +49,7 @@ test('blocks read back compose to the same files, and go on as the kept ones wou
   }
 })
 
-test('a damaged or missing file is no blocks at all, never wrong ones', async () => {
+test('a damaged or missing file gives no blocks, never wrong ones', async () => {
   expect(await loadBlocks(join(directory, 'none'), format)).toBeNull()
   const content = await readFile(file())
   for (const at of [0, 40, content.length - 1]) {

@@ -23,7 +23,7 @@ const text = (entries: Iterable<Entry>) => Buffer.concat([...entries].map((e) =>
 const all = (blocks: Block[]) => blocks.flatMap((block) => [...entriesOf(block)])
 const unxz = (data: Buffer) => new Promise<Buffer>((resolve) => lzma.decompress(data, {}, resolve))
 
-test('any sequence of changes gives the bytes that a cold start from the same packages gives', async () => {
+test('any sequence of changes gives the same bytes as a cold start from the same packages', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.boolean(),
@@ -67,7 +67,7 @@ test('any sequence of changes gives the bytes that a cold start from the same pa
   )
 })
 
-test('one more package re-makes one block, wherever it goes', async () => {
+test('one more package changes one block, wherever it goes', async () => {
   const entries = Array.from({ length: 3000 }, (_, i) => entry(i + 1, 800))
   const { blocks } = await changeBlocks([], [], entries, PLAIN)
   const appended = await changeBlocks(blocks, [], [entry(9000, 800)], PLAIN)
@@ -76,7 +76,7 @@ test('one more package re-makes one block, wherever it goes', async () => {
   expect(removed.blocks.filter((block) => !blocks.includes(block)).length).toBeLessThanOrEqual(4)
 })
 
-test('what one more package costs does not grow with what the last block holds', async () => {
+test('the cost of one more package does not grow with the size of the last block', async () => {
   let { blocks } = await changeBlocks(
     [],
     [],

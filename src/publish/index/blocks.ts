@@ -1,4 +1,4 @@
-// A stream's entries cut into blocks whose compressed bytes are kept: a publish re-makes only the blocks that changed.
+// A stream's entries cut into blocks whose compressed bytes are kept: a publish compresses only the blocks that changed.
 import { crc32 } from 'node:zlib'
 import type { StreamSpec } from '../../formats/format.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
@@ -6,7 +6,7 @@ import { createPacer } from '../../kernel/pacer.ts'
 import { deflateBlock, inflateBlock } from './gzip-member.ts'
 import { xzBlock, type XzBlock } from './xz-stream.ts'
 
-/** One package's place in an index: entries are ordered by the revision that first offered them, then by id. */
+/** One package's place in an index: entries are ordered by the revision that first published them, then by id. */
 export interface EntryKey {
   id: number
   position: number
@@ -24,7 +24,7 @@ export interface Block {
   sizes: number[]
   /** of the uncompressed text */
   size: number
-  /** null where it is not needed at each publish: unpacked when a change cuts the block anew (rpm, 50,000 packages: 100 MB less) */
+  /** null where a publish does not need it: then it is unpacked when a change cuts the block again (rpm, 50,000 packages: 100 MB less) */
   raw: Buffer | null
   crc: number
   deflated: Buffer
@@ -38,20 +38,20 @@ export function rawOf(block: Block): Buffer {
   return block.raw ?? inflateBlock(block.deflated)
 }
 
-/** Mean uncompressed size: smaller ones compress worse (64 KiB: 6 % larger files), larger ones cost more to re-make. */
+/** Mean uncompressed size: smaller ones compress worse (64 KiB: 6 % larger files), larger ones cost more to compress again. */
 const TARGET = 64 * 1024
 /**
- * Mean size of the pieces that the end of an index lies in until there is enough for a block: what one more package costs
- * is the last of them, 2.4 ms of xz where an open block of 64 KiB took 13.
+ * Mean size of the pieces that hold the end of an index until there is enough for a block. One more package compresses
+ * the last piece: 2.4 ms of xz, where an open block of 64 KiB took 13.
  */
 const STEP = 8 * 1024
 /** No block or piece grows beyond this many times its mean. */
 const MOST = 4
 
 /**
- * Whether a block, or a piece, ends after this entry. It depends on the entry alone, with a chance in proportion to its
- * size, so a change moves no border but its own, and a cold start cuts exactly as a warm one did. Where a block ends, a
- * piece does.
+ * Whether a block, or a piece, ends after this entry. Only the entry decides, with a probability in proportion to its
+ * size. So a change moves only its own border, and a cold start makes the same blocks as a warm one. A piece ends wherever
+ * a block ends.
  */
 function endsHere(entry: EntryKey, size: number, mean: number): boolean {
   return entry.weight < (size / mean) * 2 ** 32
@@ -89,7 +89,7 @@ function isClosed({ keys, sizes, size }: Block): boolean {
   return endsHere(keys.at(-1) as EntryKey, sizes.at(-1) as number, TARGET) || size >= MOST * TARGET
 }
 
-/** The open end in pieces; those that are there already are taken as they are. */
+/** The open end in pieces. @param present pieces of before, reused where they are the same */
 function inPieces(end: Draft, present: readonly Block[]): (Block | Draft)[] {
   const pieces: Draft[] = []
   cut(entriesOf(end), pieces, STEP)
@@ -125,7 +125,7 @@ export function* entriesOf(from: Block | Draft): Generator<Entry> {
 /**
  * The blocks after a change.
  * @param removed keys that leave; unknown ones are ignored
- * @param added entries that join, each ordered after everything that is there
+ * @param added entries that join, each ordered after every present entry
  * @returns the new list (untouched blocks are the same objects) and the index of the first block that differs
  */
 export async function changeBlocks(

@@ -7,15 +7,15 @@ import { rawOf, type Block, type BlockSpec } from './blocks.ts'
 import { combineCrc, deflateBlock, GZIP_HEAD, gzipTail } from './gzip-member.ts'
 import { xzBlock, XZ_HEAD, xzTail } from './xz-stream.ts'
 
-/** A kept hash state after every so many blocks: the last of them is never far from an append. */
+/** Blocks between two kept hash states: an append hashes at most this many unchanged blocks again. */
 const STEP = 8
 
-/** SHA-256 over pieces of which a beginning stays the same from one publish to the next. */
+/** SHA-256 over pieces whose beginning stays the same from one publish to the next. */
 export class PrefixDigest {
   private states: Hash[] = []
   private head: Buffer | null = null
 
-  /** Forgets what was kept about pieces from this index on. */
+  /** Drops the hash states of pieces from this index on. */
   truncate(index: number): void {
     this.states.length = Math.min(this.states.length, Math.floor(index / STEP))
   }

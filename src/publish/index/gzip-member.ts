@@ -1,4 +1,4 @@
-// One gzip member (RFC 1952) made of deflate blocks that were compressed apart. Every apt, dnf, zypper and apk reads it whole.
+// One gzip member (RFC 1952) made of deflate blocks that were compressed one by one. Every apt, dnf, zypper and apk reads it whole.
 import { constants, deflateRaw, inflateRawSync } from 'node:zlib'
 import { promisify } from 'node:util'
 
@@ -10,7 +10,7 @@ export const GZIP_HEAD = Buffer.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff)
 /** An empty final block: ends the deflate stream whose blocks each ended on a byte border. */
 const FINAL_BLOCK = Buffer.of(0x03, 0x00)
 
-/** Level 6 costs 1.5-2.7 ms for 64 KiB; the file is 6 % larger than one compressed in a piece (components.md, section 8). */
+/** Level 6 costs 1.5-2.7 ms for 64 KiB; the file is 6 % larger than one compressed as a whole. */
 export function deflateBlock(raw: Uint8Array): Promise<Buffer> {
   return deflate(raw, { level: 6, finishFlush: constants.Z_FULL_FLUSH })
 }

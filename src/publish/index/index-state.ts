@@ -73,7 +73,7 @@ export type Changes = { revision: number; cleaning: IndexState['cleaning']; adde
 )
 
 /**
- * Reads what changed after a revision, or everything where that cannot be told: removals after it may have been deleted
+ * Reads what changed after a revision, or everything where that is not known: removals after it may have been deleted
  * (`removals_floor`), or the database was restored to an earlier state.
  * @param revision -1 for everything
  */
@@ -97,7 +97,7 @@ interface DistributionNow {
   is_being_cleaned: boolean
 }
 
-/** In one statement, which sees the database as it is at one moment. */
+/** One statement, so all rows are of the same moment. */
 async function readChanges(
   db: Db,
   codename: string,

@@ -1,4 +1,4 @@
-// What a generation shares with the ones before it, so that collecting those takes nothing from it.
+// What a generation shares with older ones: removing those takes nothing from it.
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

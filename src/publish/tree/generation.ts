@@ -1,4 +1,4 @@
-// Writes one generation of a distribution beside the live one, and puts package files into the tree. Nothing here is seen by clients.
+// Writes a generation beside the live one, and links package files into the tree. Clients see neither before the flip.
 import { readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { dirname, join, relative } from 'node:path'
@@ -13,7 +13,7 @@ import type { TreeFile } from '../index/index-state.ts'
 
 const BY_HASH = 'by-hash'
 const BACKGROUND = 'background'
-/** Twice the four threads that Node does file work on. */
+/** Directories flushed at the same time: twice the four threads of Node. */
 const FLUSHED_TOGETHER = 8
 
 /** Directories of one distribution that outlive its generations. */
@@ -39,12 +39,12 @@ export function treeOf(paths: Paths, format: PackageFormat, distribution: Distri
   }
 }
 
-/** `r<revision>-<Release date in seconds>-<nonce>`: the name tells what clients have seen, whoever published it. */
+/** `r<revision>-<Release date in seconds>-<nonce>`: so the link tells what clients have seen, even without the database. */
 export function generationName(revision: number, seconds: number): string {
   return `r${revision}-${seconds}-${randomBytes(4).toString('hex')}`
 }
 
-/** Seconds since 1970 of a generation's Release date; 0 when its name does not tell. */
+/** Seconds since 1970 of a generation's Release date; 0 for any other name. */
 export function releaseDateOf(generation: string | null): number {
   return Number(/^r\d+-(\d+)-/.exec(generation ?? '')?.[1] ?? 0)
 }
@@ -63,7 +63,7 @@ export function linkedGeneration(link: string): string | null {
   }
 }
 
-/** Links package files from the pool into the tree and flushes their directories; doing it again is harmless. */
+/** Links package files from the pool into the tree and flushes their directories; idempotent. */
 export async function linkPackages(
   tree: Tree,
   format: PackageFormat,
@@ -122,7 +122,7 @@ export async function writeGeneration(
   const shared = join(tree.byHash, 'SHA256')
   for (const extra of extras) {
     await linkFile(join(tree.background, extra.sha256), await place(extra.path))
-    // Where the index says that files are to be had by digest, apt asks for all of them so.
+    // Where the Release says `Acquire-By-Hash`, apt fetches every file by digest.
     if (layout.byHashIn.length === 0) continue
     await ensureDirectory(shared)
     await linkFile(join(tree.background, extra.sha256), join(shared, extra.sha256))
@@ -139,9 +139,9 @@ export async function writeGeneration(
 }
 
 /**
- * apk fetches packages by name and version alone: one that was deleted and uploaded anew takes the place of its
- * predecessor. Clients that hold the older index fail on its checksum until they update, which that format makes
- * unavoidable. Paths of the other formats carry the digest.
+ * apk fetches packages by name and version alone: one that was deleted and uploaded again replaces the file of before.
+ * Clients with the older index fail on its checksum until they update; the format leaves no other way. Paths of the other
+ * formats contain the digest.
  */
 async function replaceOther(stored: string, target: string): Promise<boolean> {
   const [wanted, present] = [statSync(stored), statSync(target)]
@@ -153,8 +153,8 @@ async function replaceOther(stored: string, target: string): Promise<boolean> {
 }
 
 /**
- * Makes a file and the one under its digest the same file. An older generation may have had the same content: were they
- * two files, the one under the digest would lose its last other name with that generation, and be collected.
+ * Makes a file and the one under its digest the same inode. An older generation may have had the same content. With two
+ * inodes, the one under the digest would lose its last other name with that generation, and be removed.
  */
 async function share(path: string, underDigest: string): Promise<void> {
   if (await linkFile(path, underDigest)) return
@@ -163,7 +163,7 @@ async function share(path: string, underDigest: string): Promise<void> {
     await linkFile(underDigest, other)
   } catch (error) {
     if (!isMissing(error)) throw error
-    // Collected at this very moment.
+    // Removed since the first attempt.
     await linkFile(path, underDigest)
     return
   }
