@@ -139,7 +139,7 @@ export async function createPublishingHouse(
         },
       },
     ])
-    if (!outcome || 'error' in outcome) throw outcome?.error ?? new Error('no outcome')
+    if (!outcome || 'error' in outcome) throw new Error('the record was not inserted', { cause: outcome?.error })
   }
 
   return {

@@ -7,7 +7,7 @@ import type { Offered } from '../formats/format.ts'
 import type { BatchOutcome } from '../kernel/batches.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
-import { insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
+import { ensured, insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
 import { storeFindings } from '../store/records/findings.ts'
 import { tally } from '../store/records/counters.ts'
 import type { BlobRow, BlobsTable, PackageRow, PackagesTable } from '../store/tables.ts'
@@ -55,7 +55,7 @@ export async function insertRecords(
 
 async function prepare(input: NewRecord, offered: Offered): Promise<BatchOutcome<Prepared>> {
   try {
-    await input.ensureBytes()
+    await ensured(input.ensureBytes)
     const blob = blobOf(input.blob)
     const entries = input.record.status === 'published' ? renderEntries(asRow(input.record), blob, offered) : []
     return { value: { input, blob, entries } }
@@ -73,7 +73,9 @@ async function insertReady(
   ready: readonly Prepared[],
 ): Promise<BatchOutcome<PackageRow>[]> {
   if (ready.length === 0) return []
-  const ensureAll = async () => void (await Promise.all(ready.map(({ input }) => input.ensureBytes())))
+  const ensureAll = async () => {
+    await Promise.all(ready.map(({ input }) => input.ensureBytes()))
+  }
   try {
     const rows = await withBytes(db, ensureAll, (seen) => insertTogether(db, audit, offered, ready, seen))
     return rows.map((value) => ({ value }))

@@ -143,7 +143,8 @@ async function apply(state: IndexState, removed: EntryKey[], added: Map<string, 
     const before = countKeys(stream.blocks)
     const changed = await changeBlocks(stream.blocks, removed, entries, stream.spec)
     stream.blocks = changed.blocks
-    for (const digest of Object.values(stream.digests)) digest.truncate(changed.firstChanged)
+    for (const digest of [stream.digests.plain, stream.digests.gz, stream.digests.xz])
+      digest.truncate(changed.firstChanged)
     if (first) state.count += countKeys(stream.blocks) - before
     first = false
   }

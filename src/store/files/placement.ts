@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql, type Insertable } from 'kysely'
+import { isMissing } from '../../kernel/files.ts'
 import type { FormatId } from '../../domain/package.ts'
 import { isRefused } from '../../domain/transitions.ts'
 import type { Db } from '../db.ts'
@@ -18,6 +19,7 @@ import type { Pool } from './pool.ts'
 /** A claim is void after this time: its process died. The remover itself stops at half of it. */
 const CLAIM_SECONDS = 10
 const POLL_MS = 10
+const MOST_ATTEMPTS = 5
 /** How long the row of a removed file is kept; an insert takes seconds from its look at the bytes to its commit. */
 const TOMBSTONE_SECONDS = 3600
 
@@ -42,7 +44,7 @@ export async function withBytes<T>(
 ): Promise<T> {
   const seen = new Map<string, string>()
   for (;;) {
-    await ensureBytes()
+    await ensured(ensureBytes)
     try {
       return await transaction(seen)
     } catch (error) {
@@ -50,6 +52,19 @@ export async function withBytes<T>(
       const token = await removalEnded(db, error.sha256)
       if (token === null) seen.delete(error.sha256)
       else seen.set(error.sha256, token)
+    }
+  }
+}
+
+/** Puts bytes in place. A removal of the same bytes may take a new directory away before the file is in it: then again. */
+export async function ensured(ensureBytes: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await ensureBytes()
+      return
+    } catch (error) {
+      if (!isMissing(error) || attempt === MOST_ATTEMPTS) throw error
+      await delay(POLL_MS)
     }
   }
 }
