@@ -10,7 +10,6 @@ import { buildTar, paxEntry, tarEntry, type SampleEntry } from '../../../test/sa
 import { isProblem } from '../../domain/problem.ts'
 import type { PackageFacts, StoredPackage } from '../../domain/package.ts'
 import { unsatisfied } from '../dependencies.ts'
-import type { PackageFormat } from '../format.ts'
 import { apkFormat } from './index.ts'
 import type { ApkRecord } from './read.ts'
 import { verifySignature } from './signatures.ts'

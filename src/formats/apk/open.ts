@@ -58,7 +58,7 @@ export async function* apkSegments(
     })
     const first: IteratorResult<TarEntry, void> | null = last ? null : await tar.next()
     if (first?.done) throw invalid('the package has an empty segment before its data')
-    const kind: ApkSegment['kind'] = last ? 'data' : first?.value?.name.startsWith(SIGNATURE) ? 'signatures' : 'control'
+    const kind: ApkSegment['kind'] = last ? 'data' : first?.value.name.startsWith(SIGNATURE) ? 'signatures' : 'control'
     const entries = checkedEntries(kind, first?.value ?? null, tar)
     try {
       yield segmentOf(kind, member, entries)

@@ -11,7 +11,6 @@ import { assembleDeb, buildDeb, controlText, type SampleDeb } from '../../../tes
 import { buildTar, paxEntry, tarEntry, type SampleEntry } from '../../../test/samples/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
 import type { PackageFacts, StoredPackage } from '../../domain/package.ts'
-import type { PackageFormat } from '../format.ts'
 import { debFormat } from './index.ts'
 import type { DebRecord } from './read.ts'
 
@@ -347,7 +346,7 @@ describe('reading a deb', () => {
   it('keeps blanks at the end of inner lines of a description, which its digest covers', async () => {
     const facts = await read(await buildDeb({ fields: { Description: 'a synopsis \n long \n text ' } }))
     expect(facts.description).toBe('a synopsis')
-    expect(new Map((facts.record as DebRecord).fields).get('Description')).toBe('a synopsis \n long \n text')
+    expect(new Map(facts.record.fields).get('Description')).toBe('a synopsis \n long \n text')
   })
 
   it('describes its signatures', async () => {

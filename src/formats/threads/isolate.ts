@@ -94,7 +94,9 @@ function createEvents(lease: Lease) {
 
   return {
     peek,
-    take: (): void => void at++,
+    take(): void {
+      at++
+    },
     async *content(place: { isCurrent: boolean }): AsyncGenerator<Uint8Array> {
       while (place.isCurrent) {
         const event = await peek()

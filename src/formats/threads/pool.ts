@@ -155,7 +155,7 @@ function createThread(worker: Worker, replyMs: number, onIdle: () => void, onEnd
         replies.shift() ??
         (await new Promise<Reply>((resolve, reject) => {
           if (failure !== null) {
-            reject(failure as Error)
+            reject(failure)
             return
           }
           const timer = setTimeout(() => {

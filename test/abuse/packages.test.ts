@@ -1,0 +1,139 @@
+// No package, whatever it declares, holds the service or its memory (the table of the security review, item 9).
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildApk } from '../samples/apk.ts'
+import { assembleDeb, buildDeb, controlText } from '../samples/deb.ts'
+import { buildRpm, i18n } from '../samples/rpm.ts'
+import { buildTar, tarEntry } from '../samples/tar.ts'
+import { ENGINES, expectHarmless, startTarget, type Target } from './harness.ts'
+
+const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `name-${index}`)
+const list = (count: number): string => many(count).join(', ')
+
+const deb = (name: string, fields: Record<string, string>) => () => buildDeb({ name, fields })
+const debOfFiles = (name: string, count: number) => () =>
+  assembleDeb({
+    control: buildTar([{ name: 'control', content: controlText({ name }) }]),
+    data: gzipSync(
+      Buffer.concat([
+        ...many(count).map((file) => tarEntry({ name: `usr/share/${file}`, content: '' })),
+        Buffer.alloc(1024),
+      ]),
+    ),
+    compression: 'none',
+  })
+
+interface Case {
+  name: string
+  distribution: string
+  file: string
+  build(): Promise<Uint8Array> | Uint8Array
+  status: 201 | 400
+}
+
+const kinds = ['requires', 'recommends', 'suggests', 'supplements', 'enhances', 'conflicts', 'obsoletes'] as const
+const files = (count: number) => many(count).map((name) => ({ path: `/usr/share/x/${name}`, kind: 'ghost' as const }))
+
+const CASES: Case[] = [
+  {
+    name: 'an rpm with 100,000 requires of seven kinds',
+    distribution: 'rocky9',
+    file: 'kinds.rpm',
+    build: () => buildRpm({ name: 'kinds', ...Object.fromEntries(kinds.map((kind) => [kind, many(100_000)])) }),
+    status: 400,
+  },
+  {
+    name: 'an rpm with as many relations as are accepted',
+    distribution: 'rocky9',
+    file: 'most.rpm',
+    build: () => buildRpm({ name: 'most', requires: many(8000), recommends: many(8000), provides: many(65_000) }),
+    status: 201,
+  },
+  {
+    name: 'an rpm with 500,000 files in its header',
+    distribution: 'rocky9',
+    file: 'files.rpm',
+    build: () => buildRpm({ name: 'files', files: files(500_000) }),
+    status: 400,
+  },
+  {
+    name: 'an rpm with as many files as are accepted',
+    distribution: 'rocky9',
+    file: 'most-files.rpm',
+    build: () => buildRpm({ name: 'most-files', files: files(249_000) }),
+    status: 201,
+  },
+  {
+    name: 'an rpm with a summary of 1 MB',
+    distribution: 'rocky9',
+    file: 'summary.rpm',
+    build: () => buildRpm({ name: 'summary', tags: { 1004: i18n('x'.repeat(1_000_000)) } }),
+    status: 400,
+  },
+  {
+    name: 'a deb with eight fields of 20,000 relations',
+    distribution: 'bookworm',
+    file: 'relations.deb',
+    build: deb(
+      'relations',
+      Object.fromEntries(
+        ['Depends', 'Pre-Depends', 'Recommends', 'Suggests', 'Enhances', 'Breaks', 'Conflicts', 'Replaces'].map(
+          (field) => [field, list(20_000)],
+        ),
+      ),
+    ),
+    status: 400,
+  },
+  {
+    name: 'a deb with as many relations as are accepted',
+    distribution: 'bookworm',
+    file: 'most.deb',
+    build: deb('most', { Depends: list(4000), Recommends: list(4000), Provides: list(16_000) }),
+    status: 201,
+  },
+  {
+    name: 'a deb with a description of 9.9 MB',
+    distribution: 'bookworm',
+    file: 'description.deb',
+    build: deb('description', { Description: `x\n${' y\n'.repeat(3_300_000)} z` }),
+    status: 400,
+  },
+  {
+    name: 'a deb with 1,000,000 entries',
+    distribution: 'bookworm',
+    file: 'entries.deb',
+    build: debOfFiles('entries', 1_000_000),
+    status: 400,
+  },
+  {
+    name: 'a deb with as many files as are accepted',
+    distribution: 'bookworm',
+    file: 'most-files.deb',
+    build: debOfFiles('most-files', 249_000),
+    status: 201,
+  },
+  {
+    name: 'an apk with 20,000 depends',
+    distribution: 'alpine3.20',
+    file: 'depends.apk',
+    build: () => buildApk({ name: 'depends', info: { depend: 'a '.repeat(20_000) } }),
+    status: 400,
+  },
+]
+
+describe.each(ENGINES)('with the %s database', (engine) => {
+  let target: Target
+  beforeAll(async () => {
+    target = await startTarget(engine)
+  })
+  afterAll(() => target.remove())
+
+  test.each(CASES)('$name', async ({ name, distribution, file, build, status }) => {
+    const bytes = await build()
+    const measured = await target.measure(() => target.upload(bytes, file, { distribution }), { afterMs: 3000 })
+    const { result } = measured
+    const told = result.status === status ? status : `${result.status} ${JSON.stringify(result.body).slice(0, 300)}`
+    expect(told, name).toBe(status)
+    expectHarmless(`${engine}: ${name}`, measured)
+  })
+})
