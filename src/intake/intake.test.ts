@@ -86,7 +86,6 @@ function source(bytes: Uint8Array, codename = 'jammy', declaredSha256: string | 
   return {
     async deliver(to) {
       to.target(codename)
-      // eslint-disable-next-line @typescript-eslint/require-await -- the shape of a stream
       await to.store(
         (async function* () {
           yield bytes

@@ -32,7 +32,7 @@ export function createReception(registry: FormatRegistry, path: string, maxBytes
         },
       })
       if (!staged || !offered) throw new Error('the source delivered no file or named no distribution')
-      return { ...(staged as Staged), offered, declaredSha256 }
+      return { ...staged, offered, declaredSha256 }
     },
   }
 }

@@ -79,7 +79,7 @@ async function runs(outcomes: Job['run'][]): Promise<void> {
   expect(due).toEqual([])
 }
 
-const fail = (error: unknown) => () => Promise.reject(error as Error)
+const fail = (error: Error) => () => Promise.reject(error)
 const succeed = () => Promise.resolve({ read: 3 })
 const down = fail(new HttpError('status', 'feed.example.org answered 503'))
 
@@ -133,7 +133,7 @@ test('a job whose work is already being done is no failure, and does not end one
 async function checkedByHand(t: { onTestFinished(end: () => Promise<void>): void }) {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   let ran = 0
-  const scheduler = schedulerOf(hourly(() => Promise.resolve(void ran++)))
+  const scheduler = schedulerOf(hourly(() => Promise.resolve({ ran: ++ran })))
   t.onTestFinished(async () => {
     await scheduler.stop()
     vi.useRealTimers()

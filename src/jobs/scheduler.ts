@@ -14,7 +14,7 @@ export interface Job {
   /** five fields as in crontab(5), and a time zone; null when the job is switched off */
   schedule(settings: Settings): { pattern: string; timezone: string } | null
   /** @returns fields for the log; a `status` of `failed` with a `message` counts as a failure, like a thrown error */
-  run(): Promise<Record<string, unknown> | void>
+  run(): Promise<Record<string, unknown>>
 }
 
 /** One job in the health report (docs/api-decisions.md, section 17). */
@@ -124,7 +124,7 @@ export function createScheduler(deps: {
   async function run(job: Job): Promise<string | null> {
     try {
       const result = await job.run()
-      if (result?.['status'] === 'failed') throw new Problem('upstream_error', String(result['message']))
+      if (result['status'] === 'failed') throw new Problem('upstream_error', String(result['message']))
       log.info({ job: job.id, ...result }, 'job done')
       failing.delete(job.id)
       return null

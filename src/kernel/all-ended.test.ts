@@ -5,7 +5,9 @@ test('a failure is thrown only after the other promises have ended', async () =>
   const steps: string[] = []
   let release!: () => void
   const slow = new Promise<void>((resolve) => (release = resolve)).then(() => steps.push('ended'))
-  const both = allEnded([Promise.reject(new Error('early')), slow]).catch((error: Error) => steps.push(error.message))
+  const both = allEnded([Promise.reject(new Error('early')), slow]).catch((error: unknown) =>
+    steps.push((error as Error).message),
+  )
   await new Promise(setImmediate)
   expect(steps).toEqual([])
   release()

@@ -41,7 +41,7 @@ export function createBus(onError: (error: unknown) => void): Bus {
   emitter.setMaxListeners(0)
   return {
     emit(event, data) {
-      for (const listener of emitter.listeners(event)) {
+      for (const listener of emitter.listeners(event) as ((sent: typeof data) => void)[]) {
         try {
           listener(data)
         } catch (error) {

@@ -10,13 +10,13 @@ export type CleanUpDeps = Pick<ReviewDeps, 'manifests' | 'publisher' | 'pendingD
 export async function publishChanges(
   { publisher }: Pick<ReviewDeps, 'publisher'>,
   changes: readonly Changed[],
-): Promise<unknown> {
+): Promise<Error | null> {
   const codenames = new Set(
     changes.filter(({ before, row }) => before.served !== row.served).map(({ row }) => row.distribution),
   )
   return allEnded([...codenames].map((codename) => publisher.converge(codename))).then(
     () => null,
-    (reason: unknown) => reason ?? new Error('no reason given'),
+    (reason: unknown) => (reason instanceof Error ? reason : new Error(String(reason))),
   )
 }
 
