@@ -3,15 +3,12 @@ import Type from 'typebox'
 import { FORMATS } from '../domain/package.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
 import { ARTIFACT_SORTS } from '../store/records/artifact-query.ts'
-import { HeadSchema, RecordSchema } from './records.ts'
+import { HeadSchema, RecordSchema, RequirementSchema } from './records.ts'
 import { Nullable, pageOf, pageQuery } from './schemas.ts'
+import { DecisionSchema, NameVersion, Narrowed } from './security-schemas.ts'
 import { declare } from './route.ts'
 
 export const Name = Type.Object({ name: Type.String({ minLength: 1 }) })
-
-export const NameVersion = Type.Object({ name: Type.String({ minLength: 1 }), version: Type.String({ minLength: 1 }) })
-
-export const Narrowed = Type.Object({ distribution: Type.Optional(Type.String()), arch: Type.Optional(Type.String()) })
 
 export const getArtifacts = declare({
   method: 'GET',
@@ -55,16 +52,17 @@ export const getArtifactsName = declare({
       latest: Type.String(),
       description: Nullable(Type.String()),
       section: Nullable(Type.String()),
-      versions: Type.Object({}),
+      versions: Type.Record(Type.String(), HeadSchema),
     }),
     versions: Type.Array(RecordSchema),
+    versions_total: Type.Integer(),
     history: Type.Array(Type.Unknown()),
     validation_steps: Type.Array(Type.Unknown()),
     cve_results: Nullable(Type.Array(Type.Unknown())),
     manifest_status: Type.String(),
     cve_status: Nullable(Type.String()),
-    decision: Nullable(Type.Object({})),
-    dependencies: Type.Array(Type.Unknown()),
+    decision: Nullable(DecisionSchema),
+    dependencies: Type.Array(RequirementSchema),
   }),
   problems: ['not_found'],
 })
@@ -81,7 +79,17 @@ export const getArtifactsNameDependencies = declare({
     package: Type.String(),
     version: Type.String(),
     distribution: Type.String(),
-    dependencies: Type.Array(Type.Unknown()),
+    dependencies: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        version_constraint: Type.String(),
+        available_internally: Type.Boolean(),
+        available_upstream: Nullable(Type.Boolean()),
+        depth: Type.Integer(),
+      }),
+    ),
+    dependencies_total: Type.Integer(),
+    missing_total: Type.Integer(),
     all_satisfied: Type.Boolean(),
     missing: Type.Array(Type.String()),
     install_blocked: Type.Boolean(),

@@ -16,6 +16,9 @@ export const HeadSchema = Type.Object({
   imported_by: Type.String(),
 })
 
+/** One requirement of a package, as its record shows it. */
+export const RequirementSchema = Type.Object({ name: Type.String(), version_constraint: Type.String() })
+
 export const RecordSchema = Type.Intersect([
   HeadSchema,
   Type.Object({
@@ -23,9 +26,21 @@ export const RecordSchema = Type.Intersect([
     sha256: Type.String(),
     filename: Type.String(),
     size_bytes: Type.Integer(),
-    source: Type.Object({}),
-    integrity: Type.Object({}),
-    dependencies: Type.Array(Type.Unknown()),
+    source: Type.Object({
+      imported_by: Type.String(),
+      imported_at: Type.String(),
+      import_method: Type.String(),
+      import_group: Nullable(Type.String()),
+      source_id: Nullable(Type.Integer()),
+      promoted_from: Nullable(Type.String()),
+    }),
+    integrity: Type.Object({
+      sha256: Type.String(),
+      sha512: Type.String(),
+      gpg_signed: Type.Boolean(),
+      received_sha256: Nullable(Type.String()),
+    }),
+    dependencies: Type.Array(RequirementSchema),
     deps_missing: Type.Array(Type.String()),
     validation_steps: Type.Array(Type.Unknown()),
   }),

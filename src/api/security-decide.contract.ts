@@ -9,6 +9,7 @@ import {
   Narrowed,
   SlaSchema,
 } from './security-schemas.ts'
+import { RecordSchema } from './records.ts'
 import { declare } from './route.ts'
 
 export const MAX_NOTE = 2000
@@ -89,7 +90,7 @@ export const getSecurityPackagesNameVersionDecision = declare({
   params: NameVersion,
   query: Narrowed,
   answer: Type.Object({
-    manifest: Type.Object({}),
+    manifest: RecordSchema,
     decision: Nullable(DecisionSchema),
     sla: SlaSchema,
     status: Type.String(),

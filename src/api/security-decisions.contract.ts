@@ -4,6 +4,7 @@ import { DECISION_ACTIONS } from '../domain/status.ts'
 import { Nullable, pageQuery, StatusAnswer } from './schemas.ts'
 import { CountsSchema, DecisionBodySchema, DecisionId, DecisionSchema } from './security-schemas.ts'
 import { SecurityItem } from './security-schemas.ts'
+import { SettingsSchema } from '../domain/settings.ts'
 import { declare } from './route.ts'
 
 export const Listed = Type.Object({
@@ -130,7 +131,7 @@ export const getSecurityReport = declare({
   answer: Type.Object({
     generated_at: Type.String(),
     generated_by: Type.String(),
-    cve_policy: Type.Object({}),
+    cve_policy: SettingsSchema.properties.cve_policy,
     summary: CountsSchema,
     packages_with_cve: Type.Array(SecurityItem),
     decisions: Type.Array(DecisionSchema),
