@@ -182,6 +182,7 @@ export function artifactContract(gate: Gate): void {
       'name',
       'info',
       'versions',
+      'versions_total',
       'history',
       'validation_steps',
       'cve_results',

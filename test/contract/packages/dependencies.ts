@@ -54,7 +54,9 @@ export function dependencyContract(gate: Gate): void {
       'version',
       'distribution',
       'dependencies',
+      'dependencies_total',
       'all_satisfied',
+      'missing_total',
       'missing',
       'install_blocked',
     ])
