@@ -1,4 +1,4 @@
-// The tables as TypeScript sees them; `migrations/` makes them. JSON columns are written as text, read as objects.
+// The tables as TypeScript types; `migrations/` creates them. JSON columns are written as text and read as objects.
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../domain/status.ts'
 import type { FormatId, PackageFacts } from '../domain/package.ts'
@@ -28,11 +28,11 @@ export interface UsersTable {
   last_login: Date | null
 }
 
-/** One login; the JWT's `jti` must be found here. */
+/** One login. A JWT is valid only while its `jti` has a row here. */
 export interface SessionsTable {
   jti: string
   user_id: number
-  /** of the login that began it, kept across refreshes */
+  /** time of the login, kept across refreshes */
   started_at: Date
   expires_at: Date
 }
@@ -60,7 +60,7 @@ export interface PasswordResetsTable {
 export interface DistributionsTable {
   codename: string
   format: FormatId
-  /** raised by every change of what is to be offered */
+  /** raised by every change of what is offered */
   revision: Generated<number>
   /** what clients see */
   published_revision: Generated<number>
@@ -69,7 +69,7 @@ export interface DistributionsTable {
   /** seconds since 1970; strictly increases, clients ignore an older one */
   release_date: Generated<number>
   published_at: Date | null
-  /** removals up to this revision may have been forgotten */
+  /** removals up to this revision may have been deleted */
   removals_floor: Generated<number>
   /** finished background indexes (deb Contents, rpm updateinfo) */
   background_indexes: ColumnType<BackgroundIndexRow[], string | undefined, string>
@@ -158,40 +158,40 @@ export interface PackagesTable {
   last_scan: Date | null
   quarantined_at: Date | null
   quarantined_by: string | null
-  /** who asked for a review: how it came in, or the mechanism that held it later; null when it is not under review */
+  /** what requested the review: the import method, or the mechanism that held it later; null when it is not under review */
   review_origin: string | null
   review_since: Date | null
-  /** null: the worst there is to decide has no deadline */
+  /** null when the worst undecided finding has no deadline */
   review_due_at: Date | null
   overdue_noted_at: Date | null
-  /** what made a decided package come back */
+  /** why a decided package is under review again */
   review_reasons: JsonOrNull<ReviewReason[]>
-  /** which severities its findings have, a bit each (`domain/risk`) */
+  /** severities of its findings, one bit each (`domain/risk`) */
   severities: Generated<number>
   risk: Generated<number>
   /** the distribution's revision at which it was last offered, changed or withdrawn */
   changed_revision: number
-  /** the revision at which it was first offered: its place in the index; null while never offered */
+  /** the revision at which it was first offered: its place in the index; null until it is offered */
   position: number | null
-  /** the manifest on disk does not say this yet */
+  /** the manifest on disk is older than the row */
   manifest_pending: boolean
 }
 
-/** A finding that has to be decided, and what is new about it. */
+/** A finding that has to be decided, and why. */
 export interface ReviewReason {
   id: string
   reason: 'new' | 'severity_raised' | 'known_exploited'
   severity: Severity
 }
 
-/** What a decision was told of a finding it covers: a finding that got worse is another one. */
+/** A finding as it was when the decision covered it: one that got worse needs a new decision. */
 export interface CoveredFinding {
   id: string
   severity: Severity
   in_kev: boolean
 }
 
-/** What a person decided; rows are only added, and closed by the columns from `active` on. */
+/** Decisions of people. Rows are only added, and closed by the columns from `active` on. */
 export interface DecisionsTable {
   id: Generated<number>
   /** null once the record was deleted */
@@ -223,7 +223,7 @@ export interface DecisionsTable {
   resolution_note: string | null
 }
 
-/** One row a finding of a package, for pages and counts; `packages.cve_results` says the same. */
+/** One row for each finding of a package, for pages and counts; a copy of `packages.cve_results`. */
 export interface FindingsTable {
   package_id: number
   cve: string
@@ -238,7 +238,7 @@ export interface FindingsTable {
   finding: Json<Finding>
 }
 
-/** How many findings there are, by what pages of them can be filtered by. */
+/** Number of findings by the filters of their pages. */
 export interface FindingCountsTable {
   distribution: string
   status: PackageStatus
@@ -247,7 +247,7 @@ export interface FindingCountsTable {
   n: number
 }
 
-/** How many packages there are, by what pages of them can be filtered by. */
+/** Number of packages by the filters of their pages. */
 export interface PackageCountsTable {
   distribution: string
   status: PackageStatus
@@ -265,7 +265,7 @@ export interface EntriesTable {
   bytes: Uint8Array
 }
 
-/** What a package offers to others, its own name included; for the dependency check. */
+/** What a package provides, its own name included; for the dependency check. */
 export interface CapabilitiesTable {
   package_id: number
   distribution: string
@@ -306,7 +306,7 @@ export interface SupersededGenerationsTable {
   superseded_at: Date
 }
 
-/** One row a (format, name): what `/artifacts/` lists. */
+/** One row for each (format, name): what `/artifacts/` lists. */
 export interface ArtifactsTable {
   format: FormatId
   name: string
@@ -342,7 +342,7 @@ export interface AuditTable {
   mac: string | null
   /** UTC day whose file it belongs to: never earlier than that of the entry before it in the chain */
   day: string | null
-  /** stands in the day's file */
+  /** written to the day's file */
   filed: Generated<boolean>
 }
 
@@ -358,7 +358,7 @@ export interface AuditChainTable {
   checkpoint: Generated<string | null>
 }
 
-/** One row: up to which entry of the chain the outside was told. */
+/** One row: the last entry of the chain that was delivered. */
 export interface NotifyCursorTable {
   id: number
   seq: number
@@ -366,14 +366,14 @@ export interface NotifyCursorTable {
   retry_at: Date | null
 }
 
-/** A right for some seconds. */
+/** A right that one process holds for some seconds. */
 export interface LeasesTable {
   name: string
   holder: string
   expires_at: Date
 }
 
-/** A running process of the service, to tell its debris from that of a dead one. */
+/** A running process of the service. Files of processes without a row are removed. */
 export interface InstancesTable {
   id: string
   host: string
@@ -381,7 +381,7 @@ export interface InstancesTable {
   heartbeat_at: Date
 }
 
-/** One row: which generation of advisories readers see, and who is building the next. */
+/** One row: the generation of advisories that readers see, and the import that builds the next. */
 export interface AdvisoryStateTable {
   id: number
   generation: number
@@ -389,17 +389,17 @@ export interface AdvisoryStateTable {
   ecosystems: Json<Record<string, { entries: number; newest: string | null }>>
   /** of the generation in force: the packages with the most advisories, by ecosystem */
   vulnerable: ColumnType<Record<string, { package: string; advisories: number }[]>, string | undefined, string>
-  /** changes up to this generation may have been forgotten */
+  /** changes up to this generation may have been deleted */
   changes_floor: number
   /** token of the import under way */
   writer: string | null
   building: number | null
   heartbeat_at: Date | null
-  /** packages were matched against what changed up to this generation */
+  /** packages were matched against the changes up to this generation */
   rematched: Generated<number>
 }
 
-/** One due moment of one scheduled job: whoever inserts it runs it. */
+/** One due time of one scheduled job: the process that inserts the row runs it. */
 export interface JobTicksTable {
   job: string
   due_at: Date
@@ -419,7 +419,7 @@ export interface AdvisoryFeedsTable {
   error: string | null
 }
 
-/** Seen by readers of generations from `since` to before `until`. */
+/** Advisories. Visible in generations from `since` until before `until`. */
 export interface AdvisoriesTable {
   key: Generated<number>
   feed: string
@@ -469,7 +469,7 @@ export interface EpssTable {
   percentile: number
 }
 
-/** Vulnerabilities known to be exploited (CISA's KEV, and what webhooks tell). */
+/** Vulnerabilities known to be exploited (CISA's KEV, and reports by webhook). */
 export interface KevTable {
   cve: string
   vendor: string | null
@@ -488,23 +488,23 @@ export interface ScoreFeedsTable {
   error: string | null
 }
 
-/** Deliveries of the last day: each is taken once. */
+/** Webhook deliveries of the last day: each is accepted once. */
 export interface WebhookDeliveriesTable {
   id: string
   received_at: Date
 }
 
-/** A stored file that was looked into for libraries. */
+/** A stored file whose components were read. */
 export interface ComponentReadsTable {
   sha256: string
   read_at: Date
   files_seen: number
   bytes: number
-  /** what looks like a library and could not be read */
+  /** files that look like components and could not be read */
   skipped: Json<{ name: string; reason: string }[]>
 }
 
-/** A library inside a stored file, each name and version once. */
+/** A component in a stored file, each name and version once. */
 export interface ComponentsTable {
   sha256: string
   ecosystem: 'npm' | 'PyPI' | 'Maven'
@@ -516,7 +516,7 @@ export interface ComponentsTable {
   license: string | null
 }
 
-/** Records whose libraries were not matched yet; rows are made by a trigger on `packages`. */
+/** Records whose components are not matched yet; a trigger on `packages` adds the rows. */
 export interface ComponentWorkTable {
   package_id: number
   sha256: string
