@@ -23,7 +23,7 @@ export function antivirusStep(engine: Antivirus | null, production: boolean): St
         sizeBytes: candidate.sizeBytes,
         members: () => candidate.format.members(candidate.path),
       })
-      const { word: result, message, coverage } = scan
+      const { result, message, coverage } = scan
       const verdict = { name: 'antivirus' as const, result, message, coverage }
       if (result === 'infected') {
         return {

@@ -1,4 +1,4 @@
-// The dependency scan: reads what libraries lie in stored files and holds records whose libraries have holes. Never blocks one.
+// The dependency scan: reads the components in stored files, and sends records with vulnerable components to review.
 import type { Finding } from '../domain/finding.ts'
 import { isProblem } from '../domain/problem.ts'
 import { isoTime } from '../kernel/clock.ts'
@@ -20,52 +20,52 @@ import { factsOf, systemActor, type Actor, type ReviewDeps } from './deps.ts'
 export interface ComponentScanParts extends ReviewDeps {
   components: Components
   matcher: ComponentMatcher
-  /** whether this process does work that one process is enough for */
+  /** whether this process does the work that one process of several should do */
   mayWork(): boolean
 }
 
 export interface ComponentReport {
-  /** records that were looked at */
+  /** records that were scanned */
   records: number
-  /** of them back in review */
+  /** of them, those that went back to review */
   reopened: number
-  /** looked at again by the next run */
+  /** those that the next run scans again */
   failed: number
 }
 
-/** What changed in the advisories, as far as it is about libraries. */
-export interface LibraryNews {
+/** What changed in the advisories about components. */
+export interface ComponentNews {
   complete: boolean
   packages: readonly { ecosystem: string; package: string | null }[]
 }
 
 export interface ComponentScan {
-  /** Looks at every record that was not looked at since it came in; records that came meanwhile are the next run's. */
+  /** Scans every record that was not scanned yet. Records that arrive meanwhile belong to the next run. */
   catchUp(): Promise<ComponentReport>
-  /** Asks for such a run, where this process may work; nobody waits for it. */
+  /** Starts such a run in the background, if this process does this work. */
   nudge(): void
-  /** Records whose libraries the news are about. */
-  touched(news: LibraryNews): Promise<number[]>
-  /** Those of these records that have libraries. */
+  /** Ids of records with a component that the news are about. */
+  touched(news: ComponentNews): Promise<number[]>
+  /** Those of these records that have components. */
   among(ids: readonly number[]): Promise<number[]>
-  /** Records that have this vulnerability, and libraries. */
+  /** Ids of records that have this vulnerability and components. */
   about(cve: string): Promise<number[]>
-  /** Those of which the advisories say what their record says already: of most that news concern. At most some hundred at once. */
+  /** Those of these records (some hundred at most) whose findings a new match would not change. */
   unchanged(ids: readonly number[]): Promise<Set<number>>
-  /** Matches a record's libraries again. @returns null when it has none, was not read yet, or is gone */
+  /** Matches a record's components again. @returns null when it has none, was not read yet, or is gone */
   match(id: number, mechanism: 'rematch' | 'rescan', actor: Actor): Promise<Applied | null>
-  /** Ends after the record at hand. */
+  /** Ends after the current record. */
   stop(): Promise<void>
 }
 
 const PAGE = 100
 type MatchOf = Awaited<ReturnType<ComponentMatcher['match']>>[number]
-/** Advisories may be replaced while a record is matched; not more often than this. */
+/** How often a record is matched again because the advisories changed meanwhile. */
 const ATTEMPTS = 5
 
 /**
- * A record's libraries are read after it was settled, from its stored file: no upload waits for it. Which records are
- * still to be looked at stands in the database (`component_work`), so a crash loses nothing, and a look is repeatable.
+ * Components are read from the stored file after the upload was answered. The table `component_work` lists the records
+ * still to scan, so a crash loses none, and scanning one twice is harmless.
  */
 export function createComponentScan(parts: ComponentScanParts): ComponentScan {
   const { db, components, matcher } = parts
@@ -77,14 +77,14 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     const report: ComponentReport = { records: 0, reopened: 0, failed: 0 }
     for (let after = 0; ;) {
       const work = await components.work(after, PAGE, !matching())
-      // The list of files is at hand: most packages need not be opened.
-      const nothing = work.filter(({ files }) => files !== null && !unpackFiles(files).some(mayHoldComponent))
-      await components.nothingInside(nothing, parts.clock.now())
-      report.records += nothing.length
+      // The list of file names is stored: most packages need not be opened.
+      const without = work.filter(({ files }) => files !== null && !unpackFiles(files).some(mayHoldComponent))
+      await components.nothingInside(without, parts.clock.now())
+      report.records += without.length
       for (const one of work) {
         if (stopping) return report
-        if (nothing.includes(one)) continue
-        await lookAt(one, report).catch((error: unknown) => {
+        if (without.includes(one)) continue
+        await scanRecord(one, report).catch((error: unknown) => {
           report.failed++
           parts.onError(error)
         })
@@ -94,17 +94,17 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     }
   })
 
-  async function lookAt(work: ComponentWork, report: ComponentReport): Promise<void> {
-    const inside = (await components.of(work.sha256)) ?? (await read(work))
-    if (!inside || !matching()) return
+  async function scanRecord(work: ComponentWork, report: ComponentReport): Promise<void> {
+    const contents = (await components.of(work.sha256)) ?? (await read(work))
+    if (!contents || !matching()) return
     const applied =
-      work.status !== 'rejected' ? await matchOne(work.id, inside, 'dependency_scan', systemActor('system')) : null
+      work.status !== 'rejected' ? await matchOne(work.id, contents, 'dependency_scan', systemActor('system')) : null
     await components.done(work)
     report.records++
     if (applied?.before.status === 'published' && applied.row.status === 'pending_review') report.reopened++
   }
 
-  /** Null while the bytes are nowhere: what that means is not for this room to say. */
+  /** Null when the stored file is missing. */
   async function read({ sha256, format, distribution, filename }: ComponentWork): Promise<ComponentsOf | null> {
     const path = await parts.pool.locate({ sha256, format, filename })
     if (path === null) return null
@@ -113,26 +113,26 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
       filename,
       newPath: parts.staging.newPath,
     })
-    const inside = {
+    const contents = {
       ...seen,
       components: seen.components.map((component) => ({ ...component, key: componentKey(component) })),
     }
-    await components.keep(sha256, inside, parts.clock.now())
-    return inside
+    await components.keep(sha256, contents, parts.clock.now())
+    return contents
   }
 
   async function matchOne(
     id: number,
-    inside: ComponentsOf,
+    contents: ComponentsOf,
     mechanism: 'dependency_scan' | 'rematch' | 'rescan',
     actor: Actor,
   ): Promise<Applied | null> {
-    if (inside.components.length === 0 && inside.skipped.length === 0) return null
+    if (contents.components.length === 0 && contents.skipped.length === 0) return null
     let first: Applied | null = null
     try {
       for (let attempt = 1; ; attempt++) {
         const generation = await matcher.generation()
-        const [carrier] = carriersOf(await identities([id]), () => inside)
+        const [carrier] = carriersOf(await identities([id]), () => contents)
         if (!carrier) return null
         const [{ findings, coverage }] = (await matcher.match([carrier])) as [MatchOf]
         const applied = await applyFindings(
@@ -143,7 +143,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
           actor,
         )
         first ??= applied
-        // A re-match that came between may have known more: what is applied last must be matched against the newest.
+        // What is applied last must be matched against the newest advisories.
         if (attempt === ATTEMPTS || (await matcher.generation()) === generation)
           return { ...applied, before: first.before }
       }
@@ -153,7 +153,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     }
   }
 
-  /** What the records say of themselves, and of their findings. */
+  /** The columns that matching needs. */
   const identities = (ids: readonly number[]) =>
     db
       .selectFrom('packages')
@@ -174,12 +174,12 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
       .execute()
   type Identity = Awaited<ReturnType<typeof identities>>[number]
 
-  /** Those of them of which is known what lies inside. */
-  const carriersOf = (rows: readonly Identity[], insideOf: (row: Identity) => ComponentsOf | undefined) =>
+  /** Those of the records whose components were read. */
+  const carriersOf = (rows: readonly Identity[], contentsOf: (row: Identity) => ComponentsOf | undefined) =>
     rows.flatMap((row) => {
-      const inside = insideOf(row)
+      const contents = contentsOf(row)
       const { distribution } = parts.offered(row.distribution)
-      return inside ? [{ row, inside, distribution, facts: factsOf(row) }] : []
+      return contents ? [{ row, contents, distribution, facts: factsOf(row) }] : []
     })
 
   return {
@@ -208,8 +208,8 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
 
     async unchanged(ids) {
       const rows = await identities(ids)
-      const insides = await components.ofMany(rows.map((row) => row.sha256))
-      const read = carriersOf(rows, (row) => insides.get(row.sha256))
+      const contentsBySha256 = await components.ofMany(rows.map((row) => row.sha256))
+      const read = carriersOf(rows, (row) => contentsBySha256.get(row.sha256))
       const matches = await matcher.match(read)
       const now = isoTime(parts.clock.now())
       const same = read.filter(({ row }, i) => {
@@ -230,8 +230,8 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     async match(id, mechanism, actor) {
       if (!matching()) return null
       const row = await db.selectFrom('packages').select('sha256').where('id', '=', id).executeTakeFirst()
-      const inside = row ? await components.of(row.sha256) : null
-      return inside ? matchOne(id, inside, mechanism, actor) : null
+      const contents = row ? await components.of(row.sha256) : null
+      return contents ? matchOne(id, contents, mechanism, actor) : null
     },
 
     async stop() {

@@ -42,14 +42,14 @@ afterAll(() => database.close())
 const about = (name: string) => ({ package: name, version: '1.0-1', distribution: 'jammy' })
 
 function scanner(
-  answer: (name: string) => CveResult['word'] | Promise<CveResult['word']>,
+  answer: (name: string) => CveResult['result'] | Promise<CveResult['result']>,
   name = 'second',
 ): CveScanner {
   return {
     name,
     async scan({ facts, distribution }) {
       scans.push(`${name}: ${distribution.codename} ${facts.name} ${facts.version} of ${facts.sourcePackage}`)
-      return { word: await answer(facts.name), findings: [], message: '', coverage }
+      return { result: await answer(facts.name), findings: [], message: '', coverage }
     },
   }
 }
@@ -80,15 +80,15 @@ describe('a look', () => {
     await insertRecord(database.db, { name: 'shut', status: 'quarantined' })
     await insertRecord(database.db, { name: 'elsewhere', distribution: 'noble' })
     const check = crossCheck([scanner(() => 'no_data'), scanner(() => 'no_data', 'third')])
-    expect(await check.catchUp()).toEqual({ looked: 4, reopened: 0, failed: 0 })
+    expect(await check.catchUp()).toEqual({ scanned: 4, reopened: 0, failed: 0 })
     expect(scans).toEqual([
       'second: jammy one 1.0-1 of src',
       'second: almalinux9 two 1.0-1 of null',
       'third: jammy one 1.0-1 of src',
       'third: almalinux9 two 1.0-1 of null',
     ])
-    expect(await check.catchUp()).toMatchObject({ looked: 0 })
-    expect(await crossCheck([scanner(() => 'no_data')]).catchUp()).toMatchObject({ looked: 0 })
+    expect(await check.catchUp()).toMatchObject({ scanned: 0 })
+    expect(await crossCheck([scanner(() => 'no_data')]).catchUp()).toMatchObject({ scanned: 0 })
   })
 
   test('is taken later at what is published later, whatever its place', async () => {
@@ -97,34 +97,34 @@ describe('a look', () => {
     const check = crossCheck([scanner(() => 'no_data')])
     await check.catchUp()
     await database.db.updateTable('packages').set({ status: 'published' }).where('id', '=', row.id).execute()
-    expect(await check.catchUp()).toMatchObject({ looked: 1 })
+    expect(await check.catchUp()).toMatchObject({ scanned: 1 })
     expect(scans.at(-1)).toContain('held')
   })
 
   test('that fails is tried again in an hour', async () => {
     await insertRecord(database.db, { name: 'one' })
-    const state = { word: 'error' as CveResult['word'] }
-    const check = crossCheck([scanner(() => state.word)])
-    expect(await check.catchUp()).toMatchObject({ looked: 1, failed: 1 })
+    const state = { result: 'error' as CveResult['result'] }
+    const check = crossCheck([scanner(() => state.result)])
+    expect(await check.catchUp()).toMatchObject({ scanned: 1, failed: 1 })
     now += HOUR - 1000
-    expect(await check.catchUp()).toMatchObject({ looked: 0 })
+    expect(await check.catchUp()).toMatchObject({ scanned: 0 })
     now += 2000
-    state.word = 'no_data'
-    expect(await check.catchUp()).toMatchObject({ looked: 1, failed: 0 })
+    state.result = 'no_data'
+    expect(await check.catchUp()).toMatchObject({ scanned: 1, failed: 0 })
     now += 2 * HOUR
-    expect(await check.catchUp()).toMatchObject({ looked: 0 })
+    expect(await check.catchUp()).toMatchObject({ scanned: 0 })
   })
 
   test('is taken at the others when one breaks the scanner', async () => {
     for (const name of ['a', 'bad', 'c']) await insertRecord(database.db, { name })
     const check = crossCheck([scanner((name) => (name === 'bad' ? Promise.reject(new Error('broken')) : 'no_data'))])
-    expect(await check.catchUp()).toMatchObject({ looked: 2, failed: 1 })
+    expect(await check.catchUp()).toMatchObject({ scanned: 2, failed: 1 })
     expect(errors).toHaveLength(1)
   })
 
   test('is taken at three only by a scanner that is down', async () => {
     for (let i = 0; i < 6; i++) await insertRecord(database.db, { name: `p${i}` })
-    expect(await crossCheck([scanner(() => 'error')]).catchUp()).toMatchObject({ looked: 3, failed: 3 })
+    expect(await crossCheck([scanner(() => 'error')]).catchUp()).toMatchObject({ scanned: 3, failed: 3 })
   })
 
   test('is taken by one process only, and not while scanning is switched off', async () => {
@@ -140,7 +140,7 @@ describe('a look', () => {
 test('what is published while others are looked at is looked at too, and calls that come together are one', async () => {
   await insertRecord(database.db, { name: 'first' })
   const check: ReturnType<typeof crossCheck> = crossCheck([
-    scanner(async (name): Promise<CveResult['word']> => {
+    scanner(async (name): Promise<CveResult['result']> => {
       if (name === 'first') {
         await insertRecord(database.db, { name: 'meanwhile' })
         check.nudge(about('meanwhile'))
@@ -148,7 +148,7 @@ test('what is published while others are looked at is looked at too, and calls t
       return 'no_data'
     }),
   ])
-  expect(await Promise.all([check.catchUp(), check.catchUp()])).toMatchObject([{ looked: 2 }, { looked: 2 }])
+  expect(await Promise.all([check.catchUp(), check.catchUp()])).toMatchObject([{ scanned: 2 }, { scanned: 2 }])
 })
 
 test('what is published is looked at soon after, many in one go', async () => {
@@ -159,19 +159,19 @@ test('what is published is looked at soon after, many in one go', async () => {
   }
   await insertRecord(database.db, { name: 'not-told-of' })
   await expect.poll(() => scans.length).toBe(3)
-  expect(await check.catchUp()).toMatchObject({ looked: 1 })
+  expect(await check.catchUp()).toMatchObject({ scanned: 1 })
   expect(scans.at(-1)).toContain('not-told-of')
 })
 
 test('a service that stops finishes the look it is at and begins no other', async () => {
   for (const name of ['a', 'b', 'c']) await insertRecord(database.db, { name })
   const check: ReturnType<typeof crossCheck> = crossCheck([
-    scanner(async (): Promise<CveResult['word']> => {
+    scanner(async (): Promise<CveResult['result']> => {
       void check.stop()
       return 'no_data'
     }),
   ])
-  expect(await check.catchUp()).toMatchObject({ looked: 1 })
+  expect(await check.catchUp()).toMatchObject({ scanned: 1 })
   check.nudge(about('b'))
   await check.stop()
   expect(scans).toHaveLength(1)

@@ -1,4 +1,4 @@
-// Has published packages looked at by the scanners behind the first one. Never on the way of an upload; never takes anything away.
+// Scans published packages again with every scanner after the first. Runs after an upload, and never unpublishes.
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, FormatId } from '../domain/package.ts'
@@ -7,37 +7,37 @@ import { applyFindings } from './apply.ts'
 import { factsOf, systemActor, type ReviewDeps } from './deps.ts'
 
 export interface CrossCheckReport {
-  /** looks taken, one for each package and scanner */
-  looked: number
-  /** packages back in review */
+  /** scans made, one per package and scanner */
+  scanned: number
+  /** packages that went back to review */
   reopened: number
-  /** looks that could not be taken; they are tried again in an hour */
+  /** scans that failed; each is tried again after an hour */
   failed: number
 }
 
 export interface CrossCheckParts extends ReviewDeps {
   /** all but the first */
   scanners: readonly CveScanner[]
-  /** the distributions that are offered */
+  /** the active distributions */
   distributions: readonly Distribution[]
-  /** one process of several catches up; what it is told of each looks at itself */
+  /** whether this process catches up; every process scans what it published itself */
   mayWork(): boolean
-  /** of the advisories that re-matches follow: what is applied last must be matched against the newest */
+  /** the advisory generation in force */
   generation(): Promise<number>
-  /** from something published to the look at it */
+  /** milliseconds between a publication and its scan */
   delayMs?: number
 }
 
 export interface CrossCheck {
-  /** Something may have been published: looks at it soon. Never throws, nobody waits for it. */
+  /** Scans a published package soon, in the background. Never throws. */
   nudge(about: Published): void
-  /** Looks at every published package that a scanner has not looked at yet; what a crash left too. */
+  /** Scans every published package that a scanner has not scanned yet, also after a crash. */
   catchUp(): Promise<CrossCheckReport>
-  /** Takes no further package, and waits for the one it is at. */
+  /** Ends after the current package. */
   stop(): Promise<void>
 }
 
-/** As much of a bus event as names what was published. */
+/** The keys of a bus event that name a published package. */
 export interface Published {
   package: string
   version: string
@@ -57,23 +57,23 @@ interface Row {
 
 const PAGE = 100
 const DELAY_MS = 2000
-/** More are left for the next time everything is looked at. */
-const MOST_TOLD = 10_000
+/** More publications than these wait for the next `catchUp`. */
+const MOST_PENDING = 10_000
 const RETRY_MS = 60 * 60_000
-/** A scanner that fails so often in a row is down, and is left alone until the next time. */
+/** After so many failures in a row a scanner counts as down until the next run. */
 const FAILURES = 3
 const ATTEMPTS = 3
 
 export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   const { db, clock } = parts
-  /** told of and not looked at yet */
-  const told = new Map<string, Published>()
+  /** published and not scanned yet */
+  const pending = new Map<string, Published>()
   let everything = false
   let running: Promise<CrossCheckReport> | null = null
   let stopped = false
   let timer: NodeJS.Timeout | null = null
 
-  /** Rows of this scanner, in the order they came in. Those that failed a while ago are asked again. */
+  /** Records this scanner has not scanned, or failed to scan an hour ago or earlier, by id. */
   async function unchecked(scanner: CveScanner, wanted: RawBuilder<unknown>): Promise<Row[]> {
     const codenames = parts.distributions.map(({ codename }) => codename)
     const retry = new Date(clock.now().getTime() - RETRY_MS)
@@ -85,34 +85,34 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
     return rows
   }
 
-  async function note(id: number, scanner: CveScanner, word: CveResult['word']): Promise<void> {
+  async function note(id: number, scanner: CveScanner, result: CveResult['result']): Promise<void> {
     await sql`insert into cross_checks (package_id, engine, word, checked_at)
-      select id, ${scanner.name}, ${word}, ${clock.now()} from packages where id = ${id}
+      select id, ${scanner.name}, ${result}, ${clock.now()} from packages where id = ${id}
       on conflict (package_id, engine) do update set word = excluded.word, checked_at = excluded.checked_at`.execute(db)
   }
 
-  async function look(scanner: CveScanner, row: Row): Promise<{ word: CveResult['word']; reopened: boolean }> {
+  async function scanOne(scanner: CveScanner, row: Row): Promise<{ result: CveResult['result']; reopened: boolean }> {
     const distribution = parts.distributions.find(({ codename }) => codename === row.distribution)!
     let reopened = false
     for (let attempt = 1; ; attempt++) {
       const generation = await parts.generation()
-      const result = await scanner.scan({ facts: factsOf(row), distribution })
-      if (result.word !== 'scanned') return { word: result.word, reopened }
+      const scan = await scanner.scan({ facts: factsOf(row), distribution })
+      if (scan.result !== 'scanned') return { result: scan.result, reopened }
       const { before, row: now } = await applyFindings(
         parts,
         row.id,
-        { engine: scanner.name, findings: result.findings },
+        { engine: scanner.name, findings: scan.findings },
         { mechanism: 'second_scanner' },
         systemActor('system'),
       )
       reopened ||= before.status === 'published' && now.status === 'pending_review'
-      // A re-match that came between may have known more.
-      if (attempt === ATTEMPTS || (await parts.generation()) === generation) return { word: 'scanned', reopened }
+      // A re-match in between may have used newer advisories.
+      if (attempt === ATTEMPTS || (await parts.generation()) === generation) return { result: 'scanned', reopened }
     }
   }
 
-  /** @returns whether the scanner may be asked for more */
-  async function lookAtEach(
+  /** @returns whether the scanner can take more */
+  async function scanEach(
     scanner: CveScanner,
     rows: readonly Row[],
     report: CrossCheckReport,
@@ -121,13 +121,13 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
     for (const row of rows) {
       if (stopped || failures.inARow >= FAILURES || !parts.settings().validation.grype_scan) return false
       try {
-        const { word, reopened } = await look(scanner, row)
-        // Noted after what it found: a crash in between costs a second look, which changes nothing.
-        await note(row.id, scanner, word)
-        report.looked++
+        const { result, reopened } = await scanOne(scanner, row)
+        // Noted last: after a crash in between, the package is scanned again, which changes nothing.
+        await note(row.id, scanner, result)
+        report.scanned++
         if (reopened) report.reopened++
-        if (word === 'error') report.failed++
-        failures.inARow = word === 'error' ? failures.inARow + 1 : 0
+        if (result === 'error') report.failed++
+        failures.inARow = result === 'error' ? failures.inARow + 1 : 0
       } catch (error) {
         if (error instanceof Problem && error.code === 'not_found') continue
         failures.inARow++
@@ -138,36 +138,39 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
     return true
   }
 
-  async function lookAtAll(scanner: CveScanner, report: CrossCheckReport): Promise<void> {
+  async function scanAll(scanner: CveScanner, report: CrossCheckReport): Promise<void> {
     const failures = { inARow: 0 }
     for (let after = 0; ;) {
       const rows = await unchecked(scanner, sql`id > ${after}`)
-      if (!(await lookAtEach(scanner, rows, report, failures)) || rows.length < PAGE) return
+      if (!(await scanEach(scanner, rows, report, failures)) || rows.length < PAGE) return
       after = rows.at(-1)!.id
     }
   }
 
-  /** What is not looked at here, for the scanner is down, is left for the next time everything is looked at. */
-  async function lookAtTold(scanner: CveScanner, about: readonly Published[], report: CrossCheckReport): Promise<void> {
+  /** What is not scanned here because the scanner is down waits for the next `catchUp`. */
+  async function scanPending(
+    scanner: CveScanner,
+    about: readonly Published[],
+    report: CrossCheckReport,
+  ): Promise<void> {
     const failures = { inARow: 0 }
     for (const one of about) {
       const rows = await unchecked(
         scanner,
         sql`distribution = ${one.distribution} and name = ${one.package} and version = ${one.version}`,
       )
-      if (!(await lookAtEach(scanner, rows, report, failures))) return
+      if (!(await scanEach(scanner, rows, report, failures))) return
     }
   }
 
   async function run(): Promise<CrossCheckReport> {
-    const report: CrossCheckReport = { looked: 0, reopened: 0, failed: 0 }
-    while (!stopped && (everything || told.size > 0)) {
+    const report: CrossCheckReport = { scanned: 0, reopened: 0, failed: 0 }
+    while (!stopped && (everything || pending.size > 0)) {
       const all = everything && parts.mayWork()
-      const about = [...told.values()]
+      const about = [...pending.values()]
       everything = false
-      told.clear()
-      for (const scanner of parts.scanners)
-        await (all ? lookAtAll(scanner, report) : lookAtTold(scanner, about, report))
+      pending.clear()
+      for (const scanner of parts.scanners) await (all ? scanAll(scanner, report) : scanPending(scanner, about, report))
     }
     return report
   }
@@ -175,8 +178,8 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   const start = (): Promise<CrossCheckReport> =>
     (running ??= run().finally(() => {
       running = null
-      // Told of between the last look around and here.
-      if (!stopped && (everything || told.size > 0)) startSoon()
+      // Published since the loop ended.
+      if (!stopped && (everything || pending.size > 0)) startSoon()
     }))
 
   function startSoon(): void {
@@ -195,7 +198,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
     catchUp,
     nudge(about) {
       if (parts.scanners.length === 0 || stopped) return
-      if (told.size < MOST_TOLD) told.set(`${about.distribution} ${about.package} ${about.version}`, about)
+      if (pending.size < MOST_PENDING) pending.set(`${about.distribution} ${about.package} ${about.version}`, about)
       if (!running) startSoon()
     },
     async stop() {

@@ -12,7 +12,7 @@ let database: Database
 let scanned: string[]
 let news: AdvisoryNews
 let noted: number
-let scan: () => Promise<CveResult['word']>
+let scan: () => Promise<CveResult['result']>
 
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -42,7 +42,7 @@ function rematch() {
       name: 'osv',
       async scan({ facts }: { facts: Pick<PackageRow, 'name'> }) {
         scanned.push(facts.name)
-        return { word: await scan(), findings: [], message: '', coverage: null }
+        return { result: await scan(), findings: [], message: '', coverage: null }
       },
     },
     components: {

@@ -153,7 +153,7 @@ async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): As
 async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row, report: RematchReport): Promise<void> {
   try {
     const result = await deps.scanner.scan({ facts: factsOf(row), distribution })
-    if (result.word !== 'scanned') return
+    if (result.result !== 'scanned') return
     report.matched++
     // A package that came in before there were advisories is judged for the first time: its record shows the verdict.
     const first = row.pipeline['cve_scan'] === 'no_data'

@@ -19,7 +19,7 @@ export interface ScanTarget {
 }
 
 export interface AntivirusResult {
-  word: 'clean' | 'infected' | 'limited' | 'error'
+  result: 'clean' | 'infected' | 'limited' | 'error'
   /** name of what was found */
   signature: string | null
   /** the member it was found in; null for the file as a whole */
@@ -82,7 +82,7 @@ export interface Antivirus {
 
 export interface CveResult {
   /** `no_data`: the engine has no advisories for that distribution, which is not the same as no findings */
-  word: 'scanned' | 'no_data' | 'error'
+  result: 'scanned' | 'no_data' | 'error'
   findings: Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>[]
   message: string
   coverage: Coverage

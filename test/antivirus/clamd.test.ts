@@ -52,7 +52,7 @@ const engine = (address: ClamavOptions['address'], options: Partial<ClamavOption
 describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
   it('passes clean members and counts what it saw', async () => {
     const result = await engine(clamd[kind]).scan(await target({ a: 'one', b: Buffer.alloc(MIB, 1), c: '' }, 'raw'))
-    expect(result).toMatchObject({ word: 'clean', coverage: { engine: 'ClamAV', files_seen: 4, files_skipped: [] } })
+    expect(result).toMatchObject({ result: 'clean', coverage: { engine: 'ClamAV', files_seen: 4, files_skipped: [] } })
     expect(result.coverage.bytes).toBe(3 + MIB + 3)
     expect(result.coverage.engine_version).toMatch(/^\d+\.\d+/)
     expect(result.coverage.database_date).toBeNull()
@@ -61,7 +61,7 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
   it('finds EICAR as a member by its hash, which the raw package does not show', async () => {
     const raw = gzipSync(eicar()).reverse()
     const result = await engine(clamd[kind]).scan(await target({ 'usr/bin/ok': 'x', 'usr/bin/bad': eicar() }, raw))
-    expect(result).toMatchObject({ word: 'infected', member: 'usr/bin/bad' })
+    expect(result).toMatchObject({ result: 'infected', member: 'usr/bin/bad' })
     expect(result.signature).toMatch(/^Test\.(Hash|Body)\.EICAR\.UNOFFICIAL$/)
   })
 
@@ -71,22 +71,22 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
     ['a compressed member', gzipSync(BODY_MARKER)],
   ])('finds a body signature in %s', async (_, content) => {
     const result = await engine(clamd[kind]).scan(await target({ a: 'x', b: content }))
-    expect(result).toMatchObject({ word: 'infected', member: 'b', signature: 'Test.Body.UNOFFICIAL' })
+    expect(result).toMatchObject({ result: 'infected', member: 'b', signature: 'Test.Body.UNOFFICIAL' })
   })
 
   it('finds and names one member among 3,000 small ones', async () => {
     const files = { ...manyFiles(2_990), 'opt/bad': eicar(), last: 'x' }
-    expect(await engine(clamd[kind]).scan(await target(files))).toMatchObject({ word: 'infected', member: 'opt/bad' })
+    expect(await engine(clamd[kind]).scan(await target(files))).toMatchObject({ result: 'infected', member: 'opt/bad' })
   })
 
   it('finds a member behind a zip of more files than MaxFiles allows', async () => {
     const files = { 'a.zip': zipOf(10_500), bad: eicar() }
-    expect(await engine(clamd[kind]).scan(await target(files))).toMatchObject({ word: 'infected', member: 'bad' })
+    expect(await engine(clamd[kind]).scan(await target(files))).toMatchObject({ result: 'infected', member: 'bad' })
   })
 
   it('is limited by that zip when nothing else is found', async () => {
     const result = await engine(clamd[kind]).scan(await target({ 'a.zip': zipOf(10_500), ok: 'x' }))
-    expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 2, files_skipped: [{ name: 'a.zip' }] } })
+    expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 2, files_skipped: [{ name: 'a.zip' }] } })
   })
 
   it('is limited, each time, when clamd stops a stream at its own limit while it is being sent', async () => {
@@ -95,7 +95,7 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
     const file = await target({ a: 'x', big: Buffer.alloc(9 * MIB), b: 'y' })
     for (let n = 0; n < 50; n++) {
       const result = await antivirus.scan(file)
-      expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
+      expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
     }
   })
 
@@ -125,14 +125,14 @@ describe('what clamd must be told', () => {
   it('AlertExceedsMax makes a member above MaxFileSize limited', async () => {
     const telling = await another(['MaxFileSize 2M', 'AlertExceedsMax yes'])
     const result = await engine(telling.unix).scan(await target({ a: tooLong() }))
-    expect(result).toMatchObject({ word: 'limited', coverage: { files_skipped: [{ name: 'a' }] } })
+    expect(result).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'a' }] } })
   })
 
   it('without it clamd calls the same member OK; a maxStreamBytes no larger than MaxFileSize does not let it', async () => {
     const silent = await another(['MaxFileSize 2M'])
     const file = await target({ a: tooLong() })
-    expect((await engine(silent.unix).scan(file)).word).toBe('clean')
-    expect((await engine(silent.unix, { maxStreamBytes: 2 * MIB }).scan(file)).word).toBe('limited')
+    expect((await engine(silent.unix).scan(file)).result).toBe('clean')
+    expect((await engine(silent.unix, { maxStreamBytes: 2 * MIB }).scan(file)).result).toBe('limited')
   })
 
   it('a session that clamd ends while a scan takes longer than ReadTimeout costs no answer', async () => {
@@ -140,7 +140,7 @@ describe('what clamd must be told', () => {
     // Small as a file, so that it goes through the session; long to look into.
     const files = { 'slow.zip': zipOf(3, 60 * MIB), ok: 'x' }
     const result = await engine(hasty.unix).scan(await target(files))
-    expect(result).toMatchObject({ word: 'clean', coverage: { files_seen: 3, files_skipped: [] } })
+    expect(result).toMatchObject({ result: 'clean', coverage: { files_seen: 3, files_skipped: [] } })
   })
 })
 
@@ -180,18 +180,18 @@ describe('limits and archives', () => {
     const antivirus = await measured(settings)
     for (const [title, name, content] of await hidden()) {
       const result = await antivirus.scan(await target({ ok: 'x', [name]: content }))
-      expect([title, result.word]).toEqual([title, 'infected'])
+      expect([title, result.result]).toEqual([title, 'infected'])
     }
     for (const [title, content] of await unopened()) {
       if (['a 7-Zip archive', 'a RAR archive'].includes(title) && settings.length > 0) continue
       const result = await antivirus.scan(await target({ ok: 'x', member: content }))
-      expect([title, result.word]).toEqual([
+      expect([title, result.result]).toEqual([
         title,
         title.includes('nested') ? expect.stringMatching(/limited|infected/) : 'limited',
       ])
     }
     const many = await antivirus.scan(await target({ 'many.zip': zipOf(12_000) }))
-    expect(many).toMatchObject({ word: 'limited', coverage: { files_skipped: [{ name: 'many.zip' }] } })
+    expect(many).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'many.zip' }] } })
   })
 
   it('a truncated executable is limited under AlertBrokenExecutables, not infected', async () => {
@@ -206,7 +206,7 @@ describe('limits and archives', () => {
     elf.writeUInt16LE(56, 54)
     elf.writeUInt16LE(200, 56)
     const result = await antivirus.scan(await target({ broken: elf }))
-    expect(result).toMatchObject({ word: 'limited', coverage: { files_skipped: [{ name: 'broken' }] } })
+    expect(result).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'broken' }] } })
   })
 })
 
@@ -246,7 +246,7 @@ describe('cost', () => {
     console.log(
       `500 MiB: ${((performance.now() - start) / 1000).toFixed(1)} s, resident memory +${grown.toFixed(0)} MiB`,
     )
-    expect(result).toMatchObject({ word: 'clean', coverage: { files_seen: 5 } })
+    expect(result).toMatchObject({ result: 'clean', coverage: { files_seen: 5 } })
     expect(grown).toBeLessThan(100)
   })
 
@@ -254,7 +254,7 @@ describe('cost', () => {
     const time = async (files: Files) => {
       const file = await target(files)
       const start = performance.now()
-      expect((await engine(clamd.unix).scan(file)).word).toBe('clean')
+      expect((await engine(clamd.unix).scan(file)).result).toBe('clean')
       return (performance.now() - start) / 1000
     }
     const members = Object.entries(manyFiles(5_000)).map(([name, text]) => [name, `${text}\n`.repeat(70)])

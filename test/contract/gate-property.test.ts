@@ -42,8 +42,8 @@ const cveScanner: CveScanner = {
       sources: ['fake'],
     }))
     return world.data
-      ? { word: 'scanned', findings, message: '', coverage }
-      : { word: 'no_data', findings: [], message: '', coverage }
+      ? { result: 'scanned', findings, message: '', coverage }
+      : { result: 'no_data', findings: [], message: '', coverage }
   },
 }
 const antivirus: Antivirus = {
@@ -60,7 +60,7 @@ const antivirus: Antivirus = {
     error: null,
   }),
   scan: async (): Promise<AntivirusResult> => ({
-    word: world.infected ? 'infected' : 'clean',
+    result: world.infected ? 'infected' : 'clean',
     signature: null,
     member: null,
     message: '',

@@ -429,8 +429,8 @@ describe('hostile archives', () => {
   it.each<[string, () => Buffer, RegExp]>([
     [
       'a bomb',
-      () => buildZip(Array.from({ length: 20 }, (_, n) => ({ name: `${n}.jar`, content: Buffer.alloc(30 * MIB) }))),
-      /^unpacks to more than/,
+      () => buildZip(Array.from({ length: 4 }, (_, n) => ({ name: `${n}.jar`, content: Buffer.alloc(30 * MIB) }))),
+      /unpack to more than/,
     ],
     [
       '100,000 files',

@@ -119,7 +119,7 @@ describe.each(MATCHED)('$codename', (distribution) => {
   it('has the hole below the fix, and not at it', async () => {
     const below = await scan(distribution)
     expect(below).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
       findings: [
         {
           id: 'CVE-2026-3001',
@@ -134,7 +134,7 @@ describe.each(MATCHED)('$codename', (distribution) => {
     })
     expect(Date.parse(below.coverage.database_date!)).toBeGreaterThan(Date.now() - 3_600_000)
     expect(await scan(distribution, { version: version(distribution, 2) })).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
       findings: [],
       coverage,
     })
@@ -153,14 +153,14 @@ describe.each(MATCHED)('$codename', (distribution) => {
     )
     const result = await engine(others).scan({ facts: about(distribution), distribution })
     // Red Hat's advisories are looked for by repository: without any it fails.
-    expect(result.word).toBe(distribution.codename === 'centos-stream9' ? 'error' : 'no_data')
+    expect(result.result).toBe(distribution.codename === 'centos-stream9' ? 'error' : 'no_data')
     expect(result.coverage.distro_matched).toBe(null)
   })
 })
 
 it.each(NEVER)('%s is no data', async (codename) => {
   expect(await scan(named(codename))).toMatchObject({
-    word: 'no_data',
+    result: 'no_data',
     findings: [],
     coverage: { engine_version: '0.68.2', distro_matched: null },
   })
@@ -215,7 +215,7 @@ describe('what trivy makes of a package', () => {
     ['a package of a vendor that it leaves out', 'centos-stream9', { version: '1.0-1.remi' }, 'no_data', []],
   ])('%s', async (_, codename, more, word, ids) => {
     const result = await scan(named(codename), more)
-    expect([result.word, result.findings.map(({ id }) => id)]).toEqual([word, ids])
+    expect([result.result, result.findings.map(({ id }) => id)]).toEqual([word, ids])
     expect(await readdir(join(cache, 'work', 'trivy'))).toEqual([])
   })
 })
@@ -269,7 +269,7 @@ describe('a database that does not work lets nothing pass', () => {
   ])('because it %s', async (_, spoil) => {
     await spoil()
     const result = await scan(jammy, { version: '2.0-1' })
-    expect(result).toMatchObject({ word: 'error', findings: [] })
+    expect(result).toMatchObject({ result: 'error', findings: [] })
     expect(result.message).not.toMatch(/\.go:\d/)
   })
 
@@ -285,7 +285,7 @@ describe('a database that does not work lets nothing pass', () => {
     })
     expect(await trivy.update()).toMatchObject({ status: expect.stringMatching(/^up/) })
     expect(await trivy.scan({ facts: about(jammy), distribution: jammy })).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
       findings: [{ id: 'CVE-2026-3001' }],
     })
   })
@@ -327,9 +327,13 @@ describe('an update', () => {
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
     const newly = () => trivy.scan({ facts: about(jammy, { name: 'newly' }), distribution: jammy })
-    expect(await newly()).toMatchObject({ word: 'scanned', findings: [], message: expect.stringMatching(/days old$/) })
+    expect(await newly()).toMatchObject({
+      result: 'scanned',
+      findings: [],
+      message: expect.stringMatching(/days old$/),
+    })
     expect(await trivy.update()).toMatchObject({ status: 'updated' })
-    expect(await newly()).toMatchObject({ word: 'scanned', findings: [{ id: 'CVE-2026-3009' }] })
+    expect(await newly()).toMatchObject({ result: 'scanned', findings: [{ id: 'CVE-2026-3009' }] })
     expect(await readdir(cache)).toEqual(['trivy', 'work'])
     expect(await readdir(database())).toEqual(['metadata.json', 'trivy.db'])
   })
@@ -349,7 +353,7 @@ describe('an update', () => {
   ])('%s fails, and leaves the one in force', async (_, prepare) => {
     await prepare()
     expect(await engine().update()).toMatchObject({ status: 'failed', message: expect.stringContaining('trivy') })
-    expect(await scan(jammy)).toMatchObject({ word: 'scanned', findings: [{ id: 'CVE-2026-3001' }] })
+    expect(await scan(jammy)).toMatchObject({ result: 'scanned', findings: [{ id: 'CVE-2026-3001' }] })
   })
 
   it('goes unseen by the scans meanwhile', async () => {
@@ -359,7 +363,8 @@ describe('an update', () => {
     let over = false
     const updated = trivy.update().finally(() => (over = true))
     const words: string[] = []
-    while (!over || words.length < 3) words.push((await trivy.scan({ facts: about(jammy), distribution: jammy })).word)
+    while (!over || words.length < 3)
+      words.push((await trivy.scan({ facts: about(jammy), distribution: jammy })).result)
     expect(await updated).toMatchObject({ status: 'updated' })
     expect([...new Set(words)]).toEqual(['scanned'])
   })

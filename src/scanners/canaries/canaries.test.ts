@@ -73,14 +73,14 @@ function engineOf(state: {
         for await (const part of member.content) infected ||= Buffer.from(part).includes(eicar())
       }
       const seen = infected && !state.misses.some((suffix) => target.filename.endsWith(suffix))
-      return { word: seen ? 'infected' : 'clean', signature: null, member: null, message: '', coverage }
+      return { result: seen ? 'infected' : 'clean', signature: null, member: null, message: '', coverage }
     },
   }
 }
 
 const noScanner: CveScanner = {
   name: 'osv',
-  scan: async () => ({ word: 'no_data', findings: [], message: '', coverage }),
+  scan: async () => ({ result: 'no_data', findings: [], message: '', coverage }),
 }
 const upload = (filename: string): ScanTarget => ({ path: '', filename, sizeBytes: 1, async *members() {} })
 
@@ -102,7 +102,7 @@ describe('a malware scanner', () => {
     const state = { misses: [] as string[], version: '1' as string | null, available: true, scans: 0 }
     const engine = engineOf(state)
     const guarded = canariesOf(engine).guardAntivirus(engine)
-    expect(await guarded.scan(upload('x.deb'))).toMatchObject({ word: 'clean' })
+    expect(await guarded.scan(upload('x.deb'))).toMatchObject({ result: 'clean' })
     expect(state.scans).toBe(formats.length + 1)
     await guarded.scan(upload('x.deb'))
     expect(state.scans).toBe(formats.length + 2)
@@ -117,16 +117,16 @@ describe('a malware scanner', () => {
     const engine = engineOf(state)
     const canaries = canariesOf(engine)
     const guarded = canaries.guardAntivirus(engine)
-    expect(await guarded.scan(upload('x.rpm'))).toMatchObject({ word: 'clean' })
+    expect(await guarded.scan(upload('x.rpm'))).toMatchObject({ result: 'clean' })
     Object.assign(state, { misses: ['.rpm'], version: '2' })
     expect(await guarded.scan(upload('x.rpm'))).toMatchObject({
-      word: 'error',
+      result: 'error',
       message: expect.stringContaining('EICAR'),
     })
-    expect(await guarded.scan(upload('x.deb'))).toMatchObject({ word: 'clean' })
+    expect(await guarded.scan(upload('x.deb'))).toMatchObject({ result: 'clean' })
     expect(canaries.state().scopes).toContainEqual({ scanner: 'clamav', scope: 'rpm', failed: true })
     Object.assign(state, { misses: [], version: '3' })
-    expect(await guarded.scan(upload('x.rpm'))).toMatchObject({ word: 'clean' })
+    expect(await guarded.scan(upload('x.rpm'))).toMatchObject({ result: 'clean' })
   })
 
   test('keeps its last result while it is down', async () => {
@@ -145,7 +145,7 @@ describe('a vulnerability scanner', () => {
     name: 'osv',
     async scan({ facts }): Promise<CveResult> {
       const findings = sees(facts.name) ? [{ id: 'CVE-2026-0001' } as CveResult['findings'][number]] : []
-      return { word: 'scanned', findings, message: '', coverage }
+      return { result: 'scanned', findings, message: '', coverage }
     },
   })
   const facts = { name: 'uploaded' } as never
@@ -160,7 +160,7 @@ describe('a vulnerability scanner', () => {
       distributions.map(({ codename }) => ({ scanner: 'osv', scope: codename, failed: false })),
     )
     expect(await canaries.guardCve(scanner).scan({ facts, distribution: distributions[0]! })).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
     })
   })
 
@@ -169,11 +169,11 @@ describe('a vulnerability scanner', () => {
     const canaries = canariesOf(null, scanner, [{ name: 'first', version: '0' }])
     await canaries.check()
     const guarded = canaries.guardCve(scanner)
-    expect(await guarded.scan({ facts, distribution: distributions[0]! })).toMatchObject({ word: 'error' })
+    expect(await guarded.scan({ facts, distribution: distributions[0]! })).toMatchObject({ result: 'error' })
     expect(
       await guarded.scan({ facts: { name: 'vulnerable' } as never, distribution: distributions[0]! }),
     ).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
       findings: [{ id: 'CVE-2026-0001' }],
     })
   })

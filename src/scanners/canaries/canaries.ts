@@ -58,13 +58,13 @@ export function createCanaries(parts: {
     try {
       await ensureDirectory(parts.workDirectory, 0o700)
       await writeFile(path, bytes, { mode: 0o600 })
-      const { word } = await engine.scan({
+      const { result } = await engine.scan({
         path,
         filename: `canary.${format.id}`,
         sizeBytes: bytes.length,
         members: () => format.members(path),
       })
-      return word === 'error' ? null : word !== 'infected'
+      return result === 'error' ? null : result !== 'infected'
     } catch {
       return null
     } finally {
@@ -76,7 +76,7 @@ export function createCanaries(parts: {
     try {
       const known = await parts.knownVulnerable(distribution)
       for (const one of known) {
-        const { word, findings } = await scanner.scan({
+        const { result, findings } = await scanner.scan({
           facts: factsToMatch({
             ...one,
             format: distribution.format,
@@ -86,7 +86,7 @@ export function createCanaries(parts: {
           }),
           distribution,
         })
-        if (word !== 'scanned') return null
+        if (result !== 'scanned') return null
         // One is enough: a single advisory may have conditions of its own.
         if (findings.length > 0) return false
       }
@@ -136,7 +136,7 @@ export function createCanaries(parts: {
           const failed = format
             ? hasFailed('clamav', format)
             : scopes.some((one) => one.scanner === 'clamav' && one.failed)
-          return failed && result.word !== 'infected' ? { ...result, ...noVerdict(result) } : result
+          return failed && result.result !== 'infected' ? { ...result, ...noVerdict(result) } : result
         },
       }
     },
@@ -147,7 +147,7 @@ export function createCanaries(parts: {
           if (running) await running
           const result = await guarded.scan(input)
           return hasFailed(guarded.name, input.distribution.codename) &&
-            result.word === 'scanned' &&
+            result.result === 'scanned' &&
             result.findings.length === 0
             ? { ...result, ...noMatch(input.distribution, result.coverage) }
             : result
@@ -157,17 +157,17 @@ export function createCanaries(parts: {
   }
 }
 
-function noVerdict({ coverage }: AntivirusResult): Pick<AntivirusResult, 'word' | 'message' | 'coverage'> {
+function noVerdict({ coverage }: AntivirusResult): Pick<AntivirusResult, 'result' | 'message' | 'coverage'> {
   return {
-    word: 'error',
+    result: 'error',
     message: 'the malware scanner does not find the EICAR test file: what it calls clean was not scanned',
     coverage,
   }
 }
 
-function noMatch(distribution: Distribution, coverage: Coverage): Pick<CveResult, 'word' | 'message' | 'coverage'> {
+function noMatch(distribution: Distribution, coverage: Coverage): Pick<CveResult, 'result' | 'message' | 'coverage'> {
   return {
-    word: 'error',
+    result: 'error',
     message: `the vulnerability scanner does not find vulnerabilities known in ${distribution.fullName}: a result without findings means nothing`,
     coverage,
   }

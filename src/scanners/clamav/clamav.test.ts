@@ -12,7 +12,7 @@ describe('a scan', () => {
     const large = Buffer.alloc(700_000, 'large')
     const result = await engine(clamd).scan(await target({ 'usr/bin/a': 'one', 'usr/bin/b': large, empty: '' }, 'raw'))
     expect(result).toEqual({
-      word: 'clean',
+      result: 'clean',
       signature: null,
       member: null,
       message: '4 files scanned, nothing found.',
@@ -32,7 +32,7 @@ describe('a scan', () => {
   it('names the one infected member among thousands', async () => {
     const files = { ...manyFiles(3_000), 'usr/lib/bad': eicar(), ...manyFiles(10) }
     const result = await engine(await fake()).scan(await target(files))
-    expect(result).toMatchObject({ word: 'infected', signature: 'Test.EICAR', member: 'usr/lib/bad' })
+    expect(result).toMatchObject({ result: 'infected', signature: 'Test.EICAR', member: 'usr/lib/bad' })
     expect(result.message).toBe('Test.EICAR found in usr/lib/bad.')
   })
 
@@ -45,22 +45,22 @@ describe('a scan', () => {
   it('finds what lies across two pieces of a large member', async () => {
     const content = Buffer.concat([Buffer.alloc(MIB - 20), eicar(), Buffer.alloc(MIB)])
     const result = await engine(await fake()).scan(await target({ 'usr/lib/big.so': content }))
-    expect(result).toMatchObject({ word: 'infected', member: 'usr/lib/big.so' })
+    expect(result).toMatchObject({ result: 'infected', member: 'usr/lib/big.so' })
   })
 
   it('names the member rather than the file where both carry the finding, and the file where only it does', async () => {
     const raw = Buffer.concat([Buffer.from('!<arch>'), eicar()])
     const both = await engine(await fake()).scan(await target({ bad: eicar() }, raw))
-    expect(both).toMatchObject({ word: 'infected', member: 'bad' })
+    expect(both).toMatchObject({ result: 'infected', member: 'bad' })
     const only = await engine(await fake()).scan(await target({ good: 'x' }, raw))
-    expect(only).toMatchObject({ word: 'infected', member: null, message: 'Test.EICAR found in sample.deb.' })
+    expect(only).toMatchObject({ result: 'infected', member: null, message: 'Test.EICAR found in sample.deb.' })
   })
 
   it('goes over the members anew each time', async () => {
     const antivirus = engine(await fake())
     const file = await target({ bad: eicar() })
-    expect((await antivirus.scan(file)).word).toBe('infected')
-    expect((await antivirus.scan(file)).word).toBe('infected')
+    expect((await antivirus.scan(file)).result).toBe('infected')
+    expect((await antivirus.scan(file)).result).toBe('infected')
   })
 
   it('scans what several callers bring at the same time without mixing their answers', async () => {
@@ -68,7 +68,7 @@ describe('a scan', () => {
     const good = await target(manyFiles(300))
     const bad = await target({ ...manyFiles(300), bad: eicar() })
     const results = await Promise.all([good, bad, good, bad].map((file) => antivirus.scan(file)))
-    expect(results.map((result) => result.word)).toEqual(['clean', 'infected', 'clean', 'infected'])
+    expect(results.map((result) => result.result)).toEqual(['clean', 'infected', 'clean', 'infected'])
   })
 })
 
@@ -78,7 +78,7 @@ describe('limits', () => {
     const result = await engine(clamd, { maxStreamBytes: MIB }).scan(
       await target({ a: 'x', big: Buffer.alloc(MIB + 1) }),
     )
-    expect(result).toMatchObject({ word: 'limited', signature: null })
+    expect(result).toMatchObject({ result: 'limited', signature: null })
     expect(result.message).toContain('first big: 1048577 bytes are more than the 1048576 bytes')
     expect(result.coverage.files_skipped.map((file) => file.name)).toEqual(['big'])
     expect(result.coverage.files_seen).toBe(2)
@@ -91,13 +91,13 @@ describe('limits', () => {
       yield { name: 'liar', sizeBytes: 10, content: inPieces(Buffer.alloc(2 * MIB)) }
     }
     const result = await engine(await fake(), { maxStreamBytes: MIB }).scan({ ...file, members })
-    expect(result).toMatchObject({ word: 'limited', coverage: { files_skipped: [{ name: 'liar' }] } })
+    expect(result).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'liar' }] } })
   })
 
   it('scans the rest, where an infected member wins over one above the limit', async () => {
     const files = { big: Buffer.alloc(MIB + 1), bad: eicar() }
     const result = await engine(await fake(), { maxStreamBytes: MIB }).scan(await target(files))
-    expect(result).toMatchObject({ word: 'infected', member: 'bad', coverage: { files_skipped: [{ name: 'big' }] } })
+    expect(result).toMatchObject({ result: 'infected', member: 'bad', coverage: { files_skipped: [{ name: 'big' }] } })
   })
 
   it('lets members decide when only the file itself is above the limit, and lists it', async () => {
@@ -105,34 +105,34 @@ describe('limits', () => {
       await target({ a: 'x' }, Buffer.alloc(1001)),
     )
     expect(result).toMatchObject({
-      word: 'clean',
+      result: 'clean',
       coverage: { files_seen: 1, files_skipped: [{ name: 'sample.deb' }] },
     })
   })
 
   it('is limited when the file is above the limit and has no members', async () => {
     const result = await engine(await fake(), { maxStreamBytes: 1000 }).scan(await target({}, Buffer.alloc(1001)))
-    expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 0 } })
+    expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 0 } })
   })
 
   it('takes "size limit exceeded" of a large member for a limit, and goes on with the others', async () => {
     const clamd = await fake({ streamLimit: MIB })
     const result = await engine(clamd).scan(await target({ a: 'x', big: Buffer.alloc(3 * MIB), b: 'y' }))
-    expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
+    expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
     expect(result.message).toContain('StreamMaxLength')
   })
 
   it('knows the limit too when the answer is lost because it was still sending', async () => {
     const clamd = await fake({ streamLimit: MIB, refusesSilently: true })
     const result = await engine(clamd).scan(await target({ a: 'x', big: Buffer.alloc(3 * MIB), b: 'y' }))
-    expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
+    expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
   })
 
   it('loses no answer of other members when a small one is over the limit and the session ends with it', async () => {
     const clamd = await fake({ streamLimit: 100 })
     const files = { ...manyFiles(50), a: Buffer.alloc(200), ...manyFiles(60), b: Buffer.alloc(300), bad: 'z' }
     const result = await engine(clamd).scan(await target(files))
-    expect(result).toMatchObject({ word: 'limited', coverage: { files_seen: 60 + 1 + 1 } })
+    expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 60 + 1 + 1 } })
     expect(result.coverage.files_skipped.map((file) => file.name).sort()).toEqual(['a', 'b'])
   })
 
@@ -140,7 +140,7 @@ describe('limits', () => {
     const answer = (stream: Buffer) =>
       String(stream) === 'bomb' ? 'stream: Heuristics.Limits.Exceeded.MaxScanSize FOUND' : null
     const result = await engine(await fake({ answer })).scan(await target({ zip: 'bomb', ok: 'x' }))
-    expect(result).toMatchObject({ word: 'limited', signature: null, coverage: { files_skipped: [{ name: 'zip' }] } })
+    expect(result).toMatchObject({ result: 'limited', signature: null, coverage: { files_skipped: [{ name: 'zip' }] } })
   })
 
   it('names a hundred skipped members and counts the others', async () => {

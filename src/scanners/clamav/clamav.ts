@@ -124,7 +124,7 @@ export function createClamav(options: ClamavOptions): Clamav {
         ...outcome,
         coverage: measured ? { ...coverage, engine_limits: shownLimits(measured.limits) } : coverage,
       }
-      if (result.word === 'error')
+      if (result.result === 'error')
         log.warn({ file: target.filename, detail: result.message }, 'antivirus engine failed on a file')
       return result
     },

@@ -15,10 +15,10 @@ describe('failures', () => {
   it('is an error when the engine fails on a member, unless another is infected', async () => {
     const answer = (stream: Buffer) => (String(stream) === 'hard' ? "stream: Can't allocate memory ERROR" : null)
     const failed = await engine(await fake({ answer })).scan(await target({ a: 'hard', b: 'x' }))
-    expect(failed).toMatchObject({ word: 'error', message: "The antivirus engine failed on a: Can't allocate memory." })
+    expect(failed).toMatchObject({ result: 'error', message: "The antivirus engine failed on a: Can't allocate memory." })
     expect(failed.coverage.files_skipped).toEqual([{ name: 'a', reason: "Can't allocate memory" }])
     const infected = await engine(await fake({ answer })).scan(await target({ a: 'hard', b: eicar() }))
-    expect(infected.word).toBe('infected')
+    expect(infected.result).toBe('infected')
   })
 
   it.each([
@@ -44,20 +44,20 @@ describe('failures', () => {
   it('gets every answer although the daemon ends sessions now and then', async () => {
     const clamd = await fake({ endSessionAfterStreams: 30 })
     const result = await engine(clamd).scan(await target(manyFiles(500)))
-    expect(result).toMatchObject({ word: 'clean', coverage: { files_seen: 501, files_skipped: [] } })
+    expect(result).toMatchObject({ result: 'clean', coverage: { files_seen: 501, files_skipped: [] } })
   })
 
   it('finds the infected member whose answer was lost with its session', async () => {
     const clamd = await fake({ endSessionAfterStreams: 1 })
     const result = await engine(clamd).scan(await target({ a: 'x', bad: eicar() }))
-    expect(result).toMatchObject({ word: 'infected', member: 'bad' })
+    expect(result).toMatchObject({ result: 'infected', member: 'bad' })
   })
 
   it('is an error when a daemon that is well has no answer for one file', async () => {
     const clamd = await fake({ answer: (stream) => (String(stream) === 'poison' ? 'hang' : null) })
     const limits = { ...CLAMAV_LIMITS, idleMs: 40, answerMs: 60 }
     const result = await engine(clamd, { limits }).scan(await target({ a: 'x', b: 'poison' }))
-    expect(result).toMatchObject({ word: 'error', message: 'The antivirus engine failed on b: no answer in time.' })
+    expect(result).toMatchObject({ result: 'error', message: 'The antivirus engine failed on b: no answer in time.' })
   })
 
   it('gives up when the daemon no longer reads what is sent', async () => {
@@ -65,7 +65,7 @@ describe('failures', () => {
     const limits = { ...CLAMAV_LIMITS, idleMs: 60, answerMs: 60 }
     const file = await target({ big: Buffer.alloc(60 * MIB) })
     const result = await engine(clamd, { limits, maxStreamBytes: 100 * MIB }).scan(file)
-    expect(result.word).toBe('error')
+    expect(result.result).toBe('error')
   })
 
   it('is limited when the whole takes longer than it may', async () => {
@@ -73,7 +73,7 @@ describe('failures', () => {
     const limits = { ...CLAMAV_LIMITS, overallMs: 80 }
     const result = await engine(clamd, { limits }).scan(await target({ a: 'x', b: 'slow' }))
     expect(result).toMatchObject({
-      word: 'limited',
+      result: 'limited',
       coverage: { files_skipped: [{ reason: 'not finished within 0.08 s' }] },
     })
   })

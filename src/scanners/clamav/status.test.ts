@@ -74,7 +74,7 @@ describe('the status', () => {
     const antivirus = engine({ address }, { clock: { now: () => at(0) } })
     expect((await antivirus.status()).available).toBe(false)
     await fake({ port: address.port })
-    expect((await antivirus.scan(await target({ a: 'x' }))).word).toBe('clean')
+    expect((await antivirus.scan(await target({ a: 'x' }))).result).toBe('clean')
     expect((await antivirus.status()).available).toBe(true)
   })
 

@@ -51,23 +51,23 @@ export function createTally(filename: string): Tally {
   }
   const count = (amount: number, what: string) => `${amount} ${what}${amount === 1 ? '' : 's'}`
 
-  function outcome(): Pick<AntivirusResult, 'word' | 'signature' | 'member' | 'message'> {
+  function outcome(): Pick<AntivirusResult, 'result' | 'signature' | 'member' | 'message'> {
     if (found) {
       const message = `${found.signature} found in ${found.member ?? filename}.`
-      return { word: 'infected', ...found, message }
+      return { result: 'infected', ...found, message }
     }
     const none = { signature: null, member: null }
     if (failed)
-      return { word: 'error', ...none, message: `The antivirus engine failed on ${failed.name}: ${failed.reason}.` }
+      return { result: 'error', ...none, message: `The antivirus engine failed on ${failed.name}: ${failed.reason}.` }
     if (skippedMembers > 0) {
       const [first] = skipped
       const message = `${count(skippedMembers, 'file')} of the package not fully scanned, first ${first?.name}: ${first?.reason}.`
-      return { word: 'limited', ...none, message }
+      return { result: 'limited', ...none, message }
     }
     if (rawSkipped && membersSeen === 0) {
-      return { word: 'limited', ...none, message: `Nothing of the package was scanned: ${skipped[0]?.reason}.` }
+      return { result: 'limited', ...none, message: `Nothing of the package was scanned: ${skipped[0]?.reason}.` }
     }
-    return { word: 'clean', ...none, message: `${count(seen, 'file')} scanned, nothing found.` }
+    return { result: 'clean', ...none, message: `${count(seen, 'file')} scanned, nothing found.` }
   }
 
   return {

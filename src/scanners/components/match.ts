@@ -1,4 +1,4 @@
-// Libraries inside a package against the advisories of their own ecosystems. Knows no record.
+// Matches the components inside a package against the advisories of their own ecosystems. Knows no record.
 import { severityRank } from '../../domain/risk.ts'
 import type { Coverage } from '../../domain/status.ts'
 import type { AdvisoryState } from '../../domain/advisory-store.ts'
@@ -8,62 +8,64 @@ import type { OsvFinding } from '../osv/findings.ts'
 import type { Component, OsvMatcher, ScanInput } from '../osv/matcher.ts'
 
 export const COMPONENT_ECOSYSTEMS = ['npm', 'PyPI', 'Maven'] as const
-/** As `sources` of findings name it: what it found is its own to take back. */
+/** Its name in `sources` of findings; it removes only findings of its own. */
 export const COMPONENT_ENGINE = 'osv-components'
 
-/** What was read, as far as it says how much of the package was looked into. */
-export interface LookedInto {
+/** The components of a package, and how much of the package was read. */
+export interface PackageContents {
   components: readonly Component[]
   filesSeen: number
   bytes: number
   skipped: readonly { name: string; reason: string }[]
 }
 
-/** A package and what lies inside it. */
+/** A package with its components. */
 export interface Carrier extends ScanInput {
-  inside: LookedInto
+  contents: PackageContents
 }
 
 export interface ComponentMatcher {
   /**
-   * For each package, in the order given: one vulnerability is one finding, on the library it is worst in. None of what
-   * the distribution says is mended in this version of the package: `python3-requests` is the library, and its
-   * distribution mends it without raising the version that the library tells.
+   * Results in the order of the packages: one finding per vulnerability. What the distribution's advisories call fixed in
+   * this version of the package is left out, because distributions fix a component (`python3-requests`) without raising
+   * the version in its metadata.
    */
   match(packages: readonly Carrier[]): Promise<{ findings: OsvFinding[]; coverage: Coverage }[]>
-  /** of the advisories in force: what was matched against an older one may have to be matched again */
+  /** the advisory generation in force */
   generation(): Promise<number>
 }
 
-/** @param enrich adds what is known of vulnerabilities beside advisories; its failure costs the extras only */
-export function createComponentMatcher(parts: {
+/** @param deps.enrich adds scores and known-exploited flags */
+export function createComponentMatcher(deps: {
   matcher: Pick<OsvMatcher, 'matchComponents' | 'clearedOf'>
   state(): Promise<AdvisoryState>
   enrich(findings: OsvFinding[]): Promise<OsvFinding[]>
 }): ComponentMatcher {
   return {
-    generation: async () => (await parts.state()).generation,
+    generation: async () => (await deps.state()).generation,
     async match(packages) {
-      const { ecosystems } = await parts.state()
-      // Many packages carry the same libraries: each is matched once.
+      const { ecosystems } = await deps.state()
+      // Many packages have the same components: each is matched once.
       const different = new Map(
-        packages.flatMap(({ inside }) =>
-          inside.components.map((component) => [identityOf(component), component] as const),
+        packages.flatMap(({ contents }) =>
+          contents.components.map((component) => [identityOf(component), component] as const),
         ),
       )
-      const matches = await parts.matcher.matchComponents([...different.values()])
+      const matches = await deps.matcher.matchComponents([...different.values()])
       const known = new Map(matches.map(({ component, findings }) => [identityOf(component), findings]))
       const results: { findings: OsvFinding[]; coverage: Coverage }[] = []
       for (const carrier of packages) {
-        const found = worstOf(carrier.inside.components.flatMap((component) => known.get(identityOf(component)) ?? []))
-        const cleared = found.length > 0 ? await parts.matcher.clearedOf(carrier) : null
-        const isMended = ({ id }: OsvFinding) => cleared?.has(id) ?? false
+        const found = worstOf(
+          carrier.contents.components.flatMap((component) => known.get(identityOf(component)) ?? []),
+        )
+        const cleared = found.length > 0 ? await deps.matcher.clearedOf(carrier) : null
+        const isFixed = ({ id }: OsvFinding) => cleared?.has(id) ?? false
         results.push({
-          findings: found.filter((finding) => !isMended(finding)),
-          coverage: coverageOf(carrier, ecosystems, found.filter(isMended)),
+          findings: found.filter((finding) => !isFixed(finding)),
+          coverage: coverageOf(carrier, ecosystems, found.filter(isFixed)),
         })
       }
-      const enriched = await parts.enrich(results.flatMap(({ findings }) => findings))
+      const enriched = await deps.enrich(results.flatMap(({ findings }) => findings))
       let at = 0
       return results.map(({ findings, coverage }) => ({
         findings: enriched.slice(at, (at += findings.length)),
@@ -100,19 +102,19 @@ function worstOf(all: readonly OsvFinding[]): OsvFinding[] {
   })
 }
 
-/** @param mended findings that the distribution says do not hold */
+/** @param fixed findings that the distribution's advisories rule out */
 function coverageOf(
-  { inside, facts, distribution }: Carrier,
+  { contents, facts, distribution }: Carrier,
   ecosystems: AdvisoryState['ecosystems'],
-  mended: readonly OsvFinding[],
+  fixed: readonly OsvFinding[],
 ): Coverage {
-  const { components, filesSeen, bytes, skipped } = inside
+  const { components, filesSeen, bytes, skipped } = contents
   const present = COMPONENT_ECOSYSTEMS.filter((name) => components.some((component) => component.ecosystem === name))
   const covered = present.filter((name) => ecosystems[name])
   const without = present
     .filter((name) => !ecosystems[name])
     .map((name) => ({ name: `components of ${name}`, reason: 'no advisories for them have been imported' }))
-  const left = mended.map(({ id, package_name, package_version }) => ({
+  const left = fixed.map(({ id, package_name, package_version }) => ({
     name: `${id} in ${package_name} ${package_version}`,
     reason: `by the advisories for ${distribution.fullName}, ${facts.name} ${facts.version} does not have it`,
   }))
@@ -133,7 +135,7 @@ function coverageOf(
   }
 }
 
-/** The name a library is looked up by. */
+/** The name a component is looked up by. */
 export function componentKey({ ecosystem, name }: Component): string {
   return packageKey(ecosystem, name)
 }

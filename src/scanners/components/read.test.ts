@@ -247,7 +247,7 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
     [
       'much in little',
       'a.war',
-      () => buildZip(Array.from({ length: 20 }, (_, n) => ({ name: `${n}.jar`, content: zeros }))),
+      () => buildZip(Array.from({ length: 4 }, (_, n) => ({ name: `${n}.jar`, content: zeros }))),
       'a.war',
       expect.stringMatching(/^the archives of the package unpack to more than \d+ bytes$/),
     ],

@@ -89,7 +89,7 @@ export function coverageOf(
 /** A scan that could not be made: never a pass. */
 export function failedScan(engine: string, error: unknown): CveResult {
   if (!(error instanceof ProgramFailed) && !(error instanceof UnreadableOutput)) throw error
-  return { word: 'error', findings: [], message: error.message, coverage: coverageOf(engine, null, null, null) }
+  return { result: 'error', findings: [], message: error.message, coverage: coverageOf(engine, null, null, null) }
 }
 
 /** A program ended well and wrote something else than what it writes. */

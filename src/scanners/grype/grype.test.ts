@@ -259,7 +259,7 @@ describe('a scan', () => {
     const grype = await fake('')
     const result = await scan(grype)
     expect(result).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
       coverage: {
         engine: 'grype',
         engine_version: '0.110.0',
@@ -292,7 +292,7 @@ describe('a scan', () => {
     const grype = await fake(KNOWN)
     for (let i = 0; i < 2; i++)
       expect(await scan(grype, 'fedora')).toMatchObject({
-        word: 'scanned',
+        result: 'scanned',
         findings: [],
         coverage: { distro_matched: 'fedora:42' },
       })
@@ -301,21 +301,21 @@ describe('a scan', () => {
 
   test('without findings is no data where it does not', async () => {
     expect(await scan(await fake(UNKNOWN), 'fedora')).toMatchObject({
-      word: 'no_data',
+      result: 'no_data',
       coverage: { distro_matched: null, files_seen: 0 },
     })
   })
 
   test('without findings is an error where it cannot be asked', async () => {
     expect(await scan(await fake(`"db search"*) echo 'unknown command' >&2; exit 1;;`), 'fedora')).toMatchObject({
-      word: 'error',
+      result: 'error',
     })
   })
 
   test('in a database of last month says so', async () => {
     const old = `sbom:*) sed s/2026-11-21T/2026-10-21T/ '${cache}/rocky.json';;`
     expect(await scan(await fake(old))).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
       message: '1 known vulnerabilities for rockylinux:9, in a database that is 31 days old',
     })
   })
@@ -334,7 +334,7 @@ describe('a scan', () => {
     ['writes without end', 'sbom:*) yes;;', /wrote more than/],
   ])('by a program that %s is no pass', async (_, cases, message) => {
     expect(await scan(await fake(cases))).toMatchObject({
-      word: 'error',
+      result: 'error',
       findings: [],
       message: expect.stringMatching(message),
     })
@@ -342,7 +342,7 @@ describe('a scan', () => {
 
   test('by a program that is slow is no pass', async () => {
     expect(await scan(await fake('sbom:*) sleep 60;;', 300))).toMatchObject({
-      word: 'error',
+      result: 'error',
       message: expect.stringMatching(/did not answer within/),
     })
   })
@@ -350,7 +350,7 @@ describe('a scan', () => {
   test('by a program that is gone is no pass', async () => {
     const grype = await fake('')
     await rm(join(cache, 'grype'))
-    expect(await scan(grype)).toMatchObject({ word: 'error', message: 'there is no program grype here' })
+    expect(await scan(grype)).toMatchObject({ result: 'error', message: 'there is no program grype here' })
   })
 })
 

@@ -88,9 +88,9 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
         // It says the same of a distribution it has never heard of and of a package without holes.
         const matched = findings.length > 0 || (await isKnown(distro, databaseDate))
         const coverage = coverageOf('grype', version, databaseDate, matched ? distro : null)
-        if (!matched) return { word: 'no_data', findings, message: noData(distribution), coverage }
+        if (!matched) return { result: 'no_data', findings, message: noData(distribution), coverage }
         return {
-          word: 'scanned',
+          result: 'scanned',
           findings,
           message: `${findings.length} known vulnerabilities for ${distro}${ageNote(databaseDate, clock.now())}`,
           coverage,

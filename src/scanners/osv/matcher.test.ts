@@ -129,7 +129,7 @@ const idsOf = async (distro: string, ...of: Parameters<typeof facts>) =>
 describe('a package', () => {
   test('gets one finding for each CVE, worst first, with all that fixes it', async () => {
     const result = await scan('almalinux:9', 'rpm', 'kernel', '4')
-    expect(result.word).toBe('scanned')
+    expect(result.result).toBe('scanned')
     expect(result.findings).toEqual([
       {
         id: 'CVE-2024-0002',
@@ -258,7 +258,7 @@ describe('a package', () => {
   ])('of %s is not called free of findings', async (distro, message) => {
     const result = await scan(distro, 'rpm', 'kernel', '1')
     expect(result).toMatchObject({
-      word: 'no_data',
+      result: 'no_data',
       findings: [],
       coverage: { engine: 'osv', distro_matched: null, files_seen: 0 },
     })
@@ -284,9 +284,9 @@ test('components are matched by their own orders, and names of one bug are folde
     [],
   ])
   expect(result[2]!.findings[0]).toMatchObject({ severity: 'Critical', package_type: 'pypi', fix_versions: ['2.0'] })
-  expect(result.every((one) => one.word === 'scanned')).toBe(true)
+  expect(result.every((one) => one.result === 'scanned')).toBe(true)
   const [none] = await createOsvMatcher({ advisories: memoryAdvisories(clock), compare }).matchComponents([
     { ecosystem: 'npm', name: 'x', version: '1.0.0' },
   ])
-  expect(none).toMatchObject({ word: 'no_data', findings: [] })
+  expect(none).toMatchObject({ result: 'no_data', findings: [] })
 })

@@ -23,7 +23,7 @@ export interface Component {
 export interface ComponentMatch {
   component: Component
   /** `no_data`: there are no advisories at all for its ecosystem */
-  word: 'scanned' | 'no_data'
+  result: 'scanned' | 'no_data'
   findings: OsvFinding[]
 }
 
@@ -104,7 +104,7 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
     async scan(input) {
       const result = await match(input)
       const coverage = coverageOf(result.covered, result.state)
-      if (result.none !== null) return { word: 'no_data', findings: [], message: result.none, coverage }
+      if (result.none !== null) return { result: 'no_data', findings: [], message: result.none, coverage }
       const { facts } = input
       const findings = findingsOf(
         { name: facts.name, version: facts.version, type: facts.format },
@@ -113,9 +113,9 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
       )
       const message = `${findings.length} known vulnerabilities in the advisories for ${result.covered.join(', ')}`
       const { otherStreams } = result
-      if (otherStreams.length === 0) return { word: 'scanned', findings, message, coverage }
+      if (otherStreams.length === 0) return { result: 'scanned', findings, message, coverage }
       return {
-        word: 'scanned',
+        result: 'scanned',
         findings,
         message: `${message}; ${otherStreams.map(({ stream, advisories }) => `${advisories} for the other module stream ${stream}`).join(', ')} not applied`,
         coverage: { ...coverage, other_streams: otherStreams },
@@ -163,7 +163,7 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
       }
       return components.map((component) => ({
         component,
-        word: state.ecosystems[component.ecosystem] ? 'scanned' : 'no_data',
+        result: state.ecosystems[component.ecosystem] ? 'scanned' : 'no_data',
         findings: findings.get(component) ?? [],
       }))
     },

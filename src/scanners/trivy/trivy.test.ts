@@ -247,7 +247,7 @@ describe('a scan', () => {
     const trivy = await fake()
     for (let i = 0; i < 2; i++) {
       expect(await scan(trivy)).toMatchObject({
-        word: 'scanned',
+        result: 'scanned',
         findings: [{ id: 'CVE-2026-0001' }],
         message: '1 known vulnerabilities for rocky/9',
         coverage: {
@@ -268,7 +268,7 @@ describe('a scan', () => {
 
   test('without findings is clean where it looked and its database has the release', async () => {
     expect(await scan(await fake('sbom*) cat $here/debianFixed.json;;'), 'bookworm')).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
       findings: [],
       coverage: { distro_matched: 'debian/12' },
     })
@@ -304,33 +304,33 @@ describe('a scan', () => {
     ],
   ])('without findings %s is no data', async (_, codename, body, over) => {
     expect(await scan(await fake(`sbom*) ${body};;`), codename, over)).toMatchObject({
-      word: 'no_data',
+      result: 'no_data',
       coverage: { distro_matched: null, files_seen: 0 },
     })
   })
 
   test('without findings is no pass where its database cannot be read', async () => {
     const trivy = await fake('sbom*) cat $here/debianFixed.json;;')
-    expect(await scan(trivy, 'bookworm')).toMatchObject({ word: 'scanned' })
+    expect(await scan(trivy, 'bookworm')).toMatchObject({ result: 'scanned' })
     await writeFile(join(cache, 'trivy', 'db', 'trivy.db'), 'this is no database')
     expect(await scan(trivy, 'bookworm')).toMatchObject({
-      word: 'error',
+      result: 'error',
       message: 'the database of trivy cannot be read',
     })
     await writeFile(join(cache, 'trivy', 'db', 'trivy.db'), DATABASE)
-    expect(await scan(trivy, 'bookworm')).toMatchObject({ word: 'scanned' })
+    expect(await scan(trivy, 'bookworm')).toMatchObject({ result: 'scanned' })
   })
 
   test('that met a database being replaced looks again', async () => {
     const replaced =
       'sbom*) mv $here/trivy/db $here/aside; (sleep 0.3; mv $here/aside $here/trivy/db) > /dev/null 2>&1 & cat $here/debianFixed.json;;'
-    expect(await scan(await fake(replaced, 10_000, 2000), 'bookworm')).toMatchObject({ word: 'scanned', findings: [] })
+    expect(await scan(await fake(replaced, 10_000, 2000), 'bookworm')).toMatchObject({ result: 'scanned', findings: [] })
   })
 
   test('of a release that has ended and in a database of last week says so', async () => {
     await writeFile(join(cache, 'trivy', 'db', 'metadata.json'), metadata('2026-11-11T06:00:00Z'))
     expect(await scan(await fake('sbom*) cat $here/leap.json;;'), 'opensuse-leap-15.6')).toMatchObject({
-      word: 'scanned',
+      result: 'scanned',
       message:
         '2 known vulnerabilities for opensuse-leap/15.6, of a release that gets no more advisories, in a database that is 10 days old',
     })
@@ -356,7 +356,7 @@ describe('a scan', () => {
     ['is slow', 'sleep 60', 300, /did not answer within/],
   ])('by a program that %s is no pass', async (_, body, timeoutMs, message) => {
     expect(await scan(await fake(`sbom*) ${body};;`, timeoutMs))).toMatchObject({
-      word: 'error',
+      result: 'error',
       findings: [],
       message: expect.stringMatching(message),
     })

@@ -174,14 +174,14 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
         )
         if (!judged)
           return {
-            word: 'no_data',
+            result: 'no_data',
             findings: [],
             message: `trivy has no advisories for this package of ${distribution.fullName}`,
             coverage,
           }
         const ended = report.endOfLife ? ', of a release that gets no more advisories' : ''
         return {
-          word: 'scanned',
+          result: 'scanned',
           findings: report.findings,
           message: `${report.findings.length} known vulnerabilities for ${distro}${ended}${ageNote(date, clock.now())}`,
           coverage,
