@@ -15,7 +15,10 @@ describe('failures', () => {
   it('is an error when the engine fails on a member, unless another is infected', async () => {
     const answer = (stream: Buffer) => (String(stream) === 'hard' ? "stream: Can't allocate memory ERROR" : null)
     const failed = await engine(await fake({ answer })).scan(await target({ a: 'hard', b: 'x' }))
-    expect(failed).toMatchObject({ result: 'error', message: "The antivirus engine failed on a: Can't allocate memory." })
+    expect(failed).toMatchObject({
+      result: 'error',
+      message: "The antivirus engine failed on a: Can't allocate memory.",
+    })
     expect(failed.coverage.files_skipped).toEqual([{ name: 'a', reason: "Can't allocate memory" }])
     const infected = await engine(await fake({ answer })).scan(await target({ a: 'hard', b: eicar() }))
     expect(infected.result).toBe('infected')

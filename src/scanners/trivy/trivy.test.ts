@@ -324,7 +324,10 @@ describe('a scan', () => {
   test('that met a database being replaced looks again', async () => {
     const replaced =
       'sbom*) mv $here/trivy/db $here/aside; (sleep 0.3; mv $here/aside $here/trivy/db) > /dev/null 2>&1 & cat $here/debianFixed.json;;'
-    expect(await scan(await fake(replaced, 10_000, 2000), 'bookworm')).toMatchObject({ result: 'scanned', findings: [] })
+    expect(await scan(await fake(replaced, 10_000, 2000), 'bookworm')).toMatchObject({
+      result: 'scanned',
+      findings: [],
+    })
   })
 
   test('of a release that has ended and in a database of last week says so', async () => {
