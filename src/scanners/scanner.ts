@@ -1,4 +1,4 @@
-// What the gate asks of a malware engine and of a vulnerability engine, whichever they are.
+// The interfaces of malware and vulnerability scanners.
 import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { Coverage, EngineLimitsShown } from '../domain/status.ts'
 import type { Finding } from '../domain/finding.ts'
@@ -28,7 +28,7 @@ export interface AntivirusResult {
   coverage: Coverage
 }
 
-/** What an engine says of itself and of what it knows; keys as `GET /security/antivirus/status` answers them (decisions, section 9). */
+/** State of an engine and its database; keys as in `GET /security/antivirus/status` (docs/api-decisions.md, section 9). */
 export interface EngineStatus {
   available: boolean
   engine: string | null
@@ -50,7 +50,7 @@ export interface AntivirusStatus extends EngineStatus {
   warning?: string | null
 }
 
-/** What there is to say of an engine that nothing is known of, or that says nothing. */
+/** The status of an engine that gives no answer. */
 export function silentStatus(engine: string | null, error: string | null = null): EngineStatus {
   return {
     available: false,

@@ -1,5 +1,5 @@
-// Libraries inside packages: found after publication, matched against their own advisories, held and served until a
-// person decides; what cannot be read is told and harms nobody.
+// Components inside packages: found after publication, matched against their own advisories, sent to review and served
+// until a person decides. What cannot be read is reported.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -179,7 +179,7 @@ describe.each(FORMATS)('%s', (format) => {
   const [carrier, mended] = [`carrier-${format}`, `mended-${format}`]
   const cve = `CVE-2026-300${FORMATS.indexOf(format)}`
 
-  it('a package with a library that has a critical hole is published, then held for review and still served', async () => {
+  it('a package with a critically vulnerable component is published, then sent to review and still served', async () => {
     expect(await upload(format, carrier, library('1.5'))).toMatchObject({
       status: 'published',
       pipeline: { cve_scan: 'no_findings' },
@@ -216,7 +216,7 @@ describe.each(FORMATS)('%s', (format) => {
     })
   })
 
-  it('its bill of materials shows the library, with the hole on it', async () => {
+  it('its bill of materials lists the component with the vulnerability', async () => {
     const cyclonedx = await service.call(
       'GET',
       `/sbom/${carrier}/${encodeURIComponent(version)}?distribution=${codename}`,
@@ -233,7 +233,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(JSON.stringify(spdx.body)).toContain(`${purl}@1.5`)
   })
 
-  it('is decided once: neither a rescan nor a change of the advisory brings it back, a new hole does', async () => {
+  it('is decided once: neither a rescan nor a changed advisory reopens it, a new vulnerability does', async () => {
     const decided = await service.call('POST', `/security/packages/${carrier}/${encodeURIComponent(version)}/decide`, {
       decision: 'approve',
       justification: 'not reachable here',
@@ -278,7 +278,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect((await scanned(carrier)).cve_results).toMatchObject([{ id: cve }])
   })
 
-  it('one with the fix stays published', async () => {
+  it('one with the fixed component stays published', async () => {
     expect(await upload(format, mended, library('2.1'))).toMatchObject({ status: 'published' })
     expect(await scanned(mended)).toMatchObject({ status: 'published', held_reason: null, cve_results: [] })
   })
@@ -288,8 +288,8 @@ const record = async (name: string) =>
   (await service.call('GET', `/artifacts/${name}`)).body.versions[0] as Record<string, any>
 const ids = (one: Record<string, any>) => one['cve_results'].map((finding: { id: string }) => finding.id).sort()
 
-describe("the package and what lies in it are two scanners' work", () => {
-  it('neither takes back what the other found, and the worse of both stands for what both found', async () => {
+describe('the package and its components are scanned separately', () => {
+  it('neither scan removes findings of the other, and the worse severity counts for shared ones', async () => {
     expect(await upload('deb', 'both', KINDS.deb.library('1.5'))).toMatchObject({
       status: 'published',
       pipeline: { cve_scan: 'allowed' },
@@ -326,7 +326,7 @@ describe("the package and what lies in it are two scanners' work", () => {
     ])
   })
 
-  it("a library's hole that the policy lets pass changes nothing but the list", async () => {
+  it('a vulnerable component that the policy allows changes only the list of findings', async () => {
     await writeAdvisories(directory, [
       { id: 'GHSA-mild', ecosystem: 'npm', package: 'mild', fixed: null, cve: 'CVE-2026-3300', severity: 'medium' },
     ])
@@ -341,7 +341,7 @@ describe("the package and what lies in it are two scanners' work", () => {
     })
   })
 
-  it('a library that the distribution packs and mends is not held for the version it tells', async () => {
+  it('a component that the distribution fixed is not held for the version in its metadata', async () => {
     const requests = (version: string) => ({
       'usr/lib/python3/dist-packages/requests.dist-info/METADATA': `Metadata-Version: 2.1\nName: requests\nVersion: ${version}\n\n`,
     })
@@ -414,7 +414,7 @@ describe("the package and what lies in it are two scanners' work", () => {
     expect(await record('python3-requests')).toMatchObject({ cve_results: [] })
   })
 
-  it('a package without libraries is not looked into', async () => {
+  it('a package without components is not opened', async () => {
     await upload('deb', 'plain', { 'usr/bin/plain': 'x' })
     // What came later was looked at: so was this.
     await upload('deb', 'after-plain', KINDS.deb.library('9.0'))
@@ -443,7 +443,7 @@ describe('hostile archives', () => {
       /^not a zip archive/,
     ],
   ])(
-    'with %s are told of, beside what could be read; the service lives on and stays small',
+    'with %s are reported beside what could be read, and the service stays up and small',
     async (what, jar, reason) => {
       const name = `hostile-${what.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`
       const bytes = jar()
@@ -477,7 +477,7 @@ async function memory(): Promise<{ now: number; most: number }> {
   return { now: kib('VmRSS') * 1024, most: kib('VmHWM') * 1024 }
 }
 
-it('what was not looked at when the process died is looked at by the next one', async () => {
+it('a scan that was pending when the process died is made by the next one', async () => {
   await service.call('PATCH', '/settings/', { validation: { grype_scan: false } })
   await upload('deb', 'interrupted', KINDS.deb.library('1.0'))
   // Its components are read all the same, and its bill of materials lists them: only the matching is switched off.

@@ -1,4 +1,4 @@
-// A scanner that answers and sees nothing: its word lets nothing through, and everybody can see that it is blind.
+// A scanner that finds nothing fails its self-test: it passes no package, and health and metrics report it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eicar, startFakeClamd, type FakeClamd } from '../fakes/clamd.ts'
 import { buildApk } from '../samples/apk.ts'

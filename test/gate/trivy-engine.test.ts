@@ -116,7 +116,7 @@ describe.each(MATCHED)('$codename', (distribution) => {
   const { family, version: release } = trivyDistro(distribution)
   const coverage = { engine: 'trivy', engine_version: '0.68.2', distro_matched: `${family}/${release}`, files_seen: 1 }
 
-  it('has the hole below the fix, and not at it', async () => {
+  it('finds the vulnerability below the fixed version, and not at it', async () => {
     const below = await scan(distribution)
     expect(below).toMatchObject({
       result: 'scanned',
@@ -144,7 +144,7 @@ describe.each(MATCHED)('$codename', (distribution) => {
     expect(await scan(distribution, { arch: '' })).toMatchObject({ findings: [{ id: 'CVE-2026-3001' }] })
   })
 
-  it('is no data where the database has only the others', async () => {
+  it('is no_data if the database has only other distributions', async () => {
     const others = join(base, `without-${distribution.codename}`)
     await makeDatabase(
       tools,
@@ -158,7 +158,7 @@ describe.each(MATCHED)('$codename', (distribution) => {
   })
 })
 
-it.each(NEVER)('%s is no data', async (codename) => {
+it.each(NEVER)('%s is no_data', async (codename) => {
   expect(await scan(named(codename))).toMatchObject({
     result: 'no_data',
     findings: [],

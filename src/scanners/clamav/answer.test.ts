@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { readAnswer, readVersion } from './answer.ts'
 
-describe('the answer to a stream', () => {
+describe('the answer to INSTREAM', () => {
   it.each([
     ['stream: OK', { kind: 'clean' }],
     ['17: stream: OK', { kind: 'clean' }],

@@ -7,7 +7,7 @@ import { MIB, useClamd } from '../../../test/antivirus/fixture.ts'
 const { target, fake, engine } = useClamd()
 
 describe('a scan', () => {
-  it('streams every member and the file as it came, and says how much that was', async () => {
+  it('streams every member and the file itself, and counts files and bytes', async () => {
     const clamd = await fake()
     const large = Buffer.alloc(700_000, 'large')
     const result = await engine(clamd).scan(await target({ 'usr/bin/a': 'one', 'usr/bin/b': large, empty: '' }, 'raw'))
@@ -48,7 +48,7 @@ describe('a scan', () => {
     expect(result).toMatchObject({ result: 'infected', member: 'usr/lib/big.so' })
   })
 
-  it('names the member rather than the file where both carry the finding, and the file where only it does', async () => {
+  it('names the member if it has the finding, else the file', async () => {
     const raw = Buffer.concat([Buffer.from('!<arch>'), eicar()])
     const both = await engine(await fake()).scan(await target({ bad: eicar() }, raw))
     expect(both).toMatchObject({ result: 'infected', member: 'bad' })
@@ -56,14 +56,14 @@ describe('a scan', () => {
     expect(only).toMatchObject({ result: 'infected', member: null, message: 'Test.EICAR found in sample.deb.' })
   })
 
-  it('goes over the members anew each time', async () => {
+  it('reads the members again in each scan', async () => {
     const antivirus = engine(await fake())
     const file = await target({ bad: eicar() })
     expect((await antivirus.scan(file)).result).toBe('infected')
     expect((await antivirus.scan(file)).result).toBe('infected')
   })
 
-  it('scans what several callers bring at the same time without mixing their answers', async () => {
+  it('keeps the answers of concurrent scans apart', async () => {
     const antivirus = engine(await fake())
     const good = await target(manyFiles(300))
     const bad = await target({ ...manyFiles(300), bad: eicar() })
@@ -94,13 +94,13 @@ describe('limits', () => {
     expect(result).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'liar' }] } })
   })
 
-  it('scans the rest, where an infected member wins over one above the limit', async () => {
+  it('scans the rest, and an infected member wins over one above the limit', async () => {
     const files = { big: Buffer.alloc(MIB + 1), bad: eicar() }
     const result = await engine(await fake(), { maxStreamBytes: MIB }).scan(await target(files))
     expect(result).toMatchObject({ result: 'infected', member: 'bad', coverage: { files_skipped: [{ name: 'big' }] } })
   })
 
-  it('lets members decide when only the file itself is above the limit, and lists it', async () => {
+  it('lists the file itself if it is above the limit, and returns the result of its members', async () => {
     const result = await engine(await fake(), { maxStreamBytes: 1000 }).scan(
       await target({ a: 'x' }, Buffer.alloc(1001)),
     )
@@ -115,14 +115,14 @@ describe('limits', () => {
     expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 0 } })
   })
 
-  it('takes "size limit exceeded" of a large member for a limit, and goes on with the others', async () => {
+  it('is limited when clamd answers "size limit exceeded" for a large member, and scans the others', async () => {
     const clamd = await fake({ streamLimit: MIB })
     const result = await engine(clamd).scan(await target({ a: 'x', big: Buffer.alloc(3 * MIB), b: 'y' }))
     expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
     expect(result.message).toContain('StreamMaxLength')
   })
 
-  it('knows the limit too when the answer is lost because it was still sending', async () => {
+  it('is limited when that answer is lost because the client was still sending', async () => {
     const clamd = await fake({ streamLimit: MIB, refusesSilently: true })
     const result = await engine(clamd).scan(await target({ a: 'x', big: Buffer.alloc(3 * MIB), b: 'y' }))
     expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 3, files_skipped: [{ name: 'big' }] } })
@@ -136,7 +136,7 @@ describe('limits', () => {
     expect(result.coverage.files_skipped.map((file) => file.name).sort()).toEqual(['a', 'b'])
   })
 
-  it('takes an answer about limits exceeded inside a member for a limit', async () => {
+  it('is limited when clamd reports an exceeded limit inside a member', async () => {
     const answer = (stream: Buffer) =>
       String(stream) === 'bomb' ? 'stream: Heuristics.Limits.Exceeded.MaxScanSize FOUND' : null
     const result = await engine(await fake({ answer })).scan(await target({ zip: 'bomb', ok: 'x' }))

@@ -1,4 +1,4 @@
-// The ClamAV engine behind `Antivirus`: scans over clamd's socket, and what is known of the daemon. No HTTP, no settings.
+// The ClamAV engine: scans packages over clamd's socket and reports the daemon's status.
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,10 +24,10 @@ export interface ClamavOptions {
   address: ClamavAddress
   /**
    * Larger streams are not sent. Must not exceed the daemon's StreamMaxLength (which would answer an error) nor its
-   * MaxFileSize, above which clamd says OK without looking, unless it is told `AlertExceedsMax yes`.
+   * MaxFileSize, above which clamd answers OK without scanning, unless `AlertExceedsMax yes` is set.
    */
   maxStreamBytes: number
-  /** where the daemon's signatures lie, when this process can see them */
+  /** directory of the daemon's signatures, if this process can read it */
   databaseDirectory?: string
   /** existing directory for members that are unpacked; the system's own when absent */
   workDirectory?: string
@@ -38,11 +38,11 @@ export interface ClamavOptions {
 
 export interface Clamav extends Antivirus {
   /**
-   * Streams every member of the package, decompressed, and the file as it came (components: clamd opens neither ar, rpm
-   * nor zstd). Stops at the first finding. Takes no more than a few MiB of memory whatever the package's size.
+   * Streams every member of the package, decompressed, what is packed inside members and clamd does not open, and the
+   * file as it came. Stops at the first finding. Holds a few MiB of memory.
    * @param target.signal ends the scan with its reason
    * @throws Problem('scanner_unavailable') when the daemon is down, loading, or goes down midway
-   * @throws whatever `target.members()` throws
+   * @throws what `target.members()` throws
    */
   scan(target: ScanTarget & { signal?: AbortSignal }): Promise<AntivirusResult>
   /** Measures the daemon's limits, unless that was done less than a day ago. Never throws; a daemon that is down is asked again next time. */
@@ -56,7 +56,7 @@ export function createClamav(options: ClamavOptions): Clamav {
   let measured: { at: number; limits: EngineLimits } | null = null
   let asked: { at: number; version: Promise<EngineVersion | null> } | null = null
 
-  /** One question at most in five seconds, whoever asks; a failure is remembered as long. */
+  /** Asks at most once in five seconds; a failure is kept as long. */
   function version(): Promise<EngineVersion | null> {
     const now = clock.now().getTime()
     if (!asked || now - asked.at >= STATUS_FRESH_MS || now < asked.at) {
@@ -89,7 +89,7 @@ export function createClamav(options: ClamavOptions): Clamav {
           error: null,
         }
       } catch (error) {
-        const detail = isProblem(error) ? error.detail : 'The antivirus engine cannot be asked.'
+        const detail = isProblem(error) ? error.detail : 'the antivirus engine does not answer'
         return {
           ...common,
           available: false,
@@ -104,7 +104,7 @@ export function createClamav(options: ClamavOptions): Clamav {
 
     async scan(target) {
       const known = await version().catch(() => {
-        // A remembered failure would refuse an upload although the daemon has come up since.
+        // The daemon may have come up since the failure that was kept.
         asked = null
         return version()
       })

@@ -18,7 +18,7 @@ export interface ClamavLimits {
 
 /** Seconds after which a caller may try again: a daemon that starts needs up to two minutes to load its signatures. */
 const RETRY_AFTER_SECONDS = 30
-/** No answer of clamd comes near this; a peer that talks on without an end is not clamd. */
+/** All answers of clamd are far shorter; a peer that sends more is not clamd. */
 const LONGEST_ANSWER = 16 * 1024
 
 /** The daemon is down, loading, or hung up without an answer. */
@@ -46,7 +46,7 @@ export interface ConnectionEvents {
 }
 
 /**
- * @throws Problem('scanner_unavailable') when nobody answers at the address
+ * @throws Problem('scanner_unavailable') when the address does not answer
  * @throws the reason of `signal` when it is aborted first; aborted later, the connection ends
  */
 export async function openConnection(
@@ -78,7 +78,7 @@ export async function openConnection(
   return {
     async send(...parts) {
       // Lets an answer that is already here be read before a write to a closed peer fails and takes it away:
-      // clamd says "size limit exceeded" and hangs up while the client is still sending.
+      // clamd answers "size limit exceeded" and closes while the client is still sending.
       await setImmediate()
       if (over) return
       socket.cork()
@@ -114,7 +114,7 @@ function connected(socket: Socket, limitMs: number, signal: AbortSignal): Promis
     }
     const onConnect = () => settle(resolve)
     const onError = (cause: unknown) =>
-      fail(unavailable('The antivirus engine cannot be reached; it may still be loading its signatures.', cause))
+      fail(unavailable('the antivirus engine cannot be reached; it may still be loading its signatures', cause))
     const onAbort = () => fail(signal.reason)
     const timer = setTimeout(() => onError(new Error(`no connection within ${limitMs} ms`)), limitMs)
     socket.once('connect', onConnect).once('error', onError)

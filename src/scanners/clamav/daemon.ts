@@ -1,11 +1,11 @@
-// Who answers at the address: PING and VERSION. Knows nothing of streams.
+// Whether clamd answers, and in which version: PING and VERSION.
 import { readVersion, type EngineVersion } from './answer.ts'
 import { openConnection, unavailable, type ClamavAddress, type ClamavLimits, type End } from './connection.ts'
 
 /**
  * Sends a request and takes the first answer; how the connection ended where none came.
- * @param options.hangUp tells the daemon that no more will follow, so that it ends an unfinished request at once
- * @throws Problem('scanner_unavailable') when nobody is there
+ * @param options.hangUp half-closes the connection, so that the daemon ends an unfinished request immediately
+ * @throws Problem('scanner_unavailable') when the address does not answer
  */
 export async function firstAnswer(
   address: ClamavAddress,
@@ -35,7 +35,7 @@ async function command(
 ): Promise<string> {
   const answer = await firstAnswer(address, limits, signal, [Buffer.from(`z${name}\0`)])
   if (typeof answer === 'string') return answer
-  throw unavailable(`The antivirus engine did not answer ${name}.`, answer.cause)
+  throw unavailable(`the antivirus engine did not answer ${name}`, answer.cause)
 }
 
 /** Whether something at the address answers a PING as clamd does. */
@@ -56,6 +56,6 @@ export async function askVersion(
   signal: AbortSignal,
 ): Promise<EngineVersion | null> {
   const answer = await command(address, limits, signal, 'PING')
-  if (answer !== 'PONG') throw unavailable('What answers at the antivirus address is not an antivirus engine.')
+  if (answer !== 'PONG') throw unavailable('the service at the antivirus address is not clamd')
   return readVersion(await command(address, limits, signal, 'VERSION'))
 }

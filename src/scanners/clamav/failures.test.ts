@@ -12,7 +12,7 @@ const { directory, target, fake, gone, engine } = useClamd()
 describe('failures', () => {
   const down = { code: 'scanner_unavailable', retryAfterSeconds: 30 }
 
-  it('is an error when the engine fails on a member, unless another is infected', async () => {
+  it('returns an error when the engine fails on a member, unless another is infected', async () => {
     const answer = (stream: Buffer) => (String(stream) === 'hard' ? "stream: Can't allocate memory ERROR" : null)
     const failed = await engine(await fake({ answer })).scan(await target({ a: 'hard', b: 'x' }))
     expect(failed).toMatchObject({
@@ -56,7 +56,7 @@ describe('failures', () => {
     expect(result).toMatchObject({ result: 'infected', member: 'bad' })
   })
 
-  it('is an error when a daemon that is well has no answer for one file', async () => {
+  it('returns an error when a running daemon does not answer for one file', async () => {
     const clamd = await fake({ answer: (stream) => (String(stream) === 'poison' ? 'hang' : null) })
     const limits = { ...CLAMAV_LIMITS, idleMs: 40, answerMs: 60 }
     const result = await engine(clamd, { limits }).scan(await target({ a: 'x', b: 'poison' }))
@@ -71,7 +71,7 @@ describe('failures', () => {
     expect(result.result).toBe('error')
   })
 
-  it('is limited when the whole takes longer than it may', async () => {
+  it('is limited when the scan exceeds its time', async () => {
     const clamd = await fake({ answer: (stream) => (String(stream) === 'slow' ? 'hang' : null) })
     const limits = { ...CLAMAV_LIMITS, overallMs: 80 }
     const result = await engine(clamd, { limits }).scan(await target({ a: 'x', b: 'slow' }))
@@ -81,7 +81,7 @@ describe('failures', () => {
     })
   })
 
-  it('ends with the reason of the caller who aborts', async () => {
+  it('rejects with the reason of the abort signal', async () => {
     const abort = new AbortController()
     const reason = new Error('shutting down')
     const clamd = await fake({
@@ -93,7 +93,7 @@ describe('failures', () => {
     await expect(engine(clamd).scan({ ...(await target({ a: 'x' })), signal: abort.signal })).rejects.toBe(reason)
   })
 
-  it('passes on what reading the package throws, and leaves no connection behind', async () => {
+  it('rejects with the error of reading the package, and closes its connections', async () => {
     const broken = new Error('broken archive')
     async function* members(): AsyncGenerator<ScanMember> {
       yield { name: 'a', sizeBytes: 1, content: inPieces(Buffer.from('x')) }
@@ -104,7 +104,7 @@ describe('failures', () => {
     await clamd.idle()
   })
 
-  it('passes on what reading one member throws, small or large', async () => {
+  it('rejects with the error of reading a member, small or large', async () => {
     const broken = new Error('broken stream')
     for (const size of [10, MIB]) {
       async function* content() {

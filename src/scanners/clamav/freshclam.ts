@@ -1,4 +1,4 @@
-// Updates ClamAV's signatures by running freshclam: what it was asked, what it said, and when it may be asked again.
+// Updates ClamAV's signatures by running freshclam, and remembers when the mirror may be asked again.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { Problem } from '../../domain/problem.ts'
@@ -8,7 +8,7 @@ import type { UpdateOutcome } from '../scanner.ts'
 export interface Freshclam {
   /**
    * Runs freshclam to its end; it loads only what changed.
-   * @param progress told each line it writes
+   * @param progress called with each line of its output
    * @throws Problem('already_running'), and 'scanner_unavailable' when there is no such program
    */
   update(progress?: (line: string) => void): Promise<UpdateOutcome>
@@ -38,7 +38,7 @@ export function createFreshclam(parts: { program: string; clock: Clock; timeoutM
       try {
         const { code, lines } = await run(program, timeoutMs, progress)
         const outcome = outcomeOf(code, lines)
-        // It tells the time of its own zone; an hour is as good as its guess for a mirror that was asked too often.
+        // freshclam prints the end of the cool-down in local time without a zone; an hour is a good approximation.
         if (outcome.status === 'cooldown') cooldown = new Date(clock.now().getTime() + COOLDOWN_MS)
         return outcome
       } finally {

@@ -1,12 +1,12 @@
-// What stands in for a malware engine where none is configured: it says so, and never passes anything.
+// The antivirus engine of an installation that has none: unavailable, and passes nothing.
 import { Problem } from '../../domain/problem.ts'
 import { silentStatus, type Antivirus } from '../scanner.ts'
 
 export function noAntivirus(): Antivirus {
   return {
-    status: async () => silentStatus(null, 'No antivirus engine is configured.'),
+    status: async () => silentStatus(null, 'no antivirus engine is configured'),
     async scan() {
-      throw new Problem('scanner_unavailable', 'No antivirus engine is configured.')
+      throw new Problem('scanner_unavailable', 'no antivirus engine is configured')
     },
   }
 }

@@ -1,4 +1,4 @@
-// One package through clamd: which bytes are streamed, how many at once, and when to stop. Knows no status, no settings.
+// Scans one package with clamd: which bytes are streamed, how many streams at the same time, and when to stop.
 import { createReadStream } from 'node:fs'
 import { expandMembers } from '../nested/expand.ts'
 import type { ScanMember, ScanTarget } from '../scanner.ts'
@@ -11,7 +11,7 @@ import { createTally, type Tally } from './tally.ts'
 /** Up to here a member is held in memory and shares the session; above, it is streamed on a connection of its own. */
 const SMALL_BYTES = 256 * 1024
 /**
- * How much may be under way at once. 5,000 members of 1.5 KB on two cores: one after another 2.6 s, eight at once
+ * The width of all streams at the same time. 5,000 members of 1.5 KB on two cores: one after another 2.6 s, eight at once
  * 1.1 s, 32 at once 1.1 s; a connection for each, four at once, 1.8 s (November 2026).
  */
 const WIDTH = 8
@@ -31,8 +31,8 @@ export interface ScanOptions {
 }
 
 /**
- * Every member is a stream of its own; small ones are not packed together into a tar that clamd opens. Its MaxFiles,
- * MaxScanSize and MaxScanTime would then hold for all of them together, and what lies behind a limit is called OK: a
+ * Every member is a stream of its own. In a tar of small members, MaxFiles, MaxScanSize and MaxScanTime would apply to
+ * all of them together, and clamd answers OK for what is beyond a limit: a
  * member that is a zip of 10,500 files hid the EICAR file behind it in the same tar. Nor is it faster: 200 small
  * members took 14 to 18 s in a tar and 2 to 5 s by themselves with 170,000 signatures; only with two signatures a tar
  * halves the time (clamd 1.4.6 on two busy cores, November 2026).
@@ -41,7 +41,7 @@ export interface ScanOptions {
  */
 export async function scanPackage(target: ScanTarget, { signal, ...options }: ScanOptions): Promise<Tally> {
   const tally = createTally(target.filename)
-  // Everything hangs on this one: aborted by a finding, a failure, the deadline or the caller, and at the end.
+  // Aborted by a finding, a failure, the deadline or the caller, and at the end.
   const halt = new AbortController()
   const stop = halt.signal
   const work = createWork(halt)
@@ -117,10 +117,10 @@ export async function scanPackage(target: ScanTarget, { signal, ...options }: Sc
       await member(next)
     }
     await work.finished()
-    // Last, so that what can be named by its member is.
+    // Last, so that a finding names its member if it is in one.
     if (!stop.aborted) await raw()
   } catch (error) {
-    // What fails because the scan was halted is no failure of its own.
+    // An error after the abort is a consequence of it.
     if (!stop.aborted) throw error
   } finally {
     clearTimeout(deadline)
@@ -204,7 +204,7 @@ async function* asStream(
     if (!rest) return
     for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
   } finally {
-    // Ends the member's content where the stream was left early; the next member comes behind it.
+    // Ends the member's content after an early exit, so that the next member can be read.
     await rest?.return?.()
   }
 }

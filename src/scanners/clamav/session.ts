@@ -1,4 +1,4 @@
-// Many small INSTREAMs over one connection (IDSESSION), several under way at once. Knows nothing of packages.
+// Many small INSTREAMs over one connection (IDSESSION), several at the same time. Knows nothing of packages.
 import { answerNumber, readAnswer, type Answer } from './answer.ts'
 import { openConnection, type ClamavAddress, type ClamavLimits } from './connection.ts'
 import { chunkHeader } from './stream.ts'
@@ -9,7 +9,7 @@ const LAST_CHUNK = Buffer.alloc(4)
 
 export interface Session {
   /**
-   * The answer for `content`; null when the session ended before it came. That says nothing about the daemon: clamd
+   * The answer for `content`; null when the session ended before it came. The daemon may be well: clamd
    * ends a session after ReadTimeout even while it scans, and after any stream over its size limit, and the answers to
    * others are lost with it. The caller asks again on a connection of its own, where neither happens.
    * @throws Problem('scanner_unavailable') when no session can be opened

@@ -1,4 +1,4 @@
-// What is told of the engine when nothing is scanned; against a small clamd on loopback.
+// The status of the engine, against a fake clamd on loopback.
 import { utimes, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const { directory, target, fake, gone, engine } = useClamd()
 describe('the status', () => {
   const at = (seconds: number) => new Date(1_700_000_000_000 + seconds * 1000)
 
-  it('tells the engine, its database and the files of the directory', async () => {
+  it('reports the engine, its database and the files of the directory', async () => {
     for (const name of ['daily.cld', 'main.cvd', 'own.ndb', 'freshclam.dat', 'tmp.5f2']) {
       await writeFile(join(directory(), name), '')
       await utimes(join(directory(), name), at(0), at(name === 'daily.cld' ? 60 : 0))
@@ -51,7 +51,7 @@ describe('the status', () => {
     expect(clamd.commands).toHaveLength(4)
   })
 
-  it('says why the engine is not available, remembers that as long, and then that it is up', async () => {
+  it('reports why the engine is unavailable for five seconds, and then that it is available', async () => {
     let now = at(0)
     const { address } = await gone()
     const antivirus = engine({ address }, { clock: { now: () => now } })
@@ -60,7 +60,7 @@ describe('the status', () => {
       engine: 'ClamAV',
       version: null,
       daemon_running: false,
-      error: 'The antivirus engine cannot be reached; it may still be loading its signatures.',
+      error: 'the antivirus engine cannot be reached; it may still be loading its signatures',
     })
     await fake({ port: address.port })
     now = at(4)
@@ -69,7 +69,7 @@ describe('the status', () => {
     expect((await antivirus.status()).available).toBe(true)
   })
 
-  it('holds back no scan by a failure it remembers', async () => {
+  it('asks again before a scan when the last answer was a failure', async () => {
     const { address } = await gone()
     const antivirus = engine({ address }, { clock: { now: () => at(0) } })
     expect((await antivirus.status()).available).toBe(false)
@@ -78,7 +78,7 @@ describe('the status', () => {
     expect((await antivirus.status()).available).toBe(true)
   })
 
-  it('does not take another service for clamd', async () => {
+  it('rejects a service that is not clamd', async () => {
     const web = createServer((socket) =>
       socket
         .on('error', () => {})
@@ -90,7 +90,7 @@ describe('the status', () => {
     const antivirus = engine({ address }, { clock: { now: () => at(0) } })
     expect(await antivirus.status()).toMatchObject({
       available: false,
-      error: expect.stringContaining('not an antivirus'),
+      error: 'the service at the antivirus address is not clamd',
     })
     await expect(antivirus.scan(await target({ a: 'x' }))).rejects.toMatchObject({
       code: 'scanner_unavailable',
@@ -100,11 +100,11 @@ describe('the status', () => {
 })
 
 describe('without an engine', () => {
-  it('the status says so and a scan passes nothing', async () => {
+  it('reports no engine, and a scan fails', async () => {
     expect(await noAntivirus().status()).toMatchObject({
       available: false,
       engine: null,
-      error: 'No antivirus engine is configured.',
+      error: 'no antivirus engine is configured',
     })
     await expect(noAntivirus().scan(await target({}))).rejects.toMatchObject({
       code: 'scanner_unavailable',

@@ -1,4 +1,4 @@
-// One INSTREAM on a connection of its own: for what is too large to be held in memory. Knows nothing of packages.
+// One INSTREAM on a connection of its own, for content too large to hold in memory. Knows nothing of packages.
 import { readAnswer, type Answer } from './answer.ts'
 import { firstAnswer, isAlive } from './daemon.ts'
 import { openConnection, unavailable, type ClamavAddress, type ClamavLimits, type End } from './connection.ts'
@@ -84,11 +84,11 @@ async function withoutAnswer(end: End | null, offered: number, options: StreamOp
     const refusal = await refusalOf(offered, options)
     if (refusal) return refusal
   }
-  throw unavailable('The antivirus engine stopped before it had answered.', end?.cause)
+  throw unavailable('the antivirus engine closed the connection without an answer', end?.cause)
 }
 
 /**
- * What clamd says to a stream of `bytes` bytes before it has seen any; null when it has nothing against it.
+ * clamd's answer to a stream of `bytes` bytes before any are sent; null when it would accept them.
  *
  * At its size limit clamd answers and hangs up while the client is still writing. Sometimes (7 of 300 over TCP, 1 of
  * 300 over a unix socket, November 2026) a write fails before the answer is read, and the socket is gone with it. But

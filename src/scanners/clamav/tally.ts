@@ -1,4 +1,4 @@
-// What a scan has seen so far, and the result that follows from it. Pure; knows no sockets.
+// Collects the answers of a scan and derives its result. Pure.
 import type { Coverage } from '../../domain/status.ts'
 import type { AntivirusResult } from '../scanner.ts'
 import type { Answer } from './answer.ts'
@@ -21,7 +21,7 @@ export interface Tally {
  * Worst first: infected, error, limited, clean.
  *
  * Only members make a package `limited`. clamd does not open ar, rpm or zstd, so the raw file adds little to its
- * decompressed members, and a large package would otherwise be held for ever though all it installs was looked at.
+ * decompressed members, and a large package would otherwise be held although everything it installs was scanned.
  * It is listed all the same; and where no member was scanned either, nothing was, which is `limited`.
  *
  * @param filename what the package file is called in messages

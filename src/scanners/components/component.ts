@@ -1,14 +1,14 @@
-// What a reader of components tells, and the words it may be told in. Pure; knows no file.
+// A component as read from a package's metadata, and the checks on its name and version. Pure.
 import type { Component } from '../osv/matcher.ts'
 
-/** A library found inside a package, as its own metadata names it. */
+/** A component inside a package, as its own metadata names it. */
 export interface FoundComponent extends Component {
-  /** of the metadata, inside the package; what lies in an archive is told as `app.war!/WEB-INF/lib/a.jar` */
+  /** path of the metadata inside the package; inside an archive `app.war!/WEB-INF/lib/a.jar` */
   path: string
   license: string | null
 }
 
-/** Why a file that looks like a component is none that can be told of: a sentence without full stop. */
+/** Why a file that looks like a component is not reported as one. */
 export class Unreadable extends Error {}
 
 const LONGEST_NAME = 300
@@ -17,7 +17,7 @@ const LONGEST_LICENSE = 200
 const LONGEST_PATH = 1000
 
 /**
- * Checks what a stranger's file says before anybody else sees it.
+ * Checks name and version from an untrusted file.
  * @param grammar of the ecosystem's names
  * @throws Unreadable when it names no component
  */
@@ -30,10 +30,10 @@ export function componentOf(
   const { name, version } = said
   if (typeof name !== 'string' || typeof version !== 'string') throw new Unreadable('names no package or no version')
   if (name.length > LONGEST_NAME || !grammar.test(name))
-    throw new Unreadable('has a name that its ecosystem does not know')
+    throw new Unreadable('has a name that its ecosystem does not allow')
   // Placeholders that a build did not fill in are no version either.
   if (version.length > LONGEST_VERSION || !/^[A-Za-z0-9][A-Za-z0-9._+!~:-]*$/.test(version))
-    throw new Unreadable('has a version that its ecosystem does not know')
+    throw new Unreadable('has a version that its ecosystem does not allow')
   return { ecosystem, name, version, path: shown(path), license: licenseOf(said.license) }
 }
 

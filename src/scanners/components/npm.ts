@@ -14,14 +14,14 @@ export function npmComponent(content: Buffer, path: string): FoundComponent {
   try {
     said = JSON.parse(content.toString('utf8').replace(/^\ufeff/, '')) as Record<string, unknown>
   } catch {
-    throw new Unreadable('is no JSON')
+    throw new Unreadable('is not valid JSON')
   }
   if (said === null || typeof said !== 'object') throw new Unreadable('names no package or no version')
   const version = typeof said['version'] === 'string' ? said['version'].trim().replace(/^[v=]+/, '') : said['version']
   return componentOf('npm', { name: said['name'], version, license: licenseOf(said) }, path, NAME)
 }
 
-/** A word, or as once was usual an object or a list of them. */
+/** A string, or in old manifests an object or a list of objects. */
 function licenseOf({ license, licenses }: Record<string, unknown>): unknown {
   const first: unknown = license ?? (Array.isArray(licenses) ? licenses[0] : licenses)
   return first !== null && typeof first === 'object' && 'type' in first ? first.type : first

@@ -1,4 +1,4 @@
-// Libraries inside packages: what each ecosystem's files say, and what strangers' files cannot do.
+// Components inside packages: what is read from each ecosystem's files, and what hostile files cannot cause.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ const json = (value: unknown) => JSON.stringify(value)
 const MODULE = 'opt/a/node_modules/left-pad/package.json'
 const METADATA = 'usr/lib/python3/site-packages/six-1.0.dist-info/METADATA'
 
-describe('a file is read where it names a library', () => {
+describe('a file that names a component is read', () => {
   it.each<[string, string, string | Uint8Array, string[]]>([
     [
       'a module',
@@ -126,7 +126,7 @@ describe('a file is read where it names a library', () => {
     expect(mayHoldComponent(path)).toBe(result.filesSeen === 1)
   })
 
-  it('a library that lies at two places is told once, each of its versions once', async () => {
+  it('lists a component that is found twice once per version', async () => {
     const of = (version: string) => json({ name: 'a', version })
     const result = await readFiles({
       'x/node_modules/a/package.json': of('1.0.0'),
@@ -139,7 +139,7 @@ describe('a file is read where it names a library', () => {
     ])
   })
 
-  it('an archive too large for memory is looked into on disk, and the file is gone afterwards', async () => {
+  it('reads an archive too large for memory from disk, and removes the file afterwards', async () => {
     const result = await readFiles(
       { 'a.jar': buildJar('a', 'b', '1', [{ name: 'noise', content: Buffer.alloc(200_000, 'x'), stored: true }]) },
       { mostInMemoryBytes: 1000 },
@@ -149,12 +149,12 @@ describe('a file is read where it names a library', () => {
   })
 })
 
-describe('a file that cannot be believed is told of, and the rest is read', () => {
+describe('a malformed or hostile file is reported, and the rest is read', () => {
   const many = (count: number): SampleZipEntry[] =>
     Array.from({ length: count }, (_, n) => ({ name: `f${n}`, content: '', stored: true }))
   const zeros = Buffer.alloc(30 * 1024 ** 2)
   it.each<[string, string, () => string | Uint8Array, string, string]>([
-    ['no JSON', MODULE, () => '{', MODULE, 'is no JSON'],
+    ['no JSON', MODULE, () => '{', MODULE, 'is not valid JSON'],
     ['JSON of another kind', MODULE, () => 'null', MODULE, 'names no package or no version'],
     ['no version', MODULE, () => json({ name: 'a' }), MODULE, 'names no package or no version'],
     [
@@ -162,21 +162,21 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
       MODULE,
       () => json({ name: 'a\0b', version: '1.0.0' }),
       MODULE,
-      'has a name that its ecosystem does not know',
+      'has a name that its ecosystem does not allow',
     ],
     [
       'a name that leads elsewhere',
       MODULE,
       () => json({ name: '../../etc', version: '1.0.0' }),
       MODULE,
-      'has a name that its ecosystem does not know',
+      'has a name that its ecosystem does not allow',
     ],
     [
       'half a character',
       MODULE,
       () => '{"name":"a","version":"\\ud800"}',
       MODULE,
-      'has a version that its ecosystem does not know',
+      'has a version that its ecosystem does not allow',
     ],
     [
       'a huge manifest',
@@ -190,14 +190,14 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
       'a.jar',
       () => buildJar('a', 'b', '${project.version}'),
       'a.jar!/META-INF/maven/a/b/pom.properties',
-      'has a version that its ecosystem does not know',
+      'has a version that its ecosystem does not allow',
     ],
     [
       'a line of spaces',
       'a.jar',
       () => buildJar('a', 'b', `1${' '.repeat(60_000)}x`),
       'a.jar!/META-INF/maven/a/b/pom.properties',
-      'has a version that its ecosystem does not know',
+      'has a version that its ecosystem does not allow',
     ],
     ['no archive', 'a.jar', () => 'text', 'a.jar', 'not a zip archive, or cut short'],
     ['nothing', 'a.jar', () => '', 'a.jar', 'not a zip archive, or cut short'],
@@ -275,7 +275,7 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
     expect(told(result)).toContain('npm good 1.0.0 node_modules/good/package.json')
   })
 
-  it('an archive of more entries than are read', async () => {
+  it('skips an archive with more entries than the limit', async () => {
     const { skipped } = await readFiles({ 'a.jar': buildZip(many(11)) }, { mostEntries: 10 })
     expect(skipped).toEqual([{ name: 'a.jar', reason: 'it holds 11 files, more than 10 are not read' }])
   })
@@ -300,7 +300,7 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
     expect(skipped).toMatchObject([{ name: 'a.jar' }, { name: 'b.jar' }])
   })
 
-  it('damage of one byte anywhere ends in an answer', async () => {
+  it('survives a damaged byte at any place of an archive', async () => {
     const sound = buildZip([
       { name: 'x.jar', content: buildJar('a', 'b', '1'), stored: true },
       { name: 'META-INF/maven/c/d/pom.properties', content: 'version=1\n' },
@@ -313,7 +313,7 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
     }
   })
 
-  it('more components than are kept, more skips than are named', async () => {
+  it('counts components and skipped files beyond the limits', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 150 }, (_, n) => [
         `${n}/node_modules/m/package.json`,
@@ -329,7 +329,7 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
     ])
   })
 
-  it('a package that breaks off: what came before is kept', async () => {
+  it('keeps what it read before a package breaks off', async () => {
     async function* broken() {
       yield* membersOf({ [MODULE]: json({ name: 'a', version: '1.0.0' }) })
       throw invalid('The tar archive is truncated.')
@@ -341,14 +341,14 @@ describe('a file that cannot be believed is told of, and the rest is read', () =
     ])
   })
 
-  it('a disk that fails is no verdict about the package', async () => {
+  it('throws when the disk fails', async () => {
     async function* failing(): AsyncGenerator<ScanMember> {
       throw Object.assign(new Error('EIO'), { code: 'EIO' })
     }
     await expect(read(failing())).rejects.toThrow('EIO')
   })
 
-  it('members that are not read stay unread', async () => {
+  it('does not read members that hold no component', async () => {
     let opened = 0
     async function* members(): AsyncGenerator<ScanMember> {
       for (let n = 0; n < 3; n++)

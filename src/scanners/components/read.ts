@@ -1,4 +1,4 @@
-// Finds the libraries inside a package: modules of npm, projects of PyPI, artifacts of Maven. Bounded, whatever the package holds.
+// Finds the components inside a package: npm modules, PyPI projects and Maven artifacts. Bounded in memory and time.
 import { open, rm } from 'node:fs/promises'
 import { isProblem } from '../../domain/problem.ts'
 import { bufferSource, fileSource } from '../../archive/zip.ts'
@@ -12,7 +12,7 @@ export interface ComponentLimits extends JavaLimits {
   /** different ones in a package */
   mostComponents: number
   largestArchiveBytes: number
-  /** up to this size an archive is looked into in memory, above in a file */
+  /** archives up to this size are read in memory, larger ones from a file */
   mostInMemoryBytes: number
   /** of all archives of a package together */
   mostArchiveBytes: number
@@ -37,7 +37,7 @@ export const COMPONENT_LIMITS: ComponentLimits = {
   mostMilliseconds: 120_000,
 }
 
-/** What was found, and what looks like a component and could not be read. */
+/** The components of a package, and the files that look like one and could not be read. */
 export interface ComponentsRead {
   /** each once, at the first place it was found */
   components: FoundComponent[]

@@ -1,4 +1,4 @@
-// Adds to findings what the two lists know, from the database alone: an upload never waits for somebody's server.
+// Adds EPSS scores and known-exploited flags to findings, from the database only: an upload never waits for the network.
 import { createHash, randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
@@ -47,7 +47,7 @@ export interface Enrichment {
 
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
 const BATCH = 5000
-/** From which share on a score is worth a word; 0.1 is where the listing counts it as high (decisions, section 9). */
+/** The label of a score by its lower bound; the listing counts 0.1 and above as high (docs/api-decisions.md, section 9). */
 const LABELS: [least: number, label: string][] = [
   [0.5, 'critical'],
   [0.1, 'high'],
@@ -138,7 +138,7 @@ export function createEnrichment(parts: {
           epss: await readList('epss', parts.epssUrl, force, takeScores),
           kev: await readList('kev', parts.kevUrl, force, async (path) => {
             const entries = readExploited(JSON.parse(await readFile(path, 'utf8')))
-            if (entries.length === 0) throw new Error('the catalogue is empty')
+            if (entries.length === 0) throw new Error('the list is empty')
             exploited = await scores.putExploited(entries, true)
             return entries.length
           }),
@@ -187,7 +187,7 @@ export function createEnrichment(parts: {
 
 const SILENT = silentStatus('epss, kev')
 
-/** Enriches where the settings say so. A failure to look up costs the extras, not the scan. */
+/** Enriches if the settings say so. If the lookup fails, the findings stay as they are. */
 export function enrichingWhere(
   wanted: () => boolean,
   { enrich }: Pick<Enrichment, 'enrich'>,

@@ -63,7 +63,7 @@ describe('known-exploited entries', () => {
     dueDate: '2021-12-24',
     description: 'JNDI',
   }
-  test('come one by one, as a list and as the catalogue', () => {
+  test('are read one by one, as a list and as the whole KEV document', () => {
     expect(readExploited(entry)).toEqual([read])
     expect(readExploited([entry, entry])).toEqual([read, read])
     expect(readExploited({ title: 'KEV', vulnerabilities: [entry] })).toEqual([read])

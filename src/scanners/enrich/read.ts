@@ -1,4 +1,4 @@
-// Reads the two public lists of what is exploited: EPSS scores (CSV packed with gzip) and CISA's KEV catalogue (JSON).
+// Reads the two public lists about exploitation: EPSS scores (CSV packed with gzip) and CISA's KEV list (JSON).
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'

@@ -1,4 +1,4 @@
-// Which scanners are used, from what is configured and what is on the machine; and their databases as one.
+// Which scanners are used, by configuration and installed programs, and their databases seen as one.
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -99,7 +99,7 @@ describe('their databases', () => {
     return { scanner, state }
   }
 
-  test('are told by the scanner that judges arrivals, which is not asked each time', async () => {
+  test('are reported by the first scanner, which is not asked each time', async () => {
     const { scanner, state } = grype('2026-11-21T17:00:00Z', 'updated')
     const data = withExternal(own('up_to_date'), [scanner], 'grype', clock)
     for (let i = 0; i < 5; i++) expect([(await data.status()).engine, await data.ageSeconds()]).toEqual(['grype', 3600])
@@ -111,7 +111,7 @@ describe('their databases', () => {
     )
   })
 
-  test('are updated when they are a day old, there is none, or somebody wants it', async () => {
+  test('are updated when they are a day old, missing, or on request', async () => {
     const updates = async (date: string | null, force: boolean) => {
       const { scanner, state } = grype(date, 'updated')
       await withExternal(own('up_to_date'), [scanner], 'grype', clock).update(() => {}, { force })
@@ -138,7 +138,7 @@ describe('their databases', () => {
     expect(lines).toEqual(['grype: line'])
   })
 
-  test('are what they were where there are no external scanners', () => {
+  test('are unchanged without external scanners', () => {
     const advisories = own('updated')
     expect(withExternal(advisories, [], 'osv', clock)).toBe(advisories)
   })

@@ -1,4 +1,4 @@
-// Which vulnerability scanners there are, and in which order: the first judges arrivals, the others cross-check.
+// Chooses the vulnerability scanners and their order: the first scans arrivals, the others cross-check.
 import type { Env } from '../../config/variables.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'

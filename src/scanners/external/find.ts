@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 
 /** @returns an absolute path; null when there is none that can be run */
 export async function findProgram(nameOrPath: string, searchPath: string): Promise<string | null> {
-  // An entry that is not absolute depends on where the service was started: never looked into.
+  // A relative entry would depend on the directory in which the service was started.
   const candidates = nameOrPath.includes('/')
     ? [resolve(nameOrPath)]
     : searchPath

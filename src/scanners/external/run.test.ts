@@ -39,7 +39,7 @@ const failure = (promise: Promise<unknown>) =>
   )
 
 describe('a program', () => {
-  test('reads what it is given, and its answer is what it writes', async () => {
+  test('reads its stdin, and its stdout is returned', async () => {
     expect(await run('cat; echo " and $1"', { input: 'what was given', args: ['more'] })).toBe(
       'what was given and more\n',
     )
@@ -53,7 +53,7 @@ describe('a program', () => {
     expect(said).not.toContain('VITEST')
   })
 
-  test('that ends with an error has not answered, whatever it wrote', async () => {
+  test('that exits with an error fails, even if it wrote output', async () => {
     const error = await failure(run('echo "{}"; printf "\\033[31mfirst\\033[0m\\nthe database is gone\\n" >&2; exit 1'))
     expect(error).toMatchObject({
       name: 'ProgramFailed',
@@ -63,7 +63,7 @@ describe('a program', () => {
     })
   })
 
-  test('that tells why before it tells where is quoted with what it told', async () => {
+  test('is quoted with the reason of its failure when that is not the last line', async () => {
     const path = await script(
       'talkative',
       `printf 'FATAL\\n  - the database is gone:\\n    somewhere.go:12\\n' >&2; exit 1`,
@@ -80,14 +80,14 @@ describe('a program', () => {
     })
   })
 
-  test('that crashes has not answered', async () => {
+  test('that crashes fails', async () => {
     expect(await failure(run('echo "{}"; kill -SEGV $$'))).toMatchObject({
       reason: 'failed',
       message: expect.stringContaining('SIGSEGV'),
     })
   })
 
-  test('that fails once is run again where that is wanted, and only then', async () => {
+  test('that fails once is run again only if that is asked for', async () => {
     const flag = join(directory, `flag-${Math.random()}`)
     const body = `test -e ${flag} && echo fine && exit 0; touch ${flag}; exit 1`
     expect(await run(body, { againAfterMs: 10 })).toBe('fine\n')
@@ -96,7 +96,7 @@ describe('a program', () => {
     expect(await failure(run('exit 1', { againAfterMs: 10 }))).toMatchObject({ reason: 'failed' })
   })
 
-  test('that is slow is ended in time, and so is what it started', async () => {
+  test('that is too slow is killed with its children', async () => {
     const mark = join(directory, 'started')
     const began = performance.now()
     const error = await failure(run(`sleep 30 & echo $! > ${mark}; wait`, { timeoutMs: 300 }))
@@ -106,19 +106,19 @@ describe('a program', () => {
     await expect.poll(() => alive(pid)).toBe(false)
   })
 
-  test('that writes without end is ended', async () => {
+  test('that writes too much is killed', async () => {
     expect(await failure(run('yes', { maxBytes: 100_000 }))).toMatchObject({ reason: 'too_much' })
   })
 
-  test('that complains without end costs no memory and is judged by how it ends', async () => {
+  test('that writes endlessly to stderr costs no memory', async () => {
     expect(await run('head -c 20000000 /dev/zero >&2; echo fine')).toBe('fine\n')
   })
 
-  test('that ends without reading what it is given is judged by how it ended', async () => {
+  test('that exits without reading its stdin is judged by its exit code', async () => {
     expect(await run('echo fine', { input: 'x'.repeat(1 << 20) })).toBe('fine\n')
   })
 
-  test('that is not there is told apart from one that fails', async () => {
+  test('that is missing fails with another reason than one that exits with an error', async () => {
     const program = createProgram({
       name: 'scanner',
       path: join(directory, 'none'),
@@ -131,13 +131,13 @@ describe('a program', () => {
     })
   })
 
-  test('tells its progress line by line', async () => {
+  test('reports its progress line by line', async () => {
     const lines: string[] = []
     await run('printf "one\\ntw" >&2; printf "o\\n\\n" >&2', { progress: (line) => void lines.push(line) })
     expect(lines).toEqual(['one', 'two'])
   })
 
-  test('runs as often at once as it may, and nobody waits for ever', async () => {
+  test('runs a limited number of times at the same time, and every caller gets a turn', async () => {
     const path = await script(
       'counted',
       `n=$(mktemp ${directory}/running.XXXXXX); ls ${directory}/running.* | wc -l; sleep 0.2; rm $n`,
@@ -154,8 +154,8 @@ describe('a program', () => {
   })
 })
 
-describe('looking for a program', () => {
-  test('finds one that can be run in the first directory that has it, never one relative to where the service stands', async () => {
+describe('finding a program', () => {
+  test('takes the first executable in PATH, and never one in a relative directory', async () => {
     const path = await script('grype', 'true')
     await writeFile(join(directory, 'data'), 'not a program')
     expect(await findProgram('grype', `/nowhere:${directory}`)).toBe(path)

@@ -1,4 +1,4 @@
-// Runs a program that is not ours: its time, its output and its environment are bounded. Knows no scanner.
+// Runs an external program with bounded time, output and environment. Knows no scanner.
 import { spawn } from 'node:child_process'
 import { createSemaphore } from '../../kernel/semaphore.ts'
 
@@ -20,11 +20,11 @@ export interface Run {
   /** written to its stdin, which is closed then */
   input?: string
   timeoutMs: number
-  /** of stdout; more is a failure, for half a document says nothing */
+  /** of stdout; more is a failure, because a truncated document is useless */
   maxBytes?: number
   /** run once more after this time where it ended with an error: what it reads may just have been replaced */
   againAfterMs?: number
-  /** told each line of stderr */
+  /** called with each line of stderr */
   progress?(line: string): void
 }
 
@@ -39,9 +39,9 @@ const KEPT_STDERR = 8192
 
 /**
  * @param parts.env the whole environment the program gets: nothing is inherited
- * @param parts.directory it works there; a scanner reads its settings from where it stands
- * @param parts.atOnce more wait for their turn
- * @param parts.why the line of what it wrote to stderr that tells why it failed, where that is not the last
+ * @param parts.directory its working directory; scanners read settings from there
+ * @param parts.atOnce how many run at the same time; more wait
+ * @param parts.why finds the reason of a failure in stderr, if it is not the last line
  */
 export function createProgram(parts: {
   name: string
@@ -139,7 +139,7 @@ function start(
   })
 }
 
-/** Without the colours that some write although nobody sees them. */
+/** Without ANSI colours. */
 function plain(text: string): string {
   return text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '').trim()
 }

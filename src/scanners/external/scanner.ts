@@ -1,4 +1,4 @@
-// What the external scanners have in common: an engine with a database of its own, and how their words become ours.
+// What the external scanners share: their interface, and the conversion of their results.
 import { SEVERITIES, type Severity } from '../../domain/finding.ts'
 import type { Coverage } from '../../domain/status.ts'
 import { isoTime } from '../../kernel/clock.ts'
@@ -18,12 +18,12 @@ export type RawFinding = CveResult['findings'][number]
 
 const MAX_URLS = 3
 const DAY_MS = 24 * 60 * 60 * 1000
-/** From which age on every answer says how old the database is: both projects publish one each day. */
+/** The age from which results mention it: both projects publish a database each day. */
 const OLD_DAYS = 3
 
 export const NO_SCORES = { epss: null, epss_percent: null, epss_label: null } as const
 
-/** A severity word of a scanner, whatever its case; `Unknown` for words it is not known by. */
+/** The severity for a scanner's word, ignoring case; `Unknown` for any other word. */
 export function severityOf(word: unknown): Severity {
   const text = typeof word === 'string' ? word.toLowerCase() : ''
   return SEVERITIES.find((severity) => severity.toLowerCase() === text) ?? 'Unknown'
@@ -35,7 +35,7 @@ export function urlsOf(candidates: readonly unknown[]): string[] {
   return [...new Set(urls)].slice(0, MAX_URLS)
 }
 
-/** What is said of one vulnerability twice becomes one finding: the worst severity, every fix. Worst first, then by id. */
+/** Merges findings of the same vulnerability: the worst severity, all fixes. Sorted by severity, then id. */
 export function folded(findings: readonly RawFinding[]): RawFinding[] {
   const byId = new Map<string, RawFinding>()
   for (const finding of findings) {

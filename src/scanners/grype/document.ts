@@ -1,9 +1,9 @@
-// A package as grype matches it: a document on its stdin and the distribution as its option says it. Pure.
+// A package as input for grype: the document on stdin and the `--distro` option. Pure.
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import { formatPackageUrl, splitEpoch, splitScannerDistro } from '../../domain/purl.ts'
 import { packageDocument, sourceOf } from '../external/package-document.ts'
 
-/** Ids that grype calls otherwise; of an id it does not know it finds nothing and says nothing. */
+/** Ids that grype names differently; for an unknown id it silently finds nothing. */
 const IDS: Readonly<Record<string, string>> = { 'opensuse/leap': 'opensuse-leap' }
 
 /** The value of `--distro`: `almalinux:9`. */
@@ -36,6 +36,6 @@ function upstreamOf(facts: PackageFacts): string | null {
   const source = sourceOf(facts)
   if (source === null) return null
   if (facts.format !== 'rpm') return `${source.name}@${source.version}`
-  // Where it is named like the package, grype looks under that name already.
+  // grype matches the package's own name anyway.
   return source.name === facts.name ? null : `${source.name}-${splitEpoch(source.version).rest}.src.rpm`
 }

@@ -1,4 +1,4 @@
-// What grype is told of a package, what its reports say in our words, and what it costs a package when it is not well:
+// What grype gets for a package, how its reports are read, and what happens when grype fails:
 // the program is a script that behaves as the real one was seen to.
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -39,7 +39,7 @@ interface Document {
 const told = (over: Partial<PackageFacts>, codename: string) =>
   (JSON.parse(grypeDocument(facts(over), distribution(codename))) as Document).components[0]!
 
-describe('what grype is told', () => {
+describe('the input of grype', () => {
   test.each([
     ['jammy', 'ubuntu:22.04'],
     ['bookworm', 'debian:12'],
@@ -101,7 +101,7 @@ describe('what grype is told', () => {
 
 const read = (report: unknown) => readGrypeReport(report as never, { name: 'high', version: '1.0-1', format: 'rpm' })
 
-describe('what it really wrote', () => {
+describe('recorded reports', () => {
   test('a CVE with its score, its fix and that it is exploited', () => {
     const report = read(RECORDED.rocky)
     expect(report).toMatchObject({ version: '0.110.0', databaseDate: expect.stringMatching(/^2026-11-21T/) })
@@ -126,7 +126,7 @@ describe('what it really wrote', () => {
     ])
   })
 
-  test('an advisory is told by the CVEs it is about', () => {
+  test('an advisory becomes one finding per CVE', () => {
     expect(
       read(RECORDED.oracle).findings.map(({ id, severity, fix_versions }) => [id, severity, fix_versions]),
     ).toEqual([
@@ -135,7 +135,7 @@ describe('what it really wrote', () => {
     ])
   })
 
-  test('what the source has, what is not fixed, and what nobody rates', () => {
+  test('findings of the source package, without a fix and without a rating', () => {
     expect(read(RECORDED.ubuntu).findings).toMatchObject([
       { id: 'CVE-2026-3', severity: 'Negligible', fix_state: 'wont-fix', fix_versions: [] },
     ])
@@ -174,7 +174,7 @@ describe('other reports', () => {
     ])
   })
 
-  test('what two advisories say of a CVE is one finding, the worse of both', () => {
+  test('two advisories about one CVE become one finding with the worse severity', () => {
     const { findings } = read({
       descriptor: { name: 'grype' },
       matches: [
@@ -227,7 +227,7 @@ beforeEach(async () => {
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-/** The real one's answers, unless a case of the script says otherwise. */
+/** Answers as the real program, unless the script has a case of its own. */
 async function fake(cases: string, scanTimeoutMs = 10_000) {
   for (const [name, report] of Object.entries(RECORDED))
     await writeFile(join(cache, `${name}.json`), JSON.stringify(report))
@@ -255,7 +255,7 @@ const UNKNOWN = `"db search"*) printf '[0000] ERROR \\033[31munable to get affec
 const KNOWN = `"db search"*) echo '[]';;`
 
 describe('a scan', () => {
-  test('gives findings with what was looked at, and leaves no file behind', async () => {
+  test('returns findings with their coverage, and leaves no file behind', async () => {
     const grype = await fake('')
     const result = await scan(grype)
     expect(result).toMatchObject({
@@ -274,7 +274,7 @@ describe('a scan', () => {
     expect(await readdir(join(cache, 'db', 'work', 'grype'))).toEqual([])
   })
 
-  test('loads nothing, asks nobody for news, and knows nothing of our environment', async () => {
+  test('loads nothing, checks for no update, and does not see our environment', async () => {
     await scan(await fake(''))
     const environment = await readFile(join(cache, 'env'), 'utf8')
     for (const line of [
@@ -288,7 +288,7 @@ describe('a scan', () => {
     expect(environment).not.toContain('VITEST')
   })
 
-  test('without findings is clean where the database knows the distribution, which is asked once', async () => {
+  test('without findings is clean if the database knows the distribution, which is checked once', async () => {
     const grype = await fake(KNOWN)
     for (let i = 0; i < 2; i++)
       expect(await scan(grype, 'fedora')).toMatchObject({
@@ -299,20 +299,20 @@ describe('a scan', () => {
     expect((await calls()).filter((call) => call.startsWith('db search'))).toHaveLength(1)
   })
 
-  test('without findings is no data where it does not', async () => {
+  test('without findings is no_data if the database does not know the distribution', async () => {
     expect(await scan(await fake(UNKNOWN), 'fedora')).toMatchObject({
       result: 'no_data',
       coverage: { distro_matched: null, files_seen: 0 },
     })
   })
 
-  test('without findings is an error where it cannot be asked', async () => {
+  test('without findings is an error if that cannot be checked', async () => {
     expect(await scan(await fake(`"db search"*) echo 'unknown command' >&2; exit 1;;`), 'fedora')).toMatchObject({
       result: 'error',
     })
   })
 
-  test('in a database of last month says so', async () => {
+  test('reports that the database is a month old', async () => {
     const old = `sbom:*) sed s/2026-11-21T/2026-10-21T/ '${cache}/rocky.json';;`
     expect(await scan(await fake(old))).toMatchObject({
       result: 'scanned',
@@ -340,14 +340,14 @@ describe('a scan', () => {
     })
   })
 
-  test('by a program that is slow is no pass', async () => {
+  test('is an error when the program is too slow', async () => {
     expect(await scan(await fake('sbom:*) sleep 60;;', 300))).toMatchObject({
       result: 'error',
       message: expect.stringMatching(/did not answer within/),
     })
   })
 
-  test('by a program that is gone is no pass', async () => {
+  test('is an error when the program is missing', async () => {
     const grype = await fake('')
     await rm(join(cache, 'grype'))
     expect(await scan(grype)).toMatchObject({ result: 'error', message: 'there is no program grype here' })
@@ -359,7 +359,7 @@ describe('its database', () => {
   const status = (built: string) =>
     `"db status"*) echo '{"schemaVersion":"v6.1.4","from":"manual import","built":"${built}","path":"x","valid":true}';;`
 
-  test('is told', async () => {
+  test('is reported with its version and date', async () => {
     const grype = await fake(VERSION + status('2026-11-21T03:00:00Z'))
     expect(await grype.status()).toMatchObject({
       available: true,
@@ -371,7 +371,7 @@ describe('its database', () => {
     })
   })
 
-  test('that is not there makes the engine not available', async () => {
+  test('reports the engine unavailable when it is missing', async () => {
     const grype = await fake(
       `${VERSION}"db status"*) echo '{"built":"0001-01-01T00:00:00Z","error":"database does not exist"}'; echo 'ERROR database does not exist' >&2; exit 1;;`,
     )
@@ -398,7 +398,7 @@ describe('its database', () => {
     expect(await grype.update()).toMatchObject({ status: 'up_to_date' })
   })
 
-  test('stays when an update fails', async () => {
+  test('stays in force when an update fails', async () => {
     const grype = await fake(`${status('2026-11-21T03:00:00Z')}"db update"*) echo 'unable to download' >&2; exit 1;;`)
     expect(await grype.update()).toEqual({ status: 'failed', message: 'grype ended with code 1: unable to download' })
   })

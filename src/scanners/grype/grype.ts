@@ -29,7 +29,7 @@ export interface GrypeParts {
 
 const SCAN_MS = 60_000
 const UPDATE_MS = 15 * 60_000
-/** A name no package has: asking for it tells only whether the distribution is known. */
+/** No package has this name: a query for it shows whether grype knows the distribution. */
 const NOBODY = 'gatehouse-asks-whether-this-distribution-is-known'
 
 export function createGrype(parts: GrypeParts): ExternalScanner {
@@ -39,7 +39,7 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
     name: 'grype',
     path: parts.program,
     env: environmentOf(parts),
-    // Its own and empty: a settings file of whoever runs us could tell it to leave findings out.
+    // An empty directory: a settings file of the user could make grype leave findings out.
     directory: async () => {
       await ensureDirectory(work, 0o700)
       return work
@@ -85,7 +85,7 @@ export function createGrype(parts: GrypeParts): ExternalScanner {
           }),
         )
         const { version, databaseDate, findings } = readGrypeReport(parseReport('grype', text), facts)
-        // It says the same of a distribution it has never heard of and of a package without holes.
+        // The report is the same for an unknown distribution and for a package without vulnerabilities.
         const matched = findings.length > 0 || (await isKnown(distro, databaseDate))
         const coverage = coverageOf('grype', version, databaseDate, matched ? distro : null)
         if (!matched) return { result: 'no_data', findings, message: noData(distribution), coverage }
@@ -159,7 +159,7 @@ async function dateOf(program: ReturnType<typeof createProgram>): Promise<string
   }
 }
 
-/** A scan must not wait for somebody's server, nor refuse to work with a database of last week: its age is told instead. */
+/** No network access during a scan, and no refusal of an old database: its age is reported instead. */
 function environmentOf(parts: GrypeParts): Record<string, string> {
   return {
     ...parts.environment,

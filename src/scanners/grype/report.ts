@@ -1,4 +1,4 @@
-// What grype's JSON says, in our words. Pure. Written for reports of schema 6 databases (grype 0.88 and later).
+// Reads grype's JSON reports into findings. Pure. Written for reports of schema 6 databases (grype 0.88 and later).
 import { objectAt, objectsAt, stringAt, stringsAt, type Json } from '../../domain/json.ts'
 import {
   dateAt,
@@ -55,7 +55,7 @@ function findingsOf(match: Json, subject: Subject): RawFinding[] {
     const scores = about.flatMap((one) => scoreOf(one) ?? [])
     return {
       id: cve,
-      // The distribution's word stands; one that rates nothing is filled in by what is said of the CVE.
+      // The distribution's severity comes first; if it has none, that of the CVE is used.
       severity:
         about.map((one) => severityOf(stringAt(one, 'severity'))).find((word) => word !== 'Unknown') ?? 'Unknown',
       cvss: scores[0] ?? null,
@@ -80,7 +80,7 @@ function findingsOf(match: Json, subject: Subject): RawFinding[] {
   })
 }
 
-/** An advisory (`GHSA-…`, `ELSA-…`) is told by the CVEs it is about, and by its own name where it is about none. */
+/** An advisory (`GHSA-…`, `ELSA-…`) becomes one finding per CVE, or one under its own id if it names none. */
 function idsOf(id: string, related: readonly Json[]): string[] {
   if (/^CVE-/i.test(id)) return [id.toUpperCase()]
   const cves = related.flatMap((one) => stringAt(one, 'id') ?? []).filter((other) => /^CVE-/i.test(other))

@@ -14,7 +14,7 @@ export function newestOf(ecosystems: AdvisoryState['ecosystems'], names: readonl
 
 export interface AdvisoryReader {
   state(): Promise<AdvisoryState>
-  /** What that generation says of packages of these names, in a fixed order. */
+  /** The entries of that generation about packages of these names, in a fixed order. */
   candidates(generation: number, ecosystems: readonly string[], names: readonly string[]): Promise<Candidate[]>
   advisories(keys: readonly number[]): Promise<ReadonlyMap<number, Advisory>>
 }

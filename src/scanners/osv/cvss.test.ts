@@ -43,7 +43,7 @@ test('threat and environment change the one score of version 4', () => {
   expect(scores[4]).toBe(9.3)
 })
 
-describe('what is no vector has no score', () => {
+describe('a malformed vector has no score', () => {
   test.each([
     '',
     'HIGH',

@@ -15,7 +15,7 @@ export interface AdvisoryData {
   ageSeconds(): Promise<number | null>
   /**
    * Reads the directory and, where they were last read a day ago or more, the ecosystems of the bucket.
-   * @param options.force reads them whatever their age
+   * @param options.force reads them even if they are fresh
    * @throws Problem('already_running')
    */
   update(progress?: (line: string) => void, options?: { force?: boolean }): Promise<UpdateOutcome>
@@ -59,7 +59,7 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
       note(await importer.importDirectory(parts.directory, 'directory').catch(failed))
     }
     if (parts.url) {
-      // One by one, so that each is told of when it is there.
+      // One by one, so that the progress of each is reported.
       for (const ecosystem of bucketsFor(parts.distributions)) {
         for (const result of await importer.refresh({ url: parts.url, ecosystems: [ecosystem], force })) note(result)
       }
@@ -125,7 +125,7 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
   }
 }
 
-/** The ecosystems of the state that tell of a distribution. */
+/** The ecosystems of the state with advisories for a distribution. */
 export function coversOf(state: AdvisoryState, distribution: Distribution): string[] {
   const ecosystem = ecosystemOf(distribution.scannerDistro)
   return ecosystem ? Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name)) : []

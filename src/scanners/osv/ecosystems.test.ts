@@ -51,7 +51,7 @@ test('versions follow the format of the ecosystem', () => {
   expect(orderName('toString')).toBeNull()
 })
 
-test('Python names are compared as PEP 503 says, others as they stand', () => {
+test('Python names are normalized by PEP 503, others are unchanged', () => {
   expect(packageKey('PyPI', 'Zope.Interface__x')).toBe('zope-interface-x')
   expect(packageKey('npm', 'Some.Name')).toBe('Some.Name')
 })

@@ -30,7 +30,7 @@ export interface DistributionEcosystem {
   /** the name OSV's documents give it */
   name: string
   order: FormatId
-  /** advisories of that ecosystem tell of this distribution */
+  /** whether advisories of that ecosystem apply to this distribution */
   covers(ecosystem: string): boolean
 }
 

@@ -1,4 +1,4 @@
-// Folds matched advisories into findings: one vulnerability is one finding, whoever has written about it. Pure.
+// Merges matched advisories into findings, one per vulnerability. Pure.
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import { SEVERITIES, type Severity } from '../../domain/finding.ts'
 import type { CveResult } from '../scanner.ts'
@@ -53,7 +53,7 @@ function idsOf(hit: Hit, group: readonly Hit[]): readonly string[] {
 }
 
 function finding(id: string, subject: Subject, about: readonly Hit[], order: Order): OsvFinding {
-  // What is written about this vulnerability alone tells more of it than a notice about many.
+  // An advisory about this vulnerability alone is more precise than a notice about many.
   const own = about.filter((hit) => hit.advisory.cves.length <= 1)
   const rated = own.some((hit) => severityOf(hit) !== 'Unknown') ? own : about
   const scores = own.flatMap((hit) => scoreOf(hit) ?? [])

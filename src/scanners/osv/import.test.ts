@@ -87,7 +87,7 @@ describe('a zip file', () => {
     expect(await ids('x')).toEqual(['DSA-1', 'DSA-2'])
   })
 
-  test('that changed brings only what differs, and takes away what is gone', async () => {
+  test('that changed imports only the differences, and removes what is gone', async () => {
     const { importer, ids } = setUp()
     await importer.importZip(await file('a.zip', zipOfRecords([debian('DSA-1'), debian('DSA-2'), debian('DSA-3')])))
     const path = await file('a.zip', zipOfRecords([debian('DSA-1'), debian('DSA-2', '3'), debian('DSA-4')]))
@@ -95,7 +95,7 @@ describe('a zip file', () => {
     expect(await ids('x')).toEqual(['DSA-1', 'DSA-2', 'DSA-4'])
   })
 
-  test('of two records with one id the one modified last counts, wherever it stands', async () => {
+  test('with two records of one id keeps the one modified last, in any order', async () => {
     for (const order of [
       [0, 1],
       [1, 0],
@@ -153,7 +153,7 @@ describe('a zip file', () => {
     })
   })
 
-  test('keeps only what concerns the distributions offered, and is read again when those change', async () => {
+  test('keeps only advisories for the active distributions, and is read again when those change', async () => {
     const records = [
       debian('DSA-1'),
       record('ALSA-1', { affected: [affects('AlmaLinux:9', 'x', '2')] }),
@@ -194,7 +194,7 @@ test('a directory is read with its sub-directories and the zip files in them', a
 describe('a bucket', () => {
   const rocky = () => zipOfRecords([record('RLSA-1', { affected: [affects('Rocky Linux:9', 'x', '2')] })])
 
-  test('is asked again after a day, each ecosystem by itself, and leaves no files behind', async () => {
+  test('is asked again after a day, each ecosystem on its own, and leaves no files behind', async () => {
     const { importer, ids } = setUp()
     served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1')]))
     served.set('/bucket/Rocky%20Linux/all.zip', rocky())
@@ -220,7 +220,7 @@ describe('a bucket', () => {
     expect(await readdir(work)).toEqual([])
   })
 
-  test('that fails leaves the last good ones and is asked again at once', async () => {
+  test('that fails leaves the previous advisories, and is asked again immediately', async () => {
     const { importer, ids, advisories } = setUp()
     const options = { url, ecosystems: ['Debian'] }
     served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1')]))

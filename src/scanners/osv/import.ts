@@ -1,4 +1,4 @@
-// Brings advisories in from files and from an OSV bucket: what cannot be read whole leaves the last good ones in force.
+// Imports advisories from files and from an OSV bucket. A source that cannot be read completely changes nothing.
 import { createHash, randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { directorySource, zipSource, type AdvisorySource } from './sources.ts'
 
 export interface ImportResult {
   feed: string
-  /** `fresh`: checked less than a day ago; `unchanged`: the same bytes as last time; `failed`: the last good ones stay */
+  /** `fresh`: checked less than a day ago; `unchanged`: the same bytes as last time; `failed`: the previous advisories stay */
   outcome: 'imported' | 'unchanged' | 'fresh' | 'failed'
   /** advisories now in force */
   advisories: number
@@ -46,7 +46,7 @@ const READER = 'reader 2'
 const BATCH_ENTRIES = 2000
 const BATCH_ADVISORIES = 500
 const SKIPPED_SHOWN = 20
-/** Reading so much takes some ten milliseconds, in which the service answers nobody. */
+/** Bytes between two turns of the event loop: parsing them takes some ten milliseconds. */
 const TURN_BYTES = 64 * 1024
 
 /**

@@ -11,7 +11,7 @@ const LOW = V3('CVSS:3.1/AV:N/AC:H/PR:N/UI:R/S:U/C:L/I:N/A:N')
 const PG16 = '16.6-1.module_el9.5.0+127+50ff03a9'
 
 const RECORDS = [
-  // One kernel bug, told of by two advisories; another by one.
+  // One kernel bug in two advisories, another in one.
   record('ALSA-2', {
     summary: 'Moderate: kernel-rt security update',
     related: ['CVE-2024-0001'],
@@ -182,7 +182,7 @@ describe('a package', () => {
     expect(await idsOf('almalinux:9', 'rpm', 'nocve', '1')).toEqual(['ALSA-4'])
   })
 
-  test('is found by its source package with the version of that', async () => {
+  test('is found by its source package and the version of that', async () => {
     expect(await idsOf('debian:12', 'deb', 'libssl3', '3.0.8', { sourcePackage: 'openssl' })).toContain('CVE-2024-0003')
     expect(
       await idsOf('debian:12', 'deb', 'libssl3', '3.0.8+b1', { sourcePackage: 'openssl', sourceVersion: '3.0.9' }),
@@ -195,7 +195,7 @@ describe('a package', () => {
     ).toEqual(['CVE-2024-0007'])
   })
 
-  test('of rpm is not taken for old because names of source packages lack the epoch', async () => {
+  test('of rpm is compared without the epoch that source package names lack', async () => {
     const source = (sourceVersion: string) => ({ sourcePackage: 'perl', sourceVersion })
     expect(await idsOf('rockylinux:9', 'rpm', 'perl-libs', '4:5.26.3-420', { sourcePackage: 'perl' })).toEqual([])
     expect(await idsOf('rockylinux:9', 'rpm', 'perl-Errno', '1.28-420', source('5.26.3-420'))).toEqual([])
@@ -221,7 +221,7 @@ describe('a package', () => {
     expect(message.includes('1 for the other module stream 16 not applied')).toBe(streams !== undefined)
   })
 
-  test('is rated by what is written about the CVE alone', async () => {
+  test('is rated by the advisory about the CVE alone', async () => {
     const { findings } = await scan('debian:12', 'deb', 'openssl', '3.0.8')
     expect(findings.map(({ id, severity, cvss, fix_state }) => [id, severity, cvss, fix_state])).toEqual([
       ['CVE-2024-0004', 'Critical', null, 'fixed'],
@@ -230,12 +230,12 @@ describe('a package', () => {
     ])
   })
 
-  test('has a fix where only the paid updates have it', async () => {
+  test('has a fix if only the paid updates have it', async () => {
     const { findings } = await scan('ubuntu:20.04', 'deb', 'bash', '5.0')
     expect(findings).toMatchObject([{ id: 'CVE-2024-0008', fix_state: 'fixed', fix_versions: ['5.1'] }])
   })
 
-  test('is cleared of what its distribution knows in it, and not in this version', async () => {
+  test('is cleared of vulnerabilities that its distribution lists only for other versions', async () => {
     const cleared = async (version: string, distro = 'debian:12') =>
       [
         ...(await matcher.clearedOf({
@@ -266,7 +266,7 @@ describe('a package', () => {
   })
 })
 
-test('components are matched by their own orders, and names of one bug are folded', async () => {
+test('components are matched by their own version orders, and aliases are merged', async () => {
   const result = await matcher.matchComponents([
     { ecosystem: 'npm', name: 'lodash', version: '4.17.20' },
     { ecosystem: 'npm', name: 'lodash', version: '4.17.21' },

@@ -12,7 +12,7 @@ import { orderOf, type FormatOrder } from './orders.ts'
 import { exposure } from './ranges.ts'
 import { isOtherStream } from './rpm-builds.ts'
 
-/** A library found inside a package. */
+/** A component found inside a package. */
 export interface Component {
   ecosystem: 'npm' | 'PyPI' | 'Maven'
   /** Maven: `group:artifact` */
@@ -33,15 +33,15 @@ export interface ScanInput {
 }
 
 export interface OsvMatcher extends CveScanner {
-  /** Ids of the advisories that hold for a package, bug-fix notices too; sorted. */
+  /** Ids of the advisories that apply to a package, bug-fix notices too; sorted. */
   matchedAdvisories(input: ScanInput): Promise<string[]>
-  /** Every name of the vulnerabilities that the distribution's advisories know in this package, and not in this version of it. */
+  /** All ids of vulnerabilities that the distribution's advisories list for this package, but not for this version. */
   clearedOf(input: ScanInput): Promise<ReadonlySet<string>>
   /** In the order given. */
   matchComponents(components: readonly Component[]): Promise<ComponentMatch[]>
 }
 
-/** One name a package is looked up under, with the version that goes with it. */
+/** One name to look a package up by, with its version. */
 interface Identity {
   name: string
   version: string
@@ -71,8 +71,8 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
     return { none: null, covered, state, hits: hits.flat(), order, otherStreams }
   }
 
-  /** What is said of packages of these names, and which of it holds for which identity. */
-  async function spokenOf(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
+  /** The advisory entries for these names, and those that apply to each identity. */
+  async function entriesFor(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
     const candidates = await advisories.candidates(state.generation, ecosystems, [
       ...new Set(identities.map((identity) => identity.name)),
     ])
@@ -85,9 +85,9 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
     return { candidates, found }
   }
 
-  /** The advisories are read only of what matched: of a kernel's hundreds mostly a few. */
+  /** Reads only the advisories that matched: a few of a kernel's hundreds. */
   async function hitsOf(state: AdvisoryState, ecosystems: readonly string[], identities: readonly Identity[]) {
-    const { candidates, found } = await spokenOf(state, ecosystems, identities)
+    const { candidates, found } = await entriesFor(state, ecosystems, identities)
     const read = await advisories.advisories([...new Set(found.flat().map((one) => one.key))])
     const hits = found.map((matches) =>
       matches.flatMap(({ key, ...hit }): Hit[] => {
@@ -132,7 +132,7 @@ export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: F
       if (!ecosystem) return new Set()
       const state = await advisories.state()
       const covered = Object.keys(state.ecosystems).filter((name) => ecosystem.covers(name))
-      const { candidates, found } = await spokenOf(
+      const { candidates, found } = await entriesFor(
         state,
         covered,
         identitiesOf(facts, (a, b) => compare(ecosystem.order, a, b)),

@@ -39,7 +39,7 @@ describe('a version', () => {
   })
 })
 
-test('how a fix is known', () => {
+test('the fix state of a version', () => {
   const state = (events: RangeEvent[], versions: string[] = []) =>
     exposure({ ranges: events.length ? [range(...events)] : [], versions }, '4', order)?.fixState
   expect(state([introduced('0'), fixed('5')])).toBe('fixed')
@@ -50,7 +50,7 @@ test('how a fix is known', () => {
   expect(state([], ['04'])).toBeUndefined()
 })
 
-test('semantic ranges go by semantic versions, whatever the ecosystem', () => {
+test('SEMVER ranges use semantic versions in every ecosystem', () => {
   const semver = { ranges: [{ type: 'SEMVER' as const, events: [introduced('1.0.0'), fixed('1.10.0')] }], versions: [] }
   expect(exposure(semver, '1.9.0', order)?.fixes).toEqual(['1.10.0'])
   expect(exposure(semver, '1.10.0-rc.1', order)?.fixes).toEqual(['1.10.0'])

@@ -5,9 +5,9 @@ import type { Order } from '../../domain/versions/order.ts'
 import { compareSemver } from '../../domain/versions/semver.ts'
 
 export interface Exposure {
-  /** versions that end the ranges the version lies in */
+  /** versions that end the ranges around the version */
   fixes: string[]
-  /** `unknown`: something ends the range, but which version has the fix is not said */
+  /** `unknown`: the range ends, but the advisory does not name the fixed version */
   fixState: 'fixed' | 'not-fixed' | 'unknown'
 }
 

@@ -33,7 +33,7 @@ test('a withdrawn advisory affects nothing', () => {
   expect(affected).toEqual([])
 })
 
-test('bug-fix notices are told from vulnerabilities, unless they name a CVE', () => {
+test('a bug-fix notice is no vulnerability, unless it names a CVE', () => {
   const security = (id: string, more: object = {}) => read(record(id, more)).advisory.security
   for (const id of [
     'ALBA-2021:1',
@@ -48,7 +48,7 @@ test('bug-fix notices are told from vulnerabilities, unless they name a CVE', ()
   for (const id of ['ALSA-2021:1', 'GHSA-x', 'DSA-1-1']) expect(security(id), id).toBe(true)
 })
 
-test('of ecosystems only the wanted and known ones are kept, Python names in their normal form', () => {
+test('only wanted and known ecosystems are kept, Python names in their normal form', () => {
   const affected = [
     affects('npm', 'x', '1.0.0'),
     affects('PyPI', 'My.Pkg', '1.0'),
@@ -59,7 +59,7 @@ test('of ecosystems only the wanted and known ones are kept, Python names in the
   expect(kept.map((entry) => `${entry.ecosystem} ${entry.package}`).sort()).toEqual(['PyPI my-pkg', 'npm x'])
 })
 
-test('of listed versions only those are kept that no range covers; Git ranges say nothing', () => {
+test('listed versions are kept if no range covers them; Git ranges are ignored', () => {
   const entry = affects('Debian:12', 'x', '5', { versions: ['1', '4', '9'] })
   expect(read(record('X-1', { affected: [entry] })).affected[0]!.versions).toEqual(['9'])
   const git = {
@@ -73,7 +73,7 @@ test('of listed versions only those are kept that no range covers; Git ranges sa
   })
 })
 
-test('several builds of one fix count from the lowest; other upstream versions stay', () => {
+test('several builds of one fix count from the lowest; other upstream versions are kept', () => {
   const fixed = ['3.15-3.module_el8.6.0+3137+d33c3efb', '3.15-3.module_el8.6.0+2877+8e437bf5', '4.0-1.el8']
   const { affected } = read(
     record('ALSA-1', { affected: fixed.map((version) => affects('AlmaLinux:8', 'criu', version)) }),
@@ -81,7 +81,7 @@ test('several builds of one fix count from the lowest; other upstream versions s
   expect(affected.map((entry) => entry.ranges[0]!.events[1]!.fixed).sort()).toEqual([fixed[1], fixed[2]])
 })
 
-test('the stream of a modular package is kept where its versions tell it', () => {
+test('the stream of a modular package is kept if its versions show it', () => {
   const streams = (summary: string, name: string, fixed: string) =>
     read(record('ALSA-1', { summary, affected: [affects('AlmaLinux:9', name, fixed)] })).affected[0]!.stream
   expect(streams('Important: postgresql:16 security update', 'postgresql', '16.6-1.module_el9.5.0+127+50ff03a9')).toBe(
@@ -94,7 +94,7 @@ test('the stream of a modular package is kept where its versions tell it', () =>
   expect(streams('Important: postgresql:16 security update', 'postgresql', '16.6-1.el9')).toBeNull()
 })
 
-test('an entry keeps its own rating only where it differs', () => {
+test('an entry keeps its own rating only if it differs', () => {
   const vector = (score: string) => ({ severity: [{ type: 'CVSS_V3', score }] })
   const high = 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N'
   const low = 'CVSS:3.1/AV:N/AC:H/PR:N/UI:R/S:U/C:L/I:N/A:N'

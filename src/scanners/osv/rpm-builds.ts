@@ -1,4 +1,4 @@
-// What advisories of Red Hat's family leave unsaid: several builds of one fix, and module streams. Pure.
+// Advisories of Red Hat's family: several builds of one fix, and module streams. Pure.
 import type { AffectedPackage, VersionRange } from '../../domain/advisory.ts'
 import { orderName } from './ecosystems.ts'
 import type { FormatOrder } from './orders.ts'
@@ -24,7 +24,7 @@ export function foldBuilds(entries: readonly AffectedPackage[], compare: FormatO
   return kept
 }
 
-/** The fixed version of an entry that says nothing but "everything before it". */
+/** The fixed version of an entry with the single range "everything before it". */
 function onlyFix(entry: Pick<AffectedPackage, 'ranges' | 'versions'>): string | null {
   const [range, ...more] = entry.ranges
   if (!range || more.length > 0 || entry.versions.length > 0 || range.events.length !== 2) return null
@@ -43,7 +43,7 @@ const isModular = (version: string) => /[.+]module[_+]/.test(version)
 /**
  * The module stream that a fix belongs to, where the package's own version begins with the stream's name: `16` for
  * postgresql 16.6 of `postgresql:16`. Several streams of one package are supported side by side, and an update of one
- * says nothing about the others.
+ * does not apply to the others.
  */
 export function streamOf(ranges: readonly VersionRange[], summary: string | null): string | null {
   const fixed = onlyFix({ ranges: [...ranges], versions: [] })
@@ -52,7 +52,7 @@ export function streamOf(ranges: readonly VersionRange[], summary: string | null
   return stream !== undefined && inStream(fixed, stream) ? stream : null
 }
 
-/** An advisory for `stream` says nothing about this version: it is a modular build of another stream. */
+/** Whether the version is a modular build of another stream, so that an advisory for `stream` does not apply to it. */
 export function isOtherStream(version: string, stream: string | null): boolean {
   return stream !== null && isModular(version) && !inStream(version, stream)
 }

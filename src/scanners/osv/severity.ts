@@ -99,7 +99,7 @@ const NO_FIX = new Set([
   'out of support scope',
 ])
 
-/** The distribution has said that it will not fix this package. */
+/** Whether the distribution announced that it will not fix this package. */
 export function saysWontFix(affected: Json): boolean {
   return ['ecosystem_specific', 'database_specific'].some((key) => {
     const specific = objectAt(affected, key)

@@ -37,7 +37,7 @@ export function zipSource(path: string): AdvisorySource {
   }
 }
 
-/** Looks into sub-directories too, so that a copy of the bucket (`<ecosystem>/all.zip`) is read as it lies. */
+/** Reads sub-directories too, so that a copy of the bucket (`<ecosystem>/all.zip`) can be read directly. */
 export function directorySource(directory: string): AdvisorySource {
   return {
     name: basename(directory),

@@ -17,7 +17,7 @@ beforeEach(() => writeFile(path, DATABASE))
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 describe('the buckets of its database', () => {
-  test('are read of a real one', async () => {
+  test('are read from a real database', async () => {
     expect([...(await readBuckets(path))].sort()).toEqual([
       'Red Hat',
       'Red Hat CPE',
@@ -30,7 +30,7 @@ describe('the buckets of its database', () => {
     ])
   })
 
-  test('are read of no damaged one, whatever the damage, and never without end', async () => {
+  test('are not read from a damaged database, and reading always ends', async () => {
     const refused = { name: 'UnreadableOutput' }
     for (const bytes of [
       Buffer.alloc(0),

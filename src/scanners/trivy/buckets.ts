@@ -1,5 +1,5 @@
 // The names of the top buckets of trivy's database, each a distribution's advisories: read from the file, for no command of
-// trivy tells them. Knows nothing else of what is in it.
+// trivy does not list them.
 import { open, type FileHandle } from 'node:fs/promises'
 import { UnreadableOutput } from '../external/scanner.ts'
 

@@ -1,10 +1,10 @@
-// A package as trivy matches it: a document with an operating system in it, and the source package among properties. Pure.
+// A package as input for trivy: a document with an operating system, and the source package in properties. Pure.
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import { formatPackageUrl, splitEpoch, splitScannerDistro } from '../../domain/purl.ts'
 import { packageDocument, sourceOf } from '../external/package-document.ts'
 
 interface System {
-  /** trivy's word for it */
+  /** trivy's name of the system */
   family: string
   /** where its advisories are in trivy's database, by the names that trivy-db gives (pkg/vulnsrc/bucket) */
   bucket(release: string): string
@@ -19,7 +19,7 @@ const SYSTEMS: Readonly<Record<string, System>> = {
   alpine: named('alpine'),
   almalinux: named('alma'),
   rockylinux: named('rocky'),
-  // Judged by what Red Hat says of all its releases in one place.
+  // trivy keeps Red Hat's advisories of all releases in one bucket.
   centos: { family: 'centos', bucket: () => 'Red Hat' },
   oraclelinux: { family: 'oracle', bucket: (release) => `Oracle Linux ${release}` },
   'opensuse/leap': { family: 'opensuse-leap', bucket: (release) => `openSUSE Leap ${release}` },
@@ -29,7 +29,7 @@ const SYSTEMS: Readonly<Record<string, System>> = {
 export interface TrivyDistro {
   family: string
   version: string
-  /** null where trivy has no advisories of it, whatever its database */
+  /** null when trivy never has advisories for it */
   bucket: string | null
 }
 
@@ -57,10 +57,10 @@ export function trivyDocument(facts: PackageFacts, distribution: Distribution): 
   )
 }
 
-/** Families whose module packages trivy looks up under their stream, which a package file need not tell, or leaves out. */
+/** Families whose module packages trivy matches by their stream, which a package file need not name. */
 const STREAMS = ['alma', 'rocky', 'centos']
 
-/** Whether the package is of a module of RHEL 8 or 9, as its release tells: `1.module+el8.9.0+1234+abcd`. */
+/** Whether the release marks the package as part of a module of RHEL 8 or 9: `1.module+el8.9.0+1234+abcd`. */
 export function isOfStream(facts: PackageFacts, { family }: TrivyDistro): boolean {
   return STREAMS.includes(family) && /\.module[_+]el\d/.test(facts.version)
 }

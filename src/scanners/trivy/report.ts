@@ -1,4 +1,4 @@
-// What trivy's JSON says (SchemaVersion 2), in our words. Pure.
+// Reads trivy's JSON reports (SchemaVersion 2) into findings. Pure.
 import { objectAt, objectsAt, stringAt, stringsAt, isObject, type Json } from '../../domain/json.ts'
 import {
   folded,
@@ -12,8 +12,8 @@ import {
 
 export interface TrivyReport {
   version: string | null
-  /** it took the package for one of the system it was told; of a system it does not support it says nothing */
-  looked: boolean
+  /** trivy matched the package as one of the given system; for an unsupported system its report is empty */
+  matched: boolean
   /** the distribution makes no more advisories */
   endOfLife: boolean
   findings: RawFinding[]
@@ -39,7 +39,7 @@ export function readTrivyReport(
   const isTold = stringAt(system, 'Family') === distro.family && stringAt(system, 'Name') === distro.version
   return {
     version: stringAt(objectAt(report, 'Trivy'), 'Version'),
-    looked:
+    matched:
       isTold &&
       results.some((result) => objectsAt(result, 'Packages').some((one) => stringAt(one, 'Name') === subject.name)),
     endOfLife: system['EOSL'] === true,
@@ -90,7 +90,7 @@ function idsOf(id: string, references: readonly string[]): string[] {
   return cves.length > 0 ? [...new Set(cves)] : [id]
 }
 
-/** Of whoever the severity is from, else NVD's, else of the first that gives one; the newest CVSS version. */
+/** The score of the severity's source, else NVD's, else the first one; the newest CVSS version. */
 function scoreOf(vulnerability: Json): number | null {
   const vendors = objectAt(vulnerability, 'CVSS')
   const first = stringAt(vulnerability, 'SeveritySource')

@@ -1,4 +1,4 @@
-// What trivy is told of a package, what its reports say in our words, and that a trivy that is not well passes nothing:
+// What trivy gets for a package, how its reports are read, and that a failing trivy passes nothing:
 // the program is a script that behaves as the real one was seen to.
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ const facts = (over: Partial<PackageFacts> = {}): PackageFacts => ({
 })
 const distribution = (codename: string) => findDistribution(codename)!.distribution
 
-describe('what trivy is told', () => {
+describe('the input of trivy', () => {
   test.each([
     ['jammy', 'ubuntu', '22.04', 'ubuntu 22.04'],
     ['bookworm', 'debian', '12', 'debian 12'],
@@ -72,7 +72,7 @@ describe('what trivy is told', () => {
     ])
   })
 
-  test('the architecture of the distribution where the package tells none: advisories are for architectures', () => {
+  test('the architecture of the distribution if the package has none: advisories are per architecture', () => {
     expect(trivyDocument(facts({ arch: '' }), distribution('rocky9'))).toContain(
       'high@1.0-1?arch=x86_64&distro=rocky-9',
     )
@@ -90,7 +90,7 @@ describe('what trivy is told', () => {
   })
 })
 
-describe('what it really wrote', () => {
+describe('recorded reports', () => {
   const read = (name: keyof typeof RECORDED, codename: string, packageName = 'high') =>
     readTrivyReport(
       RECORDED[name],
@@ -98,10 +98,10 @@ describe('what it really wrote', () => {
       trivyDistro(distribution(codename)),
     )
 
-  test('a CVE with its score, its fix and where to read of it', () => {
+  test('a CVE with its score, its fix and its links', () => {
     expect(read('rocky', 'rocky9')).toEqual({
       version: null,
-      looked: true,
+      matched: true,
       endOfLife: false,
       findings: [
         {
@@ -133,7 +133,7 @@ describe('what it really wrote', () => {
     ])
   })
 
-  test('of SUSE: an advisory is told by the CVEs it is about, and that its release has ended', () => {
+  test('SUSE: an advisory becomes one finding per CVE, and the ended release is reported', () => {
     const { findings, endOfLife } = read('leap', 'opensuse-leap-15.6')
     expect(findings.map(({ id, severity, fix_versions }) => [id, severity, fix_versions])).toEqual([
       ['CVE-2026-0005', 'Medium', ['2.0-1']],
@@ -142,17 +142,17 @@ describe('what it really wrote', () => {
     expect(endOfLife).toBe(true)
   })
 
-  test('what the source has, which nobody rates', () => {
+  test('a finding of the source package without a rating', () => {
     expect(read('ubuntu', 'jammy', 'part').findings).toMatchObject([
       { id: 'CVE-2026-0007', severity: 'Unknown', cvss: null, package_name: 'part' },
     ])
   })
 
-  test('without the package, of another system than told, or of none tells that nobody looked', () => {
-    expect(read('debianFixed', 'bookworm')).toMatchObject({ looked: true, findings: [] })
-    expect(read('debianFixed', 'bookworm', 'low')).toMatchObject({ looked: false })
-    expect(read('debianFixed', 'jammy')).toMatchObject({ looked: false })
-    expect(read('fedora', 'fedora')).toMatchObject({ looked: false, findings: [] })
+  test('a report without the package, or of another system, does not count as matched', () => {
+    expect(read('debianFixed', 'bookworm')).toMatchObject({ matched: true, findings: [] })
+    expect(read('debianFixed', 'bookworm', 'low')).toMatchObject({ matched: false })
+    expect(read('debianFixed', 'jammy')).toMatchObject({ matched: false })
+    expect(read('fedora', 'fedora')).toMatchObject({ matched: false, findings: [] })
   })
 })
 
@@ -165,7 +165,7 @@ describe('other reports', () => {
       rocky9,
     )
 
-  test('the score is that of whoever rated it, else of NVD, else of the first; two fixes are two', () => {
+  test('the score is that of the severity source, else NVD, else the first; two fixes stay two', () => {
     const CVSS = { amazon: { V3Score: 1 }, nvd: { V2Score: 5, V3Score: 9.8 }, rocky: { V3Score: 7.5 } }
     expect(
       about({ VulnerabilityID: 'CVE-2026-0001', SeveritySource: 'rocky', CVSS, FixedVersion: '2.0-1, 3.0-1' }).findings,
@@ -182,7 +182,7 @@ describe('other reports', () => {
     expect(about({ VulnerabilityID: 'CVE-2026-0001' }, { Trivy: { Version: '0.69.0' } }).version).toBe('0.69.0')
   })
 
-  test('that are none', () => {
+  test('that are malformed are refused', () => {
     for (const given of [
       { Results: [] },
       { SchemaVersion: 1 },
@@ -218,7 +218,7 @@ beforeEach(async () => {
 })
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
-/** The real one's answers, unless a case of the script says otherwise. */
+/** Answers as the real program, unless the script has a case of its own. */
 async function fake(cases = '', scanTimeoutMs = 10_000, againAfterMs = 10) {
   for (const [name, report] of Object.entries(RECORDED))
     await writeFile(join(cache, `${name}.json`), JSON.stringify(report))
@@ -243,7 +243,7 @@ const scan = (trivy: ReturnType<typeof createTrivy>, codename = 'rocky9', over: 
 const calls = async () => (await readFile(join(cache, 'calls'), 'utf8')).trim().split('\n')
 
 describe('a scan', () => {
-  test('tells what was looked at by which version, loads nothing, and leaves no file behind', async () => {
+  test('returns its coverage and version, loads nothing, and leaves no file behind', async () => {
     const trivy = await fake()
     for (let i = 0; i < 2; i++) {
       expect(await scan(trivy)).toMatchObject({
@@ -266,7 +266,7 @@ describe('a scan', () => {
     expect(await readdir(join(cache, 'work', 'trivy'))).toEqual([])
   })
 
-  test('without findings is clean where it looked and its database has the release', async () => {
+  test('without findings is clean if trivy matched the package and its database has the release', async () => {
     expect(await scan(await fake('sbom*) cat $here/debianFixed.json;;'), 'bookworm')).toMatchObject({
       result: 'scanned',
       findings: [],
@@ -309,7 +309,7 @@ describe('a scan', () => {
     })
   })
 
-  test('without findings is no pass where its database cannot be read', async () => {
+  test('without findings is an error if the database cannot be read', async () => {
     const trivy = await fake('sbom*) cat $here/debianFixed.json;;')
     expect(await scan(trivy, 'bookworm')).toMatchObject({ result: 'scanned' })
     await writeFile(join(cache, 'trivy', 'db', 'trivy.db'), 'this is no database')
@@ -321,7 +321,7 @@ describe('a scan', () => {
     expect(await scan(trivy, 'bookworm')).toMatchObject({ result: 'scanned' })
   })
 
-  test('that met a database being replaced looks again', async () => {
+  test('is repeated when the database was being replaced', async () => {
     const replaced =
       'sbom*) mv $here/trivy/db $here/aside; (sleep 0.3; mv $here/aside $here/trivy/db) > /dev/null 2>&1 & cat $here/debianFixed.json;;'
     expect(await scan(await fake(replaced, 10_000, 2000), 'bookworm')).toMatchObject({
@@ -330,7 +330,7 @@ describe('a scan', () => {
     })
   })
 
-  test('of a release that has ended and in a database of last week says so', async () => {
+  test('reports an ended release and an old database', async () => {
     await writeFile(join(cache, 'trivy', 'db', 'metadata.json'), metadata('2026-11-11T06:00:00Z'))
     expect(await scan(await fake('sbom*) cat $here/leap.json;;'), 'opensuse-leap-15.6')).toMatchObject({
       result: 'scanned',
@@ -371,7 +371,7 @@ describe('its database', () => {
     `*download-db-only) mkdir db && cp $here/trivy/db/trivy.db db/ && echo '${metadata(updated)}' > db/metadata.json;;`
   const inForce = () => readFile(join(cache, 'trivy', 'db', 'metadata.json'), 'utf8')
 
-  test('is told', async () => {
+  test('is reported with its version and date', async () => {
     expect(await (await fake()).status()).toMatchObject({
       available: true,
       engine: 'trivy',

@@ -40,7 +40,7 @@ export interface TrivyParts {
 const SCAN_MS = 60_000
 const UPDATE_MS = 15 * 60_000
 const HOUR_MS = 60 * 60_000
-/** What it says of a package that it leaves out, most of it only where it is asked to tell everything: no findings say nothing then. */
+/** Log lines of trivy for packages that it leaves out, most of them only with `--debug`: an empty report means nothing then. */
 const LEFT_OUT = [
   /Skipped detection of the packages/,
   /Skipping (?:the package with|third-party packages)/,
@@ -68,7 +68,7 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
         // Of one that crashes the last line is why, not where.
         GOTRACEBACK: 'none',
       },
-      // Its own and empty: `trivy.yaml` or `.trivyignore` where it stands could tell it to leave findings out.
+      // An empty directory: a `trivy.yaml` or `.trivyignore` could make trivy leave findings out.
       directory: async () => {
         await ensureDirectory(directory, 0o700)
         return directory
@@ -145,8 +145,8 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
     )
     const report = readTrivyReport(parseReport('trivy', text), facts, distro)
     if (report.findings.length > 0) return { report, judged: true }
-    if (!report.looked || leftOut || distro.bucket === null) return { report, judged: false }
-    // It says the same of a release that its database has nothing of and of a package without holes.
+    if (!report.matched || leftOut || distro.bucket === null) return { report, judged: false }
+    // The report is the same for a release without data and for a package without vulnerabilities.
     const names = await buckets().catch(async () => {
       // It may just be replaced.
       await setTimeout(againAfterMs)
@@ -270,7 +270,7 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
 
 const SILENT = silentStatus('trivy')
 
-/** Told to tell everything, it ends with the chain of what failed, the cause last, and below each where in its sources. */
+/** With `--debug` its output ends with the chain of errors, the cause last, each followed by its source location. */
 function why(said: string): string | undefined {
   const cause = said
     .split('\n')
