@@ -83,7 +83,7 @@ describe('login', () => {
     for (const [name, password] of tries) {
       await login(name, password).catch((error: Error) => texts.add(error.message))
     }
-    expect([...texts]).toEqual(['unauthorized: The user name or the password is wrong.'])
+    expect([...texts]).toEqual(['unauthorized: the user name or the password is wrong'])
     expect(await at.audited()).toMatchObject(
       tries.map(([, , user, detail]) => ({ action: 'LOGIN', result: 'FAILURE', user, detail })),
     )

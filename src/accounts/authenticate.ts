@@ -1,4 +1,4 @@
-// Who is asking, from the Authorization header: one query a request. Must not know what they ask for.
+// Identifies the caller from the Authorization header, with one query per request.
 import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
@@ -9,13 +9,14 @@ import type { Db } from '../store/db.ts'
 import type { Sessions } from './sessions.ts'
 import { API_TOKEN } from './tokens.ts'
 
-/** Longer than any JWT of ours can be. */
+/** Longer than any JWT this service issues. */
 const LONGEST_CREDENTIAL = 4096
 const LAST_USED_STEP_MS = 60_000
 
 /**
- * Rejects with Problem `unauthorized`, one text for every reason: missing, malformed, expired, revoked, owner disabled
- * or gone. Role and `active` are those of this moment, not those of the login.
+ * Role and `active` are read at each request, not taken from the login.
+ * @throws Problem `unauthorized` with the same sentence for every reason: missing, malformed, expired or revoked
+ * credential, owner disabled or deleted
  */
 export type Authenticate = (authorizationHeader: string | undefined) => Promise<Caller>
 
@@ -51,7 +52,7 @@ export function createAuthenticate({
     }
   }
 
-  // The use is noted in the same statement, and only when the last note is a minute old: most requests write nothing.
+  // `last_used` is updated in the same statement, at most once a minute, so most requests write nothing.
   async function byToken(text: string): Promise<Caller | null> {
     const now = clock.now()
     const { rows } = await sql<{ id: string; name: string; role: Role; owner_id: number; owner_role: Role }>`
@@ -68,7 +69,7 @@ export function createAuthenticate({
     return {
       kind: 'token',
       name: `token:${token.name}`,
-      // A token never outlives a right of its owner.
+      // A token never has more rights than its owner has now.
       role: lesserRole(token.role, token.owner_role),
       ownerId: token.owner_id,
       credentialId: token.id,
@@ -81,7 +82,7 @@ export function createAuthenticate({
     let caller: Caller | null = null
     if (API_TOKEN.test(credential)) caller = await byToken(credential)
     else if (credential !== '' && credential.length <= LONGEST_CREDENTIAL) caller = await bySession(credential)
-    if (!caller) throw new Problem('unauthorized', 'A valid credential is needed.')
+    if (!caller) throw new Problem('unauthorized', 'a valid credential is needed')
     return caller
   }
 }

@@ -1,36 +1,36 @@
-// A change of accounts and the audit entries of it, committed together. Must not know which change it is.
+// Commits a change of accounts together with its audit entries.
 import type { Origin } from '../domain/audit.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 
-/** Notes in the audit log, as part of the change, what was done. */
+/** Adds an audit entry to the transaction of the change. */
 export type Note = (action: string, detail: string, extra?: Record<string, unknown>) => Promise<void>
 
-export interface ChangeParts {
+export interface ChangeDeps {
   db: Db
   audit: AuditLog
-  /** told of a failure that the caller of the change is not to suffer from */
+  /** receives failures after the commit, which must not fail the request */
   onError: (error: unknown) => void
 }
 
-/** Runs `work` in one transaction; what it throws undoes it with its notes. Only queries belong in it. */
+/** Runs `work` in one transaction; an error rolls back the change and its entries. `work` must do queries only. */
 export async function change<T>(
-  parts: ChangeParts,
+  deps: ChangeDeps,
   actor: string,
   origin: Origin,
   work: (tx: Db, note: Note) => Promise<T>,
 ): Promise<T> {
-  const result = await parts.db
+  const result = await deps.db
     .transaction()
     .execute((tx) =>
       work(tx, (action, detail, extra) =>
-        parts.audit.record(
+        deps.audit.record(
           { action, result: 'SUCCESS', user: actor, detail, extra, ip: origin.ip, requestId: origin.requestId },
           tx,
         ),
       ),
     )
-  // Nobody waits for the chaining, as with an entry recorded outside a transaction.
-  void parts.audit.flush().catch(parts.onError)
+  // The caller does not wait for chaining and filing.
+  void deps.audit.flush().catch(deps.onError)
   return result
 }

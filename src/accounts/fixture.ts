@@ -1,4 +1,4 @@
-// The accounts wired together over a test database, with a clock and waits that tests control. For tests only.
+// Test fixture: the accounts wired together over a test database, with a clock and delays that tests control.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ export const OTHER = 'Another-horse-2'
 
 const fine = async (): Promise<CheckResult> => ({ ok: true, detail: 'fine' })
 
-/** One process of the service, as far as accounts are concerned; several may share a database. */
+/** The accounts of one process; several may share a database. */
 export async function createAccounts(
   db: Db,
   options: {
@@ -130,7 +130,7 @@ export async function createAccounts(
 }
 export type Accounts = Awaited<ReturnType<typeof createAccounts>>
 
-/** An admin acting by an API-like identity that is no user: for arranging, where self-protection must not interfere. */
+/** An admin that is no user, for preparing tests without self-protection in the way. */
 export const ROOT: Caller = {
   kind: 'token',
   name: 'token:root',

@@ -1,20 +1,20 @@
-// Logging in with name and password. Must not tell from outside why a login failed, neither by words nor by time.
+// Login with name and password. Neither the answer nor its timing reveals why a login failed.
 import { sql } from 'kysely'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import { limitKey } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
-import { change, type ChangeParts } from './change.ts'
+import { change, type ChangeDeps } from './change.ts'
 import type { Checked, Passwords } from './passwords.ts'
 import type { LoginAnswer, Sessions } from './sessions.ts'
 import type { Slowing } from './slowing.ts'
 import { usernameKey, type UserRow } from './user.ts'
 
 /**
- * Lets a person in.
- * @param signal ends the wait of somebody who has gone
- * @throws Problem `unauthorized`, one text for every reason; `rate_limited` when too many log in at once
+ * Checks a password and opens a session.
+ * @param signal ends the delay of a client that has disconnected
+ * @throws Problem `unauthorized` with the same sentence for every reason; `rate_limited` when too many logins wait
  */
 export type Login = (
   credentials: { username: string; password: string },
@@ -27,7 +27,7 @@ export function guessKey(username: string, origin: Origin): string {
   return `${usernameKey(username)} ${limitKey(origin.ip ?? '')}`
 }
 
-/** The highest bcrypt cost among all accounts, null when no imported hash is left: what a refusal has to cost. */
+/** The highest bcrypt cost among all accounts, which every refusal must cost too; null when no imported hash is left. */
 export async function importedCost(db: Db): Promise<number | null> {
   const row = await db
     .selectFrom('users')
@@ -38,14 +38,14 @@ export async function importedCost(db: Db): Promise<number | null> {
 }
 
 export function createLogin(
-  parts: ChangeParts & { clock: Clock; passwords: Passwords; sessions: Sessions; slowing: Slowing },
+  deps: ChangeDeps & { clock: Clock; passwords: Passwords; sessions: Sessions; slowing: Slowing },
 ): Login {
-  const { db, audit, clock, passwords, sessions, slowing } = parts
+  const { db, audit, clock, passwords, sessions, slowing } = deps
 
-  /** Null when the account is no longer what was checked: disabled, gone, or its password replaced. */
+  /** @returns null when the account changed since the check: disabled, deleted, or its password replaced */
   async function admit(row: UserRow, password: string, checked: Checked, origin: Origin): Promise<LoginAnswer | null> {
     const rehash = checked.stale ? { password_hash: await passwords.hash(password) } : {}
-    return change(parts, row.username, origin, async (tx, note) => {
+    return change(deps, row.username, origin, async (tx, note) => {
       const user = await tx
         .updateTable('users')
         .set({ last_login: clock.now(), ...rehash })
@@ -66,13 +66,13 @@ export function createLogin(
     await slowing.attempt(key, signal)
 
     let reason = 'changed meanwhile'
-    // Once more when another login has just renewed the hash of the same account.
+    // Retried when a parallel login renewed the hash of the same account.
     for (let attempt = 0; attempt < 3; attempt++) {
       const [row, cost] = await Promise.all([
         db.selectFrom('users').selectAll().where('username_key', '=', usernameKey(username)).executeTakeFirst(),
         importedCost(db),
       ])
-      // A disabled account is checked like none at all: a right password would be told by a shorter check.
+      // A disabled account is checked like an unknown name, so that timing does not reveal a right password.
       const stored = row?.active && row.auth_source === 'local' ? row.password_hash : null
       const checked = await passwords.check(password, stored, cost)
       if (!row || !checked.ok || !row.active) {
@@ -99,11 +99,11 @@ export function createLogin(
       outcome: 'unauthorized',
     } as const
     await audit.record({ ...event, ip: origin.ip, requestId: origin.requestId })
-    throw new Problem('unauthorized', 'The user name or the password is wrong.')
+    throw new Problem('unauthorized', 'the user name or the password is wrong')
   }
 }
 
-/** The attempted name, fit for one line of a log; null when none was given. */
+/** The attempted name without control characters, for the audit log; null when it is empty. */
 function printable(name: string): string | null {
   return name.slice(0, 64).replace(/[^\P{C}]/gu, '?') || null
 }

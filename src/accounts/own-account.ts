@@ -1,25 +1,25 @@
-// What everybody may see and change of their own account. Must not know other accounts.
+// What callers may see and change of their own account.
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Role } from '../domain/roles.ts'
-import { change, type ChangeParts } from './change.ts'
+import { change, type ChangeDeps } from './change.ts'
 import { requireStrong, type Passwords } from './passwords.ts'
 import { replacePassword } from './replace-password.ts'
 import type { Slowing } from './slowing.ts'
 import { guessKey, importedCost } from './login.ts'
 import { personOf, userOf, type User } from './user.ts'
 
-/** The user without id; for an API token all but name, role and `active` are null. */
+/** The user without its id; for an API token everything but name, role and `active` is null. */
 export type Me = { username: string; role: Role; active: boolean } & {
   [K in 'full_name' | 'email' | 'auth_source' | 'mfa_enabled' | 'created_at' | 'last_login']: User[K] | null
 }
 
 export interface OwnAccount {
-  /** @throws Problem `unauthorized` when the account went since the request began */
+  /** @throws Problem `unauthorized` when the account was deleted since the request began */
   me(caller: Caller): Promise<Me>
   /**
-   * Ends the person's other sessions. Wrong guesses of the current password slow down like failed logins.
+   * Replaces the password and ends the person's other sessions. Wrong guesses are delayed like failed logins.
    * @throws Problem `session_required`, `weak_password`, `external_account`, `wrong_password`
    */
   changePassword(
@@ -30,9 +30,9 @@ export interface OwnAccount {
   ): Promise<{ status: 'ok'; message: string }>
 }
 
-export function createOwnAccount(parts: ChangeParts & { passwords: Passwords; slowing: Slowing }): OwnAccount {
-  const { db, audit, passwords, slowing } = parts
-  const gone = () => new Problem('unauthorized', 'A valid credential is needed.')
+export function createOwnAccount(deps: ChangeDeps & { passwords: Passwords; slowing: Slowing }): OwnAccount {
+  const { db, audit, passwords, slowing } = deps
+  const gone = () => new Problem('unauthorized', 'a valid credential is needed')
 
   return {
     async me(caller) {
@@ -59,7 +59,7 @@ export function createOwnAccount(parts: ChangeParts & { passwords: Passwords; sl
       const row = await db.selectFrom('users').selectAll().where('id', '=', person.id).executeTakeFirst()
       if (!row) throw gone()
       if (row.auth_source !== 'local' || row.password_hash === null) {
-        throw new Problem('external_account', 'The password of this account is kept elsewhere.')
+        throw new Problem('external_account', 'the password of this account is kept elsewhere')
       }
       const key = guessKey(row.username, origin)
       await slowing.attempt(key, signal)
@@ -72,20 +72,20 @@ export function createOwnAccount(parts: ChangeParts & { passwords: Passwords; sl
           outcome: 'wrong_password',
         } as const
         await audit.record({ ...event, ip: origin.ip, requestId: origin.requestId })
-        return new Problem('wrong_password', 'The current password is wrong.')
+        return new Problem('wrong_password', 'the current password is wrong')
       }
       if (!ok) throw await wrong()
       slowing.succeeded(key)
       const hash = await passwords.hash(wanted.new_password)
       const expected = row.password_hash
-      const replaced = await change(parts, person.name, origin, async (tx, note) => {
+      const replaced = await change(deps, person.name, origin, async (tx, note) => {
         if (!(await replacePassword(tx, { userId: person.id, hash, expected, keepSession: person.jti }))) return false
         await note('PASSWORD_CHANGE', 'own password changed')
         return true
       })
-      // Somebody else set another password meanwhile.
+      // Another request set another password in between.
       if (!replaced) throw await wrong()
-      return { status: 'ok', message: 'The password was changed; your other sessions have ended.' }
+      return { status: 'ok', message: 'the password was changed; your other sessions have ended' }
     },
   }
 }

@@ -1,29 +1,29 @@
-// A forgotten password: the one-use token that replaces it. Must not know how the token travels to its owner.
+// Password reset with a one-use token.
 import { sql } from 'kysely'
 import type { Origin } from '../domain/audit.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../kernel/crypto.ts'
 import { createSerial } from '../kernel/serial.ts'
-import { change, type ChangeParts } from './change.ts'
+import { change, type ChangeDeps } from './change.ts'
 import { requireStrong, type Passwords } from './passwords.ts'
 import { replacePassword } from './replace-password.ts'
 import { usernameKey, type UserRow } from './user.ts'
 
-/** How long a token works (decisions, section 3). */
+/** How long a token works (docs/api-decisions.md, section 3). */
 export const RESET_MINUTES = 30
 const TOKEN_LIFE_MS = RESET_MINUTES * 60_000
-/** Requests beyond this many waiting are dropped: they are unauthenticated and cost memory. */
+/** Requests that may wait; more are dropped, because they are unauthenticated and cost memory. */
 const LONGEST_QUEUE = 1000
-/** Accounts that may share one mail address and are all served. */
+/** Accounts with one mail address that each get a link; further ones get none. */
 const ACCOUNTS_PER_ADDRESS = 10
 
 export type ResetRecipient = Pick<UserRow, 'id' | 'username' | 'email' | 'full_name'>
 
 export interface PasswordReset {
   /**
-   * Asks for a token. Returns before any account is looked up, so neither text nor time tells whether one exists.
-   * Disabled, external and mail-less accounts are passed over.
+   * Requests a token. Returns before any account is looked up, so neither answer nor timing reveals whether one exists.
+   * Accounts that are disabled, external or have no mail address get none.
    * @throws Problem `validation_error` when neither name nor address is given
    */
   request(wanted: { username?: string; email?: string }): { status: 'ok'; message: string }
@@ -32,19 +32,19 @@ export interface PasswordReset {
    * @throws Problem `weak_password`, `reset_token_invalid`
    */
   complete(wanted: { token: string; new_password: string }, origin: Origin): Promise<{ status: 'ok'; message: string }>
-  /** Resolves when everything asked for so far is done; for shutdown. */
+  /** Resolves when all requests so far are processed; for shutdown. */
   settled(): Promise<void>
 }
 
-/** @param deliverReset hands the plain token to the account's owner; it is kept nowhere else */
+/** @param deps.deliverReset sends the plain token to the account's owner; only its hash is stored */
 export function createPasswordReset(
-  parts: ChangeParts & {
+  deps: ChangeDeps & {
     clock: Clock
     passwords: Passwords
     deliverReset: (user: ResetRecipient, token: string) => Promise<void>
   },
 ): PasswordReset {
-  const { db, clock, passwords, deliverReset } = parts
+  const { db, clock, passwords, deliverReset } = deps
   const inTurn = createSerial()
   let queued = 0
 
@@ -76,7 +76,7 @@ export function createPasswordReset(
   }
 
   const invalid = () =>
-    new Problem('reset_token_invalid', 'This link was used, has expired or was never valid; ask for a new one.')
+    new Problem('reset_token_invalid', 'this link was used, has expired or was never valid; ask for a new one')
 
   return {
     request(wanted) {
@@ -87,19 +87,19 @@ export function createPasswordReset(
       if (queued < LONGEST_QUEUE) {
         queued++
         void inTurn(() => issue(asked))
-          .catch(parts.onError)
+          .catch(deps.onError)
           .finally(() => queued--)
       }
       return {
         status: 'ok',
-        message: 'If there is such an account with a mail address, a link to set a new password is on its way.',
+        message: 'if there is such an account with a mail address, a link to set a new password is on its way',
       }
     },
 
     async complete(wanted, origin) {
       requireStrong(wanted.new_password)
       const token_hash = sha256Hex(wanted.token)
-      // Looked up first, so that guesses do not get a password hashed.
+      // Checked before hashing, which is expensive, so that guesses cost little.
       const known = await db
         .selectFrom('password_resets')
         .innerJoin('users', 'users.id', 'password_resets.user_id')
@@ -110,7 +110,7 @@ export function createPasswordReset(
         .executeTakeFirst()
       if (!known) throw invalid()
       const hash = await passwords.hash(wanted.new_password)
-      await change(parts, known.username, origin, async (tx, note) => {
+      await change(deps, known.username, origin, async (tx, note) => {
         const used = await tx
           .deleteFrom('password_resets')
           .where('token_hash', '=', token_hash)
@@ -120,7 +120,7 @@ export function createPasswordReset(
         if (!used || !(await replacePassword(tx, { userId: used.user_id, hash }))) throw invalid()
         await note('PASSWORD_RESET', `password of ${known.username} set by a reset token`, { username: known.username })
       })
-      return { status: 'ok', message: 'The password was set; log in with it.' }
+      return { status: 'ok', message: 'the password was set; log in with it' }
     },
 
     settled: () => inTurn(async () => {}),

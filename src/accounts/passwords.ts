@@ -1,31 +1,31 @@
-// Passwords: what is acceptable, how they are hashed and checked. Must not know users, tables or requests.
+// Password policy, hashing and checking.
 import * as argon2 from '@node-rs/argon2'
 import * as bcrypt from '@node-rs/bcrypt'
 import { Problem } from '../domain/problem.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 
-/** 25 ms and 19 MiB a hash: https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#argon2id */
+/** 25 ms and 19 MiB per hash: https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#argon2id */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-/** Well-formed hashes that no password is known to match: they cost what a real one costs. */
+/** Well-formed hashes that no known password matches. Checking one costs as much as checking a real hash. */
 const DECOY = `$argon2id$v=19$m=${COST.memoryCost},t=${COST.timeCost},p=${COST.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 const bcryptDecoy = (cost: number) => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(53)}`
 
-/** Cost above 15 takes seconds a try and would let a handful of logins occupy the process. */
+/** A cost above 15 takes seconds per check, so a few logins would occupy the process. */
 const IMPORTED = /^\$2[aby]\$(0[4-9]|1[0-5])\$[./A-Za-z0-9]{53}$/
 
-/** Two of the four threads of Node's pool: files and signatures keep the others. */
+/** Hashes computed at the same time: two of the four threads of Node's pool, the others serve files and signatures. */
 const AT_ONCE = 2
 
 const POLICY = 'A password has 8 to 128 characters, an uppercase letter, and a digit or special character.'
 
-/** Whether this is a bcrypt hash as other systems make them (`$2a$`, `$2b$`, `$2y$`, cost 4 to 15). */
+/** Whether this is a bcrypt hash imported from another system (`$2a$`, `$2b$`, `$2y$`, cost 4 to 15). */
 export function isImportedHash(hash: string): boolean {
   return IMPORTED.test(hash)
 }
 
 /**
- * The password policy (specification, Limits; at most 128 characters: decisions, section 3).
+ * The password policy (specification, Limits; at most 128 characters: docs/api-decisions.md, section 3).
  * @throws Problem `weak_password`
  */
 export function requireStrong(password: string): void {
@@ -36,7 +36,7 @@ export function requireStrong(password: string): void {
 
 export interface Checked {
   ok: boolean
-  /** the stored hash is not what we would make today; only told of a password that was right */
+  /** the stored hash uses outdated parameters; only set when the password was right */
   stale: boolean
 }
 
@@ -44,8 +44,8 @@ export interface Passwords {
   /** @throws Problem `rate_limited` when too many already wait */
   hash(password: string): Promise<string>
   /**
-   * Checks a password. A refusal costs the same whatever `stored` is: one argon2id and, while imported hashes exist,
-   * one bcrypt of their cost.
+   * Checks a password. Every refusal costs the same: one argon2id and, while imported hashes exist, one bcrypt of their
+   * highest cost.
    * @param stored null when there is no such account, or none that has a password
    * @param importedCost the highest bcrypt cost among all accounts; null when none is left
    * @throws Problem `rate_limited` when too many already wait
@@ -53,7 +53,7 @@ export interface Passwords {
   check(password: string, stored: string | null, importedCost: number | null): Promise<Checked>
 }
 
-/** @param maxWaiting pieces of work allowed to wait or run; those beyond are refused at once */
+/** @param deps.maxWaiting hashes and checks that may wait or run; more are refused immediately */
 export function createPasswords({ maxWaiting = 100 }: { maxWaiting?: number } = {}): Passwords {
   const limited = createSemaphore(AT_ONCE)
   let present = 0
@@ -62,7 +62,9 @@ export function createPasswords({ maxWaiting = 100 }: { maxWaiting?: number } = 
     if (present >= maxWaiting) {
       const retryAfterSeconds = 2
       const extra = { limit: maxWaiting, retry_after: retryAfterSeconds }
-      throw new Problem('rate_limited', 'Too many logins at once; try again shortly.', extra, { retryAfterSeconds })
+      throw new Problem('rate_limited', 'too many logins at the same time; try again shortly', extra, {
+        retryAfterSeconds,
+      })
     }
     present++
     try {

@@ -9,14 +9,14 @@ import type { Paths } from '../store/paths.ts'
 
 const LEAST_FREE_GB = 5
 
-export function createPreflight(parts: {
+export function createPreflight(deps: {
   db: Db
   paths: Paths
   env: Env
   antivirus(): Promise<AntivirusStatus>
   vulnscan(): Promise<{ ok: boolean; version: string | null }>
 }): Record<PreflightCheck, () => Promise<CheckResult>> {
-  const { db, paths, env } = parts
+  const { db, paths, env } = deps
   return {
     async database() {
       await sql`select 1`.execute(db)
@@ -33,14 +33,14 @@ export function createPreflight(parts: {
       return { ok: free >= LEAST_FREE_GB, detail: `${free} GB free` }
     },
     async antivirus() {
-      const status = await parts.antivirus()
+      const status = await deps.antivirus()
       return {
         ok: status.available,
         detail: status.available ? `${status.engine} ${status.version}` : (status.error ?? 'not available'),
       }
     },
     async vulnscan() {
-      const status = await parts.vulnscan()
+      const status = await deps.vulnscan()
       return { ok: status.ok, detail: status.ok ? `version ${status.version}` : 'no advisory data' }
     },
     async secrets() {

@@ -1,10 +1,10 @@
-// The one way a password is replaced, and what ends with the old one. Must not know who may do it.
+// Replaces a password and ends what depended on the old one.
 import type { Db } from '../store/db.ts'
 
 /**
- * Sets the hash of an active or inactive local account, ends its sessions and its unused reset token.
- * @param change.expected the hash this one replaces; when it is no longer in place nothing happens
- * @param change.keepSession the session that stays: that of the person doing it
+ * Sets the hash of a local account, ends its sessions and deletes its reset token.
+ * @param change.expected the hash to replace; nothing happens when the account has another one
+ * @param change.keepSession the session that survives: that of the person who changes the password
  * @returns whether it was replaced
  */
 export async function replacePassword(

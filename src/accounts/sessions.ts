@@ -1,4 +1,4 @@
-// Sessions: a JWT and the row that keeps it alive. Must not know passwords, nor how somebody proved who they are.
+// Sessions: a JWT and the row that keeps it valid.
 import { jwtVerify, SignJWT } from 'jose'
 import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
@@ -7,10 +7,10 @@ import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
-import { change, type ChangeParts } from './change.ts'
+import { change, type ChangeDeps } from './change.ts'
 import { personOf, usernameKey, type UserRow } from './user.ts'
 
-/** A refresh is refused once this much time has passed since the login (decisions, section 3). */
+/** Time since the login after which a refresh is refused (docs/api-decisions.md, section 3). */
 const OLDEST_SESSION_MS = 12 * 3_600_000
 const ISSUER = 'gatehouse'
 const ACCESS = 'access'
@@ -30,16 +30,16 @@ export interface LoginAnswer {
 }
 
 export interface Sessions {
-  /** Opens a session, as part of the transaction that lets somebody in; removes some expired ones on the way. */
+  /** Opens a session in the transaction of the login; also removes some expired ones. */
   begin(user: UserRow, tx: Db): Promise<LoginAnswer>
   /**
-   * Trades the session for a new one that counts from the same login; the old JWT ends with it.
+   * Replaces the session by a new one that counts from the same login; the old JWT becomes invalid.
    * @throws Problem `unauthorized` 12 h after the login, `session_required`
    */
   refresh(caller: Caller): Promise<LoginAnswer>
   /** @throws Problem `session_required` */
   end(caller: Caller, origin: Origin): Promise<{ status: 'logged_out' }>
-  /** The session a JWT names; null unless it is our access token, unaltered and unexpired. The row is not looked at. */
+  /** The session that a JWT names; null unless it is an unaltered, unexpired access token. Does not read the row. */
   read(jwt: string): Promise<{ jti: string; subject: string } | null>
 }
 
@@ -48,12 +48,12 @@ export interface Sessions {
  * @param expireMinutes life of one JWT
  */
 export function createSessions(
-  parts: ChangeParts & { clock: Clock; secret: string; algorithm: JwtAlgorithm; expireMinutes: number },
+  deps: ChangeDeps & { clock: Clock; secret: string; algorithm: JwtAlgorithm; expireMinutes: number },
 ): Sessions {
-  const { db, clock, secret, algorithm } = parts
+  const { db, clock, secret, algorithm } = deps
   if (secret === '') throw new Error('the secret that signs sessions is empty')
-  const lifeSeconds = Math.round(parts.expireMinutes * 60)
-  // Imported once: verifying with raw bytes takes four times as long (components.md, JWT).
+  const lifeSeconds = Math.round(deps.expireMinutes * 60)
+  // Imported once: verifying with raw bytes takes four times as long.
   const hash = `SHA-${algorithm.slice(2)}`
   const key = crypto.subtle.importKey('raw', new TextEncoder().encode(secret), { name: 'HMAC', hash }, false, [
     'sign',
@@ -83,7 +83,7 @@ export function createSessions(
         .insertInto('sessions')
         .values({ jti, user_id: user.id, started_at: now, expires_at: expiryFrom(now) })
         .execute()
-      // Rows that another login is removing are passed over, so that two of them never wait for each other.
+      // Skips rows that another login is removing, so that two logins never wait for each other.
       await sql`delete from sessions where jti in (select jti from sessions where expires_at <= ${now}
         limit ${CLEANED_AT_ONCE} for update skip locked)`.execute(tx)
       return sign(user, jti, now)
@@ -102,7 +102,7 @@ export function createSessions(
           .where('started_at', '>', new Date(now.getTime() - OLDEST_SESSION_MS))
           .returning('user_id')
           .executeTakeFirst()
-        if (!session) throw new Problem('unauthorized', 'The session has ended; log in again.')
+        if (!session) throw new Problem('unauthorized', 'the session has ended; log in again')
         return tx.selectFrom('users').selectAll().where('id', '=', session.user_id).executeTakeFirstOrThrow()
       })
       return sign(user, jti, now)
@@ -110,7 +110,7 @@ export function createSessions(
 
     async end(caller, origin) {
       const person = personOf(caller)
-      await change(parts, person.name, origin, async (tx, note) => {
+      await change(deps, person.name, origin, async (tx, note) => {
         await tx.deleteFrom('sessions').where('jti', '=', person.jti).execute()
         await note('LOGOUT', 'logged out')
       })
@@ -129,7 +129,7 @@ export function createSessions(
         if (typ !== ACCESS || typeof jti !== 'string' || typeof sub !== 'string') return null
         return JTI.test(jti) && usernameKey(sub) !== '' ? { jti, subject: sub } : null
       } catch {
-        // Whatever is wrong with a foreign text, it is no session; the reason would only help who forged it.
+        // The reason is not reported: it would only help whoever forged the token.
         return null
       }
     },

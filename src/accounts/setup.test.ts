@@ -34,7 +34,7 @@ test('the first admin is created once and is logged in', async () => {
     app_url: 'https://gate.example.org/',
   }
   const answer = await at.setup.createFirstAdmin(wanted, undefined, ORIGIN)
-  expect(answer).toMatchObject({ admin_username: 'Ada', token_type: 'bearer', message: 'The first admin was created.' })
+  expect(answer).toMatchObject({ admin_username: 'Ada', token_type: 'bearer', message: 'the first admin was created' })
   expect(await at.authenticate(`Bearer ${answer.access_token}`)).toMatchObject({ name: 'Ada', role: 'admin' })
   expect(at.appUrls).toEqual(['https://gate.example.org'])
   expect((await at.users.list()).users).toMatchObject([

@@ -1,4 +1,4 @@
-// The first admin: status, creation, seeding and the checks before it. Must not know how a check is made.
+// First-run setup: status, the checks before it, and the first admin.
 import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
@@ -7,7 +7,7 @@ import { isoTime, type Clock } from '../kernel/clock.ts'
 import { equalSecret } from '../kernel/crypto.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Db } from '../store/db.ts'
-import { change, type ChangeParts, type Note } from './change.ts'
+import { change, type ChangeDeps, type Note } from './change.ts'
 import { isImportedHash, requireStrong, type Passwords } from './passwords.ts'
 import type { Sessions } from './sessions.ts'
 import { requireEmail, requireFullName, requireUsername, usernameKey, type UserRow } from './user.ts'
@@ -45,27 +45,27 @@ export interface SetupAnswer {
 export interface Setup {
   status(): Promise<SetupStatus>
   /**
-   * Creates the first admin and logs them in; of racing calls, in any number of processes, exactly one succeeds.
-   * @param setupToken what the caller sent as `X-Setup-Token`
+   * Creates the first admin and logs them in. Of concurrent calls, in any number of processes, exactly one succeeds.
+   * @param setupToken the header `X-Setup-Token`
    * @throws Problem `setup_done`, `setup_token_invalid`, `validation_error`, `weak_password`
    */
   createFirstAdmin(wanted: FirstAdmin, setupToken: string | undefined, origin: Origin): Promise<SetupAnswer>
-  /** Open to everybody until an admin exists, then to admins. @throws Problem `unauthorized`, `forbidden` */
+  /** Public until an admin exists, then for admins. @throws Problem `unauthorized`, `forbidden` */
   preflight(caller: Caller | null): Promise<{ checks: Record<PreflightCheck, CheckResult> }>
   /**
-   * Creates the admin that the environment names, at start and only while no admin exists: one that was deleted or
-   * renamed must not come back with the next start.
-   * @returns why none was created, as a sentence for the log; null for `seeded`
+   * Creates the admin that the environment names, only while no admin exists: one that was deleted or renamed must not
+   * come back with the next start.
+   * @returns why none was created, as a sentence for the log; null when it was
    */
   seedAdmin(seed: { username: string; passwordHash: string }): Promise<{ seeded: boolean; reason: string | null }>
 }
 
 /**
- * @param setupToken empty or absent: none is asked for
- * @param saveAppUrl told after the admin exists
+ * @param deps.setupToken empty or absent when none is required
+ * @param deps.saveAppUrl called after the admin was created
  */
 export function createSetup(
-  parts: ChangeParts & {
+  deps: ChangeDeps & {
     clock: Clock
     passwords: Passwords
     sessions: Sessions
@@ -74,14 +74,14 @@ export function createSetup(
     saveAppUrl: (url: string) => Promise<void>
   },
 ): Setup {
-  const { db, clock, passwords, sessions, setupToken = '', checks, saveAppUrl, onError } = parts
+  const { db, clock, passwords, sessions, setupToken = '', checks, saveAppUrl, onError } = deps
 
   async function adminExists(within: Db): Promise<boolean> {
     const admin = await within.selectFrom('users').select('id').where('role', '=', 'admin').limit(1).executeTakeFirst()
     return admin !== undefined
   }
 
-  const setupDone = () => new Problem('setup_done', 'An admin exists already.')
+  const setupDone = () => new Problem('setup_done', 'an admin exists already')
 
   /** @throws Problem `setup_done` */
   async function insertFirstAdmin(
@@ -89,7 +89,7 @@ export function createSetup(
     tx: Db,
     note: Note,
   ): Promise<UserRow> {
-    // There is no row yet that two callers could both want: the table is what they have to wait for.
+    // No row exists that concurrent callers could lock, so they lock the table.
     await sql`lock table users in share row exclusive mode`.execute(tx)
     if (await adminExists(tx)) throw setupDone()
     const row = await tx
@@ -98,7 +98,7 @@ export function createSetup(
       .onConflict((conflict) => conflict.column('username_key').doNothing())
       .returningAll()
       .executeTakeFirst()
-    if (!row) throw new Problem('already_exists', 'A user of this name exists.')
+    if (!row) throw new Problem('already_exists', 'a user of this name exists')
     await note('SETUP', `first admin ${row.username} created`, { username: row.username })
     return row
   }
@@ -110,7 +110,7 @@ export function createSetup(
         return [name, { ok, detail }]
       } catch (error) {
         onError(error)
-        return [name, { ok: false, detail: 'The check itself failed; the log says why.' }]
+        return [name, { ok: false, detail: 'the check itself failed; the log says why' }]
       }
     })
     return { checks: Object.fromEntries(await Promise.all(results)) as Record<PreflightCheck, CheckResult> }
@@ -131,7 +131,7 @@ export function createSetup(
     async createFirstAdmin(wanted, token, origin) {
       if (await adminExists(db)) throw setupDone()
       if (setupToken !== '' && !equalSecret(token ?? '', setupToken)) {
-        throw new Problem('setup_token_invalid', 'The header X-Setup-Token is missing or wrong.')
+        throw new Problem('setup_token_invalid', 'the header X-Setup-Token is missing or wrong')
       }
       const username = requireUsername(wanted.admin_username, 'admin_username')
       const full_name = requireFullName(wanted.admin_full_name ?? '', 'admin_full_name')
@@ -139,7 +139,7 @@ export function createSetup(
       const appUrl = wanted.app_url ? requireWebAddress(wanted.app_url) : null
       requireStrong(wanted.admin_password)
       const password_hash = await passwords.hash(wanted.admin_password)
-      const answer = await change(parts, username, origin, async (tx, note) => {
+      const answer = await change(deps, username, origin, async (tx, note) => {
         const admin = await insertFirstAdmin({ username, password_hash, full_name, email }, tx, note)
         await tx.updateTable('users').set({ last_login: clock.now() }).where('id', '=', admin.id).execute()
         return sessions.begin(admin, tx)
@@ -155,15 +155,15 @@ export function createSetup(
         access_token: answer.access_token,
         token_type: answer.token_type,
         message: saved
-          ? 'The first admin was created.'
-          : 'The first admin was created, but app_url could not be saved; set it in the settings.',
+          ? 'the first admin was created'
+          : 'the first admin was created, but app_url could not be saved; set it in the settings',
       }
     },
 
     async preflight(caller) {
       if (await adminExists(db)) {
-        if (!caller) throw new Problem('unauthorized', 'A valid credential is needed.')
-        if (caller.role !== 'admin') throw new Problem('forbidden', 'Only an admin may see this once setup is done.')
+        if (!caller) throw new Problem('unauthorized', 'a valid credential is needed')
+        if (caller.role !== 'admin') throw new Problem('forbidden', 'only an admin may see this once setup is done')
       }
       return runChecks()
     },
@@ -174,7 +174,7 @@ export function createSetup(
       if (!isImportedHash(passwordHash)) return refused('ADMIN_PASSWORD_HASH is no bcrypt hash of cost 4 to 15')
       if (await adminExists(db)) return refused('an admin exists already')
       try {
-        await change(parts, 'system', { ip: null, requestId: null }, (tx, note) =>
+        await change(deps, 'system', { ip: null, requestId: null }, (tx, note) =>
           insertFirstAdmin({ username, password_hash: passwordHash }, tx, note),
         )
       } catch (error) {

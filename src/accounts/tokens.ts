@@ -1,4 +1,4 @@
-// API tokens: made, listed, revoked. Only their hash is kept. Must not know how a request is authenticated.
+// API tokens: created, listed, revoked. Only their hash is stored.
 import { randomUUID } from 'node:crypto'
 import { sql, type Selectable } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
@@ -8,11 +8,11 @@ import type { Role } from '../domain/roles.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../kernel/crypto.ts'
 import type { ApiTokensTable } from '../store/tables.ts'
-import { change, type ChangeParts } from './change.ts'
+import { change, type ChangeDeps } from './change.ts'
 import { LINE_PATTERN, requireRole } from './user.ts'
 
 export const TOKEN_PREFIX = 'svc_'
-/** Anything else that begins alike is not worth a query. */
+/** The form of every token; other text is refused without a query. */
 export const API_TOKEN = /^svc_[A-Za-z0-9_-]{43}$/
 
 const DAY_MS = 86_400_000
@@ -44,10 +44,10 @@ export interface CreatedToken {
 }
 
 export interface Tokens {
-  /** All tokens, newest first, those revoked or expired too. */
+  /** All tokens, newest first, including revoked and expired ones. */
   list(): Promise<{ tokens: ApiToken[]; total: number }>
   /**
-   * Makes a token that belongs to the person who asks; one made with a token belongs to that token's owner.
+   * Creates a token that belongs to the caller; one created with a token belongs to that token's owner.
    * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name)
    */
   create(
@@ -55,12 +55,12 @@ export interface Tokens {
     wanted: { name: string; role?: string; expires_days?: number },
     origin: Origin,
   ): Promise<CreatedToken>
-  /** @throws Problem `not_found`, also for one revoked already */
+  /** @throws Problem `not_found`, also for a token that is revoked already */
   revoke(caller: Caller, id: string, origin: Origin): Promise<{ status: 'revoked'; token_id: string }>
 }
 
-export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
-  const { db, clock } = parts
+export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
+  const { db, clock } = deps
 
   return {
     async list() {
@@ -90,8 +90,8 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
       const expiresAt = days === undefined ? null : new Date(now.getTime() + days * DAY_MS)
       const token = TOKEN_PREFIX + randomToken(32)
       const id = randomUUID()
-      await change(parts, caller.name, origin, async (tx, note) => {
-        // Liveness depends on the time, so no unique index can keep names apart; creation is rare enough for this lock.
+      await change(deps, caller.name, origin, async (tx, note) => {
+        // Expiry depends on the time, so no unique index can keep names unique; creation is rare enough for this lock.
         await sql`lock table api_tokens in share row exclusive mode`.execute(tx)
         const taken = await tx
           .selectFrom('api_tokens')
@@ -100,7 +100,7 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
           .where('revoked_at', 'is', null)
           .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
           .executeTakeFirst()
-        if (taken) throw new Problem('already_exists', 'A live token has this name.')
+        if (taken) throw new Problem('already_exists', 'a live token has this name')
         await tx
           .insertInto('api_tokens')
           .values({
@@ -126,7 +126,7 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
       })
       return {
         token,
-        message: 'Keep this token now; it is not shown again.',
+        message: 'keep this token now; it is not shown again',
         prefix: TOKEN_PREFIX,
         token_id: id,
         name,
@@ -136,7 +136,7 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
     },
 
     async revoke(caller, id, origin) {
-      return change(parts, caller.name, origin, async (tx, note) => {
+      return change(deps, caller.name, origin, async (tx, note) => {
         const revoked = await tx
           .updateTable('api_tokens')
           .set({ revoked_at: clock.now() })
@@ -144,7 +144,7 @@ export function createTokens(parts: ChangeParts & { clock: Clock }): Tokens {
           .where('revoked_at', 'is', null)
           .returning('name')
           .executeTakeFirst()
-        if (!revoked) throw new Problem('not_found', 'There is no such live token.')
+        if (!revoked) throw new Problem('not_found', 'there is no such live token')
         await note('TOKEN_REVOKE', `token ${revoked.name} revoked`, { token_id: id, name: revoked.name })
         return { status: 'revoked' as const, token_id: id }
       })

@@ -1,4 +1,4 @@
-// The user as clients see it, and what its fields may hold. Must not know passwords, sessions or queries.
+// The user as clients see it, and the rules for its fields.
 import type { Selectable } from 'kysely'
 import { Problem, invalidField } from '../domain/problem.ts'
 import { isRole, type Role } from '../domain/roles.ts'
@@ -8,9 +8,9 @@ import type { UsersTable } from '../store/tables.ts'
 
 export type UserRow = Selectable<UsersTable>
 
-/** Decisions, section 3: 3 to 64 of `[A-Za-z0-9._@-]`. */
+/** docs/api-decisions.md, section 3: 3 to 64 of `[A-Za-z0-9._@-]`. */
 export const USERNAME_PATTERN = '^[A-Za-z0-9._@-]{3,64}$'
-/** Empty, or something with one @ and nothing that could break out of a mail header. */
+/** Empty, or text with one @ and no character that could break out of a mail header. */
 export const EMAIL_PATTERN = '^$|^[^\\s@\\u0000-\\u001f\\u007f<>,;"]+@[^\\s@\\u0000-\\u001f\\u007f<>,;"]+$'
 /** One line of text without control characters. */
 export const LINE_PATTERN = '^[^\\u0000-\\u001f\\u007f]*$'
@@ -49,7 +49,7 @@ export function userOf(row: UserRow): User {
   }
 }
 
-/** What a username is unique by, and found by. Text that can be no username becomes the empty key, which nobody has. */
+/** The key that usernames are unique and found by. Text that is no valid username gives the empty key, which no user has. */
 export function usernameKey(text: string): string {
   return USERNAME.test(text) ? text.toLowerCase() : ''
 }
@@ -75,14 +75,14 @@ export function requireFullName(text: string, field = 'full_name'): string {
 
 /** @throws Problem `invalid_role` */
 export function requireRole(role: string): Role {
-  if (!isRole(role)) throw new Problem('invalid_role', 'There is no such role.')
+  if (!isRole(role)) throw new Problem('invalid_role', 'there is no such role')
   return role
 }
 
 /** The person behind a session. @throws Problem `session_required` for an API token */
 export function personOf(caller: Caller): { id: number; name: string; jti: string } {
   if (caller.kind !== 'session') {
-    throw new Problem('session_required', 'This needs a person who has logged in, not an API token.')
+    throw new Problem('session_required', 'this needs a person who has logged in, not an API token')
   }
   return { id: caller.ownerId, name: caller.name, jti: caller.credentialId }
 }

@@ -1,10 +1,10 @@
-// User management by admins, with the rules that keep them from locking everybody out. Must not know logins.
+// User management by admins, with the rules that keep at least one active admin.
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
-import { change, type ChangeParts } from './change.ts'
+import { change, type ChangeDeps } from './change.ts'
 import { requireStrong, type Passwords } from './passwords.ts'
 import { replacePassword } from './replace-password.ts'
 import {
@@ -33,14 +33,14 @@ export interface UserPatch {
   active?: boolean
 }
 
-/** Names in arguments are found ignoring case. All reject with Problem `not_found` for a name nobody has. */
+/** Usernames are matched ignoring case. @throws Problem `not_found` for an unknown name */
 export interface Users {
   list(): Promise<{ users: User[]; total: number }>
   /** @throws Problem `validation_error`, `invalid_role`, `weak_password`, `already_exists` */
   create(caller: Caller, wanted: NewUser, origin: Origin): Promise<User>
   /** @throws Problem `validation_error`, `invalid_role`, `self_role_change`, `self_deactivate`, `last_admin` */
   update(caller: Caller, username: string, patch: UserPatch, origin: Origin): Promise<User>
-  /** Removes the account with its sessions, and revokes its API tokens. @throws Problem `self_delete`, `last_admin` */
+  /** Deletes the account and its sessions, and revokes its API tokens. @throws Problem `self_delete`, `last_admin` */
   remove(caller: Caller, username: string, origin: Origin): Promise<{ status: 'deleted'; username: string }>
   /** @throws Problem `weak_password`, `external_account` */
   resetPassword(
@@ -51,8 +51,8 @@ export interface Users {
   ): Promise<{ status: 'ok'; message: string }>
 }
 
-export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Passwords }): Users {
-  const { db, clock, passwords } = parts
+export function createUsers(deps: ChangeDeps & { clock: Clock; passwords: Passwords }): Users {
+  const { db, clock, passwords } = deps
 
   return {
     async list() {
@@ -67,7 +67,7 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
       const email = requireEmail(wanted.email ?? '')
       requireStrong(wanted.password)
       const password_hash = await passwords.hash(wanted.password)
-      return change(parts, caller.name, origin, async (tx, note) => {
+      return change(deps, caller.name, origin, async (tx, note) => {
         const row = await tx
           .insertInto('users')
           .values({
@@ -82,7 +82,7 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
           .onConflict((conflict) => conflict.column('username_key').doNothing())
           .returningAll()
           .executeTakeFirst()
-        if (!row) throw new Problem('already_exists', 'A user of this name exists.')
+        if (!row) throw new Problem('already_exists', 'a user of this name exists')
         await note('USER_CREATE', `user ${username} created as ${role}`, { username, role })
         return userOf(row)
       })
@@ -95,20 +95,20 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
         ...(patch.email === undefined ? {} : { email: requireEmail(patch.email) }),
         ...(patch.active === undefined ? {} : { active: patch.active }),
       }
-      return change(parts, caller.name, origin, async (tx, note) => {
+      return change(deps, caller.name, origin, async (tx, note) => {
         const { user, otherAdmins } = await lockUserAndAdmins(tx, username)
         const next = { ...user, ...wanted }
         if (caller.ownerId === user.id && next.role !== user.role) {
-          throw new Problem('self_role_change', 'You cannot change your own role.')
+          throw new Problem('self_role_change', 'you cannot change your own role')
         }
         if (caller.ownerId === user.id && !next.active)
-          throw new Problem('self_deactivate', 'You cannot deactivate yourself.')
+          throw new Problem('self_deactivate', 'you cannot deactivate yourself')
         if (!isActiveAdmin(next)) requireAdminLeft(user, otherAdmins)
 
         const changed = (['full_name', 'email', 'active'] as const).filter((field) => next[field] !== user[field])
         if (changed.length === 0 && next.role === user.role) return userOf(user)
         await tx.updateTable('users').set(wanted).where('id', '=', user.id).execute()
-        // A reset link in the mailbox of the old address must not open the account.
+        // A reset link sent to the old address must not open the account.
         if (next.email !== user.email) await tx.deleteFrom('password_resets').where('user_id', '=', user.id).execute()
         if (next.role !== user.role) {
           const detail = `role of ${user.username} changed from ${user.role} to ${next.role}`
@@ -126,9 +126,9 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
     },
 
     async remove(caller, username, origin) {
-      return change(parts, caller.name, origin, async (tx, note) => {
+      return change(deps, caller.name, origin, async (tx, note) => {
         const { user, otherAdmins } = await lockUserAndAdmins(tx, username)
-        if (caller.ownerId === user.id) throw new Problem('self_delete', 'You cannot delete your own account.')
+        if (caller.ownerId === user.id) throw new Problem('self_delete', 'you cannot delete your own account')
         requireAdminLeft(user, otherAdmins)
         const tokens = await tx
           .updateTable('api_tokens')
@@ -157,33 +157,33 @@ export function createUsers(parts: ChangeParts & { clock: Clock; passwords: Pass
         .executeTakeFirst()
       if (!user) throw noSuchUser()
       if (user.auth_source !== 'local')
-        throw new Problem('external_account', 'The password of this account is kept elsewhere.')
+        throw new Problem('external_account', 'the password of this account is kept elsewhere')
       const hash = await passwords.hash(password)
-      return change(parts, caller.name, origin, async (tx, note) => {
+      return change(deps, caller.name, origin, async (tx, note) => {
         const keepSession = caller.kind === 'session' && caller.ownerId === user.id ? caller.credentialId : null
         if (!(await replacePassword(tx, { userId: user.id, hash, keepSession }))) throw noSuchUser()
         await note('PASSWORD_RESET', `password of ${user.username} set by ${caller.name}`, { username: user.username })
         return {
           status: 'ok' as const,
-          message: `The password of ${user.username} was set; their sessions have ended.`,
+          message: `the password of ${user.username} was set; their sessions have ended`,
         }
       })
     },
   }
 }
 
-const noSuchUser = () => new Problem('not_found', 'There is no such user.')
+const noSuchUser = () => new Problem('not_found', 'there is no such user')
 const isActiveAdmin = (user: Pick<UserRow, 'role' | 'active'>) => user.role === 'admin' && user.active
 
 function requireAdminLeft(user: UserRow, otherAdmins: number): void {
   if (isActiveAdmin(user) && otherAdmins === 0) {
-    throw new Problem('last_admin', 'This is the last active admin; name another one first.')
+    throw new Problem('last_admin', 'this is the last active admin; name another one first')
   }
 }
 
 /**
- * Locks the user and every active admin until the transaction ends: of two admins demoting each other the second
- * waits here, and then finds the first no longer among them. Always in the order of ids, so that nobody waits in a ring.
+ * Locks the user and every active admin until the transaction ends: of two admins who demote each other, the second
+ * waits here and then finds the first no longer an admin. Rows are locked in the order of ids, which prevents deadlocks.
  */
 async function lockUserAndAdmins(tx: Db, username: string): Promise<{ user: UserRow; otherAdmins: number }> {
   const key = usernameKey(username)

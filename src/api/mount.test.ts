@@ -116,7 +116,7 @@ async function start(production = false): Promise<void> {
     authenticate: async (header) => {
       const [, kind, role] = /^Bearer (session|token) (\w+)$/.exec(header ?? '') ?? []
       if (header === 'Bearer unreadable') throw new Error('the database is gone')
-      if (!kind) throw new Problem('unauthorized', 'A valid credential is needed.')
+      if (!kind) throw new Problem('unauthorized', 'a valid credential is needed')
       return callerOf(kind as Caller['kind'], role as Caller['role'])
     },
     requireFeature(feature) {

@@ -21,7 +21,7 @@ export function createLicense(edition: Env['edition']): License {
     includes,
     requireFeature(feature) {
       if (includes()) return
-      throw new Problem('feature_unavailable', 'This feature is part of the enterprise edition.', { feature, edition })
+      throw new Problem('feature_unavailable', 'this feature is part of the enterprise edition', { feature, edition })
     },
   }
 }

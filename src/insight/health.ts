@@ -13,7 +13,7 @@ import type { DirectorySizes } from './directory-sizes.ts'
 export type Probe = { ok: boolean } & Record<string, unknown>
 const CRITICAL = ['manifests', 'pool', 'auth_db', 'manifest_db'] as const
 
-export interface HealthParts {
+export interface HealthDeps {
   sizes: DirectorySizes
   db: Db
   clock: Clock
@@ -44,8 +44,8 @@ export interface Health {
 /** A probe that hangs must not hang the report. */
 const PROBE_MS = 5_000
 
-export function createHealth(parts: HealthParts): Health {
-  const { db, clock, paths } = parts
+export function createHealth(deps: HealthDeps): Health {
+  const { db, clock, paths } = deps
 
   const critical = {
     manifests: () => directory(paths.manifests),
@@ -65,8 +65,8 @@ export function createHealth(parts: HealthParts): Health {
   const nonCritical = {
     audit: () => directory(paths.audit),
     antivirus: async () => {
-      const status = await parts.antivirus()
-      const failed = parts.selfTests().filter((one) => one.failed && one.scanner === 'clamav')
+      const status = await deps.antivirus()
+      const failed = deps.selfTests().filter((one) => one.failed && one.scanner === 'clamav')
       if (failed.length > 0)
         return {
           ok: false,
@@ -77,9 +77,9 @@ export function createHealth(parts: HealthParts): Health {
         ? { ok: true, version: status.version, limits: status.limits ?? null, warning: status.warning ?? null }
         : { ok: false, version: null, error: status.error }
     },
-    reprepro: async () => ({ ok: true, version: `gatehouse ${parts.version}` }),
-    gpg: async () => ({ ok: true, fingerprint: parts.fingerprint }),
-    scheduler: async () => ({ ok: true, jobs: parts.isLeader() ? parts.jobs() : [] }),
+    reprepro: async () => ({ ok: true, version: `gatehouse ${deps.version}` }),
+    gpg: async () => ({ ok: true, fingerprint: deps.fingerprint }),
+    scheduler: async () => ({ ok: true, jobs: deps.isLeader() ? deps.jobs() : [] }),
     alembic: async () => {
       const version = await schemaVersion(db)
       return version === null ? { ok: false, version, error: 'no migration was applied' } : { ok: true, version }
@@ -87,17 +87,17 @@ export function createHealth(parts: HealthParts): Health {
   }
   const info = {
     packages: () => packages(db),
-    storage: () => storage(parts),
-    license: async () => ({ ok: true, edition: parts.edition, active: true, issued_to: null }),
+    storage: () => storage(deps),
+    license: async () => ({ ok: true, edition: deps.edition, active: true, issued_to: null }),
     setup: async () => {
       const admin = await db.selectFrom('users').select('id').where('role', '=', 'admin').limit(1).executeTakeFirst()
       return { ok: true, setup_done: admin !== undefined }
     },
     ha: async () => ({
       ok: true,
-      is_leader: parts.isLeader(),
-      instance_id: parts.instanceId,
-      scheduler_active: parts.isLeader(),
+      is_leader: deps.isLeader(),
+      instance_id: deps.instanceId,
+      scheduler_active: deps.isLeader(),
       job_state_backend: {
         scan: 'local',
         install: 'local',
@@ -108,7 +108,7 @@ export function createHealth(parts: HealthParts): Health {
       },
     }),
     cache_backend: async () => ({ ok: true, backend: 'memory' }),
-    vulnscan: () => parts.vulnscan(),
+    vulnscan: () => deps.vulnscan(),
   }
 
   return {
@@ -118,15 +118,15 @@ export function createHealth(parts: HealthParts): Health {
       return {
         status: !passes(c) ? 'unhealthy' : passes(n) ? 'healthy' : 'degraded',
         timestamp: isoTime(clock.now()),
-        version: parts.version,
-        uptime_seconds: Math.max(0, Math.floor((clock.now().getTime() - parts.startedAt.getTime()) / 1000)),
+        version: deps.version,
+        uptime_seconds: Math.max(0, Math.floor((clock.now().getTime() - deps.startedAt.getTime()) / 1000)),
         checks: { critical: c, non_critical: n, info: i },
       }
     },
     async ready() {
       const probes = await all(critical)
       const failing: string[] = CRITICAL.filter((name) => !probes[name]?.ok)
-      const reason = parts.notServing()
+      const reason = deps.notServing()
       if (reason !== null) failing.push(reason)
       return {
         ready: failing.length === 0,
@@ -206,24 +206,24 @@ async function packages(db: Db): Promise<Probe> {
   }
 }
 
-async function storage(parts: HealthParts): Promise<Probe> {
-  const { paths, db } = parts
+async function storage(deps: HealthDeps): Promise<Probe> {
+  const { paths, db } = deps
   const pool = await packages(db)
   const sizeMb = async (path: string) => {
-    const bytes = await parts.sizes.bytesBelow(path)
+    const bytes = await deps.sizes.bytesBelow(path)
     return bytes === null ? null : round(bytes / 1024 ** 2)
   }
   const dirs = {
     pool: { path: paths.pool, size_mb: pool['pool_size_mb'] },
     manifests: { path: paths.manifests, size_mb: await sizeMb(paths.manifests) },
     audit: { path: paths.audit, size_mb: await sizeMb(paths.audit) },
-    grype_db: { path: parts.grypeDbDir, size_mb: await sizeMb(parts.grypeDbDir) },
-    clamav_db: { path: parts.clamavDbDir, size_mb: await sizeMb(parts.clamavDbDir) },
+    grype_db: { path: deps.grypeDbDir, size_mb: await sizeMb(deps.grypeDbDir) },
+    clamav_db: { path: deps.clamavDbDir, size_mb: await sizeMb(deps.clamavDbDir) },
   }
   return { ok: true, ...(await usage(paths.root)), dirs }
 }
 
-/** Keys that an anonymous caller in production gets as null (decisions, section 17). */
+/** Keys that an anonymous caller in production gets as null (docs/api-decisions.md, section 17). */
 const PRIVATE = new Set(['path', 'error', 'fingerprint', 'issued_to', 'instance_id'])
 
 export function withoutPrivate(value: unknown): unknown {

@@ -1,4 +1,4 @@
-// Which audit entries are told to the outside, as which event and in which words (decisions, section 19). Pure.
+// Which audit entries are told to the outside, as which event and in which words (docs/api-decisions.md, section 19). Pure.
 import type { Selectable } from 'kysely'
 import { isoTime } from '../kernel/clock.ts'
 import type { AuditTable } from '../store/tables.ts'

@@ -1,4 +1,4 @@
-// What each mail says (decisions, section 19). Pure: from facts to words.
+// What each mail says (docs/api-decisions.md, section 19). Pure: from facts to words.
 import { SEVERITIES, type Severity, type SeverityCounts, type SeverityKey } from '../domain/finding.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { render, type Item, type Rendered } from './letter.ts'

@@ -11,16 +11,16 @@ import { deadlineLetter, decisionLetter, heldLetter, type DeadlineItem, type Hel
 import { MAIL_LIMIT_MS, recipientsOf, type Mailer } from './mail.ts'
 import type { Channel } from './outbox.ts'
 
-/** Decisions, section 19: the other events are the webhook's. */
+/** docs/api-decisions.md, section 19: the other events are the webhook's. */
 const MAILED = ['PENDING_REVIEW', 'DECISION', 'SLA_EXPIRING', 'SLA_OVERDUE'] as const
 type MailedEvent = (typeof MAILED)[number]
 
-export function createMailChannel(parts: { db: Db; log: Log; mailer: Mailer; settings(): Settings }): Channel {
-  const { db, log, mailer } = parts
+export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; settings(): Settings }): Channel {
+  const { db, log, mailer } = deps
   let complained: string | null = null
 
   async function letterOf(event: MailedEvent, entries: readonly Entry[]): Promise<Rendered> {
-    const { app_url: appUrl } = parts.settings()
+    const { app_url: appUrl } = deps.settings()
     switch (event) {
       case 'PENDING_REVIEW':
         return heldLetter(await Promise.all(entries.map((entry) => heldItem(db, entry))), appUrl)
@@ -55,7 +55,7 @@ export function createMailChannel(parts: { db: Db; log: Log; mailer: Mailer; set
     // A mail server that starts anew takes minutes.
     retryMs: [30_000, 300_000],
     isOn() {
-      const { enabled, to_addresses: to } = parts.settings().email
+      const { enabled, to_addresses: to } = deps.settings().email
       if (!enabled) return false
       const lacks = mailer.lacks() ?? (recipientsOf(to).length === 0 ? 'email.to_addresses' : null)
       if (lacks !== null && lacks !== complained)
@@ -77,7 +77,7 @@ export function createMailChannel(parts: { db: Db; log: Log; mailer: Mailer; set
       return {
         upTo: last.seq as number,
         async send() {
-          const to = recipientsOf(parts.settings().email.to_addresses)
+          const to = recipientsOf(deps.settings().email.to_addresses)
           // The hash tells the chains of two services apart.
           const id = `audit-${last.seq}-${(last.hash ?? '').slice(0, 16)}`
           const { refused } = await mailer.send({ ...(await letterOf(event, told)), id, to, event })

@@ -77,7 +77,7 @@ export function recipientsOf(list: string): string[] {
  * @param deps.allowedHosts names and addresses that may be reached although their address is private
  * @param deps.tls further authorities, for tests
  */
-export function createMailer(parts: {
+export function createMailer(deps: {
   settings(): Settings
   clock: Clock
   allowPrivate: boolean
@@ -86,7 +86,7 @@ export function createMailer(parts: {
   limitMs?: number
 }): Mailer {
   const lacks = () => {
-    const { smtp_host: host, from_address: from } = parts.settings().email
+    const { smtp_host: host, from_address: from } = deps.settings().email
     return host === '' ? 'email.smtp_host' : from === '' ? 'email.from_address' : null
   }
   return {
@@ -101,22 +101,22 @@ export function createMailer(parts: {
         smtp_password: pass,
         use_tls: required,
         from_address,
-      } = parts.settings().email
+      } = deps.settings().email
       const host = smtp_host.replace(/^\[|\]$/g, '')
       const from = senderOf(from_address)
       if (mail.to.length === 0) throw new MailError('not_configured', 'nobody is named to receive it')
       for (const address of mail.to)
         if (!isMailbox(address)) throw new MailError('bad_address', 'a recipient is no e-mail address')
-      const mayBePrivate = parts.allowPrivate || parts.allowedHosts.includes(host.toLowerCase())
+      const mayBePrivate = deps.allowPrivate || deps.allowedHosts.includes(host.toLowerCase())
       let isPrivate = false
-      const signal = AbortSignal.timeout(parts.limitMs ?? MAIL_LIMIT_MS)
+      const signal = AbortSignal.timeout(deps.limitMs ?? MAIL_LIMIT_MS)
       const secure = port === 465
       const transport = nodemailer.createTransport({
         host,
         port,
         secure,
         requireTLS: !secure && required,
-        tls: { ...(secure || required ? {} : { rejectUnauthorized: false }), ...parts.tls },
+        tls: { ...(secure || required ? {} : { rejectUnauthorized: false }), ...deps.tls },
         ...(user === '' ? {} : { auth: { user, pass } }),
         socketCloseTimeout: 1000,
         getSocket: (_options, done) =>
@@ -138,7 +138,7 @@ export function createMailer(parts: {
           subject: mail.subject,
           text: mail.text,
           html: mail.html,
-          date: parts.clock.now(),
+          date: deps.clock.now(),
           messageId: `<${mail.id}@${from.address.split('@')[1]}>`,
           // RFC 3834: no holiday notice answers it.
           headers: { 'Auto-Submitted': 'auto-generated', 'X-Svc-Event': mail.event },

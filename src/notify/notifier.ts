@@ -36,7 +36,7 @@ export interface Notifier {
  * @param httpsOnly in production
  * @param tls what the mailer trusts besides the machine's authorities, for tests
  */
-export function createNotifier(parts: {
+export function createNotifier(deps: {
   db: Db
   clock: Clock
   log: Log
@@ -49,16 +49,16 @@ export function createNotifier(parts: {
   allowedHosts: readonly string[]
   tls?: ConnectionOptions
 }): Notifier {
-  const { clock, log } = parts
-  const mailer = createMailer(parts)
-  const webhook = createWebhook(parts)
-  const channels = [webhook.channel, createMailChannel({ ...parts, mailer })]
+  const { clock, log } = deps
+  const mailer = createMailer(deps)
+  const webhook = createWebhook(deps)
+  const channels = [webhook.channel, createMailChannel({ ...deps, mailer })]
 
   return {
-    outboxes: channels.map((channel) => createOutbox({ ...parts, channel })),
+    outboxes: channels.map((channel) => createOutbox({ ...deps, channel })),
 
     async testWebhook(by) {
-      if (parts.settings().notifications.webhook_url === '')
+      if (deps.settings().notifications.webhook_url === '')
         throw invalidField('notifications.webhook_url', 'is not set')
       try {
         const { http_status } = await webhook.test(by)
@@ -70,13 +70,13 @@ export function createNotifier(parts: {
     },
 
     async testMail(by) {
-      const { smtp_host: host, smtp_port: port, to_addresses } = parts.settings().email
+      const { smtp_host: host, smtp_port: port, to_addresses } = deps.settings().email
       const to = recipientsOf(to_addresses)
       const lacks = mailer.lacks() ?? (to.length === 0 ? 'email.to_addresses' : null)
       if (lacks) throw invalidField(lacks, 'is not set')
       try {
         const { refused } = await mailer.send({
-          ...testLetter(by, clock.now(), parts.settings().app_url),
+          ...testLetter(by, clock.now(), deps.settings().app_url),
           id: `test-${randomUUID()}`,
           to,
           event: 'TEST',
@@ -92,7 +92,7 @@ export function createNotifier(parts: {
     },
 
     async sendReset({ username, email }, token, minutes) {
-      const { email: set, app_url } = parts.settings()
+      const { email: set, app_url } = deps.settings()
       if (!set.enabled) {
         log.warn({ user: username }, 'a new password was asked for, but mail is switched off')
         return

@@ -48,8 +48,8 @@ interface Place {
   retry_at: Date | null
 }
 
-export function createOutbox(parts: { db: Db; clock: Clock; log: Log; channel: Channel }): Outbox {
-  const { db, clock, log, channel } = parts
+export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Channel }): Outbox {
+  const { db, clock, log, channel } = deps
   const after = (ms: number) => new Date(clock.now().getTime() + ms)
 
   async function place(): Promise<Place> {

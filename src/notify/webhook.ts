@@ -1,4 +1,4 @@
-// The webhook: one signed POST for each event (decisions, section 19). Knows no queue.
+// The webhook: one signed POST for each event (docs/api-decisions.md, section 19). Knows no queue.
 import { randomUUID } from 'node:crypto'
 import type { Settings } from '../domain/settings.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
@@ -22,7 +22,7 @@ export interface Webhook {
  * @param secret signs each message; without one they go unsigned
  * @param httpsOnly in production
  */
-export function createWebhook(parts: {
+export function createWebhook(deps: {
   db: Db
   clock: Clock
   http: Pick<HttpClient, 'post'>
@@ -31,14 +31,14 @@ export function createWebhook(parts: {
   httpsOnly: boolean
 }): Webhook {
   async function post(message: Message): Promise<number> {
-    const { webhook_url: url } = parts.settings().notifications
-    if (parts.httpsOnly && !/^https:/i.test(url))
+    const { webhook_url: url } = deps.settings().notifications
+    if (deps.httpsOnly && !/^https:/i.test(url))
       throw new HttpError('forbidden_target', 'the webhook address is not https')
     const body = JSON.stringify(message)
-    const signature: Record<string, string> = parts.secret
-      ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(parts.secret, body)}` }
+    const signature: Record<string, string> = deps.secret
+      ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(deps.secret, body)}` }
       : {}
-    return parts.http.post(
+    return deps.http.post(
       url,
       body,
       { 'content-type': 'application/json', 'x-svc-event': message.event, 'x-svc-delivery': message.id, ...signature },
@@ -53,12 +53,12 @@ export function createWebhook(parts: {
       limitMs: TIMEOUT_MS,
       retryMs: [2_000, 10_000],
       isOn() {
-        const { webhook_enabled: enabled, webhook_url: url } = parts.settings().notifications
+        const { webhook_enabled: enabled, webhook_url: url } = deps.settings().notifications
         return enabled && url !== ''
       },
       async next(entries) {
         for (const entry of entries) {
-          const event = eventOf(entry, await pipelineOf(parts.db, entry))
+          const event = eventOf(entry, await pipelineOf(deps.db, entry))
           if (event !== null)
             return { upTo: entry.seq as number, send: async () => void (await post(messageOf(entry, event))) }
         }
@@ -66,7 +66,7 @@ export function createWebhook(parts: {
       },
     },
     async test(by) {
-      const timestamp = isoTime(parts.clock.now())
+      const timestamp = isoTime(deps.clock.now())
       return {
         http_status: await post({
           text: `Gatehouse: a test, asked for by ${by}`,

@@ -21,7 +21,7 @@ export async function withFileLock<T>(path: string, clock: Clock, work: () => Pr
   const mine = `${clock.now().toISOString()} ${randomToken(12)}`
   for (let waited = 0; !(await take(lock, mine)); waited += POLL_MS) {
     if (await removeStale(lock, clock)) continue
-    if (waited >= waitMs) throw new Problem('timeout', 'Another process is changing the settings; try again.')
+    if (waited >= waitMs) throw new Problem('timeout', 'another process is changing the settings; try again')
     await wait(POLL_MS)
   }
   try {

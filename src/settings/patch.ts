@@ -88,7 +88,7 @@ function flatLeaf(key: string): Leaf | undefined {
     .find((leaf) => leaf !== undefined)
 }
 
-/** `ldap://h:p` and `ldaps://h:p` stand for host, port and use_ssl (decisions, section 15); empty text clears the host. */
+/** `ldap://h:p` and `ldaps://h:p` stand for host, port and use_ssl (docs/api-decisions.md, section 15); empty text clears the host. */
 function readLdapUrl(value: unknown, reading: Reading): void {
   const assign = (key: string, part: unknown) =>
     reading.assignments.push({ leaf: LEAVES.get(`ldap.${key}`) as Leaf, field: 'ldap_url', value: part })

@@ -58,7 +58,7 @@ const LOOK_EVERY_MS = 1000
  * @param path `settings.json` below REPOS_DIR
  * @param onError told when a file changed by another replica cannot be used; the settings before stay in force
  */
-export function createSettings(parts: {
+export function createSettings(deps: {
   path: string
   secretBox: SecretBox
   clock: Clock
@@ -70,7 +70,7 @@ export function createSettings(parts: {
   inactiveVariables: readonly string[]
   onError: (error: unknown) => void
 }): SettingsStore {
-  const { path, secretBox, clock, bus, mode } = parts
+  const { path, secretBox, clock, bus, mode } = deps
   const serially = createSerial()
   let stored: Stored | null = null
   let values: Values = new Map()
@@ -109,12 +109,12 @@ export function createSettings(parts: {
   function document(): SettingsDocument {
     const { revision, updatedAt: updated_at, updatedBy: updated_by } = stored as Stored
     const meta: SettingsMeta = {
-      repo_format: parts.repoFormat,
-      edition: parts.edition,
+      repo_format: deps.repoFormat,
+      edition: deps.edition,
       updated_at,
       updated_by,
       revision,
-      inactive: [...INACTIVE_SETTINGS, ...parts.inactiveVariables],
+      inactive: [...INACTIVE_SETTINGS, ...deps.inactiveVariables],
     }
     return { ...(nest(masked(values)) as unknown as Settings), _meta: meta }
   }
@@ -127,7 +127,7 @@ export function createSettings(parts: {
       try {
         lookOnce()
       } catch (error) {
-        parts.onError(error)
+        deps.onError(error)
       }
     }
     return settings
