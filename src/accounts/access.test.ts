@@ -43,7 +43,7 @@ const login = (username: string, password = GOOD, ip = ORIGIN.ip) =>
 const bearer = (token: string) => at.authenticate(`Bearer ${token}`)
 
 describe('login', () => {
-  test('answers with a token that says who logged in, and notes it', async () => {
+  test('returns a token that names the user, and is audited', async () => {
     const answer = await login('ada')
     expect(answer).toMatchObject({ token_type: 'bearer', expires_in: 3600, mfa_required: false })
     const claims = decodeJwt(answer.access_token)
@@ -64,7 +64,7 @@ describe('login', () => {
     expect(await at.audited()).toMatchObject([{ action: 'LOGIN', result: 'SUCCESS', user: 'Ada', ip: ORIGIN.ip }])
   })
 
-  test('fails with one text whatever the reason, which only the audit log tells', async () => {
+  test('fails with the same sentence for every reason; the audit log records the reason', async () => {
     await at.users.create(ROOT, { username: 'off', password: GOOD, role: 'reader' }, ORIGIN)
     await at.users.update(ROOT, 'off', { active: false }, ORIGIN)
     await at.users.create(ROOT, { username: 'far', password: GOOD, role: 'reader' }, ORIGIN)
@@ -89,7 +89,7 @@ describe('login', () => {
     )
   })
 
-  test('checks the hash of an account that may log in, and no hash for every other', async () => {
+  test('checks the stored hash only for accounts that may log in', async () => {
     await at.users.update(ROOT, 'ben', { active: false }, ORIGIN)
     const checked: (string | null)[] = []
     const check: typeof at.passwords.check = (password, stored, cost) => {
@@ -104,7 +104,7 @@ describe('login', () => {
     await watched.close()
   })
 
-  test('of a disabled account asks the database the same as of an unknown name', async () => {
+  test('runs the same queries for a disabled account as for an unknown name', async () => {
     await at.users.update(ROOT, 'ben', { active: false }, ORIGIN)
     const asked: Record<string, string[]> = {}
     for (const username of ['ben', 'nobody']) {
@@ -130,7 +130,7 @@ describe('login', () => {
     expect(at.waits).toEqual(waits)
   })
 
-  test('slows down for the account and the address that failed, and for no other', async () => {
+  test('is delayed for the account and address that failed, and for no other', async () => {
     for (let i = 0; i < 7; i++) await outcome(login('Ada', 'Wrong-1!', '198.51.100.1'))
     expect(at.waits).toEqual([500, 1000])
     await login('ben', GOOD, '198.51.100.1')
@@ -142,7 +142,7 @@ describe('login', () => {
     expect(at.waits).toHaveLength(3)
   })
 
-  test('renews an imported hash, also when its owner logs in several times at once', async () => {
+  test('replaces an imported hash, also with parallel logins', async () => {
     const password_hash = (await bcrypt.hash(GOOD, 5)).replace('$2b$', () => '$2y$')
     await database.db.updateTable('users').set({ password_hash }).where('username', '=', 'ben').execute()
     expect(await outcomes(Array.from({ length: 5 }, () => login('ben')))).toEqual(Array(5).fill('ok'))
@@ -156,7 +156,7 @@ describe('login', () => {
     expect(await outcome(login('ben', OTHER))).toBe('unauthorized')
   })
 
-  test('with the old password opens no session once a new one is set, however close they are', async () => {
+  test('with the old password opens no session once a new one is set, also when both run in parallel', async () => {
     for (let round = 0; round < 5; round++) {
       const old = round % 2 ? OTHER : GOOD
       const results = await Promise.allSettled([
@@ -168,7 +168,7 @@ describe('login', () => {
     }
   })
 
-  test('removes sessions that have expired', async () => {
+  test('removes expired sessions', async () => {
     await login('ben')
     at.pass(3_600_001)
     await login('Ada')
@@ -177,7 +177,7 @@ describe('login', () => {
 })
 
 describe('a session', () => {
-  test('names its person with the role of this moment', async () => {
+  test('has the present role of its user', async () => {
     const { access_token } = await login('ben')
     expect(await bearer(access_token)).toMatchObject({
       kind: 'session',
@@ -189,7 +189,7 @@ describe('a session', () => {
     expect(await bearer(access_token)).toMatchObject({ role: 'auditor' })
   })
 
-  test('is refused while its owner is disabled, works again afterwards, and ends with the account', async () => {
+  test('is refused while its owner is disabled, works again after reactivation, and ends with the account', async () => {
     const { access_token } = await login('ben')
     await at.users.update(ROOT, 'ben', { active: false }, ORIGIN)
     expect(await outcome(bearer(access_token))).toBe('unauthorized')
@@ -200,7 +200,7 @@ describe('a session', () => {
     expect(await outcome(bearer(access_token))).toBe('unauthorized')
   })
 
-  test('ends by logout, by time, and by its row being gone', async () => {
+  test('ends by logout, by expiry, and when its row is deleted', async () => {
     const caller = await at.signIn('ben')
     const other = await login('ben')
     await at.audited()
@@ -212,7 +212,7 @@ describe('a session', () => {
     expect(await outcome(bearer(other.access_token))).toBe('unauthorized')
   })
 
-  test('lives on by refresh until twelve hours after the login; each refresh ends the token before', async () => {
+  test('can be refreshed until twelve hours after the login; each refresh ends the previous token', async () => {
     let token = (await login('ben')).access_token
     for (let hours = 0; hours < 12; hours += 0.5) {
       const caller = await bearer(token)
@@ -226,7 +226,7 @@ describe('a session', () => {
     await expect(at.sessions.refresh(caller)).rejects.toMatchObject({ code: 'unauthorized' })
   })
 
-  test('traded twice at once becomes one session', async () => {
+  test('refreshed twice in parallel becomes one session', async () => {
     const caller = await at.signIn('ben')
     expect((await outcomes([at.sessions.refresh(caller), at.sessions.refresh(caller)])).sort()).toEqual([
       'ok',
@@ -262,7 +262,7 @@ describe('a session', () => {
     ['another secret', (jwt: string) => forged(jwt, {}, 'HS256', 'a different secret of the same kind')],
     ['a token too long to be ours', (jwt: string) => forged(jwt, { filler: 'x'.repeat(5000) })],
     ['a NUL', async () => 'Bearer a.b\0.c'],
-  ])('is not proved by %s', async (_what, header: (jwt: string) => Promise<string | undefined>) => {
+  ])('is not accepted with %s', async (_what, header: (jwt: string) => Promise<string | undefined>) => {
     const { access_token } = await login('ben')
     expect(await outcome(bearer(await forged(access_token, {}).then((h) => h.slice(7))))).toBe('ok')
     expect(await outcome(at.authenticate(await header(access_token)))).toBe('unauthorized')
@@ -309,7 +309,7 @@ test('a request is authenticated with one query, by session or by token', async 
 })
 
 describe('an API token', () => {
-  test('is shown once, kept hashed, and acts under its own name and role', async () => {
+  test('is shown once, stored as a hash, and acts under its own name and role', async () => {
     const ada = await at.signIn('Ada')
     await at.audited()
     const made = await at.tokens.create(ada, { name: ' ci ', expires_days: 30 }, ORIGIN)
@@ -358,7 +358,7 @@ describe('an API token', () => {
     ])
   })
 
-  test('notes its use at most once a minute', async () => {
+  test('updates last_used at most once a minute', async () => {
     const { token } = await at.tokens.create(await at.signIn('Ada'), { name: 'ci' }, ORIGIN)
     const lastUsed = async () => (await at.tokens.list()).tokens[0]?.last_used?.slice(11, 19) ?? null
     expect(await lastUsed()).toBeNull()
@@ -372,7 +372,7 @@ describe('an API token', () => {
     expect(await lastUsed()).toBe('12:01:00')
   })
 
-  test('ends at once when revoked, in time when it expires', async () => {
+  test('is refused immediately after revocation, and after its expiry', async () => {
     const ada = await at.signIn('Ada')
     const brief = await at.tokens.create(ada, { name: 'brief', expires_days: 1 }, ORIGIN)
     const made = await at.tokens.create(ada, { name: 'ci', role: 'reader' }, ORIGIN)
@@ -390,7 +390,7 @@ describe('an API token', () => {
     expect((await at.tokens.list()).tokens.map((t) => t.active)).toEqual([false, false])
   })
 
-  test('falls with the person behind it, also when it was made by another token', async () => {
+  test('is refused with its owner, also when it was created by another token', async () => {
     await at.users.create(ROOT, { username: 'eve', password: GOOD, role: 'admin' }, ORIGIN)
     const eve = await at.signIn('eve')
     const first = await at.tokens.create(eve, { name: 'first', role: 'admin' }, ORIGIN)
@@ -422,7 +422,7 @@ describe('an API token', () => {
     ['uploader', 'auditor', 'reader'],
     ['auditor', 'uploader', 'reader'],
     ['reader', 'admin', 'reader'],
-  ] as const)('made as %s acts, once its owner is %s, as %s', async (role, ownerRole, effective) => {
+  ] as const)('created as %s acts, once its owner is %s, as %s', async (role, ownerRole, effective) => {
     await at.users.create(ROOT, { username: 'eve', password: GOOD, role: 'admin' }, ORIGIN)
     const { token } = await at.tokens.create(await at.signIn('eve'), { name: 'ci', role }, ORIGIN)
     expect((await bearer(token)).role).toBe(role)
@@ -430,7 +430,7 @@ describe('an API token', () => {
     expect((await bearer(token)).role).toBe(effective)
   })
 
-  test('has a name that no other live token has; a dead one’s may be taken', async () => {
+  test('has a name that is unique among live tokens', async () => {
     const ada = await at.signIn('Ada')
     const create = (name = 'ci') => at.tokens.create(ada, { name, expires_days: 1 }, ORIGIN)
     const { token_id } = await create()

@@ -32,7 +32,7 @@ describe('the password policy', () => {
 describe('checking', () => {
   const passwords = createPasswords()
 
-  test('a hash of ours is argon2id with its own salt, right for its password only', async () => {
+  test('accepts an argon2id hash for its password only', async () => {
     const [first, second] = await Promise.all([passwords.hash('Secret-1'), passwords.hash('Secret-1')])
     expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(first).not.toBe(second)
@@ -51,7 +51,7 @@ describe('checking', () => {
     },
   )
 
-  test('a hash made with weaker figures than today’s asks to be renewed', async () => {
+  test('reports a hash with weaker parameters as stale', async () => {
     const weak = '$argon2id$v=19$m=8192,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$'
     const { hash } = await import('@node-rs/argon2')
     const old = await hash('Secret-1', { memoryCost: 8192, timeCost: 1, parallelism: 1 })
@@ -59,7 +59,7 @@ describe('checking', () => {
     expect(await passwords.check('Secret-1', old, null)).toEqual({ ok: true, stale: true })
   })
 
-  test('nobody has a password, neither ours nor an imported one', async () => {
+  test('accepts no password where none is stored', async () => {
     for (const cost of [null, 4]) {
       for (const guess of ['', 'A', 'Secret-1', '\0']) expect((await passwords.check(guess, null, cost)).ok).toBe(false)
     }
@@ -76,7 +76,7 @@ describe('checking', () => {
     ['Secret-1', false],
   ])('%j taken as an imported hash: %s', (text, imported) => expect(isImportedHash(text)).toBe(imported))
 
-  test('work beyond the bound is refused at once, and accepted again afterwards', async () => {
+  test('refuses more work than the limit immediately, and accepts it again afterwards', async () => {
     const busy = createPasswords({ maxWaiting: 3 })
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => busy.hash('Secret-1')))
     expect(results.map((r) => r.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])

@@ -47,7 +47,7 @@ test('the first admin is created once and is logged in', async () => {
   )
 })
 
-test('of racing calls, seeding included, exactly one creates an admin', async () => {
+test('of parallel calls, seeding included, exactly one creates an admin', async () => {
   const other = await otherProcess(database)
   const second = await createAccounts(other.db)
   const passwordHash = await bcrypt.hash(GOOD, 4)
@@ -66,7 +66,7 @@ test('of racing calls, seeding included, exactly one creates an admin', async ()
   await other.close()
 })
 
-test('a setup token must be sent where one is configured', async () => {
+test('a configured setup token is required', async () => {
   const guarded = await createAccounts(database.db, { setupToken: 'let-me-in' })
   expect(await guarded.setup.status()).toMatchObject({ setup_token_required: true })
   for (const token of [undefined, '', 'let-me-i', 'let-me-in ', 'Let-me-in']) {
@@ -89,7 +89,7 @@ test.each([
   expect(await at.setup.status()).toMatchObject({ needs_setup: true })
 })
 
-test('an address that cannot be saved does not undo the admin, and is told', async () => {
+test('an app_url that cannot be saved is reported, and the admin remains', async () => {
   const { message } = await at.setup.createFirstAdmin(
     { ...FIRST, app_url: 'https://unsavable.example.org' },
     undefined,
@@ -148,7 +148,7 @@ test('the preflight is open until an admin exists, then for admins', async () =>
   await fresh.close()
 })
 
-test('many who ask for the preflight at once do not each start the checks', async () => {
+test('parallel preflight requests share one run of the checks', async () => {
   let runs = 0
   let answered = 0
   let open = () => {}

@@ -28,13 +28,13 @@ function slow(options: { capacity?: number } = {}) {
   }
 }
 
-test('failed tries of a key wait ever longer, up to eight seconds and never for good', async () => {
+test('failed attempts for a key wait longer each time, up to eight seconds', async () => {
   const slowing = slow()
   expect(await slowing.tries('a', 12)).toEqual([0, 0, 0, 0, 0, 500, 1000, 2000, 4000, 8000, 8000, 8000])
   expect(await slowing.tries('b', 5)).toEqual([0, 0, 0, 0, 0])
 })
 
-test('a success forgets the failures, and so does a quarter of an hour', async () => {
+test('failures are forgotten after a success or after 15 minutes', async () => {
   const slowing = slow()
   await slowing.tries('a', 7)
   slowing.succeeded('a')
@@ -45,21 +45,21 @@ test('a success forgets the failures, and so does a quarter of an hour', async (
   expect(await slowing.tries('a', 1)).toEqual([0])
 })
 
-test('tries made at once do not pass under one count', async () => {
+test('parallel attempts are all counted', async () => {
   let waited = 0
   const slowing = createSlowing({ clock: { now: () => new Date(0) }, wait: async (ms) => void (waited += ms) })
   await Promise.all(Array.from({ length: 8 }, () => slowing.attempt('a')))
   expect(waited).toBe(500 + 1000 + 2000)
 })
 
-test('a try that is given up while it waits has no answer, and counts', async () => {
+test('an attempt that is aborted while it waits is counted', async () => {
   const slowing = slow()
   await slowing.tries('a', 5)
   await expect(slowing.attempt('a', AbortSignal.abort())).rejects.toMatchObject({ code: 'unauthorized' })
   expect(await slowing.tries('a', 1)).toEqual([1000])
 })
 
-test('of more keys than it may remember the one unused for longest is forgotten', async () => {
+test('the least recently used key is dropped beyond the capacity', async () => {
   const slowing = slow({ capacity: 2 })
   await slowing.tries('a', 5)
   await slowing.tries('b', 5)

@@ -35,7 +35,7 @@ const canLogIn = async (username: string, password: string) =>
   (await outcome(at.login({ username, password }, ORIGIN))) === 'ok'
 
 describe('creating', () => {
-  test('gives an account without a word of its password, and notes who made it', async () => {
+  test('returns the account without its password, and is audited', async () => {
     const user = await at.users.create(
       ada,
       { username: 'Cy.D@x', password: GOOD, role: 'auditor', full_name: 'Cý', email: 'cy@example.org' },
@@ -87,7 +87,7 @@ describe('creating', () => {
     expect(await at.audited()).toEqual([])
   })
 
-  test('one name at once, in whatever case, gives one account', async () => {
+  test('the same name in parallel, in any case, creates one account', async () => {
     const names = ['cyd', 'Cyd', 'CYD', 'cyd']
     const results = await outcomes(names.map((username) => at.users.create(ada, { ...base, username }, ORIGIN)))
     expect(results.sort()).toEqual(['already_exists', 'already_exists', 'already_exists', 'ok'])
@@ -96,7 +96,7 @@ describe('creating', () => {
 })
 
 describe('changing', () => {
-  test('changes what is named, each kind noted by its own action', async () => {
+  test('changes the named fields, and audits each kind with its own action', async () => {
     expect(
       await at.users.update(ada, 'BEN', { role: 'auditor', full_name: 'Ben', active: false }, ORIGIN),
     ).toMatchObject({
@@ -118,7 +118,7 @@ describe('changing', () => {
     expect(await row('ben')).toMatchObject({ role: 'auditor', full_name: 'Ben', active: false })
   })
 
-  test('nothing changed is nothing noted, one’s own unchanged role included', async () => {
+  test('without a difference writes no audit entry, also for the own role', async () => {
     expect(
       await at.users.update(ada, 'Ada', { role: 'admin', active: true, email: 'ada@example.org' }, ORIGIN),
     ).toMatchObject({ role: 'admin' })
@@ -155,11 +155,11 @@ describe('the last active admin', () => {
     expect(await outcome(act())).toBe('ok')
   })
 
-  test('may have everything else changed', async () => {
+  test('may be changed in every other way', async () => {
     expect(await outcome(at.users.update(ROOT, 'Ada', { full_name: 'A', role: 'admin' }, ORIGIN))).toBe('ok')
   })
 
-  test('remains when two admins demote each other at once, or every admin is acted on at once', async () => {
+  test('remains when admins demote each other in parallel', async () => {
     const other = await otherProcess(database)
     const second = await createAccounts(other.db)
     const eve = await at.users.create(ROOT, { username: 'eve', password: GOOD, role: 'admin' }, ORIGIN)
@@ -199,7 +199,7 @@ describe('the last active admin', () => {
 })
 
 describe('removing', () => {
-  test('takes the account with its sessions away, and tells so', async () => {
+  test('deletes the account and its sessions, and is audited', async () => {
     await at.signIn('ben')
     expect(await at.users.remove(ada, 'BEN', ORIGIN)).toEqual({ status: 'deleted', username: 'ben' })
     expect((await at.audited()).at(-1)).toMatchObject({
@@ -246,7 +246,7 @@ describe('a password set by an admin', () => {
     expect([await canLogIn('ben', GOOD), await canLogIn('ben', OTHER)]).toEqual([false, true])
   })
 
-  test('must be strong, and is not for accounts kept elsewhere or nowhere', async () => {
+  test('must be strong, and is refused for external and unknown accounts', async () => {
     expect(await outcome(at.users.resetPassword(ada, 'ben', 'weak', ORIGIN))).toBe('weak_password')
     expect(await outcome(at.users.resetPassword(ada, 'nobody', OTHER, ORIGIN))).toBe('not_found')
     await external('ben')
@@ -255,7 +255,7 @@ describe('a password set by an admin', () => {
 })
 
 describe('the own account', () => {
-  test('is seen without its id; a token sees itself', async () => {
+  test('is shown without its id; a token sees its own name and role', async () => {
     expect(await at.ownAccount.me(ada)).toEqual({
       username: 'Ada',
       role: 'admin',
@@ -283,7 +283,7 @@ describe('the own account', () => {
   const change = (caller: Caller, current_password: string, new_password: string) =>
     at.ownAccount.changePassword(caller, { current_password, new_password }, ORIGIN)
 
-  test('gets a new password by the old one; only the session it was done in goes on', async () => {
+  test('gets a new password with the old one; only the present session survives', async () => {
     const own = await at.login({ username: 'ben', password: GOOD }, ORIGIN)
     const elsewhere = await at.login({ username: 'ben', password: GOOD }, ORIGIN)
     const ben = await at.authenticate(`Bearer ${own.access_token}`)
@@ -300,7 +300,7 @@ describe('the own account', () => {
     expect([await canLogIn('ben', GOOD), await canLogIn('ben', OTHER)]).toEqual([false, true])
   })
 
-  test('keeps its password when the current one is wrong; guessing is noted and slows down', async () => {
+  test('keeps its password when the current one is wrong; guesses are audited and delayed', async () => {
     const ben = await at.signIn('ben')
     await at.audited()
     for (let i = 0; i < 6; i++) expect(await outcome(change(ben, 'Wrong-1!', OTHER))).toBe('wrong_password')
@@ -312,13 +312,13 @@ describe('the own account', () => {
     expect(await canLogIn('ben', GOOD)).toBe(true)
   })
 
-  test('changed twice at once takes one of the new passwords', async () => {
+  test('changed twice in parallel has one of the new passwords', async () => {
     const ben = await at.signIn('ben')
     const results = await outcomes([change(ben, GOOD, OTHER), change(ben, GOOD, 'Third-horse-3')])
     expect(results.sort()).toEqual(['ok', 'wrong_password'])
   })
 
-  test('has no password to change when it is kept elsewhere, or is a token', async () => {
+  test('has no password to change when it is external or a token', async () => {
     const ben = await at.signIn('ben')
     await external('ben')
     expect(await outcome(change(ben, GOOD, OTHER))).toBe('external_account')
@@ -368,7 +368,7 @@ describe('a forgotten password', () => {
     }
   })
 
-  test('is replaced once with the token, which is kept hashed; all sessions end', async () => {
+  test('is replaced once with the token, which is stored as a hash; all sessions end', async () => {
     const { access_token } = await at.login({ username: 'ben', password: GOOD }, ORIGIN)
     const token = (await ask({ username: 'ben' })).tokens[0]?.token ?? ''
     expect(JSON.stringify(await database.db.selectFrom('password_resets').selectAll().execute())).not.toContain(token)
@@ -381,7 +381,7 @@ describe('a forgotten password', () => {
     expect([await canLogIn('ben', GOOD), await canLogIn('ben', OTHER)]).toEqual([false, true])
   })
 
-  test('used at once by several is used by one', async () => {
+  test('used in parallel is used once', async () => {
     const token = (await ask({ username: 'ben' })).tokens[0]?.token ?? ''
     const results = await outcomes([complete(token), complete(token), complete(token)])
     expect(results.sort()).toEqual(['ok', 'reset_token_invalid', 'reset_token_invalid'])

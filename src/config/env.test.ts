@@ -78,7 +78,7 @@ test('the result cannot be changed, lists included', () => {
   expect(Object.isFrozen(env) && Object.isFrozen(env.trustedProxies)).toBe(true)
 })
 
-test('no default looks at a variable that is declared after it', () => {
+test('no default depends on a variable that is declared after it', () => {
   const seen = new Set<string>()
   for (const [property, variable] of Object.entries(VARIABLES) as [string, Variable][]) {
     const guard = new Proxy(
@@ -95,7 +95,7 @@ test('no default looks at a variable that is declared after it', () => {
   }
 })
 
-test('all faults are told at once', () => {
+test('all faults are reported together', () => {
   const faults = faultsOf({
     ENV: 'production',
     JWT_SECRET_KEY: 'short',
@@ -121,7 +121,7 @@ test('ENV unset is development, with a warning, and never a guess at a misspelt 
   expect(faultsOf({ ...PRODUCTION, ENV: 'prod' })).toEqual(['ENV must be one of development, production'])
 })
 
-test.each(['debian', 'RPM', 'apt,rpm'])('REPO_FORMAT %s is told and counts as apt', (REPO_FORMAT) => {
+test.each(['debian', 'RPM', 'apt,rpm'])('REPO_FORMAT %s logs a warning and counts as apt', (REPO_FORMAT) => {
   const { env, warnings } = readEnv({ ...DEVELOPMENT, REPO_FORMAT })
   expect(env.repoFormat).toBe('apt')
   expect(warnings).toEqual(['REPO_FORMAT must be one of apt, rpm, apk, both, all; apt is used'])

@@ -1,4 +1,4 @@
-// Reads the environment once, at the start: typed, frozen, all faults told at once. Knows no part that uses it.
+// Reads the environment once, at start: typed, frozen, all faults reported together.
 import { StartError } from '../kernel/start-error.ts'
 import { faultsOf, warningsOf } from './rules.ts'
 import { VARIABLES, type Env, type Known, type Variable } from './variables.ts'
@@ -7,7 +7,7 @@ export type { Env } from './variables.ts'
 
 export type Source = Record<string, string | undefined>
 
-/** The environment cannot be started with; `faults` are sentences without secrets, one for each variable at fault. */
+/** The environment is not valid; `faults` holds one sentence per faulty variable, without secrets. */
 export class EnvironmentError extends StartError {
   constructor(readonly faults: readonly string[]) {
     super(
@@ -17,8 +17,8 @@ export class EnvironmentError extends StartError {
 }
 
 /**
- * @param source `process.env`, or what a test gives; a variable that is empty or blank counts as unset
- * @returns the values, and sentences to be logged as warnings
+ * @param source `process.env`; an empty or blank variable counts as unset
+ * @returns the values, and warnings to log
  * @throws EnvironmentError naming every fault
  */
 export function readEnv(source: Source): { env: Env; warnings: string[] } {
@@ -28,7 +28,7 @@ export function readEnv(source: Source): { env: Env; warnings: string[] } {
   const given = new Set<string>()
   for (const [property, variable] of Object.entries(VARIABLES) as [string, Variable][]) {
     const text = textOf(source, variable)
-    // Defaults look only at variables declared earlier; `variables.ts` orders them so, and a test holds it.
+    // Defaults depend only on variables declared earlier; a test checks the order in `variables.ts`.
     values[property] = variable.fallback(values as unknown as Known)
     if (text === undefined) continue
     given.add(variable.name)
@@ -48,11 +48,11 @@ export function readEnv(source: Source): { env: Env; warnings: string[] } {
 }
 
 function textOf(source: Source, variable: Variable): string | undefined {
-  // The proxy variables are as often written in lower case.
+  // The proxy variables are often written in lower case.
   const text =
     source[variable.name] ?? (variable.name.endsWith('_PROXY') ? source[variable.name.toLowerCase()] : undefined)
   if (text === undefined || text.trim() === '') return undefined
-  // A secret may begin or end with blanks; the rest was padded by a file or a shell.
+  // A secret may begin or end with blanks; blanks around other values come from a file or a shell.
   return variable.secret && variable.kind.label === 'text' ? text : text.trim()
 }
 

@@ -1,4 +1,4 @@
-// How the text of an environment variable becomes a value. Knows no variable by name and quotes no value.
+// Parses the text of environment variables. Errors never quote the value.
 import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
 import { CHECKPOINTS } from '../kernel/checkpoint.ts'
@@ -13,7 +13,7 @@ export interface Kind<T> {
 /** The word that stands for an empty list, because an empty variable counts as unset. */
 const NONE = 'none'
 
-/** The same, or `none` for null: for what would otherwise have its default. */
+/** The same kind, or `none` for null: for variables whose default is another value. */
 export function orNone<T>(kind: Kind<T>): Kind<T | null> {
   return { label: `${kind.label}; \`${NONE}\` for none`, parse: (value) => (value === NONE ? null : kind.parse(value)) }
 }
@@ -99,7 +99,7 @@ export function url(...schemes: string[]): Kind<string> {
   }
 }
 
-/** An http address that others copy into scripts and configuration files: nothing in it needs escaping there. */
+/** An http address that is copied into scripts and configuration files, so nothing in it may need escaping. */
 export const publicAddress: Kind<string> = {
   label: 'address, http:// or https://',
   parse(value) {
@@ -138,7 +138,7 @@ export const host: Kind<string> = {
   label: 'host name or address',
   parse(value) {
     const bare = value.replace(/^\[(.*)\]$/, '$1')
-    // Digits and dots alone that are no address (127.1, 2130706433) would be resolved to one behind our back.
+    // Digits and dots that form no full address (127.1, 2130706433) would still be resolved to one.
     if (isIP(bare) === 0 && (!HOSTNAME.test(bare) || /^[\d.]+$/.test(bare)))
       throw new Error('must be a host name or an IP address')
     return bare.toLowerCase()

@@ -1,4 +1,4 @@
-// The edition in force and what it includes. Knows no route and no status.
+// The edition in force and its features.
 import { Problem } from '../domain/problem.ts'
 import type { Env } from './variables.ts'
 
@@ -11,8 +11,8 @@ export interface License {
 }
 
 /**
- * Whatever asks here belongs to the enterprise edition (SBOM, LDAP login), so the community edition refuses every name:
- * a feature that somebody forgot to list stays closed.
+ * Only enterprise features (SBOM, LDAP login) are checked here, so the community edition refuses every name: a feature
+ * that is not listed stays closed.
  */
 export function createLicense(edition: Env['edition']): License {
   const includes = () => edition === 'enterprise'

@@ -1,4 +1,4 @@
-// What variables must be together: production rules, missing secrets, combinations that cannot work.
+// Rules across variables: production requirements, missing secrets, impossible combinations.
 import { PORT_OF_WORD, REPO_FORMAT_WORDS } from './repo-format.ts'
 import { ONLINE_SECRET, SIGNING_SECRET, weakness, WELL_KNOWN } from './secrets.ts'
 import type { Env } from './variables.ts'
@@ -11,7 +11,7 @@ interface Judged {
 }
 
 /**
- * Sentences that stop the start. Variables that did not parse still hold their default here.
+ * Faults that stop the start. Variables that did not parse hold their default here.
  * @param given names of the variables that are set
  */
 export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
@@ -32,7 +32,7 @@ export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
   return faults
 }
 
-/** Sentences to be logged, and the values they put right. */
+/** Warnings to log, and the values they correct. */
 export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: string[]; corrections: Partial<Env> } {
   const warnings: string[] = []
   const corrections: { -readonly [K in keyof Env]?: Env[K] } = {}
@@ -56,12 +56,12 @@ export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: st
   if (env.adminPasswordHash !== null && !BCRYPT.test(env.adminPasswordHash)) {
     corrections.adminPasswordHash = null
     warnings.push(
-      'ADMIN_PASSWORD_HASH is no bcrypt hash; no administrator is made (in a compose file each $ is written $$)',
+      'ADMIN_PASSWORD_HASH is no bcrypt hash; no administrator is created (in a compose file each $ is written $$)',
     )
   } else {
     warn(
       (env.adminUsername === null) !== (env.adminPasswordHash === null),
-      'ADMIN_USERNAME and ADMIN_PASSWORD_HASH work only together; no administrator is made',
+      'ADMIN_USERNAME and ADMIN_PASSWORD_HASH work only together; no administrator is created',
     )
   }
   if (env.jobStateBackend === 'redis' && env.jobStateRedisUrl === null) {
@@ -106,7 +106,7 @@ function weakSecrets(env: Env): Judged[] {
   return judged.flatMap(([name, fault]) => (fault === null ? [] : [{ name, fault }]))
 }
 
-/** Two listeners of this process cannot have one port; that of a format not served is free. */
+/** Two listeners cannot share a port; the port of a format that is not served is not opened. */
 function sharedPorts(env: Env): string[] {
   const listeners: [string, number][] = [
     ['BACKEND_PORT', env.backendPort],

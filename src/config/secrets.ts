@@ -1,4 +1,4 @@
-// Which secrets are too weak for production. Knows values only to judge them; never repeats one.
+// Judges whether a secret is strong enough for production. Never repeats its value.
 
 /** JWT_SECRET_KEY: the length is the specification's ("Authentication", 10); 80 bits are beyond guessing offline. */
 export const SIGNING_SECRET = { length: 32, bits: 80 }

@@ -5,7 +5,7 @@ import type { Kind } from './kinds.ts'
 
 export type RequiredWhen = 'always' | 'in production' | 'in production, enterprise edition'
 
-/** What the default of another variable may depend on; these are declared first. */
+/** Variables that the defaults of others depend on; they are declared first. */
 export interface Known {
   mode: 'development' | 'production'
   jwtSecretKey: string
@@ -26,7 +26,7 @@ export interface Variable<T = unknown> {
   required: RequiredWhen | null
   /** why it has no effect yet; null when it acts */
   inactive: string | null
-  /** a value that does not parse is told as a warning and the default taken, instead of stopping the start */
+  /** a value that does not parse logs a warning and the default is used, instead of stopping the start */
   lenient: boolean
 }
 
@@ -35,7 +35,7 @@ interface More<T> {
   required?: RequiredWhen
   inactive?: string
   lenient?: boolean
-  /** a default made from other variables, with the words for it */
+  /** a default computed from other variables, and its description */
   from?: [shown: string, make: (known: Known) => T]
 }
 
@@ -80,20 +80,20 @@ const SECRET = { secret: true }
 export const VARIABLES = {
   mode: service('ENV', kinds.choice('development', 'production'), 'development', 'Production refuses weak secrets and hides the interactive API documentation. Unset means development, with a warning.'),
   edition: service('SVC_EDITION', kinds.choice('community', 'enterprise'), 'enterprise', 'The edition in force. The community edition has no SBOM endpoints and no LDAP login.'),
-  repoFormat: service('REPO_FORMAT', kinds.choice('apt', 'rpm', 'apk', 'both', 'all'), 'apt', 'Package formats served: `apt` deb, `rpm` rpm, `apk` apk, `both` deb and rpm, `all` all three. Any other value is told as a warning and counts as `apt`.', { lenient: true }),
-  appVersion: service('APP_VERSION', kinds.text, 'dev', 'The build, told by `GET /health`.'),
+  repoFormat: service('REPO_FORMAT', kinds.choice('apt', 'rpm', 'apk', 'both', 'all'), 'apt', 'Package formats served: `apt` deb, `rpm` rpm, `apk` apk, `both` deb and rpm, `all` all three. Any other value logs a warning and counts as `apt`.', { lenient: true }),
+  appVersion: service('APP_VERSION', kinds.text, 'dev', 'The build, shown by `GET /health`.'),
   logLevel: service('LOG_LEVEL', kinds.choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least severe log line that is written.'),
   dieAt: service('GATEHOUSE_DIE_AT', kinds.checkpoint, null, 'Crash tests only: the process kills itself at this checkpoint. Refused in production.'),
 
-  jwtSecretKey: secrets('JWT_SECRET_KEY', kinds.text, '', 'Signs sessions. Production wants at least 32 characters and none of the well-known defaults.', { secret: true, required: 'always' }),
+  jwtSecretKey: secrets('JWT_SECRET_KEY', kinds.text, '', 'Signs sessions. Production requires at least 32 characters, no well-known default, and no predictable text such as repetitions or sequences.', { secret: true, required: 'always' }),
   jwtAlgorithm: secrets('JWT_ALGORITHM', kinds.choice('HS256', 'HS384', 'HS512'), 'HS256', 'The HMAC that signs sessions.'),
   settingsEncryptionKey: secrets('SETTINGS_ENCRYPTION_KEY', kinds.text, '', 'Seals the secrets in `settings.json`. Changing it makes them unreadable.', { secret: true, from: ['`JWT_SECRET_KEY`, with a warning', (known) => known.jwtSecretKey] }),
   webhookSecret: secrets('WEBHOOK_SECRET', kinds.text, null, 'Verifies inbound webhooks and signs outbound ones. Without it inbound webhooks are answered 503.', { secret: true, required: 'in production' }),
   licenseVendorKey: secrets('SVC_LICENSE_VENDOR_KEY', kinds.text, null, 'Vendor key of the enterprise edition.', { secret: true, required: 'in production, enterprise edition' }),
-  metricsToken: secrets('METRICS_TOKEN', kinds.text, null, 'Bearer token that `GET /metrics` asks for; without it metrics are public.', SECRET),
-  adminUsername: secrets('ADMIN_USERNAME', kinds.username, null, 'With `ADMIN_PASSWORD_HASH`: the administrator made at the first start.'),
-  adminPasswordHash: secrets('ADMIN_PASSWORD_HASH', kinds.text, null, "bcrypt hash (`$2a$`, `$2b$` or `$2y$`) of that administrator's password. Anything else is told as a warning and no administrator is made.", SECRET),
-  setupToken: secrets('SETUP_TOKEN', kinds.text, null, 'When set, `POST /setup/` wants it in the header `X-Setup-Token`.', SECRET),
+  metricsToken: secrets('METRICS_TOKEN', kinds.text, null, 'Bearer token that `GET /metrics` requires; without it metrics are public.', SECRET),
+  adminUsername: secrets('ADMIN_USERNAME', kinds.username, null, 'With `ADMIN_PASSWORD_HASH`: the administrator created at the first start.'),
+  adminPasswordHash: secrets('ADMIN_PASSWORD_HASH', kinds.text, null, "bcrypt hash (`$2a$`, `$2b$` or `$2y$`) of that administrator's password. Any other value logs a warning, and no administrator is created.", SECRET),
+  setupToken: secrets('SETUP_TOKEN', kinds.text, null, 'When set, `POST /setup/` requires it in the header `X-Setup-Token`.', SECRET),
 
   databaseUrl: storage('DATABASE_URL', kinds.databaseUrl, '', 'PostgreSQL 15 or later, or the embedded database PGlite in a directory (one process only).', { secret: true, required: 'always' }),
   reposDir: storage('REPOS_DIR', kinds.path, '/repos', 'Everything the service keeps: pool, manifests, staging, keys, settings, published trees.'),
@@ -108,9 +108,9 @@ export const VARIABLES = {
   publicRpmUrl: network('PUBLIC_RPM_URL', kinds.publicAddress, null, 'Address under which clients reach `RPM_REPO_PORT`, for the set-up files the service hands out. Without it they name the address of the request.'),
   trustedProxies: network('TRUSTED_PROXIES', kinds.list(kinds.network), ['127.0.0.1', '172.16.0.0/12', '192.168.0.0/16'], 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` are trusted.'),
   corsOrigins: network('CORS_ORIGINS', kinds.list(kinds.origin), ['http://localhost:3003'], 'Origins whose pages may call the API from a browser.'),
-  healthRequireAuth: network('HEALTH_REQUIRE_AUTH', kinds.flag, false, '`GET /health` wants a credential. The live and ready probes never do.'),
+  healthRequireAuth: network('HEALTH_REQUIRE_AUTH', kinds.flag, false, '`GET /health` requires a credential. The live and ready probes never do.'),
   allowPrivateSources: network('ALLOW_PRIVATE_SOURCES', kinds.flag, false, 'Import sources may have loopback and private addresses. Link-local and metadata addresses never may.', { inactive: 'there is no import yet', from: ['`true` in development, `false` in production', (known) => known.mode === 'development'] }),
-  outboundAllowedHosts: network('OUTBOUND_ALLOWED_HOSTS', kinds.list(kinds.host), [], 'Hosts that outbound notifications may reach although their address is private.'),
+  outboundAllowedHosts: network('OUTBOUND_ALLOWED_HOSTS', kinds.list(kinds.host), [], 'Hosts that webhooks and mail may reach although their address is private.'),
   httpProxy: network('HTTP_PROXY', kinds.url('http', 'https'), null, 'Proxy for outbound http.', SECRET),
   httpsProxy: network('HTTPS_PROXY', kinds.url('http', 'https'), null, 'Proxy for outbound https.', SECRET),
   noProxy: network('NO_PROXY', kinds.text, null, 'Hosts reached without the proxy, separated by commas.'),
@@ -122,17 +122,17 @@ export const VARIABLES = {
   clamavSocket: scanning('CLAMAV_SOCKET', kinds.absolutePath, null, 'Unix socket of clamd. Wins over `CLAMAV_HOST`.'),
   clamavHost: scanning('CLAMAV_HOST', kinds.host, null, 'Host of clamd. With neither this nor the socket there is no antivirus engine.'),
   clamavPort: scanning('CLAMAV_PORT', kinds.integer(1, 65535), 3310, 'TCP port of clamd.'),
-  clamavMaxStreamMb: scanning('CLAMAV_MAX_STREAM_MB', kinds.integer(1, 4000), 100, 'Largest file sent to clamd, in MB; larger ones count as not fully scanned. Must not exceed its StreamMaxLength nor its MaxFileSize, above which clamd says OK without looking unless it is told `AlertExceedsMax yes`.'),
+  clamavMaxStreamMb: scanning('CLAMAV_MAX_STREAM_MB', kinds.integer(1, 4000), 100, 'Largest file sent to clamd, in MB; larger ones count as not fully scanned. Must not exceed its StreamMaxLength nor its MaxFileSize, above which clamd answers OK without scanning unless `AlertExceedsMax yes` is set.'),
   clamavDbDir: scanning('CLAMAV_DB_DIR', kinds.path, '/var/lib/clamav', 'Signature files of clamd, for the health report and the date of the signatures.'),
   freshclamBin: scanning('FRESHCLAM_BIN', kinds.path, 'freshclam', 'Program that updates the signatures.'),
-  cveScanners: scanning('SVC_CVE_SCANNERS', kinds.list(kinds.choice('grype', 'trivy', 'osv')), ['grype', 'osv'], 'Vulnerability scanners in order: the first that is here judges arrivals, the others look at what was published. `osv` is the embedded matcher, which needs no program and is used alone when none is here.'),
-  grypeBin: scanning('GRYPE_BIN', kinds.path, null, 'The grype program, release 0.88 or later; without it `grype` is looked for in `PATH`.'),
-  trivyBin: scanning('TRIVY_BIN', kinds.path, null, 'The trivy program; without it `trivy` is looked for in `PATH`. Used where `SVC_CVE_SCANNERS` names it.'),
+  cveScanners: scanning('SVC_CVE_SCANNERS', kinds.list(kinds.choice('grype', 'trivy', 'osv')), ['grype', 'osv'], 'Vulnerability scanners in order: the first one available scans uploads, the others check published packages. `osv` is the embedded matcher, which needs no program and is used alone when no other is available.'),
+  grypeBin: scanning('GRYPE_BIN', kinds.path, null, 'The grype program, release 0.88 or later; without it `grype` is searched in `PATH`.'),
+  trivyBin: scanning('TRIVY_BIN', kinds.path, null, 'The trivy program; without it `trivy` is searched in `PATH`. Used when `SVC_CVE_SCANNERS` names it.'),
   grypeDbUrl: scanning('GRYPE_DB_UPDATE_URL', kinds.url('http', 'https'), null, "Where grype loads its database from: a mirror of your own. Grype's own address without it."),
   trivyDbRepository: scanning('TRIVY_DB_REPOSITORY', kinds.text, null, "Where trivy loads its database from, as an image reference: a mirror of your own. Trivy's own without it."),
-  searchPath: scanning('PATH', kinds.text, '/usr/local/bin:/usr/bin:/bin', 'Where scanner programs are looked for by name.'),
-  grypeDbCacheDir: scanning('GRYPE_DB_CACHE_DIR', kinds.path, '', 'Vulnerability data of all scanners; made when absent.', { from: ['`<REPOS_DIR>/grype-db`', (known) => join(known.reposDir, 'grype-db')] }),
-  osvUrl: scanning('SVC_OSV_URL', kinds.orNone(kinds.url('http', 'https')), 'https://osv-vulnerabilities.storage.googleapis.com', 'Advisories in OSV format, `<address>/<ecosystem>/all.zip`; a mirror of your own where the internet is out of reach.'),
+  searchPath: scanning('PATH', kinds.text, '/usr/local/bin:/usr/bin:/bin', 'Where scanner programs are searched by name.'),
+  grypeDbCacheDir: scanning('GRYPE_DB_CACHE_DIR', kinds.path, '', 'Vulnerability data of all scanners; created when absent.', { from: ['`<REPOS_DIR>/grype-db`', (known) => join(known.reposDir, 'grype-db')] }),
+  osvUrl: scanning('SVC_OSV_URL', kinds.orNone(kinds.url('http', 'https')), 'https://osv-vulnerabilities.storage.googleapis.com', 'Advisories in OSV format, `<address>/<ecosystem>/all.zip`; use a mirror where the internet is out of reach.'),
   osvDir: scanning('SVC_OSV_DIR', kinds.path, null, 'Directory of advisories in OSV format, read besides `SVC_OSV_URL`: zip files, JSON files or a copy of the bucket.'),
   epssUrl: scanning('SVC_EPSS_URL', kinds.orNone(kinds.url('http', 'https')), 'https://epss.empiricalsecurity.com/epss_scores-current.csv.gz', 'Exploit-prediction scores, CSV packed with gzip.'),
   kevUrl: scanning('SVC_KEV_URL', kinds.orNone(kinds.url('http', 'https')), 'https://www.cisa.gov/sites/default/files/feeds/known_exploited_vulnerabilities.json', 'Catalog of known-exploited vulnerabilities, JSON.'),
@@ -143,14 +143,14 @@ export const VARIABLES = {
   rateLimitFactor: limits('RATE_LIMIT_FACTOR', kinds.positiveNumber, 1, 'Multiplies every rate limit, for load tests.'),
 
   backupRetentionDays: deployment('BACKUP_RETENTION_DAYS', kinds.integer(0, 36_500), 30, 'Days the external backup script keeps archives; 0 keeps all.'),
-  postgresPassword: deployment('POSTGRES_PASSWORD', kinds.text, null, 'Password the database container is made with; must equal the one in `DATABASE_URL`.', SECRET),
+  postgresPassword: deployment('POSTGRES_PASSWORD', kinds.text, null, 'Password the database container is created with; must equal the one in `DATABASE_URL`.', SECRET),
 } as const
 
 type Values<T> = {
   readonly [K in keyof T]: T[K] extends Variable<infer V> ? (V extends readonly (infer E)[] ? readonly E[] : V) : never
 }
 
-/** The environment, parsed: what every part gets instead of `process.env`. */
+/** The parsed environment, used instead of `process.env`. */
 export type Env = Values<typeof VARIABLES>
 
 /** Variables that are accepted but have no effect yet. */

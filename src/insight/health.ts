@@ -1,4 +1,4 @@
-// The health report: every probe of the specification, each telling the truth or why it cannot.
+// The health report: every probe of the specification.
 import { constants } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
 import { sql } from 'kysely'
@@ -41,7 +41,7 @@ export interface Health {
   ready(): Promise<{ ready: boolean } & Record<string, unknown>>
 }
 
-/** A probe that hangs must not hang the report. */
+/** Limit for one probe, so that one that hangs does not hang the report. */
 const PROBE_MS = 5_000
 
 export function createHealth(deps: HealthDeps): Health {

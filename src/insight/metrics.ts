@@ -1,4 +1,4 @@
-// Every Prometheus metric of the specification; gauges are read from counters when asked, never by a table scan.
+// The Prometheus metrics of the specification. Gauges are read from counters at each scrape, never by a table scan.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { SEVERITY_KEYS, type SeverityKey } from '../domain/finding.ts'
 
@@ -17,7 +17,7 @@ export interface Metrics {
 }
 
 /**
- * @param sources asked at each scrape; null where a time or an age is unknown, which gives no sample
+ * @param sources read at each scrape; null for an unknown time or age, which gives no sample
  */
 export function createMetrics(sources: {
   totals(): Promise<Totals>
@@ -29,7 +29,7 @@ export function createMetrics(sources: {
   const registry = new Registry()
   const registers = [registry]
   let totals: Promise<Totals> | null = null
-  /** three gauges, one question */
+  /** three gauges share one query */
   const total = (pick: (t: Totals) => number) =>
     async function (this: Gauge) {
       totals ??= sources.totals().finally(() => (totals = null))
@@ -39,7 +39,7 @@ export function createMetrics(sources: {
     async function (this: Gauge) {
       this.reset()
       const value = await ask()
-      // prom-client gives a fresh gauge without labels the value 0, which would be a lie here.
+      // prom-client gives a new gauge without labels the value 0, which would be wrong here.
       if (value === null) this.remove()
       else this.set(value)
     }

@@ -1,4 +1,4 @@
-// Which audit entries are told to the outside, as which event and in which words (docs/api-decisions.md, section 19). Pure.
+// Maps audit entries to outbound events and their texts (docs/api-decisions.md, section 19). Pure.
 import type { Selectable } from 'kysely'
 import { isoTime } from '../kernel/clock.ts'
 import type { AuditTable } from '../store/tables.ts'
@@ -16,7 +16,7 @@ export type NotifiedEvent =
 
 export type Entry = Selectable<AuditTable>
 
-/** Refusals that are the uploader's own business and that his client shows him. */
+/** Refusals that only concern the uploader, whose client shows them. */
 const ORDINARY = new Set([
   'already_exists',
   'duplicate_conflict',
@@ -27,7 +27,7 @@ const ORDINARY = new Set([
   'arch_mismatch',
 ])
 
-/** @param pipeline what the record's checks said; null when there is no record */
+/** @param pipeline results of the record's checks; null when there is no record */
 export function eventOf(entry: Entry, pipeline: Readonly<Record<string, string>> | null): NotifiedEvent | null {
   switch (entry.action) {
     case 'UPLOAD':
@@ -79,7 +79,7 @@ export interface Message {
   data: Record<string, unknown>
 }
 
-/** The same entry gives the same message, so that a receiver can tell a repetition by its id. */
+/** The same entry always gives the same message, so that a receiver recognises a repetition by its id. */
 export function messageOf(entry: Entry, event: NotifiedEvent): Message {
   const name =
     entry.package === null

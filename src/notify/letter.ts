@@ -1,4 +1,4 @@
-// One layout for every mail, as text and as HTML that says the same. Whatever it is given is escaped here. Pure.
+// The layout of every mail, as text and as HTML with the same content. All input is escaped here. Pure.
 
 export interface Letter {
   subject: string
@@ -23,10 +23,10 @@ export interface Rendered {
 
 const SUBJECT_LENGTH = 160
 const VALUE_LENGTH = 500
-/** More make a mail nobody reads, and servers refuse. */
+/** Longer mails are not read, and servers refuse them. */
 const MOST_ITEMS = 100
 
-// Control characters, line separators, and marks that make text read in another order than it is written.
+// Control characters, line separators, and marks that change the direction of text.
 
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/g
 
@@ -83,11 +83,11 @@ function itemHtml({ title, facts }: Item): string {
 
 function plain(text: string, most = VALUE_LENGTH): string {
   const line = text.replace(UNPRINTABLE, ' ').trim()
-  // By code point: half a character is none.
+  // By code point, so that no surrogate pair is split.
   return line.length <= most ? line : `${[...line].slice(0, most - 1).join('')}…`
 }
 
-/** Only a web address becomes a link; a browser would run others. */
+/** Only a web address becomes a link: other schemes could run code. */
 function address(url: string): string | null {
   return /^https?:\/\//i.test(url) && URL.canParse(url) ? new URL(url).href : null
 }

@@ -23,7 +23,7 @@ const seen = (html: string) =>
     .replace(/&amp;/g, '&')
 
 describe('a package that waits', () => {
-  test('is told with everything a reviewer weighs, in text and in HTML', () => {
+  test('is described with everything a reviewer needs, in text and in HTML', () => {
     const { subject, text, html } = heldLetter([held], APP)
     expect(subject).toBe('[Gatehouse] openssl 3.0.2-1 in jammy waits for a decision: known to be exploited')
     expect(text).toContain(
@@ -41,7 +41,7 @@ describe('a package that waits', () => {
     expect(html).toContain('<a href="https://gate.example.org/">')
   })
 
-  test('says so where nothing is known to be exploited, and nothing of findings where none were looked for', () => {
+  test('says when nothing is known to be exploited, and mentions no findings without a scan', () => {
     expect(heldLetter([{ ...held, findings: { worst: 'High', counts, exploited: [] } }], APP)).toMatchObject({
       subject: '[Gatehouse] openssl 3.0.2-1 in jammy waits for a decision',
       text: expect.stringContaining('Known to be exploited: none'),
@@ -49,7 +49,7 @@ describe('a package that waits', () => {
     expect(heldLetter([{ ...held, findings: null, due: null }], APP).text).not.toMatch(/severity|exploited|decided by/)
   })
 
-  test('shares its mail with others, which are counted where they are too many to list', () => {
+  test('shares its mail with others, which are counted when there are too many to list', () => {
     const many = Array.from({ length: 130 }, (_, i) => ({ ...held, package: `lib${i}` }))
     const { subject, text, html } = heldLetter(many, APP)
     expect(subject).toBe('[Gatehouse] 130 packages wait for a decision, 130 of them known to be exploited')
@@ -77,7 +77,7 @@ test('deadlines are listed, missed ones as such', () => {
   })
 })
 
-test('a decision is told with who, why, on what and until when', () => {
+test('a decision is described with person, reason, subject and expiry', () => {
   const { subject, text } = decisionLetter(
     [
       {
@@ -98,7 +98,7 @@ test('a decision is told with who, why, on what and until when', () => {
   )
 })
 
-test('the mail of a forgotten password has the link, and how long it works', () => {
+test('the password reset mail has the link and its lifetime', () => {
   const { text, html } = resetLetter('ann', `${APP}/reset-password?token=a-B_1`, 30)
   expect(text).toContain('\nhttps://gate.example.org/reset-password?token=a-B_1\n')
   expect(text).toContain('within 30 minutes')
@@ -136,7 +136,7 @@ describe('what others wrote', () => {
     expect(html).not.toContain('<script')
   })
 
-  test('begins no line, header or direction of writing of its own', () => {
+  test('cannot start a line, a header or another text direction', () => {
     const { subject, text, html } = heldLetter(
       [{ ...held, package: 'a\r\nBcc: eve@example.org\u2028x\u202egnp', reason: 'line\n\n-- \nSent by Gatehouse' }],
       APP,
@@ -149,7 +149,7 @@ describe('what others wrote', () => {
     for (const body of [subject, text, html]) expect(body).not.toMatch(/[\r\u2028\u202e\u0000]/)
   })
 
-  test('is cut where it is endless, between characters', () => {
+  test('is cut when too long, between characters', () => {
     const { subject, text } = heldLetter([{ ...held, package: '😀'.repeat(5000), reason: '😀'.repeat(5000) }], APP)
     expect([...subject].length).toBeLessThanOrEqual(160)
     expect(text.length).toBeLessThan(5000)

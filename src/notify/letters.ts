@@ -1,4 +1,4 @@
-// What each mail says (docs/api-decisions.md, section 19). Pure: from facts to words.
+// The content of each mail (docs/api-decisions.md, section 19). Pure.
 import { SEVERITIES, type Severity, type SeverityCounts, type SeverityKey } from '../domain/finding.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { render, type Item, type Rendered } from './letter.ts'
@@ -12,7 +12,7 @@ export interface Subject {
 }
 
 export interface HeldItem extends Subject {
-  /** what its findings are now; null when it is gone, or was never scanned */
+  /** its present findings; null when the record is gone or was never scanned */
   findings: { worst: Severity | null; counts: SeverityCounts; exploited: readonly string[] } | null
   due: Date | null
   reason: string | null
@@ -32,7 +32,7 @@ export interface DecidedItem extends Subject {
   target: string | null
 }
 
-/** Names told; there may be hundreds. */
+/** Most names listed; there may be hundreds. */
 const MOST_NAMES = 20
 
 export function heldLetter(items: readonly HeldItem[], appUrl: string): Rendered {

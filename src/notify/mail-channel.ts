@@ -1,4 +1,4 @@
-// Which events are mailed, and what the mails need to know; entries of one kind that follow each other share a mail. Knows no SMTP.
+// The mail channel of the outbox: which events are mailed, with which data. Consecutive entries of one kind share a mail.
 import { countSeverities, type Severity } from '../domain/finding.ts'
 import { severityBits, worstOfBits } from '../domain/risk.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -11,7 +11,7 @@ import { deadlineLetter, decisionLetter, heldLetter, type DeadlineItem, type Hel
 import { MAIL_LIMIT_MS, recipientsOf, type Mailer } from './mail.ts'
 import type { Channel } from './outbox.ts'
 
-/** docs/api-decisions.md, section 19: the other events are the webhook's. */
+/** docs/api-decisions.md, section 19: only the webhook sends the other events. */
 const MAILED = ['PENDING_REVIEW', 'DECISION', 'SLA_EXPIRING', 'SLA_OVERDUE'] as const
 type MailedEvent = (typeof MAILED)[number]
 
@@ -52,14 +52,13 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
     name: 'mail',
     id: 2,
     limitMs: MAIL_LIMIT_MS,
-    // A mail server that starts anew takes minutes.
+    // A mail server takes minutes to restart.
     retryMs: [30_000, 300_000],
     isOn() {
       const { enabled, to_addresses: to } = deps.settings().email
       if (!enabled) return false
       const lacks = mailer.lacks() ?? (recipientsOf(to).length === 0 ? 'email.to_addresses' : null)
-      if (lacks !== null && lacks !== complained)
-        log.warn(`mail is switched on, but ${lacks} is not set: no mail is sent`)
+      if (lacks !== null && lacks !== complained) log.warn(`mail is enabled, but ${lacks} is not set: no mail is sent`)
       complained = lacks
       return lacks === null
     },
@@ -72,15 +71,15 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
         event === 'SLA_EXPIRING'
           ? first + 1
           : events.findIndex((other, at) => at > first && other !== null && other !== event)
-      const told = entries.slice(first, end === -1 ? undefined : end).filter((_, at) => events[first + at] === event)
-      const last = told.at(-1) as Entry
+      const mailed = entries.slice(first, end === -1 ? undefined : end).filter((_, at) => events[first + at] === event)
+      const last = mailed.at(-1) as Entry
       return {
         upTo: last.seq as number,
         async send() {
           const to = recipientsOf(deps.settings().email.to_addresses)
-          // The hash tells the chains of two services apart.
+          // The hash distinguishes two services whose entries have the same number.
           const id = `audit-${last.seq}-${(last.hash ?? '').slice(0, 16)}`
-          const { refused } = await mailer.send({ ...(await letterOf(event, told)), id, to, event })
+          const { refused } = await mailer.send({ ...(await letterOf(event, mailed)), id, to, event })
           if (refused.length > 0) log.warn({ refused, audit_seq: last.seq }, 'some recipients of a mail were refused')
         },
       }
@@ -93,7 +92,7 @@ function mailedEventOf(entry: Entry): MailedEvent | null {
   return MAILED.find((mailed) => mailed === event) ?? null
 }
 
-/** What the record's findings are by now. */
+/** Reads the record's present findings. */
 async function heldItem(db: Db, entry: Entry): Promise<HeldItem> {
   const { distribution, package: name, version, arch } = entry
   const item: HeldItem = { ...subjectOf(entry), findings: null, due: null, reason: entry.detail }

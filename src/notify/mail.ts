@@ -1,4 +1,4 @@
-// Sends a mail by the SMTP settings of that moment. Knows no event, no template and no queue.
+// Sends one mail with the present SMTP settings.
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
@@ -11,19 +11,19 @@ import type { Clock } from '../kernel/clock.ts'
 import { isForbidden } from '../kernel/http-client.ts'
 
 export interface Mail {
-  /** makes the Message-ID: the same id is the same mail, however often it is sent */
+  /** part of the Message-ID: a repeated mail has the same one */
   id: string
   /** mailboxes; each sees the others */
   to: readonly string[]
   subject: string
   text: string
   html: string
-  /** told to filters as the header `X-Svc-Event` */
+  /** the header `X-Svc-Event`, for filters */
   event: string
 }
 
 export interface Sent {
-  /** recipients the server did not take, while it took others */
+  /** recipients the server refused while it accepted others */
   refused: string[]
 }
 
@@ -31,13 +31,13 @@ export interface Mailer {
   /** @returns the setting without which nothing can be sent; null when none is missing */
   lacks(): 'email.smtp_host' | 'email.from_address' | null
   /**
-   * Hands the mail to the server, within ten seconds.
-   * @throws MailError whatever goes wrong, in words that may be shown
+   * Hands the mail to the server within ten seconds.
+   * @throws MailError for every failure
    */
   send(mail: Mail): Promise<Sent>
 }
 
-/** Why a mail was not sent. Holds no password, and of what a server said no more than its SMTP reply. */
+/** Why a mail was not sent. Never holds a password, nor anything the server sent but its SMTP reply. */
 export class MailError extends Error {
   /** the message as clients may see it: of a private address it does not tell open ports from closed ones */
   readonly shown: string
@@ -52,7 +52,7 @@ export class MailError extends Error {
   }
 }
 
-/** For the whole of one mail, from the name lookup to the server's last word. */
+/** Limit for one mail, from the name lookup to the last SMTP reply. */
 export const MAIL_LIMIT_MS = 10_000
 
 /** @param list the setting `email.to_addresses`: split at comma or semicolon */
@@ -69,7 +69,7 @@ export function recipientsOf(list: string): string[] {
 
 /**
  * Port 465 speaks TLS from the start (RFC 8314); every other port upgrades by STARTTLS (RFC 3207), which `use_tls` insists on.
- * Without `use_tls` TLS is taken where it is offered, by whatever certificate: the alternative is none at all.
+ * Without `use_tls`, TLS is used where it is offered, with any certificate: the alternative is no encryption.
  *
  * The address of the server is guarded like that of the webhook (docs/api-decisions.md, section 19). Of a server on a
  * private address nothing is shown but its SMTP replies, so that the setting cannot be used to probe ports.
@@ -140,7 +140,7 @@ export function createMailer(deps: {
           html: mail.html,
           date: deps.clock.now(),
           messageId: `<${mail.id}@${from.address.split('@')[1]}>`,
-          // RFC 3834: no holiday notice answers it.
+          // RFC 3834: prevents automatic replies.
           headers: { 'Auto-Submitted': 'auto-generated', 'X-Svc-Event': mail.event },
           disableFileAccess: true,
           disableUrlAccess: true,

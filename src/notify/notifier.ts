@@ -1,4 +1,4 @@
-// All that the outside is told: the channels behind the audit chain, the tests an admin asks for, the mail of a forgotten password.
+// Outbound notifications: webhook and mail channels, tests that an admin requests, password reset mails.
 import { randomUUID } from 'node:crypto'
 import type { ConnectionOptions } from 'node:tls'
 import { invalidField } from '../domain/problem.ts'
@@ -15,26 +15,26 @@ import { createWebhook } from './webhook.ts'
 
 export interface TestResult {
   status: 'ok' | 'error'
-  /** what the receiver answered, where it answered */
+  /** the receiver's status, if it answered */
   http_status?: number
   message: string
 }
 
 export interface Notifier {
-  /** each goes its own way: one that waits for its receiver holds up no other */
+  /** one per channel, so that a slow receiver delays no other channel */
   outboxes: readonly Outbox[]
-  /** Both tests send at once and once, also while the channel is switched off. @throws Problem('validation_error') naming the setting that is missing */
+  /** Both tests send immediately and once, also while the channel is disabled. @throws Problem('validation_error') naming the missing setting */
   testWebhook(by: string): Promise<TestResult>
   testMail(by: string): Promise<TestResult>
-  /** Mails the link to set a new password. Never throws: what fails is logged, without the token. @param minutes the link works */
+  /** Mails the link to set a new password. Never throws: failures are logged, without the token. @param minutes how long the link is valid */
   sendReset(user: { username: string; email: string }, token: string, minutes: number): Promise<void>
 }
 
 /**
- * @param http must refuse addresses of the own network but those the operator allows
- * @param secret signs each message of the webhook; without one they go unsigned
+ * @param http must refuse private addresses except those the operator allows
+ * @param secret signs webhook messages; without it they are unsigned
  * @param httpsOnly in production
- * @param tls what the mailer trusts besides the machine's authorities, for tests
+ * @param tls certificates trusted besides the system's, for tests
  */
 export function createNotifier(deps: {
   db: Db
@@ -94,7 +94,7 @@ export function createNotifier(deps: {
     async sendReset({ username, email }, token, minutes) {
       const { email: set, app_url } = deps.settings()
       if (!set.enabled) {
-        log.warn({ user: username }, 'a new password was asked for, but mail is switched off')
+        log.warn({ user: username }, 'a password reset was requested, but mail is disabled')
         return
       }
       const link = `${app_url.replace(/\/+$/, '')}/reset-password?token=${encodeURIComponent(token)}`

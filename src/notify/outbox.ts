@@ -1,5 +1,5 @@
-// Tells the outside of what the audit chain says, in its order and at least once: the chain is the outbox, so nothing that
-// was committed is forgotten, whatever process dies. Each channel has a place of its own in it. Knows no channel.
+// Delivers audit entries to a channel in order and at least once. The audit chain is the outbox, so nothing committed is
+// lost when a process dies. Each channel has its own position in it.
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -16,16 +16,16 @@ export interface Channel {
   retryMs: readonly [number, number]
   isOn(): boolean
   /**
-   * The next message to be told of these entries, which follow each other in the chain.
-   * @returns null when none of them is told
+   * The next message to send for these consecutive entries.
+   * @returns null when none of them is sent
    */
   next(entries: readonly Entry[]): Promise<Due | null>
 }
 
 export interface Due {
-  /** the last entry the message speaks of */
+  /** the last entry the message covers */
   upTo: number
-  /** @throws whatever went wrong */
+  /** @throws when delivery failed */
   send(): Promise<void>
 }
 
@@ -33,8 +33,8 @@ export interface Outbox {
   name: string
   /**
    * Delivers what is due; one caller at a time.
-   * @param goOn asked before each message: a leader that is none any more, or stops, tells nothing further
-   * @returns how many messages arrived
+   * @param goOn checked before each message: a process that lost leadership or is stopping sends nothing more
+   * @returns the number of delivered messages
    */
   deliver(goOn: () => boolean): Promise<number>
 }
@@ -55,7 +55,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
   async function place(): Promise<Place> {
     const known = await db.selectFrom('notify_cursor').selectAll().where('id', '=', channel.id).executeTakeFirst()
     if (known) return known
-    // From now on: what happened before anybody listened is in the log.
+    // Starts at the present head: earlier entries are in the log only.
     const seq = (await head()) ?? 0
     await db
       .insertInto('notify_cursor')
@@ -66,7 +66,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
   }
   const head = async () => (await db.selectFrom('audit_chain').select('seq').executeTakeFirst())?.seq ?? null
 
-  /** False when somebody else moved meanwhile: two leaders, for a moment, tell a thing once. */
+  /** @returns false when another process moved the position: two leaders at the same time send a message once */
   async function move(from: Place, to: Place): Promise<boolean> {
     const moved = await db
       .updateTable('notify_cursor')
@@ -85,7 +85,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
     async deliver(goOn) {
       let at = await place()
       if (!channel.isOn()) {
-        // Nobody listens, and nobody wants to hear of it all when he does.
+        // A disabled channel skips entries, so that enabling it does not send all of them.
         const seq = (await head()) ?? at.seq
         if (seq > at.seq) await move(at, { seq, tries: 0, retry_at: null })
         return 0
@@ -103,7 +103,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
         const due = await channel.next(entries)
         const upTo = due?.upTo ?? (entries.at(-1)?.seq as number)
         if (due) {
-          // Taken before it is sent; if this process dies, it is free again some time later.
+          // Reserved before it is sent; if this process dies, the reservation expires.
           const taken: Place = { ...at, retry_at: after(2 * channel.limitMs) }
           if (!(await move(at, taken))) return arrived
           at = taken
@@ -117,7 +117,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
               await move(at, { ...at, tries, retry_at: after(wait) })
               return arrived
             }
-            // The entry itself stands in the log; the next one may arrive.
+            // Given up: the entry remains in the audit log, and the next one is tried.
             log.error({ err: error, channel: channel.name, audit_seq: upTo }, 'a notification could not be delivered')
           }
         }

@@ -1,4 +1,4 @@
-// The webhook: one signed POST for each event (docs/api-decisions.md, section 19). Knows no queue.
+// The webhook channel: one signed POST per event (docs/api-decisions.md, section 19).
 import { randomUUID } from 'node:crypto'
 import type { Settings } from '../domain/settings.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
@@ -18,8 +18,8 @@ export interface Webhook {
 }
 
 /**
- * @param http must refuse addresses of the own network but those the operator allows
- * @param secret signs each message; without one they go unsigned
+ * @param http must refuse private addresses except those the operator allows
+ * @param secret signs each message; without it they are unsigned
  * @param httpsOnly in production
  */
 export function createWebhook(deps: {
@@ -69,7 +69,7 @@ export function createWebhook(deps: {
       const timestamp = isoTime(deps.clock.now())
       return {
         http_status: await post({
-          text: `Gatehouse: a test, asked for by ${by}`,
+          text: `Gatehouse: a test, requested by ${by}`,
           event: 'TEST',
           id: `test-${randomUUID()}`,
           timestamp,
@@ -80,7 +80,7 @@ export function createWebhook(deps: {
   }
 }
 
-/** Only a record that was quarantined is told apart by what its checks said. */
+/** Results of the record's checks; only quarantined records need them to choose the event. */
 async function pipelineOf(
   db: Db,
   { distribution, package: name, version, arch, outcome }: Entry,

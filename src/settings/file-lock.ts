@@ -1,4 +1,4 @@
-// A lock beside a file that several replicas change, on storage they share. The lock of a dead process is taken over.
+// A lock file for a file on shared storage that several replicas change. The lock of a dead process is taken over.
 import { link, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, basename } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { randomToken } from '../kernel/crypto.ts'
 import { isMissing, writeDurably } from '../kernel/files.ts'
 
-/** The work under the lock is a read and a write of some kilobytes; who holds it longer has died. */
+/** The work under the lock reads and writes a few kilobytes; a process that holds it longer has died. */
 const STALE_AFTER_MS = 30_000
 const POLL_MS = 20
 
@@ -27,12 +27,12 @@ export async function withFileLock<T>(path: string, clock: Clock, work: () => Pr
   try {
     return await work()
   } finally {
-    // Were it taken over meanwhile, it is no longer ours to remove.
+    // A lock that was taken over in between belongs to another process.
     if ((await contentOf(lock)) === mine) await rm(lock, { force: true })
   }
 }
 
-/** Appears with its content or not at all, so that a crash never leaves a lock nobody can judge. */
+/** Creates the lock with its content in one step, so that a crash never leaves an empty one. */
 async function take(lock: string, content: string): Promise<boolean> {
   const temporary = `${lock}.${randomToken(6)}.tmp`
   try {
@@ -59,7 +59,7 @@ async function removeStale(lock: string, clock: Clock): Promise<boolean> {
     if (isMissing(error)) return true
     throw error
   }
-  // Somebody faster may have taken over between the look and the rename: theirs goes back.
+  // Another process may have taken over between the check and the rename: its lock is put back.
   if ((await contentOf(aside)) !== content) await link(aside, lock).catch(() => {})
   await rm(aside, { force: true })
   return true

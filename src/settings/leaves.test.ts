@@ -90,7 +90,7 @@ test('the defaults are those of the specification', () => {
   expect(defaults['security']).toEqual({ forbid_self_approval: false })
 })
 
-test('the source toggles of the specification are there and all on', () => {
+test('the source toggles of the specification exist and default to true', () => {
   const sources = defaults['sources'] as Record<string, unknown>
   for (const key of [
     'ubuntu-jammy',
@@ -232,7 +232,7 @@ describe('refused', () => {
   })
 })
 
-test('a wrong word is answered with the right ones', () => {
+test('an invalid choice is refused with the valid ones', () => {
   expect(faultOf(LEAVES.get('cve_policy.unknown') as Leaf, 'deny')?.message).toBe(
     'must be one of block, review, warn, allow',
   )

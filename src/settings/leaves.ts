@@ -41,7 +41,7 @@ export const LEAVES: ReadonlyMap<string, Leaf> = new Map(
     .map((leaf) => [leaf.path, leaf]),
 )
 
-/** Settings that lie in no section. */
+/** Settings outside any section. */
 export const ROOT_LEAVES: ReadonlyMap<string, Leaf> = new Map([...LEAVES].filter(([, leaf]) => leaf.section === null))
 
 function leafOf(section: string | null, key: string, schema: TSchema, parent?: TSchema): Leaf {
@@ -61,14 +61,14 @@ export function defaultOf(leaf: Leaf, mode: Mode): unknown {
   return (leaf.schema as { default?: unknown }).default
 }
 
-/** Every setting: what was set, and the default for the rest. */
+/** Every setting: the stored value, else the default. */
 export function effective(set: Values, mode: Mode): Map<string, unknown> {
   return new Map(
     [...LEAVES.values()].map((leaf) => [leaf.path, set.has(leaf.path) ? set.get(leaf.path) : defaultOf(leaf, mode)]),
   )
 }
 
-/** The document in the shape of the declaration. */
+/** The values as a nested document. */
 export function nest(values: Values): Record<string, unknown> {
   const document: Record<string, unknown> = {}
   for (const leaf of LEAVES.values()) {
@@ -85,7 +85,7 @@ export function masked(values: Values): Map<string, unknown> {
   return new Map([...values].map(([path, value]) => [path, LEAVES.get(path)?.secret && value !== '' ? MASK : value]))
 }
 
-/** The document as the rooms get it: it cannot be changed by mistake. */
+/** The document that other rooms get, deeply frozen. */
 export function frozen(values: Values): Settings {
   return deepFreeze(nest(values)) as unknown as Settings
 }
@@ -111,7 +111,7 @@ export function faultOf(leaf: Leaf, value: unknown): { at: string; message: stri
   const allowed = errors.find((error) => error.keyword === 'enum')
   const first = allowed ?? errors[0]
   const words = (allowed?.params as { allowedValues?: unknown[] } | undefined)?.allowedValues
-  // An entry of a map is named below its setting.
+  // The path of a map entry is appended to that of its setting.
   const at = first?.instancePath ? first.instancePath.replace('/', '.').replaceAll('~1', '/').replaceAll('~0', '~') : ''
   return { at, message: words ? `must be one of ${words.join(', ')}` : (first?.message ?? 'is not valid') }
 }

@@ -1,4 +1,4 @@
-// Reads the body of a PATCH into changes by path: nested, flat and masked values, all faults told at once. Pure.
+// Reads the body of a PATCH into changes by path: nested, flat and masked values; reports all faults together. Pure.
 import { Problem } from '../domain/problem.ts'
 import { equal, faultOf, LEAVES, MASK, ROOT_LEAVES, SECTIONS, type Leaf, type Values } from './leaves.ts'
 
@@ -9,7 +9,7 @@ export interface FieldError {
 
 interface Assignment {
   leaf: Leaf
-  /** as the caller wrote it */
+  /** the key as the client wrote it */
   field: string
   value: unknown
 }
@@ -21,7 +21,7 @@ interface Reading {
 }
 
 /**
- * @param input the body as it came
+ * @param input the unvalidated body
  * @param before every setting in force
  * @param section the body holds keys of this section, not the whole document
  * @returns new values by path; a secret sent as `***` is not among them
@@ -80,7 +80,7 @@ function readSection(section: string, value: unknown, prefix: string, reading: R
   }
 }
 
-/** `<section>_<key>`; section names hold underscores themselves. */
+/** Finds the setting of `<section>_<key>`; section names contain underscores too. */
 function flatLeaf(key: string): Leaf | undefined {
   return [...SECTIONS.keys()]
     .filter((section) => key.startsWith(`${section}_`))
@@ -88,7 +88,7 @@ function flatLeaf(key: string): Leaf | undefined {
     .find((leaf) => leaf !== undefined)
 }
 
-/** `ldap://h:p` and `ldaps://h:p` stand for host, port and use_ssl (docs/api-decisions.md, section 15); empty text clears the host. */
+/** `ldap://h:p` and `ldaps://h:p` set host, port and use_ssl (docs/api-decisions.md, section 15); empty text clears the host. */
 function readLdapUrl(value: unknown, reading: Reading): void {
   const assign = (key: string, part: unknown) =>
     reading.assignments.push({ leaf: LEAVES.get(`ldap.${key}`) as Leaf, field: 'ldap_url', value: part })
@@ -132,7 +132,7 @@ function resolve(
   else changes.set(leaf.path, next)
 }
 
-/** null takes an entry away. */
+/** Adds entries to a map; null removes one. */
 function mergeEntries(leaf: Leaf, before: Record<string, unknown>, sent: Record<string, unknown>) {
   const [source = ''] = Object.keys((leaf.schema as { patternProperties?: object }).patternProperties ?? {})
   const merged = Object.fromEntries(Object.entries({ ...before, ...sent }).filter(([, value]) => value !== null))

@@ -48,7 +48,7 @@ async function loaded(passphrase?: string, mode?: 'development' | 'production'):
 
 const onDisk = async () => JSON.parse(await readFile(path, 'utf8')) as Record<string, Record<string, unknown>>
 
-test('twenty changes at once, on two replicas, all arrive', async () => {
+test('twenty parallel changes on two replicas are all kept', async () => {
   const [one, two] = [await loaded(), await loaded()]
   const keys = Object.keys(one.current().sources).slice(0, 20)
   await Promise.all(keys.map((key, at) => (at % 2 ? one : two).patch({ sources: { [key]: false } }, 'ann')))
@@ -58,7 +58,7 @@ test('twenty changes at once, on two replicas, all arrive', async () => {
   expect(await readdir(directory)).toEqual(['settings.json'])
 })
 
-test('another replica sees a change within a second, tells what changed, and looks no more often', async () => {
+test('another replica sees a change within a second, announces it, and checks no more often', async () => {
   const [one, two] = [await loaded(), await loaded()]
   await one.patch({ sync: { hour: 7 } }, 'ann')
   changes = []
@@ -78,7 +78,7 @@ test('a change is merged into what another replica wrote, seen or not', async ()
   expect(document).toMatchObject({ sync: { hour: 7, minute: 9 }, _meta: { revision: 2 } })
 })
 
-test('a file that becomes unusable is told once, changes nothing in force and is never overwritten', async () => {
+test('a file that becomes unusable is reported once, does not change the settings and is never overwritten', async () => {
   const settings = await loaded()
   await settings.patch({ sync: { hour: 7 } }, 'ann')
   await writeFile(path, '{"sync":')
@@ -108,7 +108,7 @@ test.each<[string, string, RegExp]>([
     '{"ldap": {"bind_password": "sealed:v1:AAAA"}}',
     /ldap\.bind_password cannot be decrypted/,
   ],
-])('a file that %s stops the start with a clear word and without its secrets', async (_what, text, message) => {
+])('a file that %s stops the start with a clear sentence and without its secrets', async (_what, text, message) => {
   await writeFile(path, text)
   const failure = await replica()
     .load()
@@ -160,7 +160,7 @@ test('a file of an older version gets defaults, one of a newer version keeps wha
   })
 })
 
-test('a secret written into the file by hand works, is told, and is sealed by the next change', async () => {
+test('a secret written into the file by hand works, logs a warning, and is sealed by the next change', async () => {
   await writeFile(path, JSON.stringify({ ldap: { bind_password: 'by-hand' } }))
   const settings = replica()
   const { warnings } = await settings.load()
@@ -180,7 +180,7 @@ test('a default that was never touched follows the mode of the next start', asyn
   })
 })
 
-test('the lock of a process that died is taken over, that of a living one is waited for', async () => {
+test('the lock of a dead process is taken over, that of a living one is waited for', async () => {
   const lock = join(directory, '.settings.json.lock')
   await writeFile(lock, `${new Date(time - 31_000).toISOString()} dead`)
   expect(await withFileLock(path, clock, async () => 'done', 0)).toBe('done')

@@ -44,7 +44,7 @@ async function loaded(): Promise<SettingsStore> {
   return settings
 }
 
-test('the first start makes the file, for its owner only, and shows the defaults', async () => {
+test('the first start creates the file, readable for its owner only, with the defaults', async () => {
   const settings = await loaded()
   expect((await stat(path)).mode & 0o777).toBe(0o600)
   expect(settings.masked()).toMatchObject({
@@ -61,11 +61,11 @@ test('the first start makes the file, for its owner only, and shows the defaults
   expect(Object.isFrozen(settings.current()) && Object.isFrozen(settings.current().oidc.role_map)).toBe(true)
 })
 
-test('nothing can be asked before the file was read', () => {
+test('the settings cannot be read before the file was loaded', () => {
   expect(() => replica().current()).toThrow('not loaded')
 })
 
-test('a change is merged, told, kept across a restart and counted once', async () => {
+test('a change is merged, announced, kept across a restart and counted once', async () => {
   const settings = await loaded()
   const { document, changedKeys } = await settings.patch(
     { sync: { hour: 5 }, cve_policy: { low: 'warn', high: 'review' } },
@@ -83,7 +83,7 @@ test('a change is merged, told, kept across a restart and counted once', async (
   expect(await readdir(directory)).toEqual(['settings.json'])
 })
 
-test('changes asked for at once happen in the order of asking', async () => {
+test('parallel changes are applied in the order of the calls', async () => {
   const settings = await loaded()
   const hours = Array.from({ length: 12 }, (_, at) => at + 8)
   const answers = await Promise.all(hours.map((hour) => settings.patch({ sync: { hour } }, 'ann')))
@@ -138,7 +138,7 @@ test('a secret is sealed in the file, masked in the document, kept by *** and cl
   }
 })
 
-test('all faults are told and none of the rest is taken', async () => {
+test('all faults are reported and nothing is applied', async () => {
   const settings = await loaded()
   const body = {
     sync: { hour: 5, minute: 75 },
@@ -176,7 +176,7 @@ test.each<[unknown, string]>([
   [JSON.parse('{"__proto__": {"x": 1}}'), '__proto__'],
   [{ constructor: {} }, 'constructor'],
   [{ ldap: { toString: 1 } }, 'ldap.toString'],
-])('%j is an unknown key, and the valid rest is not taken', async (body, field) => {
+])('%j is an unknown key, and nothing is applied', async (body, field) => {
   const settings = await loaded()
   await expect(settings.patch({ ...(body as object), app_url: 'http://x.example' }, 'ann')).rejects.toMatchObject({
     code: 'unknown_key',
@@ -222,7 +222,7 @@ test.each<[Record<string, unknown>, string]>([
   })
 })
 
-test('entries of a map come, change and go one by one', async () => {
+test('entries of a map are added, changed and removed one by one', async () => {
   const settings = await loaded()
   await settings.patch({ oidc: { role_map: { devs: 'uploader', ops: 'maintainer' } } }, 'ann')
   const { changedKeys } = await settings.patch({ oidc: { role_map: { ops: 'admin', devs: null, gone: null } } }, 'ann')

@@ -1,4 +1,4 @@
-// The runtime settings: kept in `settings.json`, shared by replicas, changed all or nothing. Knows no route.
+// The runtime settings: stored in `settings.json`, shared by replicas, changed all or nothing.
 import { readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Settings } from '../domain/settings.ts'
@@ -33,12 +33,12 @@ export interface PatchResult {
 
 export interface SettingsStore {
   /**
-   * Reads the file, and makes it when there is none. To be called once, before anything else.
+   * Reads the file, or creates it. Must be called once, before everything else.
    * @returns sentences to be logged as warnings
-   * @throws SettingsFileError when the file cannot be read or used: the service must not start on guesses
+   * @throws SettingsFileError when the file cannot be read or used: the service must not start with guessed settings
    */
   load(): Promise<{ warnings: string[] }>
-  /** The settings in force, secrets in the clear, frozen. Looks for a newer file at most once a second. */
+  /** The settings in force, secrets in the clear, frozen. Checks for a newer file at most once a second. */
   current(): Settings
   masked(): SettingsDocument
   /**
@@ -56,7 +56,7 @@ const LOOK_EVERY_MS = 1000
 
 /**
  * @param path `settings.json` below REPOS_DIR
- * @param onError told when a file changed by another replica cannot be used; the settings before stay in force
+ * @param onError called when a file changed by another replica cannot be used; the previous settings stay in force
  */
 export function createSettings(deps: {
   path: string
@@ -75,7 +75,7 @@ export function createSettings(deps: {
   let stored: Stored | null = null
   let values: Values = new Map()
   let settings: Settings | null = null
-  /** of the file in force, and of the file last looked at: they differ while the newest one is unusable */
+  /** identify the file in force and the file checked last; they differ while the newest one is unusable */
   let mark = ''
   let seenMark = ''
   let lookedAt = -Infinity
@@ -90,7 +90,7 @@ export function createSettings(deps: {
     return wasLoaded ? differing(before, values) : []
   }
 
-  /** Takes over what another replica wrote. @throws SettingsFileError when that is unusable */
+  /** Loads what another replica wrote. @throws SettingsFileError when it is unusable */
   function look(): void {
     const seen = markOf(path)
     if (seen === mark) return
@@ -98,7 +98,7 @@ export function createSettings(deps: {
     if (changed.length > 0) bus.emit('settings', { changed })
   }
 
-  /** An unusable file is told once, not every second. */
+  /** Reports an unusable file once, not every second. */
   function lookOnce(): void {
     const seen = markOf(path)
     if (seen === seenMark) return
@@ -121,7 +121,7 @@ export function createSettings(deps: {
 
   function current(): Settings {
     if (settings === null) throw new Error('the settings are not loaded yet')
-    // A clock set back must not stop the looking.
+    // A clock that was set back must not stop the checks.
     if (Math.abs(clock.now().getTime() - lookedAt) >= LOOK_EVERY_MS) {
       lookedAt = clock.now().getTime()
       try {
@@ -151,7 +151,7 @@ export function createSettings(deps: {
           updatedBy: user,
         }
         const text = printStored(next, secretBox)
-        // What a replica could not read must not be written.
+        // A file this replica could not read must not be overwritten.
         parseStored(text, secretBox)
         await replaceFile(path, text, 0o600)
         // Taken over as by any other replica; `current()` may have done so while the write was flushed.
@@ -186,7 +186,7 @@ export function createSettings(deps: {
   }
 }
 
-/** Tells two states of the file apart without reading it; a replaced file has another inode. Empty when there is none. */
+/** Identifies a state of the file without reading it: a replaced file has another inode. Empty when the file is missing. */
 function markOf(path: string): string {
   try {
     const { ino, mtimeNs, ctimeNs, size } = statSync(path, { bigint: true })

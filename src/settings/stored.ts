@@ -1,15 +1,15 @@
-// `settings.json` as text: what was set and by whom, secrets sealed. Pure but for the secret box it is given.
+// Reads and writes the text of `settings.json`: what was set and by whom, secrets sealed.
 import { isSealed, type SecretBox } from '../kernel/crypto.ts'
 import { StartError } from '../kernel/start-error.ts'
 import { faultOf, LEAVES, MASK, ROOT_LEAVES, SECTIONS, type Leaf, type Values } from './leaves.ts'
 
 export interface Stored {
-  /** only what somebody set; defaults stay with the declaration, so that a better one reaches existing installations */
+  /** only what was set; defaults stay in the declaration, so that a better one reaches existing installations */
   set: Values
   revision: number
   updatedAt: string | null
   updatedBy: string | null
-  /** the file's own object: keys of a newer version survive a step back to this one */
+  /** the parsed file: keys of a newer version survive a downgrade to this one */
   raw: Record<string, unknown>
   warnings: string[]
 }
@@ -23,7 +23,7 @@ export function parseStored(text: string, box: SecretBox): Stored {
   try {
     raw = JSON.parse(text)
   } catch {
-    // The engine's own message quotes the text, which may hold a secret.
+    // The parser's message quotes the text, which may hold a secret.
     throw new SettingsFileError('it is not JSON; restore it from a backup, or remove it to start with the defaults')
   }
   if (!isObject(raw)) throw new SettingsFileError('it is not a JSON object')

@@ -1,4 +1,4 @@
-// The repository's two keys: OpenPGP for apt, dnf and zypper, plain RSA for apk. They leave this room only inside backups.
+// The repository's two keys: OpenPGP for apt, dnf and zypper, plain RSA for apk. Private keys leave the service only inside backups.
 import { createPrivateKey, createPublicKey, generateKeyPair, sign, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -23,8 +23,8 @@ export interface Keys extends Signers {
 }
 
 /**
- * Loads the keys from `gnupg/`, making those that are missing (RSA 4096, 3 s). A key file placed there before is used as
- * it is; it must be an unprotected armored private key.
+ * Loads the keys from `gnupg/` and creates missing ones (RSA 4096, 3 s). An existing key file is used unchanged; it must
+ * be an armored private key without passphrase.
  * @throws with the file's name when a key cannot be read or cannot sign
  */
 export async function openKeys(directory: string, now: Date): Promise<Keys> {
@@ -59,7 +59,7 @@ async function generateOpenpgp(now: Date): Promise<string> {
     type: 'rsa',
     rsaBits: 4096,
     userIDs: [{ name: 'Gatehouse repository signing key' }],
-    // Clients whose clocks run behind believe it from the first minute.
+    // Backdated, so that clients whose clocks run behind accept it immediately.
     date: new Date(now.getTime() - 24 * 60 * 60 * 1000),
     format: 'armored',
     // The primary key itself signs: rpm and old gpgv need not look for a subkey.
@@ -74,7 +74,7 @@ async function generateApk(): Promise<string> {
 }
 
 /**
- * apt 3 (sqv `--not-after`) and rpm on Sequoia refuse a signature made after their own time: the date of an index may lie
+ * apt 3 (sqv `--not-after`) and rpm on Sequoia refuse a signature made after their own time: the date of an index may be
  * some seconds ahead, and clocks of clients run behind.
  */
 const BACKDATED_MS = 60_000
