@@ -18,7 +18,14 @@ export function settingsContract(gate: Gate): void {
     const document = await read()
     expect(Object.keys(document)).toEqual([...Object.keys(SettingsSchema.properties), '_meta'])
     const { _meta, ...rest } = document
-    expect(Object.keys(_meta).sort()).toEqual(['edition', 'repo_format', 'revision', 'updated_at', 'updated_by'])
+    expect(Object.keys(_meta).sort()).toEqual([
+      'edition',
+      'inactive',
+      'repo_format',
+      'revision',
+      'updated_at',
+      'updated_by',
+    ])
     const { status, body } = await patch(rest)
     expect([status, body]).toEqual([200, document])
   })
