@@ -39,15 +39,15 @@ export function install() {
   run('npm', ['ci', '--no-audit', '--no-fund'])
 }
 
-/** @param {{ force?: boolean }} options */
 /** Writes dist/openapi.json from the declarations alone; the service answers with the same document. */
 async function writeOpenapi() {
-  const load = (name) => import(pathToFileURL(join(root, 'dist', 'api', name)).href)
+  const load = (/** @type {string} */ name) => import(pathToFileURL(join(root, 'dist', 'api', name)).href)
   const [{ declarations }, { openapi }] = await Promise.all([load('contract.js'), load('openapi.js')])
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   writeFileSync(join(root, 'dist', 'openapi.json'), `${JSON.stringify(openapi(declarations, { version }), null, 2)}\n`)
 }
 
+/** @param {{ force?: boolean }} options */
 export async function build({ force = false } = {}) {
   const sources = ['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) =>
     newest(join(root, name)),

@@ -38,7 +38,7 @@ const modules: readonly object[] = [
 
 export const declarations: readonly Declaration[] = modules
   .flatMap((module) =>
-    Object.values(module).flatMap((one: object) => (isDeclaration(one) ? [one] : Object.values(one))),
+    Object.values(module).flatMap((one: object): unknown[] => (isDeclaration(one) ? [one] : Object.values(one))),
   )
   .filter(isDeclaration)
 

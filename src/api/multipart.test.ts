@@ -27,7 +27,9 @@ beforeEach(async () => {
     const most = Number(raw.query.most)
     return readUploadForm(raw, {
       maxBytes: most,
-      store: async (file) => void (await stage(file, join(directory, randomUUID()), most)),
+      store: async (file) => {
+        await stage(file, join(directory, randomUUID()), most)
+      },
       field(name) {
         if (name === 'refused') throw invalidField('refused', 'is refused')
       },

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { invalidField, Problem } from '../domain/problem.ts'
 import { tooLarge } from '../intake/receive.ts'
 import { requireStorable } from './storable.ts'
+import { asError } from '../kernel/errors.ts'
 
 const FIELD_BYTES = 4096
 /** What a form adds around the file: boundaries, headers, fields. */
@@ -63,7 +64,7 @@ function formProblem(error: unknown): unknown {
   return new Problem(
     'validation_error',
     'the form is damaged or was cut off',
-    { errors: [{ field: 'body', message: String((error as Error).message) }] },
+    { errors: [{ field: 'body', message: asError(error).message }] },
     { cause: error },
   )
 }

@@ -1,5 +1,5 @@
 // Schemas that several routes share.
-import Type, { type TObject, type TProperties, type TSchema } from 'typebox'
+import Type, { type TObject, type TSchema } from 'typebox'
 import { ROLES } from '../domain/roles.ts'
 
 export const RoleSchema = Type.Enum([...ROLES])
@@ -11,7 +11,7 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const StatusAnswer = Type.Object({ status: Type.String() })
 
 /** A list that is not paged: a plural key and its total. */
-export function listOf<K extends string>(key: K, item: TSchema): TObject {
+export function listOf(key: string, item: TSchema): TObject {
   return Type.Object({ [key]: Type.Array(item), total: Type.Integer() })
 }
 

@@ -91,7 +91,7 @@ async function stream(
   log: Log,
   run: (progress: (line: string) => void) => Promise<unknown>,
 ): Promise<undefined> {
-  let events: ReturnType<typeof openStream> | null = null
+  let events = null as ReturnType<typeof openStream> | null
   const open = () => (events ??= openStream(reply, { heartbeat: true }))
   try {
     const result = await run((message) => open().send({ message }, 'progress'))

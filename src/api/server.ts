@@ -38,7 +38,7 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     logController: new LogController({ disableRequestLogging: true }),
     serverFactory: (handle) => listener.createServer(handle),
     clientErrorHandler: (error, socket) => {
-      listener.refuseUnreadable(error, socket as never)
+      listener.refuseUnreadable(error, socket)
     },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 2048, caseSensitive: true },
     rewriteUrl: (request) => withoutExtraPrefix(request.url ?? '/'),

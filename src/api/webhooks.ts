@@ -104,10 +104,11 @@ async function takeAdvisory(
   if (event === 'ping') return { status: 'ok', event }
   if (event !== 'security_advisory') return { status: 'ignored', event }
   const advisory = said?.security_advisory
-  const listed = Array.isArray(advisory?.identifiers)
-    ? advisory.identifiers.find((one: { type?: unknown }) => one?.type === 'CVE')
-    : null
-  const cve = advisory?.cve_id ?? (listed as { value?: unknown } | null)?.value
+  const identifiers: unknown[] = Array.isArray(advisory?.identifiers) ? advisory.identifiers : []
+  const listed = identifiers
+    .map((one) => one as { type?: unknown; value?: unknown } | null)
+    .find((one) => one?.type === 'CVE')
+  const cve = advisory?.cve_id ?? listed?.value
   if (typeof cve !== 'string' || !isCve(cve))
     throw new Problem('validation_error', 'the advisory names no CVE', {
       errors: [{ field: 'security_advisory.cve_id', message: 'a CVE id is expected' }],

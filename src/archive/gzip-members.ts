@@ -153,7 +153,7 @@ async function* inflateMember(input: PushBack, count: (size: number) => void): A
 
 /** Feeds the inflater until its stream ends, then pushes back the unused input. */
 async function feed(input: PushBack, inflater: ReturnType<typeof createInflateRaw>): Promise<void> {
-  let ended = false
+  let ended = false as boolean
   const over = new Promise<void>((resolve) => {
     inflater.once('end', resolve).once('close', resolve)
   }).then(() => {

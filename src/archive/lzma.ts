@@ -13,7 +13,7 @@ interface NativeStream {
     output: Uint8Array | null | undefined,
     taken: number | undefined,
     error: unknown,
-    totalIn: number,
+    totalIn: number | null,
   ) => void
 }
 const { Stream, CONCATENATED } = lzma as unknown as { Stream: new () => NativeStream; CONCATENATED: number }

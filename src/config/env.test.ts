@@ -80,16 +80,14 @@ test('the result cannot be changed, lists included', () => {
 
 test('no default depends on a variable that is declared after it', () => {
   const seen = new Set<string>()
+  const values: Record<string, unknown> = { mode: 'production', jwtSecretKey: 'x', reposDir: '/r', redisUrl: null }
   for (const [property, variable] of Object.entries(VARIABLES) as [string, Variable][]) {
-    const guard = new Proxy(
-      { mode: 'production', jwtSecretKey: 'x', reposDir: '/r', redisUrl: null } as Record<string, unknown>,
-      {
-        get(target, name) {
-          if (!seen.has(name as string)) throw new Error(`${variable.name} looks at ${String(name)}`)
-          return target[name as string]
-        },
+    const guard = new Proxy(values, {
+      get(target, name) {
+        if (!seen.has(name as string)) throw new Error(`${variable.name} looks at ${String(name)}`)
+        return target[name as string]
       },
-    )
+    })
     expect(() => variable.fallback(guard as never)).not.toThrow()
     seen.add(property)
   }

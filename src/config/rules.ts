@@ -36,7 +36,9 @@ export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
 export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: string[]; corrections: Partial<Env> } {
   const warnings: string[] = []
   const corrections: { -readonly [K in keyof Env]?: Env[K] } = {}
-  const warn = (condition: boolean, sentence: string) => void (condition && warnings.push(sentence))
+  const warn = (condition: boolean, sentence: string) => {
+    if (condition) warnings.push(sentence)
+  }
 
   warn(!given.has('ENV'), 'ENV is not set; development is assumed')
   if (env.mode === 'development') {

@@ -62,7 +62,8 @@ function inGroup(group: string) {
 
 function show(value: unknown): string {
   if (value === null || value === '') return ''
-  return `\`${Array.isArray(value) ? value.join(',') || 'none' : String(value)}\``
+  const text = Array.isArray(value) ? value.join(',') || 'none' : (value as { toString(): string }).toString()
+  return `\`${text}\``
 }
 
 const service = inGroup('Service')

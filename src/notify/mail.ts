@@ -9,6 +9,7 @@ import { isMailbox } from '../domain/setting-kinds.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isForbidden } from '../kernel/http-client.ts'
+import { asError } from '../kernel/errors.ts'
 
 export interface Mail {
   /** part of the Message-ID: a repeated mail has the same one */
@@ -127,7 +128,7 @@ export function createMailer(deps: {
             })
             .then(
               (connection) => done(null, { connection }),
-              (error: Error) => done(error),
+              (error: unknown) => done(asError(error)),
             ),
       })
       try {
@@ -146,7 +147,7 @@ export function createMailer(deps: {
           disableUrlAccess: true,
           signal,
         })
-        return { refused: (rejected ?? []).map(String) }
+        return { refused: rejected.map(String) }
       } catch (error) {
         throw mailError(error, host, port, isPrivate)
       } finally {

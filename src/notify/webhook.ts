@@ -60,7 +60,12 @@ export function createWebhook(deps: {
         for (const entry of entries) {
           const event = eventOf(entry, await pipelineOf(deps.db, entry))
           if (event !== null)
-            return { upTo: entry.seq as number, send: async () => void (await post(messageOf(entry, event))) }
+            return {
+              upTo: entry.seq as number,
+              async send() {
+                await post(messageOf(entry, event))
+              },
+            }
         }
         return null
       },

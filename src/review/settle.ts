@@ -3,6 +3,7 @@ import { allEnded } from '../kernel/all-ended.ts'
 import { announceRecord } from '../records/announce.ts'
 import type { Changed } from '../records/change-record.ts'
 import type { ReviewDeps } from './deps.ts'
+import { asError } from '../kernel/errors.ts'
 
 export type CleanUpDeps = Pick<ReviewDeps, 'manifests' | 'publisher' | 'pendingDeletions' | 'bus' | 'onError'>
 
@@ -14,10 +15,7 @@ export async function publishChanges(
   const codenames = new Set(
     changes.filter(({ before, row }) => before.served !== row.served).map(({ row }) => row.distribution),
   )
-  return allEnded([...codenames].map((codename) => publisher.converge(codename))).then(
-    () => null,
-    (reason: unknown) => (reason instanceof Error ? reason : new Error(String(reason))),
-  )
+  return allEnded([...codenames].map((codename) => publisher.converge(codename))).then(() => null, asError)
 }
 
 /** Updates manifests and removes files. Never throws: recovery repeats what fails here. */

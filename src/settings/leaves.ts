@@ -91,7 +91,8 @@ export function frozen(values: Values): Settings {
 }
 
 function deepFreeze(value: object): object {
-  for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
+  for (const inner of Object.values(value) as unknown[])
+    if (typeof inner === 'object' && inner !== null) deepFreeze(inner)
   return Object.freeze(value)
 }
 

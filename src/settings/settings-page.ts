@@ -1,5 +1,4 @@
 // Generates docs/settings.md from the declaration.
-import type { TSchema } from 'typebox'
 import { defaultOf, LEAVES, SECTIONS, type Leaf } from './leaves.ts'
 
 /** The text of `docs/settings.md`. */

@@ -31,7 +31,7 @@ export async function readAuditKey(directory: string): Promise<string> {
 /** The public part of an armored key file, private or public. */
 export async function readPublicKey(path: string): Promise<openpgp.PublicKey> {
   const key = await openpgp.readKey({ armoredKey: await readFile(path, 'utf8') })
-  return key.isPrivate() ? (key as openpgp.PrivateKey).toPublic() : key
+  return key.isPrivate() ? key.toPublic() : key
 }
 
 /** @returns whether a binary signature of this key covers a text */

@@ -49,7 +49,7 @@ export async function openKeys(directory: string, now: Date): Promise<Keys> {
       sign: (content) => signBytes('RSA-SHA256', content, apkKey),
     },
     createdAt: key.getCreationTime(),
-    algorithm: key.getAlgorithmInfo().algorithm + (key.getAlgorithmInfo().bits ?? ''),
+    algorithm: `${key.getAlgorithmInfo().algorithm}${key.getAlgorithmInfo().bits ?? ''}`,
     uids: key.getUserIDs(),
   }
 }

@@ -99,9 +99,9 @@ export type CheckedLine = { fault: string; entry: null } | { fault: null; entry:
  * form could carry a key twice, of which a reader sees only the last.
  */
 export function checkLine(bytes: Buffer): CheckedLine {
-  let entry: AuditEntry
+  let entry: AuditEntry | null
   try {
-    entry = JSON.parse(bytes.toString('utf8')) as AuditEntry
+    entry = JSON.parse(bytes.toString('utf8')) as AuditEntry | null
   } catch {
     return { fault: 'is not JSON', entry: null }
   }

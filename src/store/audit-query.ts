@@ -45,7 +45,7 @@ export async function auditPage(
     .limit(at.perPage)
     .offset((at.page - 1) * at.perPage)
     .execute()
-  return { items: rows.map(entryOf), total: Number(total) }
+  return { items: rows.map(entryOf), total }
 }
 
 /** The last entry that was written to the files; null when none was. */

@@ -10,6 +10,7 @@ import { openEmbedded } from './pglite/open.ts'
 import { MIGRATIONS } from './migrations/index.ts'
 import type { Tables } from './tables.ts'
 import { LONGEST_STATEMENT_MS } from './pglite/session.ts'
+import { asError } from '../kernel/errors.ts'
 
 export type Db = Kysely<Tables>
 
@@ -67,7 +68,7 @@ export async function openDatabase(
 /** Migrates to the newest schema. Several processes may call it at the same time; each migration runs once. */
 export async function migrate(db: Db): Promise<void> {
   const { error } = await new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } }).migrateToLatest()
-  if (error) throw error
+  if (error) throw asError(error)
 }
 
 /** Name of the newest migration that was applied; null on an empty schema. */

@@ -73,8 +73,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
 }
 
 function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): Route[] {
-  const { env, db, clock, log, audit, bus, paths, pool, manifests, staging, checkpoint, production, onError } =
-    foundation
+  const { env, db, clock, log, audit, bus, paths, pool, manifests, checkpoint, production, onError } = foundation
   const { keys, registry, publisher, pendingDeletions, offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current

@@ -257,7 +257,7 @@ describe('cost', () => {
       expect((await engine(clamd.unix).scan(file)).result).toBe('clean')
       return (performance.now() - start) / 1000
     }
-    const members = Object.entries(manyFiles(5_000)).map(([name, text]) => [name, `${text}\n`.repeat(70)])
+    const members = Object.entries(manyFiles(5_000)).map(([name, text]) => [name, `${String(text)}\n`.repeat(70)])
     const small = await time(Object.fromEntries(members))
     const large = await time(
       Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`big${n}`, Buffer.alloc(10_000_000, `${n}`)])),

@@ -25,11 +25,13 @@ interface Schema {
 export const SAMPLE_TEXT = 'nobody-has-this-name'
 
 export function propertiesOf(schema: TSchema | undefined): Record<string, Schema> {
-  return (schema as Schema | undefined)?.properties ?? {}
+  const of: Schema | undefined = schema
+  return of?.properties ?? {}
 }
 
 export function requiredOf(schema: TSchema | undefined): string[] {
-  return (schema as Schema | undefined)?.required ?? []
+  const of: Schema | undefined = schema
+  return of?.required ?? []
 }
 
 /** A value the schema takes; objects hold what is required and nothing else. */

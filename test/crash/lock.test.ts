@@ -37,7 +37,7 @@ it('lets one process at a time own the directory, while lock files of dead proce
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   )
-  let running = true
+  let running = true as boolean
   const stale = (async () => {
     for (let n = 0; running; n++) {
       await writeFile(join(directory, `gatehouse.lock.${n}`), '999999999 1\n').catch(() => {})

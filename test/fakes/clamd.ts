@@ -15,7 +15,7 @@ export interface FakeClamdOptions {
   refusesSilently?: boolean
   version?: string
   /** answers differently than by content; `hang` never answers, `hangup` closes without an answer, null goes by content */
-  answer?: (stream: Buffer, number: number) => string | 'hang' | 'hangup' | null
+  answer?: (stream: Buffer, number: number) => string | null
   /** hangs up, and closes the port for good, when it has this many streams */
   dieAfterStreams?: number
   /** ends a session, without the answers that are due, when it has this many streams (ReadTimeout) */

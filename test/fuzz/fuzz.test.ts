@@ -98,8 +98,14 @@ function startReader(): { read(path: string): Promise<Outcome>; end(): void } {
   return {
     read: (path) =>
       new Promise((resolve, reject) => {
-        const hang = setTimeout(() => (child.kill('SIGKILL'), reject(new Error(`${path} hangs its reader`))), HANG_MS)
-        const died = () => (clearTimeout(hang), reject(new Error(`${path} ended its reader`)))
+        const hang = setTimeout(() => {
+          child.kill('SIGKILL')
+          reject(new Error(`${path} hangs its reader`))
+        }, HANG_MS)
+        const died = () => {
+          clearTimeout(hang)
+          reject(new Error(`${path} ended its reader`))
+        }
         child.once('exit', died)
         child.once('message', (said) => {
           clearTimeout(hang)

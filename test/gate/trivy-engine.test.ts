@@ -360,7 +360,7 @@ describe('an update', () => {
     await makeDatabase(tools, join(base, 'offered'), [hole(jammy)])
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
-    let over = false
+    let over = false as boolean
     const updated = trivy.update().finally(() => (over = true))
     const words: string[] = []
     while (!over || words.length < 3)

@@ -333,7 +333,7 @@ function versionPairs(count: number): [string, string][] {
   return Array.from({ length: count }, () => {
     const a = version()
     const at = random(a.length)
-    const b = random(3) === 0 ? version() : a.slice(0, at) + pieces[random(pieces.length)] + a.slice(at + random(2))
+    const b = random(3) === 0 ? version() : a.slice(0, at) + pieces[random(pieces.length)]! + a.slice(at + random(2))
     return [a, debFormat.versions.isValid(b) ? b : version()]
   })
 }

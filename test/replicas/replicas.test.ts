@@ -50,7 +50,7 @@ async function expectHouseInOrder(): Promise<string[]> {
 
 /** Reads the tree repeatedly until stopped. @returns the number of reads */
 function watch(codename: string): { stop(): Promise<number> } {
-  let running = true
+  let running = true as boolean
   const reading = (async () => {
     const seen = new Set<string>()
     let newest = 0

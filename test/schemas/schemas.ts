@@ -18,9 +18,8 @@ function validator(schema: object, others: Record<string, object> = {}, options:
   const ajv = new dialect({ strict: false, allErrors: true, ...options })
   addFormats.default(ajv)
   // Two formats of later drafts: as strict as what they widen.
-  ajv.addFormat(
-    'iri-reference',
-    (text: string) => ajv.validate({ type: 'string', format: 'uri-reference' }, encodeURI(decodeURI(text))) === true,
+  ajv.addFormat('iri-reference', (text: string) =>
+    ajv.validate({ type: 'string', format: 'uri-reference' }, encodeURI(decodeURI(text))),
   )
   ajv.addFormat('idn-email', /^[^@\s]+@[^@\s]+$/)
   for (const [address, other] of Object.entries(others)) ajv.addSchema(other, address)

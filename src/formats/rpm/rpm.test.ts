@@ -20,7 +20,6 @@ import {
 } from '../../../test/samples/rpm.ts'
 import { isProblem } from '../../domain/problem.ts'
 import type { PackageFacts } from '../../domain/package.ts'
-import type { PackageFormat } from '../format.ts'
 import { rpmFormat } from './index.ts'
 import type { RpmRecord } from './read.ts'
 
@@ -351,7 +350,7 @@ describe('the rpm format', () => {
   })
 
   it('refuses source packages and rpm v6 with sentences of their own', async () => {
-    const sentence = (sample: SampleRpm) => read(sample).catch((error: Error) => error.message)
+    const sentence = (sample: SampleRpm) => read(sample).catch((error: unknown) => (error as Error).message)
     expect(await sentence({ tags: { 1106: int32(1) } })).toContain('source package')
     expect(await sentence({ tags: { 5114: int32(6) } })).toContain('version 6')
   })

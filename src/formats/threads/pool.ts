@@ -109,11 +109,11 @@ type Thread = ReturnType<typeof createThread>
 
 function createThread(worker: Worker, replyMs: number, onIdle: () => void, onEnd: () => void) {
   const replies: Reply[] = []
-  let failure: unknown = null
-  let waiter: { resolve(reply: Reply): void; reject(error: unknown): void; timer: NodeJS.Timeout } | null = null
+  let failure: Error | null = null
+  let waiter: { resolve(reply: Reply): void; reject(error: Error): void; timer: NodeJS.Timeout } | null = null
   let idleTimer: NodeJS.Timeout | null = null
 
-  function fail(error: unknown): void {
+  function fail(error: Error): void {
     failure ??= error
     if (!waiter) return
     clearTimeout(waiter.timer)

@@ -2,6 +2,7 @@
 import { connect, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { Problem } from '../../domain/problem.ts'
+import { asError } from '../../kernel/errors.ts'
 
 export type ClamavAddress = { path: string } | { host: string; port: number }
 
@@ -107,7 +108,7 @@ function connected(socket: Socket, limitMs: number, signal: AbortSignal): Promis
       clearTimeout(timer)
       finish()
     }
-    const fail = (error: unknown) => {
+    const fail = (error: Error) => {
       settle(() => reject(error))
       socket.on('error', () => {})
       socket.destroy()
@@ -115,7 +116,7 @@ function connected(socket: Socket, limitMs: number, signal: AbortSignal): Promis
     const onConnect = () => settle(resolve)
     const onError = (cause: unknown) =>
       fail(unavailable('the antivirus engine cannot be reached; it may still be loading its signatures', cause))
-    const onAbort = () => fail(signal.reason)
+    const onAbort = () => fail(asError(signal.reason))
     const timer = setTimeout(() => onError(new Error(`no connection within ${limitMs} ms`)), limitMs)
     socket.once('connect', onConnect).once('error', onError)
     signal.addEventListener('abort', onAbort, { once: true })

@@ -76,7 +76,10 @@ export async function scanPackage(target: ScanTarget, { signal, ...options }: Sc
       tally.record(name, { kind: 'clean' }, 0)
       return
     }
-    if (!rest) return void (await work.start(1, () => small(name, pieces)))
+    if (!rest) {
+      await work.start(1, () => small(name, pieces))
+      return
+    }
     await work.start(LARGE_WIDTH, async (consumed) => {
       const { answer, bytes } = await streamed(asStream(pieces, rest), consumed)
       record(name, answer, bytes)
@@ -97,7 +100,7 @@ export async function scanPackage(target: ScanTarget, { signal, ...options }: Sc
     }
   }
 
-  let late = false
+  let late = false as boolean
   const deadline = setTimeout(() => {
     late = true
     halt.abort()
@@ -187,8 +190,9 @@ async function readHead(
   const iterator = content[Symbol.asyncIterator]()
   const pieces: Uint8Array[] = []
   for (let size = 0; size <= SMALL_BYTES;) {
-    const { done, value } = await iterator.next()
-    if (done) return { pieces, rest: null }
+    const next = await iterator.next()
+    if (next.done) return { pieces, rest: null }
+    const { value } = next
     if (value.byteLength > 0) pieces.push(value)
     size += value.byteLength
   }

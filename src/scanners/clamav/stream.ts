@@ -34,8 +34,8 @@ export async function scanStream(
   options: StreamOptions,
 ): Promise<{ answer: Answer; bytes: number }> {
   const { address, limits, signal } = options
-  let answer: Answer | null = null
-  let ended: End | null = null
+  let answer = null as Answer | null
+  let ended = null as End | null
   let settle = () => {}
   const settled = new Promise<void>((resolve) => (settle = resolve))
   const connection = await openConnection(address, limits, signal, {

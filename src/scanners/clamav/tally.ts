@@ -75,7 +75,8 @@ export function createTally(filename: string): Tally {
       bytes += size
       const name = member ?? filename
       if (answer.kind === 'limited') {
-        member === null ? skipRaw(answer.reason) : skipMember(name, answer.reason)
+        if (member === null) skipRaw(answer.reason)
+        else skipMember(name, answer.reason)
         return
       }
       if (answer.kind === 'failed') {

@@ -71,10 +71,11 @@ export async function readJavaArchive(
         budget.checkTime()
       }
       if (COORDINATES.test(entry.name)) await coordinates(entry, at)
-      else if (JAVA_ARCHIVE.test(entry.name))
-        await (outermost
-          ? inner(entry, `${at}!/${entry.name}`)
-          : report.skipped(`${at}!/${entry.name}`, 'is an archive in an archive in an archive'))
+      else if (JAVA_ARCHIVE.test(entry.name)) {
+        const path = `${at}!/${entry.name}`
+        if (outermost) await inner(entry, path)
+        else report.skipped(path, 'is an archive in an archive in an archive')
+      }
     }
   }
 

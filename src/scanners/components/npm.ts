@@ -10,9 +10,9 @@ const NAME = /^(?:@[A-Za-z0-9~][A-Za-z0-9._~-]*\/)?[A-Za-z0-9~_][A-Za-z0-9._~!'(
 
 /** @throws Unreadable */
 export function npmComponent(content: Buffer, path: string): FoundComponent {
-  let said: Record<string, unknown>
+  let said: Record<string, unknown> | null
   try {
-    said = JSON.parse(content.toString('utf8').replace(/^\ufeff/, '')) as Record<string, unknown>
+    said = JSON.parse(content.toString('utf8').replace(/^\ufeff/, '')) as Record<string, unknown> | null
   } catch {
     throw new Unreadable('is not valid JSON')
   }

@@ -16,7 +16,7 @@ export async function* readScores(path: string): AsyncGenerator<Score> {
   const packed = createReadStream(path)
   const unpacked = packed.pipe(createGunzip())
   packed.on('error', (error) => unpacked.destroy(error))
-  let failure: Error | null = null
+  let failure = null as Error | null
   unpacked.on('error', (error) => (failure = error))
   let columns: string[] | null = null
   let lines = 0
@@ -37,7 +37,7 @@ export async function* readScores(path: string): AsyncGenerator<Score> {
     yield { cve, score, percentile }
   }
   // readline ends quietly when its input breaks.
-  if (failure) throw failure as Error
+  if (failure) throw failure
   if (!columns) throw new Error('the list is empty')
 }
 

@@ -86,9 +86,14 @@ export async function* expandMembers(
     engineDepth: number,
     streamed: Streamed,
   ): AsyncGenerator<ScanMember> {
-    if (depth > limits.depth) return options.skip(name, `is nested more than ${limits.depth} levels deep`)
-    if (++used.containers > limits.containers)
-      return options.skip(name, `is beyond the ${limits.containers} archives of one package that are opened`)
+    if (depth > limits.depth) {
+      options.skip(name, `is nested more than ${limits.depth} levels deep`)
+      return
+    }
+    if (++used.containers > limits.containers) {
+      options.skip(name, `is beyond the ${limits.containers} archives of one package that are opened`)
+      return
+    }
     if (engineOpens && engineDepth > (options.engine?.depth ?? Infinity))
       beyondEngine(streamed, `is nested more than ${options.engine?.depth} levels deep`)
     try {

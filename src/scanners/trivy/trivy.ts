@@ -23,6 +23,7 @@ import { silentStatus } from '../scanner.ts'
 import { readBuckets } from './buckets.ts'
 import { isOfStream, trivyDistro, trivyDocument } from './document.ts'
 import { readTrivyReport, type TrivyReport } from './report.ts'
+import { isMissing } from '../../kernel/files.ts'
 
 export interface TrivyParts {
   /** path of the program, or its name */
@@ -255,8 +256,8 @@ export function createTrivy(parts: TrivyParts): ExternalScanner {
     await readBuckets(join(loading, 'db', 'trivy.db'))
     const old = join(loading, 'old')
     await ensureDirectory(cache, 0o700)
-    await rename(join(cache, 'db'), old).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
+    await rename(join(cache, 'db'), old).catch((error: unknown) => {
+      if (!isMissing(error)) throw error
     })
     try {
       await rename(join(loading, 'db'), join(cache, 'db'))

@@ -131,14 +131,12 @@ test('readers see the old generation until the new one is complete, and a runnin
 
 async function counts() {
   const count = async (table: 'advisories' | 'advisory_packages') =>
-    Number(
-      (
-        await database!.db
-          .selectFrom(table)
-          .select((eb) => eb.fn.countAll<number>().as('n'))
-          .executeTakeFirstOrThrow()
-      ).n,
-    )
+    (
+      await database!.db
+        .selectFrom(table)
+        .select((eb) => eb.fn.countAll<number>().as('n'))
+        .executeTakeFirstOrThrow()
+    ).n
   return { rows: await count('advisories'), packages: await count('advisory_packages') }
 }
 

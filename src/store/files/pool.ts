@@ -49,7 +49,8 @@ export function createPool(paths: Paths): Pool {
         await linkFile(from, to)
         // The published trees link these bytes for a web server of any user; the pool's directories are closed.
         if (to.startsWith(paths.pool)) chmodSync(to, 0o644)
-        return void (await Promise.all([dirname(to), ...enteredInto(dirname(to), made)].map(fsyncPath)))
+        await Promise.all([dirname(to), ...enteredInto(dirname(to), made)].map(fsyncPath))
+        return
       } catch (error) {
         // A removal of the same bytes took the directory away in between.
         if (attempt === ATTEMPTS || !isMissing(error) || !(await exists(from))) throw error

@@ -58,7 +58,7 @@ export async function artifactPage(
   const { search, distribution, status, format, arch } = filter
   const total = await totals.of(JSON.stringify([search, distribution, status, format, arch]), async () => {
     const { n } = await query.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow()
-    return Number(n)
+    return n
   })
   const skipped = (at.page - 1) * at.perPage
   const limit = Math.min(at.perPage, total - skipped)

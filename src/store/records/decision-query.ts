@@ -33,5 +33,5 @@ export async function decisionPage(
     .limit(at.perPage)
     .offset((at.page - 1) * at.perPage)
     .execute()
-  return { rows, total: Number(total) }
+  return { rows, total }
 }

@@ -193,13 +193,16 @@ async function listed(directory: string): Promise<string[]> {
   }
 }
 
+/** What a file may hold before it is checked. */
+type Read = { schema?: unknown; record?: { name?: unknown }; blob?: { sha256?: unknown } }
+
 async function parse(path: string): Promise<Manifest | null> {
   try {
-    const manifest = JSON.parse(await readFile(path, 'utf8'), revive) as Manifest
-    return manifest.schema === 1 &&
+    const manifest = JSON.parse(await readFile(path, 'utf8'), revive) as Read | null
+    return manifest?.schema === 1 &&
       typeof manifest.record?.name === 'string' &&
       typeof manifest.blob?.sha256 === 'string'
-      ? manifest
+      ? (manifest as Manifest)
       : null
   } catch {
     return null

@@ -5,7 +5,7 @@ import { eicar, startFakeClamd } from '../../fakes/clamd.ts'
 import { buildDeb } from '../../samples/deb.ts'
 import { API, PASSWORD, startGate, type Gate } from '../harness.ts'
 import type { Reply } from '../http.ts'
-import { lastAudited, published, staged } from '../packages/seen.ts'
+import { published, staged } from '../packages/seen.ts'
 
 const TOKEN = 'the-setup-token'
 
