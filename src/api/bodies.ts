@@ -20,12 +20,37 @@ interface OpenBody {
 
 /** The bytes that several unfinished bodies hold together. */
 export interface BodyBudget {
-  readonly open: Set<OpenBody>
-  readonly limitBytes: number
+  readonly totalBytes: number
+  add(body: OpenBody): void
+  remove(body: OpenBody): void
+  /** Counts bytes that were read, and drops the largest bodies while there are too many: a login must pass beside them. */
+  count(body: OpenBody, bytes: number): void
 }
 
 export function createBodyBudget(limitBytes = ANONYMOUS_BYTES): BodyBudget {
-  return { open: new Set(), limitBytes }
+  const open = new Set<OpenBody>()
+  let total = 0
+  return {
+    get totalBytes() {
+      return total
+    },
+    add(body) {
+      open.add(body)
+      total += body.bytes
+    },
+    remove(body) {
+      if (open.delete(body)) total -= body.bytes
+    },
+    count(body, bytes) {
+      body.bytes += bytes
+      if (!open.has(body)) return
+      total += bytes
+      while (total > limitBytes) {
+        const largest = [...open].reduce((a, b) => (b.bytes > a.bytes ? b : a))
+        largest.fail(new Problem('overloaded', 'too many request bodies are being read', {}, { retryAfterSeconds: 5 }))
+      }
+    },
+  }
 }
 
 /** Parsers of the types that endpoints take; all others are refused before the body is read. */
@@ -67,9 +92,8 @@ function readBody(request: FastifyRequest, payload: IncomingMessage, budget: Bod
     }
     const take = (chunk: Buffer) => {
       chunks.push(chunk)
-      body.bytes += chunk.length
-      if (body.bytes > limitBytes) body.fail(tooLarge())
-      else if (!request.caller) keepWithin(budget)
+      if (body.bytes + chunk.length > limitBytes) body.fail(tooLarge())
+      else budget.count(body, chunk.length)
     }
     const finish = () => {
       settle()
@@ -77,23 +101,14 @@ function readBody(request: FastifyRequest, payload: IncomingMessage, budget: Bod
     }
     const cutOff = () => body.fail(invalidField('body', 'was cut off'))
     const settle = () => {
-      budget.open.delete(body)
+      budget.remove(body)
       payload.off('data', take).off('end', finish).off('error', cutOff).off('close', cutOff)
       // What still comes is dropped; the connection closes after the answer.
       payload.on('error', () => {}).resume()
     }
-    if (!request.caller) budget.open.add(body)
+    if (!request.caller) budget.add(body)
     payload.on('data', take).on('end', finish).on('error', cutOff).on('close', cutOff)
   })
-}
-
-/** Drops the largest bodies while there are too many bytes: a login must pass beside somebody's megabytes. */
-function keepWithin({ open, limitBytes }: BodyBudget): void {
-  const total = () => [...open].reduce((sum, { bytes }) => sum + bytes, 0)
-  while (total() > limitBytes) {
-    const largest = [...open].reduce((a, b) => (b.bytes > a.bytes ? b : a))
-    largest.fail(new Problem('overloaded', 'too many request bodies are being read', {}, { retryAfterSeconds: 5 }))
-  }
 }
 
 /** @throws Problem('validation_error') for what is not JSON, too many or too deep values, and text no column can keep */

@@ -233,6 +233,8 @@ test('closing ends within the deadline although a body stalls and an answer is n
   const [stalled, held] = [await open(), await open()]
   stalled.write('POST /api/v1/open HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n')
   held.write('GET /api/v1/held HTTP/1.1\r\nhost: a\r\n\r\n')
+  // A socket that is not read never sees its end.
+  for (const socket of [stalled, held]) socket.resume()
   while (finish.length === 0) await new Promise((resolve) => setImmediate(resolve))
   const ended = Promise.all([once(stalled, 'close'), once(held, 'close')])
   await app.close()

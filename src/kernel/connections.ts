@@ -21,7 +21,7 @@ export interface Connections {
 interface Connection {
   current: IncomingMessage | null
   waiting: [IncomingMessage, ServerResponse][]
-  /** true once the client sent more than may wait: the last request that waits is the last one answered */
+  /** true once the client sent more than may wait: the rest is dropped, and the last request that waits is answered last */
   overrun: boolean
 }
 
@@ -30,17 +30,28 @@ interface Connection {
  * Each costs about 5 KB until it is answered, and a client that reads nothing is never answered.
  */
 const MOST_WAITING = 100
+/**
+ * What is parsed at once, in bytes. Node hands over every request of what it has read before anything else runs: 2,300
+ * from one read of 64 KiB, 100 ms. Of 4 KiB it is 150 at most.
+ */
+const PARSED_AT_ONCE = 4_096
+/** What libuv reads at once, in bytes. Less means that the connection holds no more. */
+const READ_BYTES = 65_536
+/** Connections with more to read that are read from in one turn of the event loop. */
+const READ_IN_A_TURN = 32
 /** How long a client may take to read an answer given before its body was read, until the connection is cut. */
 const LINGER_MS = 2_000
 
 export function createConnections(server: Server, handle: Handler): Connections {
   const open = new Map<Socket, Connection>()
+  const turns = createTurns()
   let draining = false
 
   server.on('connection', (socket: Socket) => {
     const connection: Connection = { current: null, waiting: [], overrun: false }
     open.set(socket, connection)
-    closeGently(socket, () => connection.current)
+    readInTurns(socket, connection, turns)
+    closeGently(socket, connection)
     socket.once('close', () => open.delete(socket))
   })
 
@@ -57,10 +68,9 @@ export function createConnections(server: Server, handle: Handler): Connections 
   }
 
   /** The client must repeat the requests after the last answer on a new connection (RFC 9112, section 9.3.2). */
-  const refuseMore = (socket: Socket, connection: Connection): void => {
+  const refuseMore = (connection: Connection): void => {
     connection.waiting.at(-1)?.[1].setHeader('Connection', 'close')
     connection.overrun = true
-    socket.pause()
   }
 
   return {
@@ -70,7 +80,7 @@ export function createConnections(server: Server, handle: Handler): Connections 
       if (!connection || connection.overrun) return
       if (!connection.current) start(socket, connection, request, response)
       else if (connection.waiting.length < MOST_WAITING) connection.waiting.push([request, response])
-      else refuseMore(socket, connection)
+      else refuseMore(connection)
     },
     get draining() {
       return draining
@@ -93,20 +103,69 @@ export function createConnections(server: Server, handle: Handler): Connections 
 }
 
 /**
+ * Parses requests in small pieces, and lets connections that have much to read take turns. Left alone, libuv reads up to
+ * 2 MiB of each connection before it looks at the next: 300 clients that sent 900 KB each held the process for 1.1 s.
+ */
+function readInTurns(socket: Socket, connection: Connection, turns: Turns): void {
+  const [parse] = socket.listeners('data') as ((piece: Buffer) => void)[]
+  if (!parse) return
+  socket.off('data', parse)
+  socket.on('data', (read: Buffer) => {
+    const atOnce = hasManyRequests(read) ? PARSED_AT_ONCE : read.length
+    for (let at = 0; at < read.length && !connection.overrun && !socket.destroyed; at += atOnce)
+      parse(read.subarray(at, at + atOnce))
+    // Paused by Node: the reader of the body takes no more for now, and will resume.
+    if (read.length < READ_BYTES || socket.isPaused() || socket.destroyed) return
+    socket.pause()
+    turns.wait(() => socket.resume())
+  })
+}
+
+/** The bytes of a body are parsed at once; the header of a request ends with an empty line (RFC 9112, section 2.1). */
+function hasManyRequests(read: Buffer): boolean {
+  if (read.length <= PARSED_AT_ONCE) return false
+  let at = 0
+  for (let ends = 0; ends < MOST_WAITING; ends++) {
+    at = read.indexOf('\r\n\r\n', at, 'latin1') + 1
+    if (at === 0) return false
+  }
+  return true
+}
+
+interface Turns {
+  /** Calls back in one of the next turns of the event loop, in order. */
+  wait(resume: () => void): void
+}
+
+function createTurns(): Turns {
+  const waiting: (() => void)[] = []
+  const next = () => {
+    for (const resume of waiting.splice(0, READ_IN_A_TURN)) resume()
+    if (waiting.length > 0) setImmediate(next)
+  }
+  return {
+    wait(resume) {
+      if (waiting.push(resume) === 1) setImmediate(next)
+    },
+  }
+}
+
+/**
  * Node calls `destroySoon` after an answer with `Connection: close`. Destroying a socket with unread bytes resets the
  * connection, and the client may lose the answer (RFC 9112, section 9.6); so the rest of a body is read and dropped for a
  * moment first.
  */
-function closeGently(socket: Socket, current: () => IncomingMessage | null): void {
+function closeGently(socket: Socket, connection: Connection): void {
   const destroySoon = socket.destroySoon.bind(socket)
   socket.destroySoon = () => {
-    const request = current()
-    if (!request || request.complete) {
+    const { current, overrun } = connection
+    const sendsMore = overrun || current?.complete === false
+    if (!sendsMore) {
       destroySoon()
       return
     }
-    request.unpipe()
-    request.resume()
+    current?.unpipe()
+    current?.resume()
     socket.end()
     const timer = setTimeout(() => socket.destroy(), LINGER_MS)
     socket.once('close', () => clearTimeout(timer))
