@@ -35,10 +35,10 @@ const MOST_WAITING = 100
  * from one read of 64 KiB, 100 ms. Of 4 KiB it is 150 at most.
  */
 const PARSED_AT_ONCE = 4_096
-/** What libuv reads at once, in bytes. Less means that the connection holds no more. */
-const READ_BYTES = 65_536
-/** Connections with more to read that are read from in one turn of the event loop. */
-const READ_IN_A_TURN = 32
+/** A connection that sends this much at once, in bytes, waits for its next turn; libuv reads at most 64 KiB at once. */
+const LARGE_READ = 16_384
+/** Connections that wait for their turn and are read from in one turn of the event loop, at about 0.5 ms each. */
+const READ_IN_A_TURN = 16
 /** How long a client may take to read an answer given before its body was read, until the connection is cut. */
 const LINGER_MS = 2_000
 
@@ -115,7 +115,7 @@ function readInTurns(socket: Socket, connection: Connection, turns: Turns): void
     for (let at = 0; at < read.length && !connection.overrun && !socket.destroyed; at += atOnce)
       parse(read.subarray(at, at + atOnce))
     // Paused by Node: the reader of the body takes no more for now, and will resume.
-    if (read.length < READ_BYTES || socket.isPaused() || socket.destroyed) return
+    if (read.length < LARGE_READ || socket.isPaused() || socket.destroyed) return
     socket.pause()
     turns.wait(() => socket.resume())
   })
