@@ -4,6 +4,7 @@ import { access, statfs } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { AntivirusStatus } from '../scanners/scanner.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
+import { createShared } from '../kernel/shared.ts'
 import { schemaVersion, type Db } from '../store/db.ts'
 import { FORMATS } from '../domain/package.ts'
 import { countRecords } from '../store/records/counters.ts'
@@ -36,6 +37,7 @@ export interface HealthDeps {
   notServing(): 'starting' | 'draining' | null
 }
 
+/** Callers that ask while the probes run share their next run, so that no flood of questions runs them side by side. */
 export interface Health {
   report(): Promise<{ status: 'healthy' | 'degraded' | 'unhealthy' } & Record<string, unknown>>
   ready(): Promise<{ ready: boolean } & Record<string, unknown>>
@@ -111,31 +113,32 @@ export function createHealth(deps: HealthDeps): Health {
     vulnscan: () => deps.vulnscan(),
   }
 
-  return {
-    async report() {
-      const [c, n, i] = await Promise.all([all(critical), all(nonCritical), all(info)])
-      const passes = (group: Record<string, Probe>) => Object.values(group).every((probe) => probe.ok)
-      return {
-        status: !passes(c) ? 'unhealthy' : passes(n) ? 'healthy' : 'degraded',
-        timestamp: isoTime(clock.now()),
-        version: deps.version,
-        uptime_seconds: Math.max(0, Math.floor((clock.now().getTime() - deps.startedAt.getTime()) / 1000)),
-        checks: { critical: c, non_critical: n, info: i },
-      }
-    },
-    async ready() {
-      const probes = await all(critical)
-      const failing: string[] = CRITICAL.filter((name) => !probes[name]?.ok)
-      const reason = deps.notServing()
-      if (reason !== null) failing.push(reason)
-      return {
-        ready: failing.length === 0,
-        timestamp: isoTime(clock.now()),
-        checks: Object.fromEntries(CRITICAL.map((name) => [name, { ok: probes[name]?.ok ?? false }])),
-        ...(failing.length > 0 ? { failing } : {}),
-      }
-    },
+  const report: Health['report'] = async () => {
+    const [c, n, i] = await Promise.all([all(critical), all(nonCritical), all(info)])
+    const passes = (group: Record<string, Probe>) => Object.values(group).every((probe) => probe.ok)
+    return {
+      status: !passes(c) ? 'unhealthy' : passes(n) ? 'healthy' : 'degraded',
+      timestamp: isoTime(clock.now()),
+      version: deps.version,
+      uptime_seconds: Math.max(0, Math.floor((clock.now().getTime() - deps.startedAt.getTime()) / 1000)),
+      checks: { critical: c, non_critical: n, info: i },
+    }
   }
+
+  const ready: Health['ready'] = async () => {
+    const probes = await all(critical)
+    const failing: string[] = CRITICAL.filter((name) => !probes[name]?.ok)
+    const reason = deps.notServing()
+    if (reason !== null) failing.push(reason)
+    return {
+      ready: failing.length === 0,
+      timestamp: isoTime(clock.now()),
+      checks: Object.fromEntries(CRITICAL.map((name) => [name, { ok: probes[name]?.ok ?? false }])),
+      ...(failing.length > 0 ? { failing } : {}),
+    }
+  }
+
+  return { report: createShared(report), ready: createShared(ready) }
 }
 
 async function all(probes: Record<string, () => Promise<Probe>>): Promise<Record<string, Probe>> {

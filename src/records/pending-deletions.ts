@@ -89,11 +89,13 @@ export function createPendingDeletions(deps: {
     await manifests.remove(key)
     checkpoint('manifest-removed')
     const [distribution = ''] = key.split('/')
+    const names = manifests.namesIn(key)
+    if (names.length === 0) return
     const candidates = await db
       .selectFrom('packages')
       .select(['id', 'distribution', 'name', 'version', 'arch'])
       .where('distribution', '=', distribution)
-      .where('name', 'in', manifests.namesIn(key))
+      .where('name', 'in', names)
       .execute()
     const ids = candidates.filter((row) => manifests.key(row) === key).map((row) => row.id)
     if (ids.length > 0) await manifests.write(ids)

@@ -1,0 +1,82 @@
+// The health report over a real database and real directories.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { systemClock } from '../kernel/clock.ts'
+import type { Database } from '../store/db.ts'
+import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
+import { createDirectorySizes } from './directory-sizes.ts'
+import { createHealth, type HealthDeps } from './health.ts'
+
+let directory: string
+let paths: Paths
+let database: Database
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'health-'))
+  paths = createPaths(directory)
+  await ensurePaths(paths, [])
+  database = await createTestDatabase()
+})
+afterAll(async () => {
+  await database.close()
+  await rm(directory, { recursive: true })
+})
+
+const health = (more: Partial<HealthDeps> = {}) =>
+  createHealth({
+    sizes: createDirectorySizes({ clock: systemClock }),
+    db: database.db,
+    clock: systemClock,
+    paths,
+    version: '1',
+    startedAt: systemClock.now(),
+    edition: 'community',
+    instanceId: 'a',
+    fingerprint: 'F',
+    clamavDbDir: directory,
+    grypeDbDir: directory,
+    antivirus: () => Promise.reject(new Error('no daemon')),
+    selfTests: () => [],
+    vulnscan: async () => ({ ok: true, version: null, db_age_seconds: null }),
+    isLeader: () => true,
+    jobs: () => [],
+    notServing: () => null,
+    ...more,
+  })
+
+test('callers that ask at the same time share the run of the probes', async () => {
+  let runs = 0
+  const { report } = health({
+    async antivirus() {
+      runs++
+      await new Promise((resolve) => setImmediate(resolve))
+      throw new Error('no daemon')
+    },
+  })
+  const first = report()
+  const reports = await Promise.all([first, ...Array.from({ length: 500 }, report)])
+  expect(runs).toBe(1)
+  expect(new Set(reports.map(({ status }) => status))).toEqual(new Set(['degraded']))
+  await report()
+  expect(runs).toBe(2)
+})
+
+test('a probe that fails leaves the others standing', async () => {
+  const { checks } = (await health().report()) as unknown as {
+    checks: { critical: Record<string, { ok: boolean }>; non_critical: Record<string, { ok: boolean; error?: string }> }
+  }
+  expect(Object.values(checks.critical).map(({ ok }) => ok)).toEqual([true, true, true, true])
+  expect(checks.non_critical['antivirus']).toEqual({ ok: false, error: 'no daemon' })
+})
+
+test.each(['starting', 'draining'] as const)('a service that is %s is not ready', async (reason) => {
+  expect(await health({ notServing: () => reason }).ready()).toMatchObject({ ready: false, failing: [reason] })
+})
+
+test('a missing directory makes the service unhealthy and not ready', async () => {
+  const gone = createPaths(join(directory, 'gone'))
+  expect((await health({ paths: gone }).report()).status).toBe('unhealthy')
+  expect(await health({ paths: gone }).ready()).toMatchObject({ ready: false, failing: ['manifests', 'pool'] })
+})

@@ -1,0 +1,90 @@
+// Pending deletions over a real database and real directories: failures, retries, and names uploaded again.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { exists } from '../kernel/files.ts'
+import { systemClock } from '../kernel/clock.ts'
+import type { Database } from '../store/db.ts'
+import { createPool } from '../store/files/pool.ts'
+import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
+import { createManifests } from '../store/records/manifests.ts'
+import { createPendingDeletions } from './pending-deletions.ts'
+
+let directory: string
+let paths: Paths
+let database: Database
+let errors: unknown[]
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'pending-deletions-'))
+  paths = createPaths(directory)
+  await ensurePaths(paths, [])
+  database = await createTestDatabase()
+})
+beforeEach(async () => {
+  errors = []
+  await sql`truncate pending_deletions`.execute(database.db)
+})
+afterAll(async () => {
+  await database.close()
+  await rm(directory, { recursive: true })
+})
+
+const pendingDeletions = () =>
+  createPendingDeletions({
+    db: database.db,
+    clock: systemClock,
+    pool: createPool(paths),
+    manifests: createManifests(database.db, paths),
+    checkpoint: () => {},
+    onError: (error) => errors.push(error),
+  })
+
+async function addManifest(key: string): Promise<string> {
+  const path = join(paths.manifests, key)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, '{}')
+  await database.db.insertInto('pending_deletions').values({ kind: 'manifest', key }).execute()
+  return path
+}
+
+const rows = () =>
+  database.db
+    .selectFrom('pending_deletions')
+    .select(['key', 'attempts', sql<boolean>`due_at > now() + interval '20 seconds'`.as('waits')])
+    .orderBy('id')
+    .execute()
+
+test('one that fails is reported and waits for its retry, and the others are carried out', async () => {
+  const stuck = await addManifest('jammy/a/a_1_amd64.json')
+  const removed = await addManifest('jammy/b/b_1_amd64.json')
+  // A directory in place of the file cannot be removed as one.
+  await rm(stuck)
+  await mkdir(stuck)
+  await pendingDeletions().run()
+  expect(await rows()).toEqual([{ key: 'jammy/a/a_1_amd64.json', attempts: 1, waits: true }])
+  expect(errors.map(String)).toEqual(['Error: the deletion of manifest jammy/a/a_1_amd64.json failed'])
+  expect(await exists(removed)).toBe(false)
+
+  // Not due yet.
+  await pendingDeletions().run()
+  expect((await rows()).map(({ attempts }) => attempts)).toEqual([1])
+
+  await rm(stuck, { recursive: true })
+  await sql`update pending_deletions set due_at = now()`.execute(database.db)
+  await pendingDeletions().run()
+  expect(await rows()).toEqual([])
+})
+
+test.each(['jammy/s/strange.json', 'jammy/s/a_b_c_d.json', 'jammy/s/%5F.json'])(
+  'the manifest %s is removed whatever its name says',
+  async (key) => {
+    const path = await addManifest(key)
+    await pendingDeletions().run()
+    expect(errors).toEqual([])
+    expect(await rows()).toEqual([])
+    expect(await exists(path)).toBe(false)
+  },
+)
