@@ -100,7 +100,9 @@ describe('a package of 500 MB', () => {
     let clamd: RealClamd
     let service: Measured
     beforeAll(async () => {
-      clamd = await startClamd(['StreamMaxLength 700M', 'MaxFileSize 700M', 'MaxScanSize 700M', 'AlertExceedsMax yes'])
+      // The scan of the package itself counts it, the tar archive inside and the files in that.
+      const limits = ['StreamMaxLength 700M', 'MaxFileSize 700M', 'MaxScanSize 2000M', 'MaxFiles 20000']
+      clamd = await startClamd([...limits, 'AlertExceedsMax yes'])
       service = await start({ CLAMAV_SOCKET: clamd.unix.path, CLAMAV_MAX_STREAM_MB: '600' })
     })
     afterAll(() => clamd?.stop())
