@@ -46,14 +46,14 @@ const MOST_HEADS = 1000
 /** In lists. */
 const MOST_MISSING = 20
 
-export function artifactRoutes(parts: ArtifactDeps): Route[] {
-  const { db } = parts
+export function artifactRoutes(deps: ArtifactDeps): Route[] {
+  const { db } = deps
   const formatOf = (row: Pick<PackageRow, 'distribution'>): PackageFormat =>
-    (parts.registry.find(row.distribution) as { format: PackageFormat }).format
+    (deps.registry.find(row.distribution) as { format: PackageFormat }).format
 
   return [
     handle(getArtifacts, async ({ query }) => {
-      const { items, total } = await artifactPage(db, parts.totals, query, query.sort, {
+      const { items, total } = await artifactPage(db, deps.totals, query, query.sort, {
         page: query.page,
         perPage: query.per_page,
       })
@@ -92,7 +92,7 @@ export function artifactRoutes(parts: ArtifactDeps): Route[] {
         db,
         full.map((row) => row.sha256),
       )
-      const standing = await standingOf(db, full, parts.clock.now())
+      const standing = await standingOf(db, full, deps.clock.now())
       const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, standing(row))
       const history = await auditPage(db, { package: params.name }, { page: 1, perPage: HISTORY })
       const mayAudit = mayAccess(caller.role, 'auditor+')
@@ -128,7 +128,7 @@ export function artifactRoutes(parts: ArtifactDeps): Route[] {
       return resolveDependencies(db, row, formatOf(row))
     }),
     handle(deleteArtifactsName, async ({ params, query, caller, origin }) => {
-      const gone = await parts.deletePackages({ name: params.name, ...query }, caller, origin)
+      const gone = await deps.deletePackages({ name: params.name, ...query }, caller, origin)
       return {
         status: 'deleted',
         package: params.name,
@@ -137,7 +137,7 @@ export function artifactRoutes(parts: ArtifactDeps): Route[] {
       }
     }),
     handle(deleteArtifactsNameVersion, async ({ params, query, caller, origin }) => {
-      const gone = await parts.deletePackages({ ...params, ...query }, caller, origin)
+      const gone = await deps.deletePackages({ ...params, ...query }, caller, origin)
       return {
         status: 'deleted',
         package: params.name,
@@ -146,8 +146,8 @@ export function artifactRoutes(parts: ArtifactDeps): Route[] {
       }
     }),
     handle(postArtifactsAdminSyncIndex, async ({ caller, origin }) => {
-      const result = await parts.reindex()
-      await parts.audit.record({
+      const result = await deps.reindex()
+      await deps.audit.record({
         action: 'SYNC_INDEX',
         result: 'SUCCESS',
         user: caller.name,

@@ -28,7 +28,7 @@ import {
 } from './auth.contract.ts'
 import { handle } from './route.ts'
 
-export interface AuthParts {
+export interface AuthDeps {
   login: Login
   sessions: Sessions
   ownAccount: OwnAccount
@@ -44,11 +44,11 @@ function goneSignal(reply: FastifyReply): AbortSignal {
   return gone.signal
 }
 
-export function authRoutes(parts: AuthParts): Route[] {
-  return [...credentialRoutes(parts), ...ownRoutes(parts), ...userRoutes(parts), ...tokenRoutes(parts)]
+export function authRoutes(deps: AuthDeps): Route[] {
+  return [...credentialRoutes(deps), ...ownRoutes(deps), ...userRoutes(deps), ...tokenRoutes(deps)]
 }
 
-function credentialRoutes({ login, passwordReset }: AuthParts): Route[] {
+function credentialRoutes({ login, passwordReset }: AuthDeps): Route[] {
   return [
     handle(postAuthToken, ({ body, origin, reply }) => login(body, origin, goneSignal(reply))),
     handle(postAuthForgotPassword, async ({ body }) => passwordReset.request(body)),
@@ -57,7 +57,7 @@ function credentialRoutes({ login, passwordReset }: AuthParts): Route[] {
   ]
 }
 
-function ownRoutes({ sessions, ownAccount }: AuthParts): Route[] {
+function ownRoutes({ sessions, ownAccount }: AuthDeps): Route[] {
   return [
     handle(getAuthMe, ({ caller }) => ownAccount.me(caller)),
     handle(postAuthChangePassword, ({ caller, body, origin, reply }) =>
@@ -68,7 +68,7 @@ function ownRoutes({ sessions, ownAccount }: AuthParts): Route[] {
   ]
 }
 
-function userRoutes({ users }: AuthParts): Route[] {
+function userRoutes({ users }: AuthDeps): Route[] {
   return [
     handle(getAuthUsers, () => users.list()),
     handle(postAuthUsers, ({ caller, body, origin }) => users.create(caller, body, origin)),
@@ -82,7 +82,7 @@ function userRoutes({ users }: AuthParts): Route[] {
   ]
 }
 
-function tokenRoutes({ tokens }: AuthParts): Route[] {
+function tokenRoutes({ tokens }: AuthDeps): Route[] {
   return [
     handle(getAuthApiTokens, () => tokens.list()),
     handle(postAuthApiTokens, ({ caller, body, origin }) => tokens.create(caller, body, origin)),

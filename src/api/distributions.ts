@@ -13,7 +13,7 @@ import { type Route } from './route.ts'
 import { getDistributions, getDistributionsCodenamePackages, postDistributionsInit } from './distributions.contract.ts'
 import { handle } from './route.ts'
 
-export interface DistributionParts {
+export interface DistributionDeps {
   db: Db
   clock: Clock
   audit: AuditLog
@@ -26,12 +26,12 @@ export interface DistributionParts {
   hasSigningKey(): Promise<boolean>
 }
 
-export function distributionRoutes(parts: DistributionParts): Route[] {
-  const { db } = parts
+export function distributionRoutes(deps: DistributionDeps): Route[] {
+  const { db } = deps
   return [
     handle(getDistributions, async () => {
       const rows = new Map((await distributionRows(db)).map((row) => [row.codename, row]))
-      const distributions = parts.all.map(({ distribution: d }) => {
+      const distributions = deps.all.map(({ distribution: d }) => {
         const row = rows.get(d.codename)
         return {
           codename: d.codename,
@@ -45,24 +45,24 @@ export function distributionRoutes(parts: DistributionParts): Route[] {
           scanner_distro: d.scannerDistro,
           package_manager: d.packageManager,
           package_count: row?.published_count ?? 0,
-          active: parts.isActive(d.codename),
-          signed_by: row?.generation ? parts.fingerprint : null,
+          active: deps.isActive(d.codename),
+          signed_by: row?.generation ? deps.fingerprint : null,
           last_published_at: isoTimeOrNull(row?.published_at),
         }
       })
       return { distributions, total: distributions.length }
     }),
     handle(getDistributionsCodenamePackages, async ({ params: { codename }, reply }) => {
-      if (!parts.all.some(({ distribution }) => distribution.codename === codename))
+      if (!deps.all.some(({ distribution }) => distribution.codename === codename))
         throw unknownDistribution(codename, 'not_found')
       return sendList(reply, { codename }, 'packages', servedPackages(db, codename))
     }),
     handle(postDistributionsInit, async ({ caller, origin }) => {
-      if (!(await parts.hasSigningKey())) throw new Problem('signing_key_missing', 'there is no signing key in gnupg/')
-      const active = parts.all.filter(({ distribution }) => parts.isActive(distribution.codename))
-      const results = await parts.publisher.initialize(active)
+      if (!(await deps.hasSigningKey())) throw new Problem('signing_key_missing', 'there is no signing key in gnupg/')
+      const active = deps.all.filter(({ distribution }) => deps.isActive(distribution.codename))
+      const results = await deps.publisher.initialize(active)
       const ok = results.every((result) => result.ok)
-      await parts.audit.record({
+      await deps.audit.record({
         action: 'INIT_DISTS',
         result: ok ? 'SUCCESS' : 'WARNING',
         user: caller.name,
@@ -70,7 +70,7 @@ export function distributionRoutes(parts: DistributionParts): Route[] {
         ip: origin.ip,
         requestId: origin.requestId,
       })
-      return { status: ok ? 'ok' : 'partial', repo_format: parts.repoFormat, results }
+      return { status: ok ? 'ok' : 'partial', repo_format: deps.repoFormat, results }
     }),
   ]
 }

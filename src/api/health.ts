@@ -7,7 +7,7 @@ import { type Route } from './route.ts'
 import { getHealth, getHealthLive, getHealthReady, getMetrics } from './health.contract.ts'
 import { handle } from './route.ts'
 
-export interface HealthRouteParts {
+export interface HealthRouteDeps {
   health: Health
   metrics: Metrics
   production: boolean
@@ -15,26 +15,26 @@ export interface HealthRouteParts {
   metricsToken: string | null
 }
 
-export function healthRoutes(parts: HealthRouteParts): Route[] {
+export function healthRoutes(deps: HealthRouteDeps): Route[] {
   return [
     handle(getHealth, async ({ caller, reply }) => {
-      if (parts.requireAuth && !caller) throw new Problem('unauthorized', 'a credential is needed')
-      const report = await parts.health.report()
+      if (deps.requireAuth && !caller) throw new Problem('unauthorized', 'a credential is needed')
+      const report = await deps.health.report()
       if (report.status === 'unhealthy') reply.code(503)
-      return parts.production && !caller ? withoutPrivate(report) : report
+      return deps.production && !caller ? withoutPrivate(report) : report
     }),
     handle(getHealthLive, async () => ({ status: 'ok' })),
     handle(getHealthReady, async ({ reply }) => {
-      const body = await parts.health.ready()
+      const body = await deps.health.ready()
       if (!body.ready) reply.code(503)
       return body
     }),
     handle(getMetrics, async ({ raw, reply }) => {
       const given = /^Bearer (.+)$/.exec(raw.headers.authorization ?? '')?.[1] ?? ''
-      if (parts.metricsToken !== null && !equalSecret(given, parts.metricsToken))
+      if (deps.metricsToken !== null && !equalSecret(given, deps.metricsToken))
         throw new Problem('unauthorized', 'the metrics token is needed')
       reply.type('text/plain; version=0.0.4; charset=utf-8')
-      return reply.send(await parts.metrics.render())
+      return reply.send(await deps.metrics.render())
     }),
   ]
 }

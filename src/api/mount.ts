@@ -9,7 +9,7 @@ import { requireStorable } from './storable.ts'
 
 export const API_PREFIX = '/api/v1'
 
-export interface MountParts {
+export interface MountDeps {
   authenticate(authorization: string | undefined): Promise<Caller>
   limiter: RateLimiter
   production: boolean
@@ -38,8 +38,8 @@ export function mounted(routes: readonly Route[], production: boolean): Route[] 
   return routes.filter((route) => !(route.flags?.developmentOnly && production))
 }
 
-export function mount(app: FastifyInstance, routes: readonly Route[], parts: MountParts): void {
-  for (const route of mounted(routes, parts.production)) {
+export function mount(app: FastifyInstance, routes: readonly Route[], deps: MountDeps): void {
+  for (const route of mounted(routes, deps.production)) {
     app.route({
       method: route.method,
       url: pathOf(route).replace(/\{(\w+)\}/g, ':$1'),
@@ -51,7 +51,7 @@ export function mount(app: FastifyInstance, routes: readonly Route[], parts: Mou
         ...(route.body ? { body: route.body } : {}),
       },
       // Before the body is read: an unknown caller must not be able to send one.
-      onRequest: (request) => admit(request, route, parts),
+      onRequest: (request) => admit(request, route, deps),
       preValidation: async ({ params, query }) => {
         for (const [name, text] of Object.entries({ ...(query as object), ...(params as object) }))
           requireStorable(name, text)
@@ -61,46 +61,46 @@ export function mount(app: FastifyInstance, routes: readonly Route[], parts: Mou
   }
 }
 
-async function admit(request: FastifyRequest, route: Route, parts: MountParts): Promise<void> {
+async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Promise<void> {
   const { authorization } = request.headers
   try {
     request.caller =
-      authorization === undefined && route.access === 'public' ? null : await parts.authenticate(authorization)
+      authorization === undefined && route.access === 'public' ? null : await deps.authenticate(authorization)
   } catch (error) {
     request.caller = null
     // What everybody may ask is answered although nobody can say who asks: a probe must tell that the database is gone.
     if (route.access !== 'public') {
       // Guessing credentials is limited like any other anonymous use.
-      if (isProblem(error, 'unauthorized')) parts.limiter.take({ method: route.method }, null, request.clientAddress)
+      if (isProblem(error, 'unauthorized')) deps.limiter.take({ method: route.method }, null, request.clientAddress)
       throw error
     }
   }
   const { caller } = request
-  parts.limiter.take(route, caller, request.clientAddress)
-  if (route.access !== 'public') await requireRights(request, route, route.access, parts)
+  deps.limiter.take(route, caller, request.clientAddress)
+  if (route.access !== 'public') await requireRights(request, route, route.access, deps)
   route.beforeBody?.(request)
 }
 
-async function requireRights(request: FastifyRequest, route: Route, access: Access, parts: MountParts): Promise<void> {
+async function requireRights(request: FastifyRequest, route: Route, access: Access, deps: MountDeps): Promise<void> {
   const { caller } = request
   if (!caller) throw new Problem('unauthorized', 'a credential is needed')
   if (!mayAccess(caller.role, access)) {
-    if (route.method !== 'GET') await parts.denied(request, caller, route)
+    if (route.method !== 'GET') await deps.denied(request, caller, route)
     throw new Problem('forbidden', `the role ${caller.role} may not do this`)
   }
   if (route.flags?.sessionOnly && caller.kind !== 'session')
     throw new Problem('session_required', 'an API token cannot do this; log in as a person')
-  if (route.flags?.enterprise) parts.requireFeature(route.flags.enterprise)
-  if (route.flags?.leaderOnly && !parts.isLeader())
+  if (route.flags?.enterprise) deps.requireFeature(route.flags.enterprise)
+  if (route.flags?.leaderOnly && !deps.isLeader())
     throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
 }
 
 /** Counts a request to an address that no route serves: like any other, to its caller or else to its address. */
-export async function countUnknown(request: FastifyRequest, parts: MountParts): Promise<void> {
+export async function countUnknown(request: FastifyRequest, deps: MountDeps): Promise<void> {
   const { authorization } = request.headers
-  const caller = authorization === undefined ? null : await parts.authenticate(authorization).catch(() => null)
+  const caller = authorization === undefined ? null : await deps.authenticate(authorization).catch(() => null)
   const method = request.method === 'GET' || request.method === 'HEAD' ? 'GET' : 'POST'
-  parts.limiter.take({ method }, caller, request.clientAddress)
+  deps.limiter.take({ method }, caller, request.clientAddress)
 }
 
 async function answer(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<unknown> {

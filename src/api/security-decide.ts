@@ -28,12 +28,12 @@ const MESSAGES = {
   upgrade_required: 'noted: it stays under review until it is replaced or decided',
 } as const
 
-export function securityDecideRoutes(parts: { db: Db; clock: Clock; review: Review }): Route[] {
-  const { db, review } = parts
+export function securityDecideRoutes(deps: { db: Db; clock: Clock; review: Review }): Route[] {
+  const { db, review } = deps
   return [
     handle(postSecurityPackagesNameVersionDecide, async (call) => {
       const decided = await review.decide(selectorOf(call, call.body), call.body, actorOf(call))
-      const records = decided.map(({ decision }) => decisionOf(decision, parts.clock.now()))
+      const records = decided.map(({ decision }) => decisionOf(decision, deps.clock.now()))
       const [first] = records as [(typeof records)[number]]
       return {
         status: 'ok',
@@ -70,7 +70,7 @@ export function securityDecideRoutes(parts: { db: Db; clock: Clock; review: Revi
     handle(getSecurityPackagesNameVersionDecision, async (call) => {
       const row = speaking(await selectRecords(db, selectorOf(call, undefined)))
       if (!row) throw unknown(call.params)
-      const now = parts.clock.now()
+      const now = deps.clock.now()
       const standing = (await standingOf(db, [row], now))(row)
       const blob = await blobOf(db, row.sha256)
       return {
@@ -88,7 +88,7 @@ export function securityDecideRoutes(parts: { db: Db; clock: Clock; review: Revi
         call.body.note,
         actorOf(call),
       )
-      return { status: 'resolved', decision: decisionOf(decision, parts.clock.now()) }
+      return { status: 'resolved', decision: decisionOf(decision, deps.clock.now()) }
     }),
   ]
 }

@@ -21,12 +21,12 @@ import {
 } from './security-decisions.contract.ts'
 import { handle } from './route.ts'
 
-export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Review; settings(): Settings }): Route[] {
-  const { db, review } = parts
+export function securityDecisionRoutes(deps: { db: Db; clock: Clock; review: Review; settings(): Settings }): Route[] {
+  const { db, review } = deps
 
   async function list(filter: DecisionFilter, query: { page: number; per_page: number }) {
     const { rows, total } = await decisionPage(db, filter, { page: query.page, perPage: query.per_page })
-    const decisions = rows.map((row) => decisionOf(row, parts.clock.now()))
+    const decisions = rows.map((row) => decisionOf(row, deps.clock.now()))
     return {
       decisions,
       count: decisions.length,
@@ -45,7 +45,7 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
     handle(getSecurityDecisionsUnassigned, ({ query }) => list({ unassigned: true }, query)),
     handle(putSecurityDecisionsId, async (call) => {
       const decision = await review.replaceDecision(call.params.id, call.body, actorOf(call))
-      return { status: 'ok', decision: decisionOf(decision, parts.clock.now()) }
+      return { status: 'ok', decision: decisionOf(decision, deps.clock.now()) }
     }),
     handle(deleteSecurityDecisionsId, async (call) => {
       const decision = await review.revokeDecision(
@@ -53,11 +53,11 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
         textOf(optionalBody(call.raw), 'note')?.trim().slice(0, 2000) || null,
         actorOf(call),
       )
-      return { status: 'withdrawn', decision: decisionOf(decision, parts.clock.now()) }
+      return { status: 'withdrawn', decision: decisionOf(decision, deps.clock.now()) }
     }),
     handle(patchSecurityDecisionsIdAssign, async (call) => {
       const decision = await review.assignDecision(call.params.id, call.body.assigned_to, actorOf(call))
-      return { status: 'ok', decision: decisionOf(decision, parts.clock.now()) }
+      return { status: 'ok', decision: decisionOf(decision, deps.clock.now()) }
     }),
     handle(postSecurityCheckSla, (call) => review.checkSla(actorOf(call))),
     handle(getSecurityReport, async ({ query, caller }) => {
@@ -70,13 +70,13 @@ export function securityDecisionRoutes(parts: { db: Db; clock: Clock; review: Re
       const queue = await queuePage(db, at)
       const { decisions, total } = await list({}, { page: 1, per_page: query.limit })
       return {
-        generated_at: isoTime(parts.clock.now()),
+        generated_at: isoTime(deps.clock.now()),
         generated_by: caller.name,
-        cve_policy: parts.settings().cve_policy,
+        cve_policy: deps.settings().cve_policy,
         summary: worst.summary,
-        packages_with_cve: await securityItems(parts, worst.ids, false),
+        packages_with_cve: await securityItems(deps, worst.ids, false),
         decisions,
-        pending_review: await securityItems(parts, queue.ids, false),
+        pending_review: await securityItems(deps, queue.ids, false),
         totals: { packages_with_cve: worst.total, decisions: total, pending_review: queue.review },
       }
     }),

@@ -17,7 +17,7 @@ export interface Engine {
   update: ((progress: (line: string) => void) => Promise<UpdateOutcome>) | null
 }
 
-export interface EngineParts {
+export interface EngineDeps {
   antivirus: () => Promise<AntivirusStatus>
   /** null where no antivirus engine is configured */
   freshclam: Freshclam | null
@@ -28,18 +28,18 @@ export interface EngineParts {
   log: Log
 }
 
-export function securityEngineRoutes(parts: EngineParts): Route[] {
-  const { freshclam } = parts
+export function securityEngineRoutes(deps: EngineDeps): Route[] {
+  const { freshclam } = deps
   const scanner: Engine = {
     async status() {
-      const status = await parts.antivirus()
+      const status = await deps.antivirus()
       return { ...status, cooldown_until: status.cooldown_until ?? freshclam?.cooldownUntil() ?? null }
     },
     update: freshclam ? (progress) => freshclam.update(progress) : null,
   }
   const none = (error: string): Engine => ({ status: async () => silentStatus(null, error), update: null })
-  const advisories = parts.vulnscan ?? none('this deployment has no vulnerability scanner')
-  const lists = parts.feeds ?? none('this deployment has no feeds')
+  const advisories = deps.vulnscan ?? none('this deployment has no vulnerability scanner')
+  const lists = deps.feeds ?? none('this deployment has no feeds')
   const places: [declared: typeof contract.antivirus, engine: Engine, action: string][] = [
     [contract.antivirus, scanner, 'ANTIVIRUS_UPDATE'],
     [contract.clamav, scanner, 'ANTIVIRUS_UPDATE'],
@@ -63,7 +63,7 @@ export function securityEngineRoutes(parts: EngineParts): Route[] {
         const before = (await engine.status()).db_version
         const outcome = await update(progress)
         const { db_version, db_date } = await engine.status()
-        await parts.audit.record({
+        await deps.audit.record({
           action,
           result: outcome.status === 'failed' ? 'FAILURE' : outcome.status === 'cooldown' ? 'WARNING' : 'SUCCESS',
           user: actor.name,
@@ -75,7 +75,7 @@ export function securityEngineRoutes(parts: EngineParts): Route[] {
         })
         return { ...outcome, db_version, db_date }
       }
-      return wantsStream(call.raw) ? stream(call.reply, call.raw, parts.log, run) : run(() => {})
+      return wantsStream(call.raw) ? stream(call.reply, call.raw, deps.log, run) : run(() => {})
     }),
   ])
 }

@@ -26,8 +26,8 @@ import {
 } from './security-listing.contract.ts'
 import { handle } from './route.ts'
 
-export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] {
-  const { db } = parts
+export function securityListingRoutes(deps: { db: Db; clock: Clock }): Route[] {
+  const { db } = deps
   return [
     handle(getSecurityPackages, async ({ query }) => {
       const filter = {
@@ -36,7 +36,7 @@ export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] 
         distribution: query.distribution,
       }
       const { ids, total, summary } = await securityPage(db, filter, { page: query.page, perPage: query.per_page })
-      return { ...page(await securityItems(parts, ids, query.include_findings), total, query), summary }
+      return { ...page(await securityItems(deps, ids, query.include_findings), total, query), summary }
     }),
     handle(getSecurityVulnerabilities, async ({ query }) => {
       const filter = {
@@ -67,7 +67,7 @@ export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] 
     }),
     handle(getSecurityPackagesPosture, async ({ query }) => {
       const { ids, total, scanned, summary } = await posturePage(db, { page: query.page, perPage: query.per_page })
-      const { items, ...envelope } = page(await securityItems(parts, ids, false), total, query)
+      const { items, ...envelope } = page(await securityItems(deps, ids, false), total, query)
       return {
         ...envelope,
         summary,
@@ -79,7 +79,7 @@ export function securityListingRoutes(parts: { db: Db; clock: Clock }): Route[] 
     }),
     handle(getSecurityReviewQueue, async ({ query }) => {
       const { ids, review, blocked } = await queuePage(db, { page: query.page, perPage: query.per_page })
-      const items = await securityItems(parts, ids, query.include_findings)
+      const items = await securityItems(deps, ids, query.include_findings)
       return { ...page(items, review, query), packages: items, blocked_count: blocked, review_count: review }
     }),
     handle(getSecurityPackagesNameVersionCve, async ({ params, query }) => {

@@ -1,15 +1,15 @@
 // GET and PATCH /security/policy: the section `cve_policy` of the settings under its own address.
 import { type Route } from './route.ts'
-import { recordChange, type SettingsParts } from './settings.ts'
+import { recordChange, type SettingsDeps } from './settings.ts'
 import { getSecurityPolicy, patchSecurityPolicy } from './security-policy.contract.ts'
 import { handle } from './route.ts'
 
-export function policyRoutes(parts: SettingsParts): Route[] {
+export function policyRoutes(deps: SettingsDeps): Route[] {
   return [
-    handle(getSecurityPolicy, async () => parts.settings.current().cve_policy),
+    handle(getSecurityPolicy, async () => deps.settings.current().cve_policy),
     handle(patchSecurityPolicy, async (call) => {
-      const { document, changedKeys } = await parts.settings.patchSection('cve_policy', call.body, call.caller.name)
-      await recordChange(parts.audit, call, changedKeys)
+      const { document, changedKeys } = await deps.settings.patchSection('cve_policy', call.body, call.caller.name)
+      await recordChange(deps.audit, call, changedKeys)
       return document.cve_policy
     }),
   ]

@@ -16,9 +16,9 @@ import {
 import { headOf, type Standing } from './records.ts'
 
 /** Items in the order of the ids. */
-export async function securityItems(parts: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {
-  const { db } = parts
-  const now = parts.clock.now()
+export async function securityItems(deps: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {
+  const { db } = deps
+  const now = deps.clock.now()
   const rows: LightRow[] = withFindings ? await rowsWithFindings(db, ids) : await lightRowsOf(db, ids)
   const totals = await findingTotals(db, ids)
   const standing = await activeDecisions(db, ids)

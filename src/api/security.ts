@@ -6,21 +6,21 @@ import type { Db } from '../store/db.ts'
 import type { Route } from './route.ts'
 import { securityDecideRoutes } from './security-decide.ts'
 import { securityDecisionRoutes } from './security-decisions.ts'
-import { securityEngineRoutes, type EngineParts } from './security-engines.ts'
+import { securityEngineRoutes, type EngineDeps } from './security-engines.ts'
 import { securityListingRoutes } from './security-listing.ts'
 
-export interface SecurityParts extends EngineParts {
+export interface SecurityDeps extends EngineDeps {
   db: Db
   clock: Clock
   review: Review
   settings(): Settings
 }
 
-export function securityRoutes(parts: SecurityParts): Route[] {
+export function securityRoutes(deps: SecurityDeps): Route[] {
   return [
-    ...securityListingRoutes(parts),
-    ...securityDecideRoutes(parts),
-    ...securityDecisionRoutes(parts),
-    ...securityEngineRoutes(parts),
+    ...securityListingRoutes(deps),
+    ...securityDecideRoutes(deps),
+    ...securityDecisionRoutes(deps),
+    ...securityEngineRoutes(deps),
   ]
 }

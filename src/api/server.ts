@@ -8,7 +8,7 @@ import { createClientAddress } from '../kernel/client-address.ts'
 import type { Log } from '../kernel/log.ts'
 import { acceptBodies } from './bodies.ts'
 import { createListener, type ListenerTimeouts } from './listener.ts'
-import { countUnknown, mount, type MountParts } from './mount.ts'
+import { countUnknown, mount, type MountDeps } from './mount.ts'
 import { createNotFound } from './not-found.ts'
 import { problemOf, sendProblem } from './problems.ts'
 import type { Route } from './route.ts'
@@ -17,7 +17,7 @@ import { validatorCompiler } from './validation.ts'
 /** How long requests that run may still take when the server closes. */
 const DRAIN_MS = 30_000
 
-export interface ServerParts extends MountParts {
+export interface ServerDeps extends MountDeps {
   routes: readonly Route[]
   log: Log
   trustedProxies: readonly string[]
@@ -31,10 +31,10 @@ export interface ServerParts extends MountParts {
 }
 
 /** `close()` of the server lets running requests end for `drainMs`, then cuts them. */
-export async function createServer(parts: ServerParts): Promise<FastifyInstance> {
-  const listener = createListener(parts.timeouts)
+export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
+  const listener = createListener(deps.timeouts)
   const app = Fastify({
-    loggerInstance: parts.log as never,
+    loggerInstance: deps.log as never,
     logController: new LogController({ disableRequestLogging: true }),
     serverFactory: (handle) => listener.createServer(handle),
     clientErrorHandler: (error, socket) => {
@@ -45,11 +45,11 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
     genReqId: (request) => requestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
       // An address that cannot be decoded passes no hook.
-      commonHeaders(parts, request, reply)
+      commonHeaders(deps, request, reply)
       closeUnread(request, reply)
-      void countUnknown(request, parts).then(
-        () => answerError(parts, error, request, reply),
-        (limited: unknown) => answerError(parts, limited, request, reply),
+      void countUnknown(request, deps).then(
+        () => answerError(deps, error, request, reply),
+        (limited: unknown) => answerError(deps, limited, request, reply),
       )
     },
     // The hook below answers in our error shape.
@@ -57,18 +57,18 @@ export async function createServer(parts: ServerParts): Promise<FastifyInstance>
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(validatorCompiler())
   app.decorateRequest('caller', null)
-  const clientAddress = createClientAddress(parts.trustedProxies)
+  const clientAddress = createClientAddress(deps.trustedProxies)
   app.decorateRequest('clientAddress', {
     getter(this: FastifyRequest) {
       return clientAddress(this.raw.socket.remoteAddress, this.raw.headers['x-forwarded-for'])
     },
   })
-  app.addHook('preClose', () => listener.drain(parts.drainMs ?? DRAIN_MS))
+  app.addHook('preClose', () => listener.drain(deps.drainMs ?? DRAIN_MS))
   acceptBodies(app)
   await app.register(multipart)
-  hooks(app, parts)
-  app.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply))
-  mount(app, parts.routes, parts)
+  hooks(app, deps)
+  app.setErrorHandler((error, request, reply) => answerError(deps, error, request, reply))
+  mount(app, deps.routes, deps)
   return app
 }
 
@@ -81,10 +81,10 @@ function requestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
 }
 
-function hooks(app: FastifyInstance, parts: ServerParts): void {
-  const notFound = createNotFound(parts.routes, parts.production)
+function hooks(app: FastifyInstance, deps: ServerDeps): void {
+  const notFound = createNotFound(deps.routes, deps.production)
   app.addHook('onRequest', async (request, reply) => {
-    commonHeaders(parts, request, reply)
+    commonHeaders(deps, request, reply)
     if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined) {
       return reply
         .headers({
@@ -95,14 +95,14 @@ function hooks(app: FastifyInstance, parts: ServerParts): void {
         .code(204)
         .send()
     }
-    if (!parts.accepting()) {
+    if (!deps.accepting()) {
       reply.header('connection', 'close')
       if (!request.url.startsWith('/health'))
         throw new Problem('shutting_down', 'the service is stopping', {}, { retryAfterSeconds: 5 })
     }
     if (request.is404) {
       // Here and not in a not-found handler: that one runs after the body was read.
-      await countUnknown(request, parts)
+      await countUnknown(request, deps)
       const { problem, allow } = notFound(request.method, request.url.split('?')[0] ?? '/')
       if (allow.length > 0) reply.header('allow', allow.join(', '))
       throw problem
@@ -117,13 +117,13 @@ function hooks(app: FastifyInstance, parts: ServerParts): void {
   app.addHook('onResponse', async (request, reply) => {
     const seconds = reply.elapsedTime / 1000
     const route = (request.routeOptions.config as { route?: Route }).route
-    parts.observe({
+    deps.observe({
       method: request.method,
       path: route ? (request.routeOptions.url?.replace(/:(\w+)/g, '{$1}') ?? 'other') : 'other',
       status: reply.statusCode,
       seconds,
     })
-    parts.log.info(
+    deps.log.info(
       {
         request_id: request.id,
         method: request.method,
@@ -146,7 +146,7 @@ function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** What every answer carries. */
-function commonHeaders(parts: ServerParts, request: FastifyRequest, reply: FastifyReply): void {
+function commonHeaders(deps: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
   const { origin } = request.headers
   reply.headers({
     'x-request-id': request.id,
@@ -158,9 +158,9 @@ function commonHeaders(parts: ServerParts, request: FastifyRequest, reply: Fasti
   })
   if (!reply.hasHeader('content-security-policy'))
     reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
-  if (parts.production) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
+  if (deps.production) reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains')
   reply.header('vary', 'Origin')
-  if (origin !== undefined && parts.corsOrigins.includes(origin)) {
+  if (origin !== undefined && deps.corsOrigins.includes(origin)) {
     reply.headers({
       'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
@@ -169,7 +169,7 @@ function commonHeaders(parts: ServerParts, request: FastifyRequest, reply: Fasti
   }
 }
 
-function answerError({ log }: ServerParts, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function answerError({ log }: ServerDeps, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { problem, isBug } = problemOf(error, request.id)
   if (isBug) log.error({ request_id: request.id, err: error }, STATUS_CODES[500])
   return sendProblem(reply, problem)

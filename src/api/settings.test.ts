@@ -42,8 +42,8 @@ beforeEach(async () => {
     testWebhook: (by: string) => webhook(by),
     testMail: async () => ({ status: 'error' as const, message: 'mail.example.org:587 took too long' }),
   }
-  const parts = { settings, notifier, audit: { record: async (event: AuditEvent) => void events.push(event) } }
-  routes = [...settingsRoutes(parts), ...policyRoutes(parts)]
+  const deps = { settings, notifier, audit: { record: async (event: AuditEvent) => void events.push(event) } }
+  routes = [...settingsRoutes(deps), ...policyRoutes(deps)]
 })
 afterEach(() => rm(directory, { recursive: true }))
 

@@ -5,29 +5,27 @@ import type { AuditLog } from '../store/audit-log.ts'
 import { handle, type Route, type SignedCall } from './route.ts'
 import { getSettings, patchSettings, postSettingsTestEmail, postSettingsTestWebhook } from './settings.contract.ts'
 
-export interface SettingsParts {
+export interface SettingsDeps {
   settings: Pick<SettingsStore, 'current' | 'masked' | 'patch' | 'patchSection'>
   audit: Pick<AuditLog, 'record'>
 }
 
-export function settingsRoutes(
-  parts: SettingsParts & { notifier: Pick<Notifier, 'testWebhook' | 'testMail'> },
-): Route[] {
+export function settingsRoutes(deps: SettingsDeps & { notifier: Pick<Notifier, 'testWebhook' | 'testMail'> }): Route[] {
   return [
-    handle(getSettings, async () => parts.settings.masked()),
+    handle(getSettings, async () => deps.settings.masked()),
     handle(patchSettings, async (call) => {
-      const { document, changedKeys } = await parts.settings.patch(call.body, call.caller.name)
-      await recordChange(parts.audit, call, changedKeys)
+      const { document, changedKeys } = await deps.settings.patch(call.body, call.caller.name)
+      await recordChange(deps.audit, call, changedKeys)
       return document
     }),
-    handle(postSettingsTestWebhook, (call) => report(parts.audit, call, 'webhook', parts.notifier.testWebhook)),
-    handle(postSettingsTestEmail, (call) => report(parts.audit, call, 'email', parts.notifier.testMail)),
+    handle(postSettingsTestWebhook, (call) => report(deps.audit, call, 'webhook', deps.notifier.testWebhook)),
+    handle(postSettingsTestEmail, (call) => report(deps.audit, call, 'email', deps.notifier.testMail)),
   ]
 }
 
 /** A receiver that fails is a result, not an error of the call (decisions, section 21). */
 async function report(
-  audit: SettingsParts['audit'],
+  audit: SettingsDeps['audit'],
   { caller, origin }: Pick<SignedCall<object, object, object>, 'caller' | 'origin'>,
   what: 'webhook' | 'email',
   test: (by: string) => Promise<TestResult>,
@@ -46,7 +44,7 @@ async function report(
 
 /** Records who changed which settings, but no values, because some are secrets. */
 export async function recordChange(
-  audit: SettingsParts['audit'],
+  audit: SettingsDeps['audit'],
   call: Pick<SignedCall<object, object, object>, 'caller' | 'origin'>,
   changedKeys: string[],
 ): Promise<void> {

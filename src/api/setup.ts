@@ -4,11 +4,11 @@ import { type Route } from './route.ts'
 import { getSetupStatus, postSetup, getSetupPreflight } from './setup.contract.ts'
 import { handle } from './route.ts'
 
-export interface SetupParts {
+export interface SetupDeps {
   setup: Setup
 }
 
-export function setupRoutes({ setup }: SetupParts): Route[] {
+export function setupRoutes({ setup }: SetupDeps): Route[] {
   return [
     handle(getSetupStatus, () => setup.status()),
     handle(postSetup, ({ body, raw, origin }) => {

@@ -15,16 +15,16 @@ import { errorEvent, openStream, type EventStream } from './sse.ts'
 import { postUpload, postUploadStream } from './upload.contract.ts'
 import { handle } from './route.ts'
 
-export interface UploadParts {
+export interface UploadDeps {
   intake: Intake
   settings(): Settings
   log: Log
 }
 
-export function uploadRoutes(parts: UploadParts): Route[] {
+export function uploadRoutes(deps: UploadDeps): Route[] {
   return [
     handle(postUpload, async ({ raw, reply, query, caller, origin }) => {
-      const result = await parts.intake.accept(sourceOf(parts, raw), metaOf(caller, origin))
+      const result = await deps.intake.accept(sourceOf(deps, raw), metaOf(caller, origin))
       const { status, body } = answerOf(result, query.strict)
       reply.code(status).header('x-package-status', result.status)
       return body
@@ -32,14 +32,14 @@ export function uploadRoutes(parts: UploadParts): Route[] {
     handle(postUploadStream, async ({ raw, reply, caller, origin }) => {
       const events = eventsOf(reply)
       try {
-        const source = { ...sourceOf(parts, raw), progress: events.step }
-        const result = await parts.intake.accept(source, metaOf(caller, origin))
+        const source = { ...sourceOf(deps, raw), progress: events.step }
+        const result = await deps.intake.accept(source, metaOf(caller, origin))
         events.end(result.status === 'published' ? 'done' : 'warn', result.message, result)
       } catch (error) {
         // What goes wrong before the file was received keeps its HTTP status.
         if (!events.isOpen()) throw error
         const { problem, isBug } = problemOf(error, raw.id)
-        if (isBug) parts.log.error({ request_id: raw.id, err: error }, 'upload failed')
+        if (isBug) deps.log.error({ request_id: raw.id, err: error }, 'upload failed')
         events.end('error', problem.detail, errorEvent(problem))
       }
       return undefined
@@ -70,11 +70,11 @@ function eventsOf(reply: FastifyReply) {
 }
 
 /** The form's file, read when the intake asks for it. */
-function sourceOf(parts: UploadParts, raw: FastifyRequest): Source {
+function sourceOf(deps: UploadDeps, raw: FastifyRequest): Source {
   return {
     async deliver(to) {
       const fields = await readUploadForm(raw, {
-        maxBytes: parts.settings().validation.max_upload_size_mb * 1024 * 1024,
+        maxBytes: deps.settings().validation.max_upload_size_mb * 1024 * 1024,
         store: to.store,
         field(name, value) {
           if (name === 'distribution' && value) to.target(value)

@@ -11,7 +11,7 @@ import { forgetDelivery, rememberDelivery } from '../store/webhook-deliveries.ts
 import { handle, type Route } from './route.ts'
 import { postWebhooksGithub, postWebhooksKev, postWebhooksVcs } from './webhooks.contract.ts'
 
-export interface WebhookParts {
+export interface WebhookDeps {
   db: Db
   clock: Clock
   audit: AuditLog
@@ -22,21 +22,21 @@ export interface WebhookParts {
   advisory(cve: string): Promise<number>
 }
 
-export function webhookRoutes(parts: WebhookParts): Route[] {
-  const signed = { beforeBody: (request: FastifyRequest) => void signatureOf(parts.secret, request) }
-  const vcs = (call: { raw: FastifyRequest }) => receive(parts, call.raw, (body) => takeAdvisory(parts, call.raw, body))
+export function webhookRoutes(deps: WebhookDeps): Route[] {
+  const signed = { beforeBody: (request: FastifyRequest) => void signatureOf(deps.secret, request) }
+  const vcs = (call: { raw: FastifyRequest }) => receive(deps, call.raw, (body) => takeAdvisory(deps, call.raw, body))
   return [
     handle(postWebhooksVcs, vcs, signed),
     handle(postWebhooksGithub, vcs, signed),
     handle(
       postWebhooksKev,
       (call) =>
-        receive(parts, call.raw, async (body) => {
+        receive(deps, call.raw, async (body) => {
           const entries = readExploited(body)
-          const updated = await parts.exploited(entries)
+          const updated = await deps.exploited(entries)
           const ids = [...new Set(entries.map(({ cve }) => cve))]
           await note(
-            parts,
+            deps,
             call.raw,
             'WEBHOOK_KEV',
             `${ids.length} known-exploited vulnerabilities, ${updated} packages changed`,
@@ -50,11 +50,11 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
 
 /** Signature, body, and each delivery once; one that failed may be sent again. */
 async function receive<T extends { status: string }>(
-  parts: WebhookParts,
+  deps: WebhookDeps,
   request: FastifyRequest,
   take: (body: unknown) => Promise<T>,
 ): Promise<T | { status: 'duplicate' }> {
-  const { secret, signature } = signatureOf(parts.secret, request)
+  const { secret, signature } = signatureOf(deps.secret, request)
   const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   if (!equalSecret(signature, `sha256=${hmacSha256Hex(secret, raw)}`))
     throw new Problem('unauthorized', 'the signature is missing or wrong')
@@ -69,11 +69,11 @@ async function receive<T extends { status: string }>(
   const delivery = request.headers['x-github-delivery']
   const id = typeof delivery === 'string' ? `delivery:${delivery.slice(0, 200)}` : `body:${sha256Hex(raw)}`
   const key = `${request.routeOptions.url ?? ''}:${id}`
-  if (!(await rememberDelivery(parts.db, key, parts.clock.now()))) return { status: 'duplicate' }
+  if (!(await rememberDelivery(deps.db, key, deps.clock.now()))) return { status: 'duplicate' }
   try {
     return await take(body)
   } catch (error) {
-    await forgetDelivery(parts.db, key)
+    await forgetDelivery(deps.db, key)
     throw error
   }
 }
@@ -94,7 +94,7 @@ function signatureOf(secret: string | null, { headers }: FastifyRequest): { secr
 }
 
 async function takeAdvisory(
-  parts: WebhookParts,
+  deps: WebhookDeps,
   request: FastifyRequest,
   body: unknown,
 ): Promise<{ status: 'processed' | 'ok' | 'ignored'; cve_id?: string; event?: string; manifests_updated?: number }> {
@@ -113,12 +113,12 @@ async function takeAdvisory(
     throw new Problem('validation_error', 'the advisory names no CVE', {
       errors: [{ field: 'security_advisory.cve_id', message: 'a CVE id is expected' }],
     })
-  const updated = await parts.advisory(cve)
-  await note(parts, request, 'WEBHOOK_ADVISORY', `${cve}: ${updated} packages changed`)
+  const updated = await deps.advisory(cve)
+  await note(deps, request, 'WEBHOOK_ADVISORY', `${cve}: ${updated} packages changed`)
   return { status: 'processed', cve_id: cve, manifests_updated: updated }
 }
 
-async function note({ audit }: WebhookParts, request: FastifyRequest, action: string, detail: string): Promise<void> {
+async function note({ audit }: WebhookDeps, request: FastifyRequest, action: string, detail: string): Promise<void> {
   await audit.record({
     action,
     result: 'SUCCESS',
