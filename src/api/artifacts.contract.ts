@@ -1,4 +1,4 @@
-// Declarations: /artifacts: packages by name, their dependencies, and deleting them.
+// Declarations of /artifacts: packages by name, their dependencies, and deleting them.
 import Type from 'typebox'
 import { FORMATS } from '../domain/package.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'

@@ -18,7 +18,7 @@ import { shortened } from './list-stream.ts'
 import { headOf, recordOf } from './records.ts'
 import { type Route } from './route.ts'
 import { page } from './schemas.ts'
-import { standingOf } from './security-views.ts'
+import { reviewStateOf } from './security-views.ts'
 import {
   getArtifacts,
   getArtifactsName,
@@ -40,10 +40,10 @@ export interface ArtifactDeps {
 }
 
 const HISTORY = 100
-/** Full records of one name in an answer, the latest first; the rest is reached by narrower calls. */
+/** Full records of one name in an answer, the latest first. Narrower calls return the others. */
 const MOST_RECORDS = 100
 const MOST_HEADS = 1000
-/** In lists. */
+/** Missing dependencies of one package in a list. */
 const MOST_MISSING = 20
 
 export function artifactRoutes(deps: ArtifactDeps): Route[] {
@@ -92,8 +92,8 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
         db,
         full.map((row) => row.sha256),
       )
-      const standing = await standingOf(db, full, deps.clock.now())
-      const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, standing(row))
+      const reviewState = await reviewStateOf(db, full, deps.clock.now())
+      const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, reviewState(row))
       const history = await auditPage(db, { package: params.name }, { page: 1, perPage: HISTORY })
       const mayAudit = mayAccess(caller.role, 'auditor+')
       const { cve_results, decision, dependencies, manifest_status, cve_status, validation_steps } = record(latest)
@@ -160,7 +160,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
   ]
 }
 
-/** Versions of two formats cannot be compared: the format with the newest record speaks. */
+/** Versions of different formats cannot be compared, so only records of the newest record's format are returned. */
 function ofOneFormat<Row extends Pick<PackageRow, 'id' | 'format'>>(rows: Row[]): Row[] {
   const newest = rows.reduce<Row | null>((best, row) => (best && best.id > row.id ? best : row), null)
   return rows.filter((row) => row.format === newest?.format)

@@ -1,4 +1,4 @@
-// Declarations: /artifacts/audit: reading and exporting the audit log.
+// Declarations of /artifacts/audit: reading and exporting the audit log.
 import Type from 'typebox'
 import { pageOf, pageQuery } from './schemas.ts'
 import { declare } from './route.ts'

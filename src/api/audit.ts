@@ -13,7 +13,7 @@ export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[]
   return [
     handle(getArtifactsAuditLogs, async ({ query }) => {
       const { from, to, ...filter } = query
-      // What was answered before must be found, chained: a reader sees hashes, not gaps.
+      // Entries of requests that were already answered must be written and chained before they are read.
       await audit.flush()
       const { items, total } = await auditPage(
         db,
@@ -40,10 +40,10 @@ function spanOf(query: { from?: string | undefined; to?: string | undefined }): 
 
 const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:\d\d)?)?$/
 
-/** A time, UTC where it names no offset, or a day that begins (`from`) or ends (`to`) the span. */
+/** Reads a time (UTC unless it has an offset), or a day: its begin for `from`, its end for `to`. */
 function timeOf(field: string, text: string | undefined, dayTime: string): Date | undefined {
   if (text === undefined) return undefined
-  // The plus of an offset, unescaped in an address, arrives as a blank.
+  // An unescaped `+` in a query string is decoded as a space.
   const [, day, clock = dayTime, offset = 'Z'] = ISO_TIME.exec(text.replace(' ', '+')) ?? []
   const time = new Date(`${day}T${clock}${offset}`)
   if (Number.isNaN(time.getTime())) throw invalidField(field, 'is not an ISO 8601 date or time')

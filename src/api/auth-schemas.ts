@@ -1,17 +1,17 @@
-// Bodies and answers of the endpoints below `/auth`. Must not know who may call them.
+// Schemas of the bodies and answers of the endpoints below `/auth`.
 import Type from 'typebox'
 import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, LINE_PATTERN } from '../accounts/user.ts'
 import { ROLES } from '../domain/roles.ts'
 import { Nullable, RoleSchema, TimeSchema } from './schemas.ts'
 
-/** What is typed in to be compared with something: bounded, but never told apart by its form. */
+/** A user name, password or token that is compared with a stored one. Only its length is checked. */
 export const Typed = Type.String({ maxLength: 1024 })
-/** Its policy has a code of its own, so the schema leaves it to the inner room. */
+/** Only its length is checked here: the password policy answers `weak_password`. */
 export const NewPassword = Type.String({
   maxLength: 1024,
   description: '8 to 128 characters, an uppercase letter, a digit or special character',
 })
-/** Likewise: `invalid_role`. */
+/** Only its length is checked here: an unknown role answers `invalid_role`. */
 export const WantedRole = Type.String({ maxLength: 32, description: ROLES.join(', ') })
 export const FullName = Type.String({ maxLength: FULL_NAME_MAX, pattern: LINE_PATTERN })
 export const Email = Type.String({ maxLength: EMAIL_MAX, pattern: EMAIL_PATTERN })

@@ -1,4 +1,4 @@
-// Declarations: The endpoints below `/auth`. Must not know how accounts work: each handler is one call.
+// Declarations of the endpoints below `/auth`.
 import Type from 'typebox'
 import { TOKEN_NAME_MAX } from '../accounts/tokens.ts'
 import { LINE_PATTERN, USERNAME_PATTERN } from '../accounts/user.ts'

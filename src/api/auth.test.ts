@@ -1,4 +1,4 @@
-// The declarations of `/auth` and `/setup`, called as the server calls them: do answers fit their schemas, and bodies theirs?
+// Calls the handlers of `/auth` and `/setup` as the server does and checks bodies and answers against their schemas.
 import { EventEmitter } from 'node:events'
 import Value from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -30,7 +30,7 @@ const find = (name: string): Route => {
   return found
 }
 
-/** Checks the input, calls the handler, checks the answer; what is wrong with either fails the test. */
+/** Checks the input, calls the handler and checks the answer. */
 async function call(
   name: string,
   given: { caller?: Caller | null; params?: object; body?: object; headers?: object } = {},
@@ -52,7 +52,7 @@ async function call(
   return answer as Record<string, unknown>
 }
 
-test('every endpoint answers in the shape it declares, from setup to the deletion of a user', async () => {
+test('every endpoint answers as its schema declares, from setup to the deletion of a user', async () => {
   await call('GET /setup/status')
   await call('GET /setup/preflight')
   const first = { admin_username: 'ada', admin_password: GOOD, app_url: 'https://gate.example.org' }
@@ -91,7 +91,7 @@ test('every endpoint answers in the shape it declares, from setup to the deletio
   expect(at.errors).toEqual([])
 })
 
-describe('who may call', () => {
+describe('access', () => {
   test.each([
     ['POST /auth/token', 'public', 'login'],
     ['POST /auth/forgot-password', 'public', 'credentials'],
@@ -117,13 +117,13 @@ describe('who may call', () => {
     expect(find(name).limit).toBe(limit)
   })
 
-  test('only a person may change their password, log out and refresh; nothing else is closed to tokens', () => {
+  test('only changing the own password, logging out and refreshing need a session; tokens may do everything else', () => {
     const closed = routes.filter((route) => route.flags?.sessionOnly).map((route) => route.path)
     expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh'])
     expect(routes).toHaveLength(19)
   })
 
-  test('what is made is answered 201, all else 200', () => {
+  test('endpoints that create something answer 201, all others 200', () => {
     expect(routes.filter((route) => route.success === 201).map((route) => `${route.method} ${route.path}`)).toEqual([
       'POST /auth/users',
       'POST /auth/api-tokens',
@@ -144,11 +144,11 @@ test.each([
   ['POST /auth/api-tokens', { name: 'a', expires_days: 3651 }],
   ['POST /auth/api-tokens', { name: 'a', expires_days: null }],
   ['POST /setup', { admin_username: 'ada' }],
-])('%s refuses the body %j before any handler sees it', (name, body) => {
+])('the schema of %s refuses the body %j', (name, body) => {
   expect(Value.Check(find(name).body ?? {}, body)).toBe(false)
 })
 
-test('a role nobody knows and a weak password reach the code of their own', async () => {
+test('an unknown role and a weak password have error codes of their own', async () => {
   const body = { username: 'abc', password: GOOD, role: 'root' }
   expect(await outcome(call('POST /auth/users', { caller: ROOT, body }))).toBe('invalid_role')
   expect(
@@ -156,7 +156,7 @@ test('a role nobody knows and a weak password reach the code of their own', asyn
   ).toBe('weak_password')
 })
 
-test('a login whose caller has gone while it waited is given up', async () => {
+test('a login is abandoned when its client disconnects during the delay', async () => {
   await at.users.create(ROOT, { username: 'ben', password: GOOD, role: 'reader' }, ORIGIN)
   for (let i = 0; i < 5; i++) await outcome(at.login({ username: 'ben', password: 'x' }, ORIGIN))
   const raw = new EventEmitter()

@@ -1,4 +1,4 @@
-// The endpoints below `/auth`. Must not know how accounts work: each handler is one call.
+// The endpoints below `/auth`. Each handler is one call to `accounts`.
 import type { FastifyReply } from 'fastify'
 import type { Login } from '../accounts/login.ts'
 import type { OwnAccount } from '../accounts/own-account.ts'
@@ -37,7 +37,7 @@ export interface AuthDeps {
   tokens: Tokens
 }
 
-/** Aborts when the client goes away before its answer; a reply that was sent aborts it too, when nobody listens. */
+/** Aborts when the connection closes before the answer. It also aborts after the answer, when nothing listens. */
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())

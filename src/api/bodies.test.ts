@@ -19,19 +19,19 @@ test.each([
 
 test.each([
   ['not JSON', '{"a"', 'body: is not valid JSON'],
-  ['NUL in a text', '{"a":"\\u0000"}', 'a: contains NUL'],
-  ['half a character in a list', '["\\ud800"]', 'body: contains NUL'],
-  ['half a character in a name', '{"\\ud800":1}', 'body: contains NUL'],
+  ['NUL in a string', '{"a":"\\u0000"}', 'a: contains NUL'],
+  ['half a surrogate pair in a list', '["\\ud800"]', 'body: contains NUL'],
+  ['half a surrogate pair in a name', '{"\\ud800":1}', 'body: contains NUL'],
   ['NUL below an escaped name', '{"a":{"b":[{"c":"\\u0000"}]}}', 'c: contains NUL'],
   ['a megabyte of numbers', `[${'1,'.repeat(500_000)}1]`, 'body: has more than 50000 values'],
   ['a megabyte of objects', `[${'{},'.repeat(300_000)}{}]`, 'body: has more than 50000 values'],
   ['a megabyte of brackets', '['.repeat(1_000_000), 'body: is nested deeper than 64 levels'],
-  ['a megabyte of objects in one another', '{"a":'.repeat(200_000), 'body: is nested deeper than 64 levels'],
+  ['a megabyte of nested objects', '{"a":'.repeat(200_000), 'body: is nested deeper than 64 levels'],
 ])('%s is refused', (_, text, sentence) => {
   expect(() => parse(text)).toThrow(sentence)
 })
 
-test('the largest unfinished body gives way when those of anonymous callers exceed their budget', async () => {
+test('the largest unfinished body is dropped when those of anonymous callers exceed their budget', async () => {
   const app = Fastify()
   const budget = createBodyBudget(1_000)
   app.decorateRequest('caller', null)

@@ -1,4 +1,4 @@
-// Reads request bodies within their limits and parses JSON and forms, so that no body holds the event loop or memory.
+// Reads request bodies and parses JSON and forms, within limits of size, number of values and memory.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { invalidField, Problem } from '../domain/problem.ts'
@@ -6,7 +6,7 @@ import type { Route } from './route.ts'
 import { isStorable, unstorable } from './storable.ts'
 
 const BODY_LIMIT = 1024 * 1024
-/** What the unfinished bodies of all callers without a credential may hold together. */
+/** Bytes of all unfinished bodies of callers without a credential, together. */
 const ANONYMOUS_BYTES = 32 * 1024 * 1024
 /** 1 MB holds 500,000 values, which take 200 ms to parse and validate. */
 const MOST_VALUES = 50_000
@@ -23,7 +23,7 @@ export interface BodyBudget {
   readonly totalBytes: number
   add(body: OpenBody): void
   remove(body: OpenBody): void
-  /** Counts bytes that were read, and drops the largest bodies while there are too many: a login must pass beside them. */
+  /** Counts bytes read. Over the budget it drops the largest bodies, so that small ones such as a login pass. */
   count(body: OpenBody, bytes: number): void
 }
 
@@ -53,7 +53,7 @@ export function createBodyBudget(limitBytes = ANONYMOUS_BYTES): BodyBudget {
   }
 }
 
-/** Parsers of the types that endpoints take; all others are refused before the body is read. */
+/** Registers parsers for the accepted content types. Other types are refused before the body is read. */
 export function acceptBodies(app: FastifyInstance, budget = createBodyBudget()): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
@@ -72,7 +72,7 @@ export function acceptBodies(app: FastifyInstance, budget = createBodyBudget()):
 const routeOf = (request: FastifyRequest) => (request.routeOptions.config as { route?: Route }).route
 
 /**
- * The whole body.
+ * Reads the whole body.
  * @throws Problem('body_too_large') before reading when the length is announced; Problem('overloaded') for the largest
  * body when those of anonymous callers exceed their budget
  */
@@ -103,7 +103,7 @@ function readBody(request: FastifyRequest, payload: IncomingMessage, budget: Bod
     const settle = () => {
       budget.remove(body)
       payload.off('data', take).off('end', finish).off('error', cutOff).off('close', cutOff)
-      // What still comes is dropped; the connection closes after the answer.
+      // Discards the rest. The connection closes after the answer.
       payload.on('error', () => {}).resume()
     }
     if (!request.caller) budget.add(body)
@@ -111,9 +111,12 @@ function readBody(request: FastifyRequest, payload: IncomingMessage, budget: Bod
   })
 }
 
-/** @throws Problem('validation_error') for what is not JSON, too many or too deep values, and text no column can keep */
+/**
+ * @throws Problem('validation_error') for text that is not JSON, for too many or too deeply nested values, and for
+ * strings that no database column can store
+ */
 export function parseJson(bytes: Buffer): unknown {
-  // A client that always sets the content type sends no body with a POST that takes none.
+  // Some clients set the content type on every request, even without a body.
   if (bytes.length === 0) return undefined
   requireSimple(bytes)
   const text = bytes.toString('utf8')
@@ -123,12 +126,12 @@ export function parseJson(bytes: Buffer): unknown {
   } catch {
     throw invalidField('body', 'is not valid JSON')
   }
-  // Only an escape can bring NUL or half a character, or hide the name `__proto__`.
+  // NUL, half a surrogate pair and a hidden `__proto__` can only come from an escape.
   if (text.includes('\\u') || text.includes('__proto__')) makeHarmless(value)
   return value
 }
 
-/** Counts values and depth on the bytes, at 2 ms a MB, before anything is built from them. */
+/** Counts values and depth on the raw bytes before they are parsed. Takes 2 ms per MB. */
 function requireSimple(bytes: Buffer): void {
   let values = 0
   let depth = 0
@@ -148,7 +151,7 @@ function requireSimple(bytes: Buffer): void {
   if (values > MOST_VALUES) throw invalidField('body', `has more than ${MOST_VALUES} values`)
 }
 
-/** Removes `__proto__` keys, because keys may become data, and refuses text that no database column can keep. */
+/** Removes `__proto__` keys and refuses strings that no database column can store. */
 function makeHarmless(root: unknown): void {
   const pending: unknown[] = [root]
   if (!isStorable(root)) throw unstorable('body')

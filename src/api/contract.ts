@@ -1,4 +1,4 @@
-// All declarations of the API, without any handler: for the OpenAPI document at build and for clients in TypeScript.
+// All declarations of the API without handlers, for the OpenAPI document at build time and for TypeScript clients.
 import * as artifacts from './artifacts.contract.ts'
 import * as audit from './audit.contract.ts'
 import * as auth from './auth.contract.ts'

@@ -1,4 +1,4 @@
-// The answer of /artifacts/{name}/dependencies: each requirement against what its distribution publishes.
+// The answer of /artifacts/{name}/dependencies: each requirement, and whether published packages meet it.
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import { offersOf } from '../gate/dependencies.ts'
@@ -28,7 +28,7 @@ export async function resolveDependencies(db: Db, row: PackageRow, format: Packa
         name: single ? only.name : requirement.text,
         version_constraint: single && only.op ? `${only.op} ${only.version ?? ''}` : '',
         available_internally: !missing.has(requirement),
-        // Known once a source of the distribution has been synced.
+        // Null until upstream sources can be synced.
         available_upstream: null,
         depth: 1,
       }

@@ -1,4 +1,4 @@
-// Declarations: /distributions: what packages can be offered under, and making their indexes anew.
+// Declarations of /distributions: the distributions, and publishing their indexes again.
 import Type from 'typebox'
 import { listOf } from './schemas.ts'
 import { declare } from './route.ts'

@@ -1,4 +1,4 @@
-// /distributions: what packages can be offered under, and making their indexes anew.
+// /distributions: the distributions, and publishing their indexes again.
 import { Problem } from '../domain/problem.ts'
 import { isoTimeOrNull } from '../kernel/clock.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -18,7 +18,7 @@ export interface DistributionDeps {
   clock: Clock
   audit: AuditLog
   publisher: Publisher
-  /** every distribution the build knows */
+  /** all distributions, active or not */
   all: readonly Offered[]
   isActive(codename: string): boolean
   repoFormat: string

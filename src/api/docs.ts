@@ -1,4 +1,4 @@
-// /openapi.json, /docs and /redoc: development only; the pages come from this server, nothing from elsewhere.
+// /openapi.json, /docs and /redoc, in development only. The pages load nothing from other servers.
 import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -7,7 +7,7 @@ import { route, type Route } from './route.ts'
 
 const locate = createRequire(import.meta.url)
 
-/** Files of the two documentation viewers, by the name they are served under. */
+/** The files of the two documentation viewers, by the name they are served under. */
 function assets(): Record<string, { path: string; type: string }> {
   const swagger = join(dirname(locate.resolve('@fastify/swagger-ui/package.json')), 'static')
   const redoc = dirname(locate.resolve('redoc/package.json'))

@@ -1,4 +1,4 @@
-// Declarations: /health and /metrics, at the root.
+// Declarations of /health and /metrics, at the root.
 import Type from 'typebox'
 import { declare } from './route.ts'
 

@@ -18,7 +18,7 @@ const callerOf = (role: Role, principal = `user:${role}`): Caller => ({
   principal,
 })
 
-/** How many of so many requests were let in before the first refusal. */
+/** How many of `tries` requests are admitted before the first refusal. */
 function admitted(take: () => void, tries = 5000): number {
   for (let count = 0; count < tries; count++) {
     try {
@@ -49,12 +49,12 @@ test.each([
   [0.5, 30],
   [2, 120],
   [0.001, 1],
-])('the factor %d leaves strangers %i requests, never none', (factor, most) => {
+])('with the factor %d an anonymous caller has %i requests, always at least one', (factor, most) => {
   const limiter = createRateLimiter(createClock(), factor)
   expect(admitted(() => limiter.take({ method: 'GET' }, null, '192.0.2.1'))).toBe(most)
 })
 
-test('at any moment no minute behind it holds more than the limit', () => {
+test('no span of a minute contains more requests than the limit', () => {
   const clock = createClock()
   const limiter = createRateLimiter(clock)
   const times: number[] = []
@@ -71,7 +71,7 @@ test('at any moment no minute behind it holds more than the limit', () => {
   for (const [at, time] of times.entries()) expect((times[at + 5] ?? Infinity) - time).toBeGreaterThanOrEqual(60_000)
 })
 
-test('what an attacker with many addresses costs is bounded, and does not free the one who is limited now', () => {
+test('an attacker with many addresses fills a bounded number of buckets and does not evict one in use', () => {
   const limiter = createRateLimiter(createClock())
   const attack = (count: number) => {
     for (let n = 0; n < count; n++) limiter.take({ method: 'GET' }, null, `address ${n}`)
@@ -84,7 +84,7 @@ test('what an attacker with many addresses costs is bounded, and does not free t
   expect(admitted(victim)).toBe(0)
 })
 
-test('a caller of a limit for principals is counted by address while nobody is known', () => {
+test('a limit per principal counts anonymous callers by address', () => {
   const limiter = createRateLimiter(createClock())
   expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.1'))).toBe(20)
   expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.2'))).toBe(20)

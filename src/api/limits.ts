@@ -1,4 +1,4 @@
-// Rate limits: a sliding window for each bucket, in memory. The figures of the decisions, section 1, and nothing else.
+// Rate limits: a sliding window for each bucket, in memory, with the figures of the decisions, section 1.
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
 import { ROLE_LIMITS } from '../domain/roles.ts'
@@ -7,10 +7,10 @@ import type { Clock } from '../kernel/clock.ts'
 import type { LimitName, Route } from './route.ts'
 
 const WINDOW_MS = 60_000
-/** Buckets kept at most; the ones unused for longest go first. */
+/** Most buckets kept. The least recently used are dropped first. */
 const MOST_BUCKETS = 50_000
 
-/** Requests per minute, and whether the address or the caller is counted. */
+/** Requests per minute, and whether they are counted by address or by principal. */
 const FIGURES: Record<Exclude<LimitName, 'none'>, { perMinute: number; per: 'address' | 'principal' }> = {
   login: { perMinute: 10, per: 'address' },
   credentials: { perMinute: 10, per: 'address' },
@@ -40,7 +40,7 @@ export function createRateLimiter(clock: Clock, factor = 1): RateLimiter {
     const limit = Math.max(1, Math.floor(perMinute * factor))
     const now = clock.now().getTime()
     const bucket = buckets.get(key) ?? { times: [] }
-    // Kept in order of last use, so that the first is the one to drop.
+    // Buckets are kept in order of last use: the first one is dropped first.
     buckets.delete(key)
     buckets.set(key, bucket)
     let expired = 0

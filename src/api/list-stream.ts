@@ -1,8 +1,8 @@
-// Sends a list that grows with what is stored: page by page, as fast as the client reads.
+// Streams long lists page by page, as fast as the client reads.
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 
-/** Answers `{...head, [key]: [...], total}`. The head must not be long. */
+/** Answers `{...head, [key]: [...], total}`. The head is written in one piece and must be short. */
 export function sendList(
   reply: FastifyReply,
   head: Record<string, unknown>,
@@ -28,11 +28,11 @@ async function* textOf(
   yield `],"total":${total}}`
 }
 
-/** Characters of a text in a list. */
+/** Most characters of a text in a list. */
 const SHORT = 300
 
 /** The beginning of a text, for lists. */
 export function shortened(text: string | null): string | null {
-  // By code points: half a surrogate pair is no text.
+  // Cut between code points, never inside a surrogate pair.
   return text === null || text.length <= SHORT ? text : `${[...text.slice(0, SHORT)].slice(0, SHORT - 1).join('')}…`
 }

@@ -1,4 +1,4 @@
-// The socket side of the API's server: one request at a time on a connection, and an end for clients that stall.
+// The socket side of the API server: one request at a time per connection, and timeouts for stalled clients.
 import {
   createServer as createHttpServer,
   STATUS_CODES,
@@ -12,19 +12,19 @@ import { Problem } from '../domain/problem.ts'
 import { createConnections, type Connections } from '../kernel/connections.ts'
 import { answerOf } from './problems.ts'
 
-/** In ms, unless named otherwise. */
+/** All in ms except `uploadRate`. */
 export interface ListenerTimeouts {
-  /** how often stalled exchanges are looked for */
+  /** interval between checks for stalled exchanges */
   check: number
-  /** a body that is not an upload has to be complete by then */
+  /** longest time for a body that is not an upload to arrive */
   body: number
-  /** an upload may pause this long */
+  /** longest pause of an upload */
   uploadIdle: number
-  /** an upload has this long before its average rate counts */
+  /** time before the average rate of an upload is checked */
   uploadGrace: number
   /** the lowest average rate of an upload, bytes per second */
   uploadRate: number
-  /** an answer may stay unread this long */
+  /** longest time an answer may stay unread */
   unread: number
 }
 
@@ -38,11 +38,11 @@ const TIMEOUTS: ListenerTimeouts = {
 }
 
 export interface Listener {
-  /** for Fastify's `serverFactory`; it makes one server for each address of the host */
+  /** for Fastify's `serverFactory`, which is called once for each address of the host */
   createServer(handle: RequestListener): Server
   /** for Fastify's `clientErrorHandler` */
   refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void
-  /** Stops accepting, lets running requests end, and cuts those that still run after `deadlineMs`. */
+  /** Stops accepting connections, waits for running requests, and cuts those that still run after `deadlineMs`. */
   drain(deadlineMs: number): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function createListener(timeouts: ListenerTimeouts = TIMEOUTS): Listener 
   return {
     createServer(handle) {
       const server = createHttpServer({
-        // Bodies have their own rules below: an upload may take as long as its sender needs.
+        // `watch` limits bodies instead: a large upload may take longer than any fixed time.
         requestTimeout: 0,
         headersTimeout: 30_000,
         connectionsCheckingInterval: 5_000,
@@ -64,12 +64,12 @@ export function createListener(timeouts: ListenerTimeouts = TIMEOUTS): Listener 
       })
       servers.push(connections)
       server.on('request', connections.admit)
-      // The body is asked for (100 Continue) once the request is admitted: see `preParsing` in server.ts.
+      // `preParsing` in server.ts sends 100 Continue once the request is admitted.
       server.on('checkContinue', connections.admit)
       return server
     },
     refuseUnreadable(error, socket) {
-      // Nothing may be mixed into a running answer, and a broken connection has no reader.
+      // An error must not be written into a running answer or to a broken connection.
       const busy = servers.some((connections) => connections.isBusy(socket))
       if (error.code === 'ECONNRESET' || !socket.writable || busy) socket.destroy()
       else refuse(socket, unreadable(error.code))
@@ -80,7 +80,7 @@ export function createListener(timeouts: ListenerTimeouts = TIMEOUTS): Listener 
   }
 }
 
-/** @returns a check to repeat while the exchange lasts: it cuts off a body that does not come, or an answer not read */
+/** @returns a check to run at intervals, which ends the connection when the body stalls or the answer is not read */
 function watch(request: IncomingMessage, response: ServerResponse, timeouts: ListenerTimeouts): () => void {
   const { socket } = request
   const started = performance.now()
@@ -91,7 +91,7 @@ function watch(request: IncomingMessage, response: ServerResponse, timeouts: Lis
 
   function bodyIsLate(): boolean {
     const idleMs = reading.idleMs()
-    // With bytes waiting to be taken, the delay is ours.
+    // Received bytes are waiting, so the server causes the delay.
     if (request.complete || request.readableLength > 0) return false
     const elapsed = performance.now() - started
     if (!isUpload) return elapsed > timeouts.body
@@ -111,7 +111,7 @@ function watch(request: IncomingMessage, response: ServerResponse, timeouts: Lis
   }
 }
 
-/** How long a counter has stood still, at the times it is asked. */
+/** Measures how long a counter has not changed, as seen at each call. */
 function createProgress(count: () => number): { idleMs(): number } {
   let last = count()
   let since = performance.now()
@@ -130,7 +130,7 @@ function unreadable(code: string | undefined): Problem {
   return new Problem('malformed_request', 'this is not a valid HTTP/1.1 request')
 }
 
-/** Answers where no response object can: in our error shape, and closes the connection. */
+/** Writes an error answer to the raw socket, for use where there is no response object, and closes the connection. */
 function refuse(socket: Socket, problem: Problem): void {
   const { status, body } = answerOf(problem)
   const text = JSON.stringify(body)

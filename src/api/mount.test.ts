@@ -1,4 +1,4 @@
-// The chain every request passes, with routes made for it: flags that no route of today may carry are held here.
+// The steps every request passes, tested with routes of its own, so that all flags are covered.
 import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -160,7 +160,7 @@ async function ask(
 }
 
 describe('flags', () => {
-  test('what the edition lacks is 402 with the feature, after the role was checked', async () => {
+  test('a feature missing from the edition answers 402 with its name, after the role check', async () => {
     expect(await ask('GET', '/api/v1/paid', 'session reader')).toMatchObject({ status: 200 })
     now.lacks = 'sbom'
     expect(await ask('GET', '/api/v1/paid', 'session reader')).toMatchObject({
@@ -171,7 +171,7 @@ describe('flags', () => {
     expect(ran).toEqual(['paid'])
   })
 
-  test('a passive replica sends long work elsewhere, and says when to come again', async () => {
+  test('a passive replica answers 503 with Retry-After on leader-only routes', async () => {
     now.leads = false
     const reply = await ask('POST', '/api/v1/led', 'token maintainer')
     expect(reply).toMatchObject({ status: 503, body: { code: 'passive_replica' }, headers: { 'retry-after': '5' } })
@@ -179,7 +179,7 @@ describe('flags', () => {
     expect(ran).toEqual(['plain'])
   })
 
-  test('an API token is no person', async () => {
+  test('an API token is refused on session-only routes', async () => {
     expect(await ask('POST', '/api/v1/personal', 'token admin')).toMatchObject({
       status: 403,
       body: { code: 'session_required' },
@@ -188,7 +188,7 @@ describe('flags', () => {
     expect(denied).toEqual([])
   })
 
-  test('a refused write is told to the audit log, a refused read is not', async () => {
+  test('a refused write is audited, a refused read is not', async () => {
     expect(await ask('POST', '/api/v1/led', 'session auditor')).toMatchObject({
       status: 403,
       body: { code: 'forbidden' },
@@ -208,7 +208,7 @@ describe('flags', () => {
     }
   })
 
-  test('development routes are not there in production, not even as 405, and hidden ones in no document', async () => {
+  test('development routes do not exist in production, not even as 405; hidden routes are in no document', async () => {
     expect(await ask('GET', '/api/v1/drafts')).toMatchObject({ status: 200 })
     expect(await ask('POST', '/api/v1/drafts')).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } })
     await app.close()
@@ -218,7 +218,7 @@ describe('flags', () => {
   })
 })
 
-test('a service that stops answers 503 everywhere but for its health', async () => {
+test('a stopping service answers 503 to everything except health requests', async () => {
   now.accepts = false
   expect(await ask('GET', '/api/v1/plain', 'session reader')).toMatchObject({
     status: 503,
@@ -228,7 +228,7 @@ test('a service that stops answers 503 everywhere but for its health', async () 
   expect(await ask('GET', '/nothing')).toMatchObject({ status: 503 })
 })
 
-test('what everybody may ask is answered although nobody can say who asks', async () => {
+test('public routes are answered even when the credential cannot be checked', async () => {
   const headers = { authorization: 'Bearer unreadable' }
   expect(await ask('GET', '/api/v1/things/special', undefined, { headers })).toMatchObject({ status: 200 })
   expect(await ask('GET', '/api/v1/plain', undefined, { headers })).toMatchObject({
@@ -237,7 +237,7 @@ test('what everybody may ask is answered although nobody can say who asks', asyn
   })
 })
 
-test('path and body are checked by their schemas: text is read as numbers in paths, never in bodies', async () => {
+test('path and body are validated; strings are converted to numbers in paths, never in bodies', async () => {
   const put = (url: string, payload: unknown) =>
     ask('PUT', url, 'session admin', {
       payload: JSON.stringify(payload),
@@ -258,7 +258,7 @@ test.each([
   ['{"size":1,"note":"a\\u0000b"}', 'note'],
   ['{"size":1,"deep":{"er":["\\ud800"]}}', 'body'],
   ['{"size":1,"\\udc00":1}', 'body'],
-])('text that no database keeps is refused by its field: %s', async (payload, field) => {
+])('a string that no database stores is refused with the name of its field: %s', async (payload, field) => {
   const reply = await ask('PUT', '/api/v1/things/3', 'session admin', {
     payload,
     headers: { 'content-type': 'application/json' },
@@ -266,14 +266,14 @@ test.each([
   expect(reply).toMatchObject({ status: 400, body: { code: 'validation_error', errors: [{ field }] } })
 })
 
-test('a bug is logged whole under the request id, and told as a fixed sentence', async () => {
+test('an unexpected error is logged with its details under the request id and answered with a fixed sentence', async () => {
   const reply = await ask('GET', '/api/v1/broken', undefined, { headers: { 'x-request-id': 'r-77' } })
   expect(reply).toMatchObject({ status: 500, body: { code: 'internal_error', request_id: 'r-77' } })
   expect(JSON.stringify(reply.body)).not.toContain('table')
   expect(lines).toMatchObject([{ request_id: 'r-77', err: { message: 'the table of /somewhere is gone' } }])
 })
 
-test('requests are observed by template, unknown addresses together', async () => {
+test('metrics count requests by path template, and unknown paths together', async () => {
   await ask('PUT', '/api/v1/things/3', 'session admin', {
     payload: '{}',
     headers: { 'content-type': 'application/json' },
@@ -297,4 +297,4 @@ test.each([
   ['/api/docs', '/api/docs'],
   ['/health', '/health'],
   ['/apix/api/v1', '/apix/api/v1'],
-])('the proxy’s prefix of %s leaves %s', (url, rest) => expect(withoutExtraPrefix(url)).toBe(rest))
+])('without the extra prefix %s is %s', (url, rest) => expect(withoutExtraPrefix(url)).toBe(rest))

@@ -1,4 +1,4 @@
-// Hangs declared routes on the server: the one chain every request passes (credential, role, limit, schema, handler, error).
+// Registers the declared routes. Every request passes the same steps: credential, limit, role, schema, handler.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
@@ -13,27 +13,27 @@ export interface MountDeps {
   authenticate(authorization: string | undefined): Promise<Caller>
   limiter: RateLimiter
   production: boolean
-  /** throws `feature_unavailable` when the edition lacks it */
+  /** @throws Problem('feature_unavailable') when the edition lacks the feature */
   requireFeature(feature: string): void
   isLeader(): boolean
-  /** a write was refused for the caller's role */
+  /** called when a write was refused because of the caller's role */
   denied(request: FastifyRequest, caller: Caller, route: Route): Promise<void>
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
-    /** canonical, behind trusted proxies that of the client; every limit, delay and audit entry uses this one */
+    /** canonical form; behind trusted proxies the client's own. Every limit, delay and audit entry uses it. */
     readonly clientAddress: string
   }
 }
 
-/** Full path as clients write it, with `{name}` parameters. */
+/** The full path of a route, with `{name}` parameters. */
 export function pathOf(route: Pick<Route, 'path' | 'root'>): string {
   return route.root ? route.path : `${API_PREFIX}${route.path}`
 }
 
-/** The routes that exist in this mode. */
+/** The routes that exist in this mode (production or development). */
 export function mounted(routes: readonly Route[], production: boolean): Route[] {
   return routes.filter((route) => !(route.flags?.developmentOnly && production))
 }
@@ -50,7 +50,7 @@ export function mount(app: FastifyInstance, routes: readonly Route[], deps: Moun
         ...(route.query ? { querystring: route.query } : {}),
         ...(route.body ? { body: route.body } : {}),
       },
-      // Before the body is read: an unknown caller must not be able to send one.
+      // Runs before the body is read, so that a caller without rights cannot send one.
       onRequest: (request) => admit(request, route, deps),
       preValidation: async ({ params, query }) => {
         for (const [name, text] of Object.entries({ ...(query as object), ...(params as object) }))
@@ -68,9 +68,9 @@ async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Pr
       authorization === undefined && route.access === 'public' ? null : await deps.authenticate(authorization)
   } catch (error) {
     request.caller = null
-    // What everybody may ask is answered although nobody can say who asks: a probe must tell that the database is gone.
+    // Public routes answer even when the credential cannot be checked: health must report that the database is down.
     if (route.access !== 'public') {
-      // Guessing credentials is limited like any other anonymous use.
+      // Guesses of credentials count as anonymous requests.
       if (isProblem(error, 'unauthorized')) deps.limiter.take({ method: route.method }, null, request.clientAddress)
       throw error
     }
@@ -95,7 +95,7 @@ async function requireRights(request: FastifyRequest, route: Route, access: Acce
     throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
 }
 
-/** Counts a request to an address that no route serves: like any other, to its caller or else to its address. */
+/** Counts a request to an unknown path towards the limit of its caller, or else of its address. */
 export async function countUnknown(request: FastifyRequest, deps: MountDeps): Promise<void> {
   const { authorization } = request.headers
   const caller = authorization === undefined ? null : await deps.authenticate(authorization).catch(() => null)
@@ -114,6 +114,6 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
     raw: request,
     reply,
   })
-  // A handler that streams has taken the reply over.
+  // A handler that streams returns undefined because it has sent the reply itself.
   return body === undefined ? reply : body
 }

@@ -1,4 +1,4 @@
-// A form that is refused before its end, over a connection that is used again.
+// Forms that are refused before their end, on connections that are used again.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
@@ -12,7 +12,7 @@ import { invalidField } from '../domain/problem.ts'
 import { stage } from '../intake/receive.ts'
 import { readUploadForm } from './multipart.ts'
 
-/** More than the buffers of both ends hold. */
+/** More than the socket buffers of both ends hold. */
 const FILE_BYTES = 8 * 1024 * 1024
 
 let app: FastifyInstance
@@ -55,7 +55,7 @@ function form(fields: Record<string, string>): Buffer {
 function send(body: Buffer, most: number): Promise<{ status: number; reused: boolean }> {
   return new Promise((resolve, reject) => {
     const { port } = app.server.address() as AddressInfo
-    // Chunked: the length must not give it away before the first byte.
+    // Chunked, so that no content length announces the size.
     const outgoing = request({
       host: '127.0.0.1',
       port,
@@ -67,7 +67,7 @@ function send(body: Buffer, most: number): Promise<{ status: number; reused: boo
     outgoing.on('error', reject)
     let status = 0
     outgoing.on('response', (incoming) => void (status = incoming.resume().statusCode ?? 0))
-    // Once the answer is read and the whole form was taken.
+    // Emitted once the answer is read and the whole form is sent.
     outgoing.on('close', () => resolve({ status, reused: outgoing.reusedSocket }))
     outgoing.end(body)
   })
@@ -75,7 +75,7 @@ function send(body: Buffer, most: number): Promise<{ status: number; reused: boo
 
 test.each([
   ['a file that is too large', {}, 1024 * 1024],
-  ['a field that is refused before the file came', { refused: 'yes' }, Infinity],
+  ['a field that is refused before the file', { refused: 'yes' }, Infinity],
 ] as [string, Record<string, string>, number][])(
   'after %s the connection serves the next request',
   async (_, fields, most) => {

@@ -1,4 +1,4 @@
-// Reads an upload form: one file streamed to staging, text fields before or after it. Knows nothing of packages.
+// Reads an upload form: one file, which is streamed, and text fields before or after it.
 import type { FastifyRequest } from 'fastify'
 import { invalidField, Problem } from '../domain/problem.ts'
 import { tooLarge } from '../intake/receive.ts'
@@ -6,14 +6,14 @@ import { requireStorable } from './storable.ts'
 import { asError } from '../kernel/errors.ts'
 
 const FIELD_BYTES = 4096
-/** What a form adds around the file: boundaries, headers, fields. */
+/** Most bytes that a form adds to the file: boundaries, headers, fields. */
 const FORM_BYTES = 64 * 1024
 
 /**
- * Streams the form's file to `store` and hands over each text field as it comes, so that a hopeless upload ends before
- * its bytes came.
+ * Streams the form's file to `store` and passes each text field to `field` as it arrives, so that a bad field ends the
+ * upload before the file is received.
  * @returns the text fields
- * @throws Problem('file_too_large') over `maxBytes`, Problem('validation_error') for anything that is no such form
+ * @throws Problem('file_too_large') over `maxBytes`, Problem('validation_error') for any other body
  */
 export async function readUploadForm(
   request: FastifyRequest,
@@ -51,13 +51,13 @@ export async function readUploadForm(
   return fields
 }
 
-/** Node lets an unread body lie once somebody began to read it: the next request on that connection would never be seen. */
+/** Reads the rest of the body. Node does not discard a body read in part, so the next request would wait forever. */
 function discardRest({ raw }: FastifyRequest): void {
   raw.unpipe()
   raw.resume()
 }
 
-/** What the form parser throws is the sender's doing, except what the disk said. */
+/** Errors of the form parser are the client's fault. Errors of system calls are not, except a closed connection. */
 function formProblem(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (syscall !== undefined && code !== 'ECONNRESET') return error

@@ -1,9 +1,9 @@
-// Answers to addresses that no route serves: 404, or 405 with the methods that the address takes.
+// Answers to requests without a route: 404, or 405 with the methods that the path allows.
 import { Problem } from '../domain/problem.ts'
 import { mounted, pathOf } from './mount.ts'
 import type { Route } from './route.ts'
 
-/** @returns what to answer to a method and path without a route */
+/** @returns a function that makes the answer for a method and path without a route */
 export function createNotFound(
   routes: readonly Route[],
   production: boolean,

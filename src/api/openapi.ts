@@ -1,4 +1,4 @@
-// The OpenAPI document, made from the declared routes.
+// Makes the OpenAPI document from the declared routes.
 import type { TSchema } from 'typebox'
 import type { ProblemCode } from '../domain/problem.ts'
 import { ACCESS } from '../domain/roles.ts'
@@ -6,7 +6,7 @@ import { pathOf } from './mount.ts'
 import { STATUS_OF } from './problems.ts'
 import type { Declaration } from './route.ts'
 
-/** Codes a route can answer besides those it declares, from the way it is declared. */
+/** Error codes that follow from a route's declaration, in addition to those it lists. */
 export function impliedProblems(route: Declaration): ProblemCode[] {
   const codes: ProblemCode[] = []
   if (route.limit !== 'none') codes.push('rate_limited')
@@ -20,7 +20,7 @@ export function impliedProblems(route: Declaration): ProblemCode[] {
   return codes
 }
 
-/** OpenAPI 3.1: its schemas are JSON Schema, as TypeBox makes them. */
+/** OpenAPI 3.1, because its schemas are JSON Schema, which TypeBox makes. */
 export function openapi(routes: readonly Declaration[], info: { version: string }): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {

@@ -1,4 +1,4 @@
-// Declarations: /packages: the files clients can download, by name.
+// Declarations of /packages: the files clients can download, by name.
 import Type from 'typebox'
 import { listOf } from './schemas.ts'
 import { declare } from './route.ts'

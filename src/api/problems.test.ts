@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Problem, PROBLEM_CODES } from '../domain/problem.ts'
 import { answerOf, problemOf, STATUS_OF } from './problems.ts'
 
-/** The decisions, section 1, and where they name a code elsewhere. */
+/** Status codes from the decisions, section 1 and the sections that name a code. */
 const STATUSES: [number, string][] = [
   [
     400,
@@ -40,7 +40,7 @@ test.each(STATUSES)('%i: %s', (status, codes) => {
   for (const code of codes.split(' ')) expect([code, STATUS_OF[code as keyof typeof STATUS_OF]]).toEqual([code, status])
 })
 
-test('every code is answered with its sentence, its own name and its extra keys', () => {
+test('an answer carries the sentence, the code and the extra keys', () => {
   for (const code of PROBLEM_CODES) {
     const { status, headers, body } = answerOf(
       new Problem(code, 'a sentence', { code: 'another', detail: 7, more: true }),
@@ -80,7 +80,7 @@ test.each([
   expect(problem.detail).not.toContain('secret')
 })
 
-test('errors of the framework that the client caused have a code of the client', () => {
+test('framework errors caused by the client are answered with 4xx codes', () => {
   const code = (error: object) => problemOf(error, 'r-1').problem.code
   expect(code({ code: 'FST_ERR_MAX_PARAM_LENGTH', statusCode: 414 })).toBe('not_found')
   expect(code({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE', statusCode: 415, message: 'Unsupported' })).toBe(

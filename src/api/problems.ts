@@ -1,4 +1,4 @@
-// The only place that knows HTTP numbers: every problem code has its status here, or this file does not compile.
+// Maps every problem code to its HTTP status. No other file knows status numbers.
 import type { FastifyReply } from 'fastify'
 import { invalidField, Problem, type ProblemCode } from '../domain/problem.ts'
 import { isStorageFull } from '../kernel/files.ts'
@@ -85,7 +85,7 @@ export function answerOf(problem: Problem): ErrorAnswer {
   return { status, headers, body: { ...problem.extra, detail: problem.detail, code: problem.code } }
 }
 
-/** Turns whatever was thrown into a Problem; `isBug` is true for what nobody expected and must be logged whole. */
+/** Turns a thrown value into a Problem. `isBug` is true for unexpected errors, which must be logged with their stack. */
 export function problemOf(error: unknown, requestId: string): { problem: Problem; isBug: boolean } {
   if (error instanceof Problem) return { problem: error, isBug: false }
   const known = fromFramework(error)
@@ -100,7 +100,7 @@ export function problemOf(error: unknown, requestId: string): { problem: Problem
   }
 }
 
-/** Errors of Fastify and its plug-ins that the client caused. */
+/** Errors of Fastify and its plug-ins that are the client's fault. */
 function fromFramework(error: unknown): Problem | null {
   const { code, statusCode, message } = (error ?? {}) as { code?: string; statusCode?: number; message?: string }
   if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new Problem('not_found', 'there is nothing at this address')

@@ -1,4 +1,4 @@
-// How a package record looks to clients (decisions, section 4), and the same for its short form.
+// The full and the short form of a package record, as clients see it (decisions, section 4).
 import Type from 'typebox'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
 import type { BlobRow, PackageRow } from '../store/tables.ts'
@@ -65,13 +65,13 @@ export function headOf(row: HeadColumns) {
   }
 }
 
-/** What people decided about a record, and by when they must. */
-export interface Standing {
+/** The active decision about a record, and its review deadline. */
+export interface ReviewState {
   decision: object | null
   sla: object | null
 }
 
-export function recordOf(row: PackageRow, blob: Pick<BlobRow, 'sha512'>, standing: Standing) {
+export function recordOf(row: PackageRow, blob: Pick<BlobRow, 'sha512'>, reviewState: ReviewState) {
   return {
     ...headOf(row),
     architecture: row.arch,
@@ -110,8 +110,8 @@ export function recordOf(row: PackageRow, blob: Pick<BlobRow, 'sha512'>, standin
     coverage: row.coverage,
     cve_summary: row.cve_summary,
     cve_results: row.cve_results,
-    decision: standing.decision,
-    sla: standing.sla,
+    decision: reviewState.decision,
+    sla: reviewState.sla,
     review:
       row.status === 'pending_review'
         ? {

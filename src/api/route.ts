@@ -1,4 +1,4 @@
-// The one shape in which an endpoint is declared. Validation, role, limit, OpenAPI and the contract test follow from it.
+// How endpoints are declared. Validation, access, limits, the OpenAPI document and the contract test follow from it.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { Access } from '../domain/roles.ts'
@@ -6,21 +6,21 @@ import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import type { ProblemCode } from '../domain/problem.ts'
 
-/** Fixed limits by name; `api/limits.ts` holds their figures. Without one, the caller's role decides. */
+/** Names of rate limits; `limits.ts` has the figures. A route without one uses the limits of the caller's role. */
 export type LimitName = 'login' | 'credentials' | 'upload' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
 
 export interface Call<P, Q, B> {
   params: P
   query: Q
   body: B
-  /** null on public routes when no valid credential came along */
+  /** null on public routes without a valid credential */
   caller: Caller | null
   origin: Origin
   raw: FastifyRequest
   reply: FastifyReply
 }
 
-/** A call to a route whose access is not public: somebody is there. */
+/** A call to a route that is not public, so the caller is known. */
 export interface SignedCall<P, Q, B> extends Call<P, Q, B> {
   caller: Caller
 }
@@ -36,7 +36,7 @@ export interface Route {
   access: Access | 'public'
   limit?: LimitName
   flags?: {
-    /** a person's session is needed, an API token gets 403 `session_required` */
+    /** needs a login session; an API token gets 403 `session_required` */
     sessionOnly?: boolean
     /** a passive replica answers 503 `passive_replica` */
     leaderOnly?: boolean
@@ -50,18 +50,18 @@ export interface Route {
     multipart?: boolean
     rawBody?: boolean
   }
-  /** another limit than the 1 MB of all bodies */
+  /** replaces the limit of 1 MB for bodies */
   bodyLimitBytes?: number
   params?: TSchema
   query?: TSchema
   body?: TSchema
-  /** status of success, 200 unless given; the handler may set another by `reply.code` */
+  /** success status, 200 by default; the handler may set another with `reply.code` */
   success?: 200 | 201
   /** success body; `null` for streams and files */
   answer: TSchema | null
-  /** codes this route can give besides those every route of its kind can */
+  /** error codes in addition to those that `impliedProblems` derives */
   problems: readonly ProblemCode[]
-  /** Judges the request by its headers, before its body is read. @throws Problem */
+  /** Checks the headers before the body is read. @throws Problem */
   beforeBody?(request: FastifyRequest): void
   /** returns the body; undefined when it has sent the reply itself */
   handle(call: Call<never, never, never>): Promise<unknown>
@@ -84,7 +84,7 @@ interface Declared<P, Q, B, A extends Access | 'public'> extends Omit<
   ): Promise<unknown>
 }
 
-/** An endpoint without its handler: all that clients and the OpenAPI document need. */
+/** An endpoint without its handler, for clients and the OpenAPI document. */
 export type Declaration = Omit<Route, 'handle' | 'beforeBody'>
 
 type Optional = TSchema | undefined
@@ -100,7 +100,7 @@ export function declare<
   return declaration
 }
 
-/** Joins a declaration with its handler; the types of parameters, query and body come from the schemas. */
+/** Joins a declaration with its handler. The types of parameters, query and body come from the schemas. */
 export function handle<A extends Access | 'public', P, Q, B>(
   declaration: Omit<Declared<P, Q, B, A>, 'handle'>,
   handler: Handler<P, Q, B, A>,
@@ -109,7 +109,7 @@ export function handle<A extends Access | 'public', P, Q, B>(
   return { ...declaration, ...more, handle: handler } as unknown as Route
 }
 
-/** A route in one piece, for tests. */
+/** Declares a route with its handler, for tests. */
 export function route<
   const A extends Access | 'public',
   P extends Optional = undefined,

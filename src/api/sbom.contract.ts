@@ -1,4 +1,4 @@
-// Declarations: /sbom: bills of materials, findings as SARIF, decisions as OpenVEX; part of the enterprise edition.
+// Declarations of /sbom: bills of materials, findings as SARIF, decisions as OpenVEX; part of the enterprise edition.
 import Type from 'typebox'
 import { SBOM_FORMATS } from '../sbom/sbom.ts'
 import { NameVersion, Narrowed } from './security-schemas.ts'

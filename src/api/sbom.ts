@@ -30,7 +30,7 @@ export function sbomRoutes({ sbom }: { sbom: Sbom }): Route[] {
   ]
 }
 
-/** An attachment whose text is read as fast as the client takes it. */
+/** Streams an attachment as fast as the client reads. */
 function send(reply: FastifyReply, { mediaType, filename, content }: Document) {
   reply.type(mediaType).header('content-disposition', `attachment; filename="${filename}"`)
   return reply.send(Readable.from(content))

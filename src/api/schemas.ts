@@ -10,7 +10,7 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 
 export const StatusAnswer = Type.Object({ status: Type.String() })
 
-/** A list that is not paged: a plural key and its total. */
+/** A list without pages: a plural key and `total`. */
 export function listOf(key: string, item: TSchema): TObject {
   return Type.Object({ [key]: Type.Array(item), total: Type.Integer() })
 }
@@ -26,7 +26,7 @@ export function pageOf(item: TSchema): TObject {
   })
 }
 
-/** Query keys of a paged list, to be spread into its query schema. */
+/** Query keys of a paged list, to spread into its query schema. */
 export function pageQuery(defaults: { perPage?: number; max?: number } = {}) {
   return {
     page: Type.Integer({ minimum: 1, maximum: 10_000_000, default: 1 }),

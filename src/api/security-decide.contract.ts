@@ -1,4 +1,4 @@
-// Declarations: Acting on held packages: decide, rescan, quarantine, and what was decided about one version.
+// Declarations of actions on held packages: decide, rescan, quarantine; and the decisions about one version.
 import Type from 'typebox'
 import { Nullable, StatusAnswer } from './schemas.ts'
 import {

@@ -1,4 +1,4 @@
-// Acting on held packages: decide, rescan, quarantine, and what was decided about one version.
+// Actions on held packages: decide, rescan, quarantine; and the decisions about one version.
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { decisionOf } from '../review/decisions.ts'
@@ -10,7 +10,7 @@ import { blobOf } from '../store/files/blob-query.ts'
 import { recordOf } from './records.ts'
 import { type Route } from './route.ts'
 import { actorOf, optionalBody, selectorOf, textOf } from './security-schemas.ts'
-import { speaking, standingOf } from './security-views.ts'
+import { representative, reviewStateOf } from './security-views.ts'
 import {
   postSecurityPackagesNameVersionDecide,
   postSecurityPackagesNameVersionRescan,
@@ -68,15 +68,15 @@ export function securityDecideRoutes(deps: { db: Db; clock: Clock; review: Revie
       }
     }),
     handle(getSecurityPackagesNameVersionDecision, async (call) => {
-      const row = speaking(await selectRecords(db, selectorOf(call, undefined)))
+      const row = representative(await selectRecords(db, selectorOf(call, undefined)))
       if (!row) throw unknown(call.params)
       const now = deps.clock.now()
-      const standing = (await standingOf(db, [row], now))(row)
+      const reviewState = (await reviewStateOf(db, [row], now))(row)
       const blob = await blobOf(db, row.sha256)
       return {
-        manifest: recordOf(row, blob, standing),
-        decision: standing.decision,
-        sla: standing.sla ?? slaOf(null, now),
+        manifest: recordOf(row, blob, reviewState),
+        decision: reviewState.decision,
+        sla: reviewState.sla ?? slaOf(null, now),
         status: row.status,
       }
     }),

@@ -1,4 +1,4 @@
-// Declarations: /security/decisions: what was decided, changing it, handing it on; the check of deadlines; the report.
+// Declarations of /security/decisions: list, change and assign decisions; the check of deadlines; the report.
 import Type from 'typebox'
 import { DECISION_ACTIONS } from '../domain/status.ts'
 import { Nullable, pageQuery, StatusAnswer } from './schemas.ts'

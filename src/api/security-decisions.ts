@@ -1,4 +1,4 @@
-// /security/decisions: what was decided, changing it, handing it on; the check of deadlines; the report.
+// /security/decisions: list, change and assign decisions; the check of deadlines; the report.
 import type { Settings } from '../domain/settings.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import { decisionOf } from '../review/decisions.ts'

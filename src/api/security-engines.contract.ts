@@ -1,4 +1,4 @@
-// Declarations: the state of each engine and updating its data.
+// Declarations: the state of each scan engine and the update of its data.
 import Type from 'typebox'
 import { declare } from './route.ts'
 import { Nullable } from './schemas.ts'

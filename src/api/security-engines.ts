@@ -1,4 +1,4 @@
-// /security/antivirus, its alias and /security/vulnscan: the state of the engines, and updating what they know.
+// /security/antivirus, its alias and /security/vulnscan: the state of the scan engines and the update of their data.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Log } from '../kernel/log.ts'
@@ -13,15 +13,15 @@ import { errorEvent, openStream } from './sse.ts'
 
 export interface Engine {
   status(): Promise<EngineStatus>
-  /** null: there is nothing that could be updated */
+  /** null when the engine has no data to update */
   update: ((progress: (line: string) => void) => Promise<UpdateOutcome>) | null
 }
 
 export interface EngineDeps {
   antivirus: () => Promise<AntivirusStatus>
-  /** null where no antivirus engine is configured */
+  /** null when no antivirus engine is configured */
   freshclam: Freshclam | null
-  /** null where none is wired */
+  /** null when no vulnerability scanner is configured */
   vulnscan: Engine | null
   feeds: Engine | null
   audit: AuditLog
@@ -84,7 +84,7 @@ function wantsStream(request: FastifyRequest): boolean {
   return (request.headers.accept ?? '').includes('text/event-stream')
 }
 
-/** Events `progress`, one `result`, then `data: done`. What fails before the first line keeps its HTTP status. */
+/** Sends `progress` events, one `result`, then `data: done`. A failure before the first line keeps its HTTP status. */
 async function stream(
   reply: FastifyReply,
   request: FastifyRequest,

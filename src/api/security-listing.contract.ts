@@ -1,4 +1,4 @@
-// Declarations: Reading /security: packages with findings, vulnerabilities, posture, the review queue, one package's findings.
+// Declarations of the lists of /security: packages with findings, vulnerabilities, posture, review queue.
 import Type from 'typebox'
 import { pageOf, pageQuery } from './schemas.ts'
 import { CountsSchema, NameVersion, Narrowed } from './security-schemas.ts'

@@ -1,4 +1,4 @@
-// Reading /security: packages with findings, vulnerabilities, posture, the review queue, one package's findings.
+// The lists of /security: packages with findings, vulnerabilities, posture, review queue.
 import { countSeverities, type Finding } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
@@ -15,7 +15,7 @@ import {
 import { type Route } from './route.ts'
 import { page } from './schemas.ts'
 import { selectorOf, severitiesOf, wordsOf } from './security-schemas.ts'
-import { securityItems, speaking } from './security-views.ts'
+import { securityItems, representative } from './security-views.ts'
 import {
   getSecurityPackages,
   getSecurityVulnerabilities,
@@ -84,7 +84,7 @@ export function securityListingRoutes(deps: { db: Db; clock: Clock }): Route[] {
     }),
     handle(getSecurityPackagesNameVersionCve, async ({ params, query }) => {
       const rows = await selectRecords(db, selectorOf({ params, query }, undefined))
-      const row = speaking(rows)
+      const row = representative(rows)
       if (!row) throw new Problem('not_found', `there is no package ${params.name} ${params.version}`)
       const findings = (row.cve_results ?? []) as Finding[]
       return {
@@ -107,7 +107,7 @@ export function securityListingRoutes(deps: { db: Db; clock: Clock }): Route[] {
   ]
 }
 
-/** The packages that the findings of a page are in. */
+/** Groups the findings of a page by package. */
 function packagesOf(rows: readonly VulnerabilityRow[]) {
   const groups = new Map<number, VulnerabilityRow[]>()
   for (const row of rows) groups.set(row.package_id, [...(groups.get(row.package_id) ?? []), row])

@@ -1,4 +1,4 @@
-// Declarations: GET and PATCH /security/policy: the section `cve_policy` of the settings under its own address.
+// Declarations of GET and PATCH /security/policy, the settings section `cve_policy`.
 import { SettingsSchema } from '../domain/settings.ts'
 import { PartialDocument } from './settings.contract.ts'
 import { declare } from './route.ts'

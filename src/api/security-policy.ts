@@ -1,4 +1,4 @@
-// GET and PATCH /security/policy: the section `cve_policy` of the settings under its own address.
+// GET and PATCH /security/policy, the settings section `cve_policy`.
 import { type Route } from './route.ts'
 import { recordChange, type SettingsDeps } from './settings.ts'
 import { getSecurityPolicy, patchSecurityPolicy } from './security-policy.contract.ts'

@@ -1,4 +1,4 @@
-// Schemas and small readers that the files of /security share.
+// Schemas and request readers shared by the files of /security.
 import Type from 'typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Origin } from '../domain/audit.ts'
@@ -94,13 +94,13 @@ interface Selecting {
   query: { distribution?: string | undefined; arch?: string | undefined }
 }
 
-/** Which records a call means: the query narrows, or the body does (decisions, section 4). */
+/** The records a call is about. Query keys go before keys of the body (decisions, section 4). */
 export function selectorOf({ params, query }: Selecting, body: unknown) {
   const pick = (key: 'distribution' | 'arch') => query[key] ?? textOf(body, key) ?? undefined
   return { name: params.name, version: params.version, distribution: pick('distribution'), arch: pick('arch') }
 }
 
-/** A text of a body that need not be there. @throws Problem('validation_error') when it is there and no text */
+/** An optional string of a body. @throws Problem('validation_error') when the value is not a string */
 export function textOf(body: unknown, key: string): string | null {
   if (body === undefined || body === null) return null
   if (typeof body !== 'object' || Array.isArray(body)) throw invalidField('body', 'must be object')
@@ -112,7 +112,7 @@ export function textOf(body: unknown, key: string): string | null {
 
 export const optionalBody = (raw: FastifyRequest): unknown => raw.body
 
-/** A comma list in a query. @throws Problem('validation_error') for words that are none of those */
+/** A comma-separated list in a query. @throws Problem('validation_error') for words that are not in `words` */
 export function wordsOf<T extends string>(
   field: string,
   text: string | undefined,

@@ -1,4 +1,4 @@
-// How records, findings and reviews look in the answers of /security, and which decision speaks for a record.
+// How the answers of /security show records, findings and reviews.
 import { worstOfBits } from '../domain/risk.ts'
 import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
 import { decisionOf } from '../review/decisions.ts'
@@ -13,22 +13,22 @@ import {
   type FindingTotals,
   type LightRow,
 } from '../store/records/review-query.ts'
-import { headOf, type Standing } from './records.ts'
+import { headOf, type ReviewState } from './records.ts'
 
-/** Items in the order of the ids. */
+/** The items, in the order of `ids`. */
 export async function securityItems(deps: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {
   const { db } = deps
   const now = deps.clock.now()
   const rows: LightRow[] = withFindings ? await rowsWithFindings(db, ids) : await lightRowsOf(db, ids)
   const totals = await findingTotals(db, ids)
-  const standing = await activeDecisions(db, ids)
+  const decisions = await activeDecisions(db, ids)
   return rows.map((row) => ({
-    ...itemOf(row, totals.get(row.id), standing.get(row.id) ?? [], now),
+    ...itemOf(row, totals.get(row.id), decisions.get(row.id) ?? [], now),
     ...(withFindings ? { cve_results: (row as PackageRow).cve_results ?? [] } : {}),
   }))
 }
 
-function itemOf(row: LightRow, totals: FindingTotals | undefined, standing: readonly DecisionRow[], now: Date) {
+function itemOf(row: LightRow, totals: FindingTotals | undefined, decisions: readonly DecisionRow[], now: Date) {
   return {
     ...headOf(row),
     format: row.format,
@@ -43,34 +43,34 @@ function itemOf(row: LightRow, totals: FindingTotals | undefined, standing: read
     total_cve: totals?.total ?? 0,
     kev_count: totals?.kev ?? 0,
     high_epss_count: totals?.likely ?? 0,
-    // Bytes are stored under the digest that was computed while they came in.
+    // Files are stored under the digest that was computed while they were received.
     hash_verified: true,
     actions: totals?.actions ?? [],
-    decision: standing[0] ? decisionOf(standing[0], now) : null,
-    sla: slaOfRecord({ status: row.status, review_due_at: row.review_due_at }, standing, now) ?? slaOf(null, now),
+    decision: decisions[0] ? decisionOf(decisions[0], now) : null,
+    sla: slaOfRecord({ status: row.status, review_due_at: row.review_due_at }, decisions, now) ?? slaOf(null, now),
     quarantined_at: isoTimeOrNull(row.quarantined_at),
     quarantined_by: row.quarantined_by,
   }
 }
 
-/** What stands for each of these records, as their full form shows it. */
-export async function standingOf(
+/** @returns the active decision and the review deadline of each of these records, as its full form shows them */
+export async function reviewStateOf(
   db: Db,
   rows: readonly PackageRow[],
   now: Date,
-): Promise<(row: PackageRow) => Standing> {
-  const standing = await activeDecisions(
+): Promise<(row: PackageRow) => ReviewState> {
+  const decisions = await activeDecisions(
     db,
     rows.map((row) => row.id),
   )
   return (row) => {
-    const own = standing.get(row.id) ?? []
+    const own = decisions.get(row.id) ?? []
     return { decision: own[0] ? decisionOf(own[0], now) : null, sla: slaOfRecord(row, own, now) }
   }
 }
 
-/** The record that speaks for a version: one that is under review, else the riskiest, else the newest. */
-export function speaking(rows: readonly PackageRow[]): PackageRow | null {
+/** The record shown for a version: one under review, else the one with the highest risk, else the newest. */
+export function representative(rows: readonly PackageRow[]): PackageRow | null {
   const weight = (row: PackageRow) => [Number(row.status === 'pending_review'), row.risk, row.id]
   return [...rows].sort((a, b) => compare(weight(b), weight(a)))[0] ?? null
 }

@@ -1,4 +1,4 @@
-// All of /security but the policy, topic by topic.
+// All routes of /security except the policy.
 import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Review } from '../review/review.ts'

@@ -1,4 +1,4 @@
-// The server over real sockets: what it does with bodies that do not come and connections that do not end.
+// Tests the server over real sockets: bodies that do not arrive and connections that do not end.
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
@@ -121,7 +121,7 @@ describe('pipelined requests', () => {
     expect(mostRunning).toBe(1)
   })
 
-  test('beyond those any client sends ahead end the connection', async () => {
+  test('end the connection when there are more than any client sends ahead', async () => {
     const socket = await open()
     socket.write('GET /api/v1/held HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(1_000))
     const answer = readAll(socket)
@@ -134,7 +134,7 @@ describe('pipelined requests', () => {
   })
 })
 
-describe('a body that does not come', () => {
+describe('a body that does not arrive', () => {
   const head = (path: string, headers = '') =>
     `POST /api/v1${path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n${headers}content-length: 1000000\r\n\r\n{"text":"`
 
@@ -178,7 +178,7 @@ describe('a body that does not come', () => {
     clearInterval(trickle)
   })
 
-  test('is asked for only when the request is admitted', async () => {
+  test('is requested with 100 Continue only when the request is admitted', async () => {
     const ask = (path: string) =>
       new Promise<[continued: boolean, status: number | undefined]>((resolve, reject) => {
         let continued = false
@@ -205,7 +205,7 @@ describe('a body that does not come', () => {
   })
 })
 
-test('a client still sending a large body gets the answer that came before its end', async () => {
+test('a client that is still sending a large body receives an early answer', async () => {
   const reply = await fetch(`http://127.0.0.1:${port()}/api/v1/closed`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -214,7 +214,7 @@ test('a client still sending a large body gets the answer that came before its e
   expect([reply.status, await reply.json()]).toMatchObject([401, { code: 'unauthorized' }])
 })
 
-test('anonymous requests to unknown addresses and methods count to the limit of their address', async () => {
+test('anonymous requests to unknown paths and methods count towards the limit of their address', async () => {
   const seen: number[] = []
   for (let i = 0; i < 62; i++)
     seen.push((await fetch(`http://127.0.0.1:${port()}${i % 2 ? '/x' : '/api/v1/closed'}`)).status)
@@ -222,18 +222,18 @@ test('anonymous requests to unknown addresses and methods count to the limit of 
   expect(seen.slice(0, 60).every((status) => status === 404 || status === 405)).toBe(true)
 })
 
-test('what is no HTTP is refused in the shape of all errors', async () => {
+test('bytes that are not HTTP get an answer in the common error shape', async () => {
   const socket = await open()
   const answer = readAll(socket)
   socket.write('no HTTP\r\n\r\n')
   expect(await answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"malformed_request"/)
 })
 
-test('closing ends within the deadline although a body stalls and an answer is not given', async () => {
+test('closing ends within the deadline although one body stalls and one answer is never sent', async () => {
   const [stalled, held] = [await open(), await open()]
   stalled.write('POST /api/v1/open HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n')
   held.write('GET /api/v1/held HTTP/1.1\r\nhost: a\r\n\r\n')
-  // A socket that is not read never sees its end.
+  // A socket that is not read never emits its end.
   for (const socket of [stalled, held]) socket.resume()
   while (finish.length === 0) await new Promise((resolve) => setImmediate(resolve))
   const ended = Promise.all([once(stalled, 'close'), once(held, 'close')])

@@ -1,4 +1,4 @@
-// The API's HTTP server: paths, request ids, headers, CORS, errors. Knows no endpoint.
+// The HTTP server of the API: paths, request ids, headers, CORS, errors. It knows no endpoint.
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import multipart from '@fastify/multipart'
@@ -14,7 +14,7 @@ import { problemOf, sendProblem } from './problems.ts'
 import type { Route } from './route.ts'
 import { validatorCompiler } from './validation.ts'
 
-/** How long requests that run may still take when the server closes. */
+/** How long running requests may take after the server starts to close. */
 const DRAIN_MS = 30_000
 
 export interface ServerDeps extends MountDeps {
@@ -22,7 +22,7 @@ export interface ServerDeps extends MountDeps {
   log: Log
   trustedProxies: readonly string[]
   corsOrigins: readonly string[]
-  /** called once a request was answered; `path` is the route's template or `other` */
+  /** called after each answer; `path` is the route's template or `other` */
   observe(request: { method: string; path: string; status: number; seconds: number }): void
   /** false once the service is stopping */
   accepting(): boolean
@@ -30,7 +30,7 @@ export interface ServerDeps extends MountDeps {
   drainMs?: number
 }
 
-/** `close()` of the server lets running requests end for `drainMs`, then cuts them. */
+/** Creates the server. Its `close()` waits up to `drainMs` for running requests, then cuts them. */
 export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const listener = createListener(deps.timeouts)
   const app = Fastify({
@@ -44,7 +44,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     rewriteUrl: (request) => withoutExtraPrefix(request.url ?? '/'),
     genReqId: (request) => requestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
-      // An address that cannot be decoded passes no hook.
+      // No hook runs for a path that cannot be decoded.
       commonHeaders(deps, request, reply)
       closeUnread(request, reply)
       void countUnknown(request, deps).then(
@@ -52,7 +52,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
         (limited: unknown) => answerError(deps, limited, request, reply),
       )
     },
-    // The hook below answers in our error shape.
+    // The `onRequest` hook answers 503 in the common error shape.
     return503OnClosing: false,
   }) as unknown as FastifyInstance
   app.setValidatorCompiler(validatorCompiler())
@@ -72,7 +72,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   return app
 }
 
-/** Drops one leading `/api` that a proxy put in front (decisions, section 1). */
+/** Removes one leading `/api` that a proxy added (decisions, section 1). */
 export function withoutExtraPrefix(url: string): string {
   return /^\/api\/(api\/|health|metrics|webhooks)/.test(url) ? url.slice('/api'.length) : url
 }
@@ -101,7 +101,7 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
         throw new Problem('shutting_down', 'the service is stopping', {}, { retryAfterSeconds: 5 })
     }
     if (request.is404) {
-      // Here and not in a not-found handler: that one runs after the body was read.
+      // Not in a not-found handler, because that runs after the body is read.
       await countUnknown(request, deps)
       const { problem, allow } = notFound(request.method, request.url.split('?')[0] ?? '/')
       if (allow.length > 0) reply.header('allow', allow.join(', '))
@@ -110,7 +110,7 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
     return undefined
   })
   app.addHook('preParsing', async (request, reply) => {
-    // Admitted: only now is the body asked for.
+    // The request is admitted, so the client may send its body.
     if (/^100-continue$/i.test(request.headers.expect ?? '') && 'writeContinue' in reply.raw) reply.raw.writeContinue()
   })
   app.addHook('onSend', async (request, reply) => closeUnread(request, reply))
@@ -137,15 +137,15 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
   })
 }
 
-/** An answer that leaves before the body arrived ends the connection, so that nobody has to read the rest. */
+/** Ends the connection after an answer that is sent before the whole body arrived, so that the rest need not be read. */
 function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = raw.headers
-  // A request without a body may be answered before Node calls it complete. One that a test injects is never complete.
+  // Without a body, an answer may be sent before Node sets `complete`. Injected test requests never have it set.
   const hasBody = length !== '0' || encoding !== undefined
   if (hasBody && (raw.complete as boolean | undefined) === false) reply.header('connection', 'close')
 }
 
-/** What every answer carries. */
+/** Sets the headers of every answer. */
 function commonHeaders(deps: ServerDeps, request: FastifyRequest, reply: FastifyReply): void {
   const { origin } = request.headers
   reply.headers({

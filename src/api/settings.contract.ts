@@ -1,4 +1,4 @@
-// Declarations: /settings, and tests of the receivers that they name.
+// Declarations of /settings, and of the tests of configured receivers.
 import Type from 'typebox'
 import { SettingsSchema } from '../domain/settings.ts'
 import { declare } from './route.ts'
@@ -22,7 +22,7 @@ const TestResultSchema = Type.Object({
   message: Type.String(),
 })
 
-/** A partial document; the store checks it key by key, because flat keys and `***` have no place in a schema. */
+/** A partial document. The settings store checks each key, because a schema cannot express flat keys and `***`. */
 export const PartialDocument = Type.Object({}, { additionalProperties: true })
 
 export const getSettings = declare({

@@ -47,7 +47,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-/** Calls the handler as the chain would; the answer must fit the declared schema. */
+/** Calls the handler as the server does and checks the answer against the declared schema. */
 async function call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
   const found = routes.find((route) => route.method === method && route.path === path) as Route
   const caller = { kind: 'session', name: 'ann', role: 'admin', ownerId: 1, credentialId: 'c', principal: 'user:1' }
@@ -73,14 +73,14 @@ test('only administrators reach settings and policy', () => {
   ])
 })
 
-test('the document is answered whole, with what is in force about it', async () => {
+test('GET returns the whole document and its metadata', async () => {
   expect(await call('GET', '/settings')).toMatchObject({
     ldap: { bind_password: '' },
     _meta: { repo_format: 'both', edition: 'community', revision: 0 },
   })
 })
 
-test('a change is audited by the names of its keys, without any value', async () => {
+test('the audit entry of a change names the keys and no values', async () => {
   const answer = await call('PATCH', '/settings', {
     ldap_bind_password: 'hunter2-secret',
     ldap: { base_dn: 'dc=example' },
@@ -102,13 +102,13 @@ test('a change is audited by the names of its keys, without any value', async ()
   ])
 })
 
-test('a refused change and one that changes nothing leave no entry', async () => {
+test('a refused change and one that changes nothing write no audit entry', async () => {
   await expect(call('PATCH', '/settings', { sync: { hour: 99 } })).rejects.toMatchObject({ code: 'validation_error' })
   await call('PATCH', '/settings', { sync: { hour: 3 } })
   expect(events).toEqual([])
 })
 
-test('the policy is the section of the settings under its own address', async () => {
+test('/security/policy reads and changes the settings section cve_policy', async () => {
   expect(await call('GET', '/security/policy')).toMatchObject({
     critical: 'block',
     high: 'review',
@@ -146,7 +146,7 @@ test('the policy is the section of the settings under its own address', async ()
   })
 })
 
-test('a test says how it went, and is audited either way', async () => {
+test('a test of a receiver returns its result and is audited, whether it succeeds or fails', async () => {
   expect(await call('POST', '/settings/test-webhook')).toEqual({
     status: 'ok',
     http_status: 204,
@@ -169,7 +169,7 @@ test('a test says how it went, and is audited either way', async () => {
   ])
 })
 
-test('a test of what is not set up names the setting', async () => {
+test('a test of a receiver that is not configured names the missing setting', async () => {
   webhook = async () => {
     throw invalidField('notifications.webhook_url', 'is not set')
   }

@@ -1,4 +1,4 @@
-// /settings: the runtime settings, and tests of the receivers that they name. `domain/settings.ts` declares every key.
+// /settings: the runtime settings, and tests of configured receivers. `domain/settings.ts` declares every key.
 import type { Notifier, TestResult } from '../notify/notifier.ts'
 import type { SettingsStore } from '../settings/settings.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -23,7 +23,7 @@ export function settingsRoutes(deps: SettingsDeps & { notifier: Pick<Notifier, '
   ]
 }
 
-/** A receiver that fails is a result, not an error of the call (decisions, section 21). */
+/** A failing receiver is a result, not an error of the call (decisions, section 21). */
 async function report(
   audit: SettingsDeps['audit'],
   { caller, origin }: Pick<SignedCall<object, object, object>, 'caller' | 'origin'>,
@@ -42,7 +42,7 @@ async function report(
   return result
 }
 
-/** Records who changed which settings, but no values, because some are secrets. */
+/** Records who changed which settings. Values are left out because some are secrets. */
 export async function recordChange(
   audit: SettingsDeps['audit'],
   call: Pick<SignedCall<object, object, object>, 'caller' | 'origin'>,

@@ -1,4 +1,4 @@
-// Declarations: The endpoints below `/setup`. Must not know how the first admin is made.
+// Declarations of the endpoints below `/setup`.
 import Type from 'typebox'
 import { USERNAME_PATTERN } from '../accounts/user.ts'
 import { Email, FullName, NewPassword } from './auth-schemas.ts'

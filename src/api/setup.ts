@@ -1,4 +1,4 @@
-// The endpoints below `/setup`. Must not know how the first admin is made.
+// The endpoints below `/setup`. Each handler is one call to `accounts`.
 import type { Setup } from '../accounts/setup.ts'
 import { type Route } from './route.ts'
 import { getSetupStatus, postSetup, getSetupPreflight } from './setup.contract.ts'

@@ -1,4 +1,4 @@
-// Server-sent events (WHATWG HTML, section 9.2): framing, headers, heartbeat. Knows no event.
+// Server-sent events (WHATWG HTML, section 9.2): framing, headers, heartbeat.
 import type { FastifyReply } from 'fastify'
 import type { Problem } from '../domain/problem.ts'
 import { answerOf } from './problems.ts'
@@ -6,15 +6,15 @@ import { answerOf } from './problems.ts'
 const HEARTBEAT_MS = 15_000
 
 export interface EventStream {
-  /** @param event omitted: an unnamed message */
+  /** @param event without it, the message has no event name */
   send(data: unknown, event?: string, id?: string): void
-  /** a line of data that is not JSON */
+  /** Sends one line of data that is not JSON. */
   sendText(text: string): void
   close(): void
   readonly closed: boolean
 }
 
-/** Takes the reply over. */
+/** Turns the reply into an event stream. */
 export function openStream(reply: FastifyReply, options: { heartbeat?: boolean } = {}): EventStream {
   reply.hijack()
   const { raw } = reply
@@ -55,7 +55,7 @@ export function openStream(reply: FastifyReply, options: { heartbeat?: boolean }
   }
 }
 
-/** The error body, as an event carries it: its `status` is never that of a record the problem tells of. */
+/** The error body as an event. Its `status` is `error`, even when the problem's extra keys have a record's status. */
 export function errorEvent(problem: Problem): Record<string, unknown> {
   return { ...answerOf(problem).body, status: 'error' }
 }

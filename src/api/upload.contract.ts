@@ -1,4 +1,4 @@
-// Declarations: /upload: the one way a person or a build brings a package in.
+// Declarations of /upload and /upload/stream.
 import Type from 'typebox'
 import { type ProblemCode } from '../domain/problem.ts'
 import { Nullable } from './schemas.ts'

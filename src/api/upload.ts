@@ -1,4 +1,4 @@
-// /upload: the one way a person or a build brings a package in.
+// /upload and /upload/stream: receive a package file and pass it to the intake.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
@@ -36,7 +36,7 @@ export function uploadRoutes(deps: UploadDeps): Route[] {
         const result = await deps.intake.accept(source, metaOf(caller, origin))
         events.end(result.status === 'published' ? 'done' : 'warn', result.message, result)
       } catch (error) {
-        // What goes wrong before the file was received keeps its HTTP status.
+        // An error before the stream is open is sent with its HTTP status.
         if (!events.isOpen()) throw error
         const { problem, isBug } = problemOf(error, raw.id)
         if (isBug) deps.log.error({ request_id: raw.id, err: error }, 'upload failed')
@@ -47,7 +47,7 @@ export function uploadRoutes(deps: UploadDeps): Route[] {
   ]
 }
 
-/** The event stream of one upload; its first step opens it. */
+/** The event stream of one upload. The first step opens it. */
 function eventsOf(reply: FastifyReply) {
   let stream: EventStream | null = null
   const open = () => (stream ??= openStream(reply))
@@ -69,7 +69,7 @@ function eventsOf(reply: FastifyReply) {
   }
 }
 
-/** The form's file, read when the intake asks for it. */
+/** The source that reads the form when the intake asks for the file. */
 function sourceOf(deps: UploadDeps, raw: FastifyRequest): Source {
   return {
     async deliver(to) {
@@ -92,7 +92,7 @@ function metaOf(caller: Caller, origin: Origin): Meta {
   return { method: 'upload', importedBy: caller.name, origin }
 }
 
-/** `?strict=true`: scripts that look at the status alone must not take a hold for success. */
+/** With `?strict=true` a held package is not answered 201, for scripts that check only the status. */
 function answerOf(result: IntakeResult, strict: boolean): { status: number; body: unknown } {
   if (strict && (result.status === 'quarantined' || result.status === 'rejected')) {
     return { status: 409, body: { ...result, code: 'policy_blocked', detail: result.message } }

@@ -31,18 +31,18 @@ describe('validatorCompiler', () => {
     ['mistyped items', { name: 'n', ids: Array(450_000).fill(1) }],
     ['too many items', { name: 'n', ids: Array(450_000).fill('') }],
     ['items of other shapes', { name: 'n', ids: Array(300_000).fill({}) }],
-    ['an array in place of an object', Array(450_000).fill(1)],
-    ['a long text that is mistyped elsewhere', { name: 'n'.repeat(1_000_000), ids: [1, 2, 3], note: 4 }],
-  ])('answers %s of 1 MB in a few bytes, and soon', (_, data) => {
+    ['an array instead of an object', Array(450_000).fill(1)],
+    ['a long text and wrong types', { name: 'n'.repeat(1_000_000), ids: [1, 2, 3], note: 4 }],
+  ])('answers 1 MB of %s with a few bytes, in a short time', (_, data) => {
     const started = performance.now()
     const errors = errorsOf(data)
     expect(errors.length).toBeGreaterThan(0)
     expect(JSON.stringify(errors).length).toBeLessThan(4_000)
-    // The rule is 50 ms; ten times as much still tells it from the 91 s of all faults together.
+    // The rule is 50 ms. Collecting all faults took 91 s, so ten times the rule is still a clear bound.
     expect(performance.now() - started).toBeLessThan(500)
   })
 
-  test('reads numbers from the text of a query, but not from a body', () => {
+  test('converts strings to numbers in a query, but not in a body', () => {
     const schema = Type.Object({ page: Type.Integer({ default: 1 }) })
     expect(compile({ schema, httpPart: 'querystring' })({ page: '7' })).toBe(true)
     expect(compile({ schema, httpPart: 'body' })({ page: '7' })).not.toBe(true)

@@ -1,34 +1,34 @@
-// Judges parameters and bodies by their schemas, at a cost that does not grow with the number of faults.
+// Validates parameters and bodies at a cost that does not grow with the number of faults.
 import { Ajv, type ErrorObject } from 'ajv'
 import { Problem } from '../domain/problem.ts'
 
 /** Faults in one answer. */
 const MOST_ERRORS = 20
-/** Input that holds at most this many faults is judged to its end, so that a form shows all of its faults at once. */
+/** Input up to this size is checked for all faults, so that one answer names all faults of a form. */
 const SMALL_CHARACTERS = 4096
 
-interface Judge {
+interface Validate {
   (data: unknown): true | { error: Problem }
 }
 
 /**
- * For Fastify's `setValidatorCompiler`. Query and path are text and are read as what the schema wants; a JSON body must
- * have the right types itself. Larger input is judged up to the first fault: with all faults of 1 MB the answer took 91 s.
+ * For Fastify's `setValidatorCompiler`. Strings of query and path are converted to the types of the schema; a JSON body
+ * must have the right types. Larger input is checked up to the first fault: finding all faults of 1 MB took 91 s.
  */
-export function validatorCompiler(): (compiling: { schema: unknown; httpPart?: string }) => Judge {
+export function validatorCompiler(): (compiling: { schema: unknown; httpPart?: string }) => Validate {
   const options = { useDefaults: true, strict: false } as const
   const first = new Ajv(options)
   const all = new Ajv({ ...options, allErrors: true })
   const coercing = new Ajv({ ...options, allErrors: true, coerceTypes: true })
   return ({ schema, httpPart }) => {
-    // Parameters are bounded by the 16 KiB of a request header.
+    // Parameters are short: a request header has at most 16 KiB.
     const toFirst = (httpPart === 'body' ? first : coercing).compile(schema as object)
     const toEnd = httpPart === 'body' ? all.compile(schema as object) : toFirst
     return (data) => {
       if (toFirst(data)) return true
-      const judge = toFirst !== toEnd && isSmall(data) ? toEnd : toFirst
-      if (judge !== toFirst) judge(data)
-      return { error: invalid(judge.errors ?? [], httpPart) }
+      const validate = toFirst !== toEnd && isSmall(data) ? toEnd : toFirst
+      if (validate !== toFirst) validate(data)
+      return { error: invalid(validate.errors ?? [], httpPart) }
     }
   }
 }
@@ -53,7 +53,7 @@ function isSmall(data: unknown): boolean {
   return true
 }
 
-/** The answer to faults that a schema found: one for each field, because each branch of a union reports its own. */
+/** The answer to schema faults, with one fault per field, because each branch of a union reports its own. */
 export function invalid(faults: readonly Partial<ErrorObject>[], where = 'body'): Problem {
   const byField = new Map<string, string>()
   for (const { instancePath = '', params, keyword, message = 'is invalid' } of faults) {

@@ -1,4 +1,4 @@
-// Declarations: /webhooks, signed with the shared secret (RFC 2104) over the raw body.
+// Declarations of /webhooks. Bodies are signed with HMAC-SHA256 (RFC 2104) and the shared secret.
 import Type from 'typebox'
 import { declare } from './route.ts'
 

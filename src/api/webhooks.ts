@@ -1,4 +1,4 @@
-// /webhooks: what others tell us, signed with the shared secret (RFC 2104) over the raw body.
+// /webhooks: advisories and known-exploited lists, signed with HMAC-SHA256 (RFC 2104) over the raw body.
 import type { FastifyRequest } from 'fastify'
 import type { Exploited } from '../domain/advisory.ts'
 import { Problem } from '../domain/problem.ts'
@@ -16,9 +16,9 @@ export interface WebhookDeps {
   clock: Clock
   audit: AuditLog
   secret: string | null
-  /** Takes known-exploited entries over. @returns how many records changed */
+  /** Stores known-exploited entries. @returns how many records changed */
   exploited(entries: readonly Exploited[]): Promise<number>
-  /** Matches the records that have this CVE, and whatever changed, again. */
+  /** Matches records with this CVE, and all others with changed data, again. @returns how many records changed */
   advisory(cve: string): Promise<number>
 }
 
@@ -48,7 +48,7 @@ export function webhookRoutes(deps: WebhookDeps): Route[] {
   ]
 }
 
-/** Signature, body, and each delivery once; one that failed may be sent again. */
+/** Checks the signature, parses the body and handles each delivery once. A failed delivery may be sent again. */
 async function receive<T extends { status: string }>(
   deps: WebhookDeps,
   request: FastifyRequest,
@@ -78,7 +78,7 @@ async function receive<T extends { status: string }>(
   }
 }
 
-/** What can be judged before the body is read. */
+/** Checks everything that needs no body. */
 function signatureOf(secret: string | null, { headers }: FastifyRequest): { secret: string; signature: string } {
   if (!secret)
     throw new Problem(
@@ -98,12 +98,12 @@ async function takeAdvisory(
   request: FastifyRequest,
   body: unknown,
 ): Promise<{ status: 'processed' | 'ok' | 'ignored'; cve_id?: string; event?: string; manifests_updated?: number }> {
-  const said = body as { event?: unknown; security_advisory?: { cve_id?: unknown; identifiers?: unknown } } | null
+  const payload = body as { event?: unknown; security_advisory?: { cve_id?: unknown; identifiers?: unknown } } | null
   const header = request.headers['x-github-event']
-  const event = typeof header === 'string' ? header : typeof said?.event === 'string' ? said.event : ''
+  const event = typeof header === 'string' ? header : typeof payload?.event === 'string' ? payload.event : ''
   if (event === 'ping') return { status: 'ok', event }
   if (event !== 'security_advisory') return { status: 'ignored', event }
-  const advisory = said?.security_advisory
+  const advisory = payload?.security_advisory
   const identifiers: unknown[] = Array.isArray(advisory?.identifiers) ? advisory.identifiers : []
   const listed = identifiers
     .map((one) => one as { type?: unknown; value?: unknown } | null)
