@@ -1,4 +1,4 @@
-// Every error code that a route says it gives is given once, for its reason, over HTTP.
+// Provokes every declared error code once over HTTP.
 import { afterAll, describe, expect, test } from 'vitest'
 import type { ProblemCode } from '../../src/domain/problem.ts'
 import { freshLife } from './codes/fresh-life.ts'
@@ -10,7 +10,7 @@ import { lastAudited, staged } from './packages/seen.ts'
 const gate = await startGate({ prepare: ordinaryDatabase })
 afterAll(() => gate.close())
 
-/** Codes that no test can provoke on a machine of unknown kind, each with the reason and where it is proven instead. */
+/** Codes that cannot be provoked on every machine, each with the reason and the test that covers it instead. */
 const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   timeout: 'needs a scanner that hangs for minutes; review/rescan gives it',
   last_admin: 'needs two admins who race, because one alone may not change the own account; src/accounts/users.test.ts',
@@ -34,7 +34,7 @@ describe('a running service', () => {
     expect(await staged(gate)).toEqual([])
   })
 
-  test('an error nobody expected is told by its request id only; the log has the rest', async () => {
+  test('an unexpected error is answered with its request id only; the log has the details', async () => {
     const before = gate.errors.length
     const provoke = ORDINARY.find(([code]) => code === 'internal_error')?.[3]
     const reply = await provoke?.(gate)
@@ -50,7 +50,7 @@ describe('a running service', () => {
     expect(JSON.stringify(logged)).not.toContain('Contract-pass-1')
   })
 
-  test('the same for a failure of anything else, and the service goes on', async () => {
+  test('a failure outside the database is answered alike, and the service continues', async () => {
     gate.clock.failure = new Error('the clock of /somewhere/secret stopped')
     const reply = await gate.call('GET', '/artifacts/')
     gate.clock.failure = null
@@ -62,7 +62,7 @@ describe('a running service', () => {
     expect((await gate.call('GET', '/artifacts/')).status).toBe(200)
   })
 
-  test('rejected bytes are told as such in every distribution, before any other conflict, and nothing runs', async () => {
+  test('rejected bytes answer rejected_bytes in every distribution, before any other conflict and before any scan', async () => {
     for (const distribution of ['jammy', 'noble']) {
       const reply = await gate.upload(await rejectedBytes(), { distribution })
       expect([reply.status, reply.headers['x-package-status'], reply.body]).toMatchObject([
@@ -86,7 +86,7 @@ describe('a running service', () => {
     expect((await gate.call('GET', '/distributions/noble/packages')).body).toMatchObject({ total: 0 })
   })
 
-  test('a publication that failed leaves no record', async () => {
+  test('a failed publication leaves no record', async () => {
     expect((await gate.call('GET', '/artifacts/unpublishable')).status).toBe(404)
     expect(await lastAudited(gate, { package: 'unpublishable', action: 'UPLOAD', result: 'FAILURE' })).toMatchObject({
       outcome: 'publication_failed',
@@ -108,11 +108,11 @@ const LIFE: ProblemCode[] = [
 const provoked = new Set<string>()
 describe('a service from its first start to its end', () => freshLife(provoked))
 
-test('the life above met the codes it stands for', () => {
+test('the lifecycle tests provoked the codes they are responsible for', () => {
   for (const code of LIFE) expect([code, provoked.has(code)]).toEqual([code, true])
 })
 
-test('no code that a route gives is left out, and no exception is kept beyond its need', () => {
+test('every code of every route is provoked or excepted, and no exception is obsolete', () => {
   const given = new Set([...gate.app.routes.flatMap((route) => [...givenBy(route)]), ...ANYWHERE])
   const shown = new Set<ProblemCode>([...ORDINARY.map(([code]) => code), ...LIFE])
   expect([...given].filter((code) => !shown.has(code) && !(code in EXCEPTIONS))).toEqual([])

@@ -1,4 +1,4 @@
-// What a credential may do over HTTP once its owner or its sender has changed.
+// What a credential may do over HTTP after its owner changed, and how logins are counted by client.
 import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, describe, expect, test } from 'vitest'
 import { PASSWORD, startGate } from './harness.ts'
@@ -10,7 +10,7 @@ const gate = await startGate({
 afterAll(() => gate.close())
 
 describe('the admin token of an admin who becomes a reader', () => {
-  test('manages no users, and its owner cannot be promoted back by it', async () => {
+  test('manages no users and cannot promote its owner again', async () => {
     const eve = { username: 'eve', password: PASSWORD, role: 'admin' }
     expect((await gate.call('POST', '/auth/users', { body: eve })).status).toBe(201)
     const session = await gate.login('eve')
@@ -38,7 +38,7 @@ describe('the admin token of an admin who becomes a reader', () => {
   })
 })
 
-test('a correctly signed session with a text no database keeps answers 401', async () => {
+test('a correctly signed session with a string that no database stores answers 401', async () => {
   const session = await gate.login('admin-person')
   const sign = (claims: object) =>
     new SignJWT({ ...decodeJwt(session), ...claims })
@@ -54,7 +54,7 @@ test('a correctly signed session with a text no database keeps answers 401', asy
 test.each([
   ['addresses of one IPv6 network', (i: number) => `2001:db8:7:7::${i}`],
   ['spellings of one IPv4 address', (i: number) => (i % 2 ? '198.51.100.4' : '::ffff:198.51.100.4')],
-  ['texts that are no address', (i: number) => `garbage-${i}`],
+  ['strings that are not addresses', (i: number) => `garbage-${i}`],
 ])('logins from %s count as one client', async (_what, address) => {
   gate.clock.advance(61_000)
   const statuses: number[] = []

@@ -1,4 +1,4 @@
-// Holds every reply against what its route declares: success bodies by schema, failures by code and shape.
+// Checks every reply against the declaration of its route: success bodies by schema, failures by code and shape.
 import { Ajv, type ValidateFunction } from 'ajv'
 import { impliedProblems } from '../../src/api/openapi.ts'
 import { pathOf } from '../../src/api/mount.ts'
@@ -7,7 +7,7 @@ import type { Route } from '../../src/api/route.ts'
 import { PROBLEM_CODES, type ProblemCode } from '../../src/domain/problem.ts'
 import type { Reply } from './http.ts'
 
-/** What any request can meet, whatever its route says. */
+/** Codes that any request may be answered with. */
 const ANYWHERE: readonly ProblemCode[] = [
   'internal_error',
   'shutting_down',
@@ -18,7 +18,7 @@ const ANYWHERE: readonly ProblemCode[] = [
   'method_not_allowed',
 ]
 
-/** Codes a route can give, declared and implied. */
+/** All codes of a route, declared and implied. */
 export function givenBy(route: Route): Set<ProblemCode> {
   return new Set([...route.problems, ...impliedProblems(route)])
 }
@@ -27,7 +27,7 @@ export function keyOf(route: Route): string {
   return `${route.method} ${pathOf(route)}`
 }
 
-/** The route a request reaches: literal segments win over parameters. */
+/** The route of a request. Literal segments win over parameters. */
 export function findRoute(routes: readonly Route[], method: string, path: string): Route | null {
   const segments = segmentsOf(path)
   const fits = routes.filter((route) => {
@@ -47,7 +47,7 @@ export function findRoute(routes: readonly Route[], method: string, path: string
 
 const segmentsOf = (path: string) => (path.split('?')[0] ?? '').split('/').filter(Boolean)
 
-/** @returns a check that throws a sentence when a reply is not what its route declares */
+/** @returns a check that throws when a reply does not match the declaration of its route */
 export function createDeclaredCheck(routes: readonly Route[]): (method: string, path: string, reply: Reply) => void {
   const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false })
   const compiled = new Map<Route, ValidateFunction>()

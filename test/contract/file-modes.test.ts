@@ -1,11 +1,11 @@
-// Who may read what a started service keeps: the published trees everybody, everything else its owner only.
+// File modes of a started service: everybody may read the published trees, only the owner everything else.
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { buildDeb } from '../samples/deb.ts'
 import { startGate, type Gate } from './harness.ts'
 
-/** A web server of another user reads these. Files in the closed `pool/` are the same as those the trees link. */
+/** A web server may run as another user. Files in the private `pool/` are hard links of those in the trees. */
 const SERVED = /^(dists|rpm|apk|keys|\.generations)(\/|$)/
 
 async function modesBelow(gate: Gate): Promise<{ path: string; mode: number; isDirectory: boolean }[]> {
@@ -19,8 +19,8 @@ async function modesBelow(gate: Gate): Promise<{ path: string; mode: number; isD
   return found
 }
 
-test('only the published trees are readable for other users', async () => {
-  // As main.ts sets it.
+test('other users can read only the published trees', async () => {
+  // The same umask as main.ts sets.
   const umask = process.umask(0o077)
   const gate = await startGate()
   try {

@@ -1,5 +1,5 @@
-// Whatever people, engines and clocks do to a package in whatever order: nothing that was held is served before a person
-// approved it, nothing leaves `rejected` but by being deleted, and no scan publishes.
+// Properties that hold for every order of decisions, scans and time: no held package is served before its approval, a
+// rejected one can only be deleted, and no scan publishes.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Severity } from '../../src/domain/finding.ts'
@@ -18,7 +18,7 @@ const coverage = {
   bytes: 1,
 }
 
-/** What the engines say of the one package under test. */
+/** The scan results for the package under test. */
 const world = { severities: [] as Severity[], infected: false, data: true }
 
 const cveScanner: CveScanner = {
@@ -80,7 +80,7 @@ type Event =
         | 'delete'
         | 'upload'
         | 'sla'
-        | 'withdraw'
+        | 'revoke'
         | 'reindex'
     }
   | { do: 'time'; days: number }
@@ -93,7 +93,7 @@ const events: fc.Arbitrary<Event> = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ do: 'rescan' as const }) },
   { weight: 3, arbitrary: worlds },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('time' as const), days: fc.integer({ min: 1, max: 40 }) }) },
-  ...(['except', 'reject', 'upgrade', 'quarantine', 'delete', 'upload', 'sla', 'withdraw', 'reindex'] as const).map(
+  ...(['except', 'reject', 'upgrade', 'quarantine', 'delete', 'upload', 'sla', 'revoke', 'reindex'] as const).map(
     (event) => ({ weight: 1, arbitrary: fc.constant({ do: event }) }),
   ),
 )
@@ -117,7 +117,7 @@ async function look(name: string): Promise<Seen | null> {
   return status === 404 ? null : (body.versions[0] ?? null)
 }
 
-/** Whether a client of the repository can see it, and get it. */
+/** Whether a client of the repository sees the package and can download it. */
 async function isOffered(name: string): Promise<boolean> {
   const packages = await (
     await fetch(`http://127.0.0.1:${gate.aptPort}/repos/dists/jammy/main/binary-amd64/Packages`)
@@ -159,7 +159,7 @@ async function happen(event: Event, name: string): Promise<{ status: number } | 
       return gate.call('POST', '/security/check-sla')
     case 'reindex':
       return gate.call('POST', '/artifacts/admin/sync-index')
-    case 'withdraw': {
+    case 'revoke': {
       const { body } = await gate.call<{ decisions: { id: number; package: string; active: boolean }[] }>(
         'GET',
         '/security/decisions',
@@ -170,35 +170,35 @@ async function happen(event: Event, name: string): Promise<{ status: number } | 
   }
 }
 
-test('no order of events serves what was held and not approved', { timeout: 300_000 }, async () => {
+test('no order of events serves a held package without an approval', { timeout: 300_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(worlds, fc.array(events, { minLength: 3, maxLength: 14 }), async (first, sequence) => {
       const name = `subject-${number++}`
       await happen(first, name)
       let before: Seen | null = null
-      /** may be served: it passed the gate as it came, or a person approved it since */
+      /** may be served: it passed the gate on upload, or a person approved it since */
       let allowed = false
       for (const event of [{ do: 'upload' } as Event, ...sequence]) {
         const reply = await happen(event, name)
-        // Nothing that people can do in any order ends in an error of ours.
+        // No order of requests causes a server error.
         if (reply) expect(reply.status, event.do).toBeLessThan(500)
         const now = await look(name)
-        const said = `${event.do}: ${before?.status ?? 'absent'} -> ${now?.status ?? 'absent'}`
+        const change = `${event.do}: ${before?.status ?? 'absent'} -> ${now?.status ?? 'absent'}`
         if (before === null && now !== null) {
-          expect(event.do, said).toBe('upload')
+          expect(event.do, change).toBe('upload')
           allowed = now.status === 'published'
         } else if ((event.do === 'approve' || event.do === 'except') && reply?.status === 200) allowed = true
-        // Taken away, it needs a person again.
+        // An unpublished package needs another approval.
         if (now === null || now.status === 'quarantined' || now.status === 'rejected') allowed = false
 
-        if (now?.served) expect(allowed, said).toBe(true)
-        expect(await isOffered(name), said).toBe(now?.served ?? false)
-        if (before?.status === 'rejected' && event.do !== 'delete') expect(now?.status, said).toBe('rejected')
-        if (['rescan', 'world', 'time', 'sla', 'withdraw', 'reindex'].includes(event.do)) {
-          expect(now?.served ?? false, said).toBe(before?.served ?? false)
-          if (before?.status !== 'published') expect(now?.status, said).not.toBe('published')
+        if (now?.served) expect(allowed, change).toBe(true)
+        expect(await isOffered(name), change).toBe(now?.served ?? false)
+        if (before?.status === 'rejected' && event.do !== 'delete') expect(now?.status, change).toBe('rejected')
+        if (['rescan', 'world', 'time', 'sla', 'revoke', 'reindex'].includes(event.do)) {
+          expect(now?.served ?? false, change).toBe(before?.served ?? false)
+          if (before?.status !== 'published') expect(now?.status, change).not.toBe('published')
         }
-        if (now?.status === 'published') expect(now.served, said).toBe(true)
+        if (now?.status === 'published') expect(now.served, change).toBe(true)
         before = now
       }
     }),
@@ -209,33 +209,29 @@ test('no order of events serves what was held and not approved', { timeout: 300_
   )
 })
 
-test(
-  'of people who decide at the same moment exactly one is obeyed, and the others are told',
-  { timeout: 120_000 },
-  async () => {
-    Object.assign(world, { severities: ['High'], infected: false, data: true })
-    for (let round = 0; round < 6; round++) {
-      const name = `disputed-${round}`
-      await happen({ do: 'upload' }, name)
-      const replies = await Promise.all(
-        (['approve', 'reject', 'quarantine', 'approve', 'reject'] as const).map((event) => happen({ do: event }, name)),
-      )
-      const won = replies.flatMap((reply, i) => (reply?.status === 200 ? [i] : []))
-      const after = await look(name)
-      // Taking it away may follow an approval, never a rejection; two decisions never stand.
-      const decisions = won.filter((i) => i !== 2)
-      expect(decisions.length, JSON.stringify(replies.map((reply) => reply?.status))).toBeLessThanOrEqual(1)
-      expect(won.length).toBeGreaterThan(0)
-      expect(replies.filter((reply) => reply?.status !== 200).every((reply) => reply?.status === 409)).toBe(true)
-      expect(await isOffered(name)).toBe(after?.status === 'published')
-      if (won.includes(2)) expect(after?.status).toBe('quarantined')
-      const { body } = await gate.call<{ decisions: { package: string; active: boolean; status: string }[] }>(
-        'GET',
-        '/security/decisions',
-      )
-      const standing = body.decisions.filter((one) => one.package === name && one.active)
-      expect(standing.length).toBeLessThanOrEqual(1)
-      if (after?.status === 'published') expect(standing).toHaveLength(1)
-    }
-  },
-)
+test('of concurrent decisions exactly one succeeds, and the others answer 409', { timeout: 120_000 }, async () => {
+  Object.assign(world, { severities: ['High'], infected: false, data: true })
+  for (let round = 0; round < 6; round++) {
+    const name = `disputed-${round}`
+    await happen({ do: 'upload' }, name)
+    const replies = await Promise.all(
+      (['approve', 'reject', 'quarantine', 'approve', 'reject'] as const).map((event) => happen({ do: event }, name)),
+    )
+    const won = replies.flatMap((reply, i) => (reply?.status === 200 ? [i] : []))
+    const after = await look(name)
+    // A quarantine may follow an approval, never a rejection. Two decisions are never active.
+    const decisions = won.filter((i) => i !== 2)
+    expect(decisions.length, JSON.stringify(replies.map((reply) => reply?.status))).toBeLessThanOrEqual(1)
+    expect(won.length).toBeGreaterThan(0)
+    expect(replies.filter((reply) => reply?.status !== 200).every((reply) => reply?.status === 409)).toBe(true)
+    expect(await isOffered(name)).toBe(after?.status === 'published')
+    if (won.includes(2)) expect(after?.status).toBe('quarantined')
+    const { body } = await gate.call<{ decisions: { package: string; active: boolean; status: string }[] }>(
+      'GET',
+      '/security/decisions',
+    )
+    const active = body.decisions.filter((one) => one.package === name && one.active)
+    expect(active.length).toBeLessThanOrEqual(1)
+    if (after?.status === 'published') expect(active).toHaveLength(1)
+  }
+})

@@ -1,4 +1,4 @@
-// The whole service in this process, listening on loopback, with one user and one API token of every role.
+// Starts the whole service in this process, listening on loopback, with a user and an API token for each role.
 import { generateKeyPair } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,14 +18,14 @@ import { createDeclaredCheck } from './declared.ts'
 import { form, send, type Reply, type Sent } from './http.ts'
 
 export const PASSWORD = 'Contract-pass-1'
-/** The seeded admin, beside the user `admin-person` that each role gets. */
+/** The seeded admin, in addition to the user `admin-person`. */
 export const ROOT = 'root-admin'
 export const API = '/api/v1'
 
-/** Stands still until it is told to go on. */
+/** A clock that moves only when a test advances it. */
 export interface TestClock extends Clock {
   advance(ms: number): void
-  /** when set, asking for the time throws it: a failure nobody expected */
+  /** when set, `now()` throws it, as an unexpected failure */
   failure: Error | null
 }
 
@@ -37,9 +37,9 @@ export interface Person {
 }
 
 export interface CallOptions {
-  /** a credential; null for none. Default: the session of the admin */
+  /** a credential; null for none; by default the session of the admin */
   as?: string | null
-  /** sent as JSON, unless it is bytes */
+  /** sent as JSON unless it is a byte array */
   body?: unknown
   headers?: Record<string, string>
   headOnly?: boolean
@@ -48,7 +48,7 @@ export interface CallOptions {
 export interface Gate {
   app: App
   port: number
-  /** of the listener that apt asks */
+  /** port of the listener for apt clients */
   aptPort: number
   clock: TestClock
   reposDir: string
@@ -56,31 +56,31 @@ export interface Gate {
   errors: Record<string, unknown>[]
   people: Record<Role, Person>
   /**
-   * `path` from the root, or below the API where it begins with neither `/api` nor one of the root routes.
-   * @throws when the reply is not what the route declares
+   * @param path from the root; below `/api/v1` when it begins with neither `/api` nor a root route
+   * @throws when the reply does not match the declaration of the route
    */
   call<T = Record<string, unknown>>(method: string, path: string, options?: CallOptions): Promise<Reply<T>>
-  /** @returns a fresh session */
+  /** @returns a new session */
   login(username: string, password?: string): Promise<string>
   upload<T = Record<string, unknown>>(
     file: Uint8Array,
     fields: Record<string, string>,
     options?: { as?: string; query?: string },
   ): Promise<Reply<T>>
-  /** stops the service, once; what it kept stays until `close` */
+  /** Stops the service, once. Its files stay until `close`. */
   stop(): Promise<void>
   close(): Promise<void>
 }
 
 export interface GateOptions {
-  /** parts in the place of the deployment's own */
+  /** deps that replace those of the deployment */
   overrides?: Overrides
   env?: Record<string, string | undefined>
-  /** changes the migrated database before the service opens it */
+  /** Changes the migrated database before the service opens it. */
   prepare?: (db: Db) => Promise<void>
-  /** false: listens, but was never started */
+  /** false: the service listens but is not started */
   start?: boolean
-  /** false: nobody but the environment's admin is made */
+  /** false: only the admin of the environment variables is created */
   people?: boolean
 }
 
@@ -186,7 +186,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
   return gate
 }
 
-/** A user, a session and an API token for every role. */
+/** Creates a user, a session and an API token for every role. */
 export async function invite(gate: Gate): Promise<void> {
   const root = await gate.login(ROOT)
   for (const role of ROLES) {
@@ -203,7 +203,7 @@ export async function invite(gate: Gate): Promise<void> {
   }
 }
 
-/** PGlite in memory, or a database of its own on the server of TEST_DATABASE_URL; `prepare` needs it on disk in between. */
+/** PGlite in memory (on disk when `prepare` is given), or a new database on the server of TEST_DATABASE_URL. */
 async function databaseFor(
   base: string,
   prepare: GateOptions['prepare'],
@@ -224,7 +224,7 @@ async function databaseFor(
 
 let keys: Promise<{ openpgp: string; apk: string }> | null = null
 
-/** Keys half as long as the service makes them take a tenth of the time; one pair serves every service of this process. */
+/** Keys of half the usual length take a tenth of the time. All services of this process use the same pair. */
 async function placeKeys(directory: string): Promise<void> {
   keys ??= makeKeys()
   const { openpgp: signing, apk } = await keys

@@ -1,14 +1,14 @@
-// One HTTP request, sent exactly as written: no normalised paths, no followed redirects, any method. Knows no endpoint.
+// Sends one HTTP request exactly as written: no normalised paths, no followed redirects, any method.
 import { request } from 'node:http'
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface Sent {
   method: string
-  /** from the root, percent-encoded as it is to stand on the wire */
+  /** from the root, percent-encoded as it is sent */
   path: string
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** resolve once the headers came and drop the rest: for answers that do not end */
+  /** resolves after the headers and drops the body, for answers that do not end */
   headOnly?: boolean
 }
 
@@ -16,7 +16,7 @@ export interface Reply<T = Record<string, unknown>> {
   status: number
   headers: IncomingHttpHeaders
   text: string
-  /** the parsed body; an empty object where it is not JSON */
+  /** the parsed body; an empty object when it is not JSON */
   body: T
 }
 
@@ -44,7 +44,7 @@ export function send<T = Record<string, unknown>>(
       },
     )
     outgoing.on('error', reject)
-    // The server may refuse before it has read everything; what it answered counts, not the broken pipe.
+    // The server may answer before it has read the whole body. Then the answer counts, not the broken pipe.
     outgoing.end(body)
   })
 }
@@ -57,7 +57,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A multipart form with its parts in the order given; a part with a filename is a file. */
+/** A multipart form with its parts in the given order. A part with a filename is a file. */
 export function form(parts: readonly { name: string; value: string | Uint8Array; filename?: string }[]): {
   body: Buffer
   headers: Record<string, string>
@@ -76,7 +76,7 @@ export function form(parts: readonly { name: string; value: string | Uint8Array;
   }
 }
 
-/** The `data` of each server-sent event with the event's name; unnamed ones are `message`. */
+/** The name and `data` of each server-sent event. Unnamed events are called `message`. */
 export function eventsOf(text: string): { event: string; data: string }[] {
   return text.split('\n\n').flatMap((block) => {
     const field = (name: string) =>

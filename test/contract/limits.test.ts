@@ -1,4 +1,4 @@
-// Rate limits over HTTP, at their real figures and under a clock that stands still.
+// Rate limits over HTTP, with the real figures and a clock that only the tests advance.
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { ACCESS } from '../../src/domain/roles.ts'
 import type { LimitName, Route } from '../../src/api/route.ts'
@@ -6,7 +6,7 @@ import { keyOf } from './declared.ts'
 import { startGate } from './harness.ts'
 import { wellFormed } from './routes/access.ts'
 
-/** The specification's "Limits" and the decisions, section 1: requests a minute, and who is counted. */
+/** Requests per minute and what they are counted by (specification, "Limits"; decisions, section 1). */
 const FIGURES: Record<Exclude<LimitName, 'none'>, { perMinute: number; per: 'address' | 'principal' }> = {
   login: { perMinute: 10, per: 'address' },
   credentials: { perMinute: 10, per: 'address' },
@@ -19,7 +19,7 @@ const FIGURES: Record<Exclude<LimitName, 'none'>, { perMinute: number; per: 'add
 
 const gate = await startGate({ env: { RATE_LIMIT_FACTOR: '1' } })
 afterAll(() => gate.close())
-// Whatever was counted before is a minute old.
+// Requests of earlier tests no longer count.
 beforeEach(() => gate.clock.advance(61_000))
 
 const { routes } = gate.app
@@ -32,7 +32,7 @@ interface From {
   address?: string
 }
 
-/** Counts before anything else is looked at, so the cheapest thing to refuse is sent. */
+/** Sends a request that is cheap to refuse. It counts all the same. */
 async function knock(route: Route, { as, address = '127.0.0.1' }: From) {
   const { path, options } = wellFormed(route)
   return gate.call(route.method, path, {
@@ -56,7 +56,7 @@ async function expectAdmitted(route: Route, from: From, times = 1) {
   for (let time = 0; time < times; time++) expect((await knock(route, from)).status).not.toBe(429)
 }
 
-/** The window slides: what was let in first makes room first, and Retry-After says when. */
+/** Checks that the window slides: the oldest request makes room first, and Retry-After says when. */
 async function expectWindow(route: Route, from: From, limit: number) {
   await expectAdmitted(route, from)
   gate.clock.advance(20_000)
@@ -81,7 +81,7 @@ test.each(named)('%s is limited as %s', async (_, name, route) => {
   )
   const same = { as: route.access === 'public' ? null : admin.token, address: newAddress() }
   await expectWindow(route, same, perMinute)
-  // One limit has one count, whichever route it is asked for.
+  // Routes with the same limit share one count.
   for (const twin of twins) await expectLimited(twin, same, perMinute, 20)
 
   const elsewhere = { ...same, address: newAddress() }
@@ -94,7 +94,7 @@ test.each(named)('%s is limited as %s', async (_, name, route) => {
   }
 })
 
-test('every named limit that a route uses has a figure here, and uploads and logins use theirs', () => {
+test('every named limit of a route has a figure here; uploads and logins have their named limits', () => {
   expect(Object.keys(FIGURES)).toEqual(expect.arrayContaining(named.map(([, name]) => name)))
   const limits = Object.fromEntries(named.map(([key, name]) => [key, name]))
   expect(limits).toMatchObject({
@@ -111,7 +111,7 @@ test('every named limit that a route uses has a figure here, and uploads and log
 
 const find = (key: string) => routes.find((route) => keyOf(route) === key) as Route
 
-test('without a limit of its own a route counts to the caller’s role: reads and writes apart, 200 and 30 for a reader', async () => {
+test('other routes use the limits of the role, for reads and writes apart: 200 and 30 for a reader', async () => {
   const [read, write] = [find('GET /api/v1/auth/me'), find('POST /api/v1/auth/users')]
   const reader = { as: gate.people.reader.token }
   await expectAdmitted(read, reader, 199)
@@ -123,7 +123,7 @@ test('without a limit of its own a route counts to the caller’s role: reads an
   await expectAdmitted(read, { as: gate.people.reader.session })
 })
 
-test('strangers have 60 requests a minute for each address, guesses of credentials among them', async () => {
+test('anonymous callers have 60 requests per minute and address, including guesses of credentials', async () => {
   const address = newAddress()
   await expectAdmitted(find('GET /api/v1/auth/roles'), { as: null, address }, 30)
   await expectAdmitted(find('GET /api/v1/auth/me'), { as: 'svc_guess', address }, 29)
@@ -150,7 +150,7 @@ test('health and metrics are never limited', async () => {
 })
 const ROOT_PROBES = /^\/(health|metrics)(\/|$)/
 
-test('refused requests count too, but those beyond the limit do not lengthen the wait', async () => {
+test('refused requests count, but requests over the limit do not lengthen the wait', async () => {
   const from = { as: gate.people.reader.token }
   const route = find('POST /api/v1/upload')
   expect(ACCESS['uploader+']).not.toContain('reader')

@@ -1,4 +1,4 @@
-// Bringing packages in, finding them, taking them out, and what the service tells of itself meanwhile.
+// Uploading, listing and deleting packages, and health, audit log and settings of the same service.
 import { afterAll, describe, expect, test } from 'vitest'
 import { startGate } from './harness.ts'
 import { artifactContract } from './packages/artifacts.ts'
@@ -28,6 +28,6 @@ describe('bills of materials', () => sbomContract(gate))
 describe('the audit log', () => auditContract(gate))
 describe('settings and policy', () => settingsContract(gate))
 
-test('none of all this met an error that nobody expected', () => {
+test('no test above caused an unexpected error', () => {
   expect(gate.errors).toEqual([])
 })

@@ -1,4 +1,4 @@
-// What differs in production: the start, the documentation, what strangers learn, and packages nobody scanned.
+// What differs in production: the start, the documentation, anonymous answers, and packages that were not scanned.
 import { afterAll, describe, expect, test } from 'vitest'
 import { EnvironmentError, readEnv } from '../../src/config/env.ts'
 import { buildDeb } from '../samples/deb.ts'
@@ -25,9 +25,9 @@ describe('the start', () => {
   }
   const NAMES = ['JWT_SECRET_KEY', 'WEBHOOK_SECRET', 'SVC_LICENSE_VENDOR_KEY']
 
-  test('with everything in place nothing is wrong', () => expect(faults({})).toEqual([]))
+  test('finds no fault when everything is configured', () => expect(faults({})).toEqual([]))
 
-  test('all missing secrets are named at once, with the database', () => {
+  test('names all missing secrets and the missing database together', () => {
     const found = faults({
       DATABASE_URL: undefined,
       JWT_SECRET_KEY: undefined,
@@ -39,7 +39,7 @@ describe('the start', () => {
     expect(found).toHaveLength(4)
   })
 
-  test('all weak ones are named at once, and none is quoted', () => {
+  test('names all weak secrets together without quoting them', () => {
     const weak = {
       JWT_SECRET_KEY: 'changeme-changeme-changeme-changeme',
       WEBHOOK_SECRET: 'supersecret',
@@ -53,7 +53,7 @@ describe('the start', () => {
     ])
   })
 
-  test('the community edition needs no vendor key', () =>
+  test('needs no vendor key in the community edition', () =>
     expect(faults({ SVC_EDITION: 'community', SVC_LICENSE_VENDOR_KEY: undefined })).toEqual([]))
 })
 
@@ -61,7 +61,7 @@ describe('a service in production', async () => {
   const gate = await startGate({ env: STRONG })
   afterAll(() => gate.close())
 
-  test('there is no documentation, by any method or spelling', async () => {
+  test('has no documentation, by any method or spelling', async () => {
     for (const path of [
       '/docs',
       '/docs/',
@@ -83,7 +83,7 @@ describe('a service in production', async () => {
     }
   })
 
-  test('every other route is there', async () => {
+  test('has every other route', async () => {
     const check = createDeclaredCheck(gate.app.routes)
     expect(() => check('GET', '/health/live', { status: 200, headers: {}, text: '{}', body: {} })).toThrow(
       'not in its shape',
@@ -96,7 +96,7 @@ describe('a service in production', async () => {
     }
   })
 
-  test('browsers are told to stay with TLS', async () => {
+  test('sends Strict-Transport-Security', async () => {
     expect((await gate.call('GET', '/auth/roles', { as: null })).headers['strict-transport-security']).toMatch(
       /^max-age=\d{7,}/,
     )
@@ -104,7 +104,7 @@ describe('a service in production', async () => {
 
   const PRIVATE = ['path', 'error', 'fingerprint', 'issued_to', 'instance_id']
 
-  test('strangers learn from health that it is well, not where and who', async () => {
+  test('shows anonymous callers its health without paths and names', async () => {
     for (const as of [null, 'svc_garbage']) {
       const { status, body } = await gate.call('GET', '/health', { as })
       expect(status).toBe(200)
@@ -116,7 +116,7 @@ describe('a service in production', async () => {
     }
   })
 
-  test.each(['reader', 'admin'] as const)('a %s learns all of it', async (role) => {
+  test.each(['reader', 'admin'] as const)('shows the whole health report to a %s', async (role) => {
     for (const as of [gate.people[role].session, gate.people[role].token]) {
       const found = valuesOf((await gate.call('GET', '/health', { as })).body, PRIVATE)
       expect(found).toContainEqual(['fingerprint', gate.app.fingerprint])
@@ -124,7 +124,7 @@ describe('a service in production', async () => {
     }
   })
 
-  test('without a scanner a package is held, not offered, and told of', async () => {
+  test('without a scanner a package is held, not published, and reported', async () => {
     const reply = await gate.upload(
       await buildDeb({ name: 'unscanned' }),
       { distribution: 'noble' },
@@ -159,7 +159,7 @@ describe('a service in production', async () => {
 
   const validation = (body: object) => gate.call('PATCH', '/settings/', { body: { validation: body } })
 
-  test('refuse answers 503 and stores nothing', async () => {
+  test('with on_unscanned refuse it answers 503 and stores nothing', async () => {
     await validation({ on_unscanned: 'refuse' })
     for (const path of ['', '?strict=true']) {
       const reply = await gate.upload(await buildDeb({ name: 'refused' }), { distribution: 'noble' }, { query: path })
@@ -173,7 +173,7 @@ describe('a service in production', async () => {
     expect(await staged(gate)).toEqual([])
   })
 
-  test('what is switched off in the settings holds nothing, a scan that is on still does', async () => {
+  test('a disabled scan holds no package, an enabled one still does', async () => {
     await validation({ on_unscanned: 'hold', clamav_scan: false })
     const half = await gate.upload(await buildDeb({ name: 'half-scanned' }), { distribution: 'noble' })
     expect(half.body).toMatchObject({
@@ -191,7 +191,7 @@ describe('a service in production', async () => {
     expect(await published(gate, 'noble')).toEqual(['not-to-be-scanned 1.0-1'])
   })
 
-  test('allow publishes with a warning', async () => {
+  test('with on_unscanned allow it publishes with a warning', async () => {
     await validation({ on_unscanned: 'allow', clamav_scan: true, grype_scan: true })
     const { body } = await gate.upload<{ warnings: string[] }>(await buildDeb({ name: 'allowed' }), {
       distribution: 'noble',
@@ -200,14 +200,14 @@ describe('a service in production', async () => {
     expect(body.warnings.join()).toMatch(/malware scanner/)
   })
 
-  test('none of all this met an error that nobody expected', () => expect(gate.errors).toEqual([]))
+  test('no test above caused an unexpected error', () => expect(gate.errors).toEqual([]))
 })
 
-describe('a service that keeps its health and metrics to itself', async () => {
+describe('a service with private health and metrics', async () => {
   const gate: Gate = await startGate({ env: { HEALTH_REQUIRE_AUTH: 'true', METRICS_TOKEN: 'scrape-it' } })
   afterAll(() => gate.close())
 
-  test('health wants a credential, the two probes never do', async () => {
+  test('health needs a credential, the two probes never do', async () => {
     for (const as of [null, 'garbage']) {
       const reply = await gate.call('GET', '/health', { as })
       expect([reply.status, reply.body['code'], reply.headers['www-authenticate']]).toEqual([
@@ -221,7 +221,7 @@ describe('a service that keeps its health and metrics to itself', async () => {
       expect((await gate.call('GET', path, { as: null })).status).toBe(200)
   })
 
-  test('metrics want their own token, and no other', async () => {
+  test('metrics need their own token', async () => {
     for (const as of [null, 'scrape', 'scrape-it-', gate.people.admin.token]) {
       const reply = await gate.call('GET', '/metrics', { as })
       expect([reply.status, reply.body['code'], reply.text.includes('svc_')]).toEqual([401, 'unauthorized', false])
@@ -230,7 +230,7 @@ describe('a service that keeps its health and metrics to itself', async () => {
   })
 })
 
-/** Every value under one of the keys, at any depth. */
+/** Every value of one of the keys, at any depth. */
 function valuesOf(value: unknown, keys: string[]): [string, unknown][] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, inner]) => [

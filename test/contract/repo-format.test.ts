@@ -1,4 +1,4 @@
-// REPO_FORMAT: for each of its values what is active, taken in, refused and served; any other value counts as apt.
+// REPO_FORMAT: which formats are active, accepted, refused and served for each value. Unknown values mean apt.
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -52,7 +52,7 @@ describe.each<[string, string, FormatId[]]>([
   })
   afterAll(() => gate?.close())
 
-  test('makes exactly its formats’ distributions active', async () => {
+  test('activates exactly the distributions of its formats', async () => {
     const { body } = await gate.call<{
       distributions: { format: FormatId; active: boolean; signed_by: string | null }[]
     }>('GET', '/distributions/')
@@ -65,7 +65,7 @@ describe.each<[string, string, FormatId[]]>([
     expect(settings._meta.repo_format).toBe(counted)
   })
 
-  test('initializes those alone', async () => {
+  test('initializes only those', async () => {
     const { status, body } = await gate.call<{ repo_format: string; results: { format: FormatId; ok: boolean }[] }>(
       'POST',
       '/distributions/init',
@@ -78,7 +78,7 @@ describe.each<[string, string, FormatId[]]>([
     )
   })
 
-  test.each(active)('takes in and serves %s', async (format) => {
+  test.each(active)('accepts and serves %s', async (format) => {
     const { distribution, build } = SAMPLES[format]
     const answer = await gate.upload<{ status: string }>(await build(), { distribution })
     expect([answer.status, answer.body.status]).toEqual([201, 'published'])
@@ -86,7 +86,7 @@ describe.each<[string, string, FormatId[]]>([
   })
 
   if (inactive.length > 0) {
-    test.each(inactive)('refuses %s as inactive, and serves nothing of it', async (format) => {
+    test.each(inactive)('refuses %s as inactive and serves none of its files', async (format) => {
       const { distribution, build } = SAMPLES[format]
       expect(await gate.upload(await build(), { distribution })).toMatchObject({
         status: 400,
@@ -95,7 +95,7 @@ describe.each<[string, string, FormatId[]]>([
       expect(await serves(format)).toBe(404)
     })
 
-    test('refuses as inactive before it asks what the file is', async () => {
+    test('refuses an inactive distribution before it identifies the file', async () => {
       const { build } = SAMPLES[active[0] as FormatId]
       const { distribution } = SAMPLES[inactive[0] as FormatId]
       expect(await gate.upload(await build(), { distribution })).toMatchObject({
@@ -114,7 +114,7 @@ describe.each<[string, string, FormatId[]]>([
     }
   })
 
-  test('offers the public keys where clients look for them', async () => {
+  test('serves the public keys at the paths that clients use', async () => {
     for (const [at, path] of [
       [gate.aptPort, '/repos/gpg.key'],
       [gate.aptPort, '/apk/svc.rsa.pub'],

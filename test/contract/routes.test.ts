@@ -1,4 +1,4 @@
-// What holds for every declared route: a route added later is covered by being declared.
+// What holds for every declared route. A new route is covered as soon as it is declared.
 import { afterAll, describe, expect, test } from 'vitest'
 import { invite, startGate } from './harness.ts'
 import { accessContract } from './routes/access.ts'
@@ -14,12 +14,12 @@ await gate.app.start()
 await invite(gate)
 afterAll(() => gate.close())
 
-describe('who may call', () => accessContract(gate, credentials))
-describe('what is asked', () => inputContract(gate))
-describe('where it is asked', () => addressContract(gate))
-describe('what goes along', () => headerContract(gate))
+describe('access', () => accessContract(gate, credentials))
+describe('input', () => inputContract(gate))
+describe('paths', () => addressContract(gate))
+describe('headers', () => headerContract(gate))
 describe('the OpenAPI document', () => openapiContract(gate))
 
-test('none of all this met an error that nobody expected', () => {
+test('no test above caused an unexpected error', () => {
   expect(gate.errors).toEqual([])
 })

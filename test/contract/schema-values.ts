@@ -1,4 +1,4 @@
-// Values for a JSON Schema: one that fits, ones that do not. Knows the keywords our declarations use, and no endpoint.
+// Makes values that match a JSON Schema and values that do not, for the keywords that the declarations use.
 import type { TSchema } from 'typebox'
 import { pathOf } from '../../src/api/mount.ts'
 import type { Route } from '../../src/api/route.ts'
@@ -21,7 +21,7 @@ interface Schema {
   pattern?: string
 }
 
-/** Fits names, tokens and most patterns; nothing in a test bears it. */
+/** Matches names, tokens and most patterns. No test creates anything with this name. */
 export const SAMPLE_TEXT = 'nobody-has-this-name'
 
 export function propertiesOf(schema: TSchema | undefined): Record<string, Schema> {
@@ -34,7 +34,7 @@ export function requiredOf(schema: TSchema | undefined): string[] {
   return of?.required ?? []
 }
 
-/** A value the schema takes; objects hold what is required and nothing else. */
+/** A value that matches the schema. Objects have only required keys. */
 export function valueFor(schema: Schema): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return schema.enum[0]
@@ -73,7 +73,7 @@ function textFor({ pattern, minLength = 0, maxLength = 1000 }: Schema): string {
   return found
 }
 
-/** A JSON value of a type the schema does not take; undefined when it takes anything. */
+/** A JSON value of a type the schema refuses; undefined when it accepts every type. */
 export function wrongTypeFor(schema: Schema): unknown {
   const types = typesOf(schema)
   if (types.length === 0) return undefined
@@ -96,7 +96,7 @@ function typesOf(schema: Schema): string[] {
   return (schema.enum ?? (schema.const === undefined ? [] : [schema.const])).map((value) => typeof value)
 }
 
-/** Texts that a query or path parameter of this schema must refuse. */
+/** Strings that a query or path parameter of this schema must refuse. */
 export function refusedTexts(schema: Schema): string[] {
   const refused: string[] = []
   if (schema.type === 'integer' || schema.type === 'number') refused.push('seven', '1e999')
@@ -109,7 +109,7 @@ export function refusedTexts(schema: Schema): string[] {
   return refused
 }
 
-/** The route's address, each `{parameter}` filled in. */
+/** The path of a route with every `{parameter}` replaced. */
 export function addressOf(route: Route, values: Record<string, string> = {}): string {
   const schemas = propertiesOf(route.params)
   return pathOf(route).replace(/\{(\w+)\}/g, (_, name: string) =>
@@ -117,7 +117,7 @@ export function addressOf(route: Route, values: Record<string, string> = {}): st
   )
 }
 
-/** What the query needs to hold so that the rest of the request is looked at. */
+/** The required query parameters, so that the rest of the request is checked. */
 export function neededQuery(route: Route, without?: string): URLSearchParams {
   const schemas = propertiesOf(route.query)
   const names = requiredOf(route.query).filter((name) => name !== without && !('default' in (schemas[name] ?? {})))

@@ -1,4 +1,4 @@
-// A service nobody has used before: setup, waiting for its start, a scanner that is down and comes, and stopping.
+// The lifecycle of a new service: before its start, setup, a scanner that is down and comes back, and stopping.
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eicar, startFakeClamd } from '../../fakes/clamd.ts'
@@ -9,14 +9,14 @@ import { published, staged } from '../packages/seen.ts'
 
 const TOKEN = 'the-setup-token'
 
-/** One test goes on where the one before it stopped. @param provoked gets every code that was met */
+/** Each test continues where the previous one ended. @param provoked collects the codes that were answered */
 export function freshLife(provoked: Set<string>): void {
   let gate: Gate
   let port: number
   let admin = ''
 
   beforeAll(async () => {
-    // A port on which nobody listens for now.
+    // A port that is free until the fake clamd starts on it.
     const clamd = await startFakeClamd()
     port = clamd.address.port
     await clamd.close()
@@ -47,7 +47,7 @@ export function freshLife(provoked: Set<string>): void {
       headers: { 'x-forwarded-for': address, ...(token === null ? {} : { 'x-setup-token': token }) },
     })
 
-  test('before it was started it is alive, not ready, and nobody’s', async () => {
+  test('before its start it is alive, not ready, and has no admin', async () => {
     expect((await gate.call('GET', '/health/live')).status).toBe(200)
     expect(await gate.call('GET', '/health/ready')).toMatchObject({
       status: 503,
@@ -61,7 +61,7 @@ export function freshLife(provoked: Set<string>): void {
     })
   })
 
-  test('its preflight checks are open until an admin exists', async () => {
+  test('its preflight checks are public until an admin exists', async () => {
     const { status, body } = await gate.call<{ checks: Record<string, { ok: boolean; detail: string }> }>(
       'GET',
       '/setup/preflight',
@@ -72,7 +72,7 @@ export function freshLife(provoked: Set<string>): void {
     expect(body.checks).toMatchObject({ database: { ok: true }, antivirus: { ok: false }, tls: { ok: false } })
   })
 
-  test('setup wants its token and a strong password, and is slowed to ten tries a minute', async () => {
+  test('setup needs its token and a strong password, and is limited to ten requests per minute', async () => {
     met(await setup({}, null), 403, 'setup_token_invalid')
     met(await setup({}, TOKEN.toUpperCase()), 403, 'setup_token_invalid')
     met(await setup({ admin_password: 'weak' }), 400, 'weak_password')
@@ -82,7 +82,7 @@ export function freshLife(provoked: Set<string>): void {
     expect((await gate.call('GET', '/setup/status')).body).toMatchObject({ admin_exists: false })
   })
 
-  test('of racing setups exactly one makes the admin', async () => {
+  test('of concurrent setups exactly one creates the admin', async () => {
     const replies = await Promise.all(
       [1, 2, 3, 4].map((n) =>
         setup({ admin_username: `first-${n}`, app_url: 'https://gate.example.org/' }, TOKEN, `203.0.113.${n + 10}`),
@@ -104,7 +104,7 @@ export function freshLife(provoked: Set<string>): void {
     })
   })
 
-  test('afterwards the preflight checks are for admins', async () => {
+  test('after setup only admins may read the preflight checks', async () => {
     met(await gate.call('GET', '/setup/preflight', { as: null }), 401, 'unauthorized')
     await gate.call('POST', '/auth/users', {
       as: admin,
@@ -114,7 +114,7 @@ export function freshLife(provoked: Set<string>): void {
     expect((await gate.call('GET', '/setup/preflight', { as: admin })).status).toBe(200)
   })
 
-  test('while it does not lead it starts no long work', async () => {
+  test('while it is not the leader it starts no long work', async () => {
     const reply = await gate.call('POST', '/distributions/init', { as: admin })
     met(reply, 503, 'passive_replica')
     expect(reply.headers['retry-after']).toBe('5')
@@ -123,7 +123,7 @@ export function freshLife(provoked: Set<string>): void {
     expect(await gate.call('GET', '/health/ready')).toMatchObject({ status: 200, body: { ready: true } })
   })
 
-  test('with its scanner down it takes nothing, whatever the settings say of what was not scanned', async () => {
+  test('while its scanner is down it accepts no upload, whatever on_unscanned is set to', async () => {
     for (const on_unscanned of ['allow', 'hold', 'refuse']) {
       await gate.call('PATCH', '/settings/', { as: admin, body: { validation: { on_unscanned } } })
       met(
@@ -140,7 +140,7 @@ export function freshLife(provoked: Set<string>): void {
     })
   })
 
-  test('once the scanner is there, malware is quarantined, refused where strict, and never offered', async () => {
+  test('once the scanner runs, malware is quarantined, refused with ?strict=true, and never published', async () => {
     await gate.call('PATCH', '/settings/', { as: admin, body: { validation: { on_unscanned: 'allow' } } })
     const clamd = await startFakeClamd({ port })
     try {
@@ -180,7 +180,7 @@ export function freshLife(provoked: Set<string>): void {
     }
   })
 
-  test('told to stop it finishes what it took, and takes nothing more', async () => {
+  test('when it stops it finishes running requests and accepts no new ones', async () => {
     const socket = connect(gate.port, '127.0.0.1')
     let text = ''
     socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1'))).on('error', () => {})
@@ -200,7 +200,7 @@ export function freshLife(provoked: Set<string>): void {
     await expect.poll(() => staged(gate)).toHaveLength(1)
     const ended = gate.stop()
     socket.write(body.subarray(200))
-    // Sent along on the same connection, where it is read after the stop was asked for.
+    // Sent on the same connection. The service reads it after the stop was requested.
     socket.write(`GET ${API}/auth/roles HTTP/1.1\r\nhost: gate\r\n\r\n`)
     await closed
     await ended

@@ -1,4 +1,4 @@
-// How each code is provoked on a running service, and the database it needs for that.
+// Requests that provoke each error code on a running service, and the database rows they need.
 import { createHash } from 'node:crypto'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ type Case = [code: ProblemCode, status: number, when: string, provoke: (gate: Ga
 export const rejectedBytes = () => buildDeb({ name: 'refused-once' })
 const digest = (algorithm: string, bytes: Uint8Array) => createHash(algorithm).update(bytes).digest('hex')
 
-/** A person of the directory, a record that somebody rejected, and rows that misbehave when they are touched. */
+/** Prepares an LDAP user, a rejected record, and triggers that fail when certain rows are touched. */
 export async function ordinaryDatabase(db: Db): Promise<void> {
   const now = new Date()
   await db
@@ -99,7 +99,7 @@ export const ORDINARY: Case[] = [
   [
     'wrong_password',
     400,
-    'the current password is not the one given',
+    'the current password is wrong',
     (gate) =>
       gate.call('POST', '/auth/change-password', {
         as: gate.people.reader.session,
@@ -109,67 +109,72 @@ export const ORDINARY: Case[] = [
   [
     'unknown_key',
     400,
-    'there is no such setting',
+    'a setting does not exist',
     (gate) => gate.call('PATCH', '/settings/', { body: { nonsense: true } }),
   ],
-  ['invalid_role', 400, 'there is no such role', (gate) => user(gate, 'reader-person', { role: 'root' })],
+  ['invalid_role', 400, 'a role does not exist', (gate) => user(gate, 'reader-person', { role: 'root' })],
   [
     'weak_password',
     400,
-    'a password has no capital',
+    'a password has no uppercase letter',
     (gate) =>
       gate.call('POST', '/auth/users', { body: { username: 'weakling', password: 'weak-pass-1', role: 'reader' } }),
   ],
-  ['self_role_change', 400, 'an admin gives the role up', (gate) => user(gate, 'admin-person', { role: 'reader' })],
+  ['self_role_change', 400, 'admins change their own role', (gate) => user(gate, 'admin-person', { role: 'reader' })],
   [
     'self_deactivate',
     400,
-    'an admin deactivates the own account',
+    'admins deactivate their own account',
     (gate) => user(gate, 'Admin-Person', { active: false }),
   ],
-  ['self_delete', 400, 'an admin deletes the own account', (gate) => gate.call('DELETE', '/auth/users/ADMIN-person')],
+  ['self_delete', 400, 'admins delete their own account', (gate) => gate.call('DELETE', '/auth/users/ADMIN-person')],
   [
     'external_account',
     400,
-    'the password is kept in the directory',
+    'the password is managed by LDAP',
     (gate) => gate.call('POST', '/auth/users/from-ldap/reset-password', { body: { new_password: PASSWORD } }),
   ],
   [
     'reset_token_invalid',
     400,
-    'a reset token was never given out',
+    'a reset token was never issued',
     (gate) =>
       gate.call('POST', '/auth/reset-password', { as: null, body: { token: 'x'.repeat(43), new_password: PASSWORD } }),
   ],
   [
     'invalid_package',
     400,
-    'the file is no package',
+    'the file is not a package',
     (gate) => gate.upload(Buffer.from('text'), { distribution: 'focal' }),
   ],
-  ['unknown_distribution', 400, 'there is no such codename', (gate) => put(gate, 'any', { distribution: 'warty' })],
+  ['unknown_distribution', 400, 'a codename does not exist', (gate) => put(gate, 'any', { distribution: 'warty' })],
   [
     'distribution_inactive',
     400,
-    'REPO_FORMAT leaves the format out',
+    'REPO_FORMAT excludes the format',
     (gate) => put(gate, 'any', { distribution: 'almalinux9' }),
   ],
   [
     'format_mismatch',
     400,
-    'an rpm comes for a deb distribution',
+    'an rpm is uploaded to a deb distribution',
     (gate) =>
       gate.upload(Buffer.concat([Buffer.from('edabeedb0300', 'hex'), Buffer.alloc(4090)]), { distribution: 'focal' }),
   ],
-  ['arch_mismatch', 400, 'the tree is of another architecture', (gate) => put(gate, 'any', {}, { arch: 'riscv64' })],
-  ['checksum_mismatch', 400, 'the declared digest is another', (gate) => put(gate, 'any', { sha256: 'f'.repeat(64) })],
+  [
+    'arch_mismatch',
+    400,
+    'the distribution has another architecture',
+    (gate) => put(gate, 'any', {}, { arch: 'riscv64' }),
+  ],
+  ['checksum_mismatch', 400, 'the declared digest is wrong', (gate) => put(gate, 'any', { sha256: 'f'.repeat(64) })],
   [
     'unauthorized',
     401,
     'a login fails',
     (gate) => gate.call('POST', '/auth/token', { as: null, body: { username: ROOT, password: 'Wrong-pass-1' } }),
   ],
-  ['feature_unavailable', 402, 'the edition has no bills of materials', community],
+  ['feature_unavailable', 402, 'the edition does not include SBOMs', community],
   [
     'forbidden',
     403,
@@ -186,47 +191,47 @@ export const ORDINARY: Case[] = [
         body: { current_password: PASSWORD, new_password: PASSWORD },
       }),
   ],
-  ['not_found', 404, 'there is no such user', (gate) => user(gate, 'nobody-at-all', { active: true })],
+  ['not_found', 404, 'a user does not exist', (gate) => user(gate, 'nobody-at-all', { active: true })],
   [
     'unknown_api_version',
     404,
-    'the version is not ours',
+    'an API version does not exist',
     (gate) => send(gate.port, { method: 'GET', path: '/api/v3/artifacts/' }),
   ],
-  ['method_not_allowed', 405, 'nothing is put there', (gate) => gate.call('PUT', '/artifacts/')],
+  ['method_not_allowed', 405, 'a path does not accept PUT', (gate) => gate.call('PUT', '/artifacts/')],
   [
     'already_exists',
     409,
-    'a user of the name exists, in other case',
+    'a user name differs only in case',
     (gate) =>
       gate.call('POST', '/auth/users', { body: { username: 'READER-person', password: PASSWORD, role: 'reader' } }),
   ],
   [
     'already_exists',
     409,
-    'a live token has the name',
+    'an active token has the name',
     (gate) => gate.call('POST', '/auth/api-tokens', { body: { name: 'reader-robot', role: 'reader' } }),
   ],
-  ['already_exists', 409, 'the same package comes twice', twice],
-  ['already_running', 409, 'somebody else changes a package that is to be deleted', stubborn],
+  ['already_exists', 409, 'the same package is uploaded twice', twice],
+  ['already_running', 409, 'another request keeps changing a package that is being deleted', stubborn],
   [
     'duplicate_conflict',
     409,
-    'the name is taken by other bytes',
+    'the file name is in use by other bytes',
     (gate) => put(gate, 'twice', {}, { files: { other: 'bytes' } }),
   ],
   [
     'policy_blocked',
     409,
-    'rejected bytes come again, strictly',
+    'rejected bytes are uploaded again with ?strict=true',
     async (gate) => gate.upload(await rejectedBytes(), { distribution: 'jammy' }, { query: '?strict=true' }),
   ],
-  ['signing_key_missing', 409, 'the signing key is not in its place', withoutKey],
+  ['signing_key_missing', 409, 'the signing key is missing', withoutKey],
   ['file_too_large', 413, 'a file is over the limit', tooLarge],
   [
     'body_too_large',
     413,
-    'a body is over 1 MB',
+    'a body is larger than 1 MB',
     (gate) => gate.call('POST', '/auth/users', { body: { username: 'x'.repeat(1_100_000) } }),
   ],
   [
@@ -239,18 +244,18 @@ export const ORDINARY: Case[] = [
   [
     'not_under_review',
     409,
-    'nobody is asked about a package',
+    'a package is not under review',
     async (gate) => {
       await put(gate, 'undisputed')
       return approve(gate, 'undisputed')
     },
   ],
-  ['ambiguous', 409, 'two held packages of one name and version differ', ambiguous],
-  ['self_approval', 403, 'who brought a package in approves it', selfApproval],
+  ['ambiguous', 409, 'two different held packages have the same name and version', ambiguous],
+  ['self_approval', 403, 'uploaders approve their own package', selfApproval],
   [
     'webhook_not_configured',
     503,
-    'a webhook comes and there is no secret to believe it by',
+    'no webhook secret is configured',
     (gate) =>
       send(gate.port, {
         method: 'POST',
@@ -259,10 +264,10 @@ export const ORDINARY: Case[] = [
         body: '{}',
       }),
   ],
-  ['scan_incomplete', 503, 'nothing can be said and that is to be refused', unscanned],
+  ['scan_incomplete', 503, 'a package cannot be scanned and on_unscanned is refuse', unscanned],
 ]
 
-/** The edition is chosen at the start, so this is another service. */
+/** Starts another service, because the edition is chosen at the start. */
 async function community(): Promise<Reply> {
   const other = await startGate({ env: { SVC_EDITION: 'community' } })
   try {
@@ -304,7 +309,7 @@ async function tooLarge(gate: Gate): Promise<Reply> {
   return reply
 }
 
-/** A file stands where the directory of the generations should be. */
+/** Puts a file in place of the directory of generations. */
 async function unpublishable(gate: Gate): Promise<Reply> {
   const generations = join(gate.reposDir, '.generations', 'deb', 'bookworm')
   await rename(generations, `${generations}.away`)

@@ -1,4 +1,4 @@
-// GET /packages/ and /artifacts/: listing, filters, paging, and one name in full.
+// GET /packages/ and /artifacts/: lists, filters, pages, and all records of one name.
 import { beforeAll, expect, test } from 'vitest'
 import { buildDeb } from '../../samples/deb.ts'
 import type { Gate } from '../harness.ts'
@@ -88,7 +88,7 @@ export function artifactContract(gate: Gate): void {
     }
   })
 
-  test('the list has one item for each name, its latest record with all versions and distributions', async () => {
+  test('the list has one item for each name: its latest record with all versions and distributions', async () => {
     const { items, ...envelope } = await list('search=shelf-')
     expect(envelope).toEqual({ total: 3, page: 1, per_page: 50, pages: 1 })
     for (const item of items) expect(Object.keys(item)).toEqual(expect.arrayContaining(ITEM))
@@ -143,7 +143,7 @@ export function artifactContract(gate: Gate): void {
   })
 
   test.each(['name', '-name', 'imported_at', '-imported_at'])(
-    'pages by %s follow each other without gap or repetition, from either end',
+    'pages sorted by %s contain every item once',
     async (sort) => {
       const whole: unknown[] = await names(`per_page=200&sort=${sort}`)
       expect(whole.length).toBeGreaterThan(2)
@@ -157,7 +157,7 @@ export function artifactContract(gate: Gate): void {
     },
   )
 
-  test('past the end a page is empty and still tells how much there is', async () => {
+  test('a page past the end is empty and has the total', async () => {
     expect(await list('search=shelf-&per_page=2&page=9')).toEqual({
       items: [],
       total: 3,
@@ -174,7 +174,7 @@ export function artifactContract(gate: Gate): void {
     })
   })
 
-  test('one name in full: every record, the latest one’s checks, and its history', async () => {
+  test('a name answers every record, the checks of the latest one, and its history', async () => {
     const { body } = await gate.call<
       Record<string, unknown> & { versions: Record<string, unknown>[]; history: Record<string, unknown>[] }
     >('GET', '/artifacts/shelf-c')
@@ -226,7 +226,7 @@ export function artifactContract(gate: Gate): void {
   })
 
   test.each(['reader', 'uploader', 'auditor', 'maintainer'] as const)(
-    'who did what is told to a %s only where the audit log is',
+    'a %s sees users and addresses in the history only with access to the audit log',
     async (role) => {
       const { body } = await gate.call<{ history: object[] }>('GET', '/artifacts/shelf-b', {
         as: gate.people[role].session,
@@ -238,7 +238,7 @@ export function artifactContract(gate: Gate): void {
     },
   )
 
-  test('a name nobody has is 404', async () => {
+  test('an unknown name answers 404', async () => {
     expect(await gate.call('GET', '/artifacts/shelf')).toMatchObject({ status: 404, body: { code: 'not_found' } })
     expect(await gate.call('GET', '/artifacts/shelf-a?format=rpm')).toMatchObject({
       status: 404,
@@ -246,7 +246,7 @@ export function artifactContract(gate: Gate): void {
     })
   })
 
-  test('the plain list holds the file names of what is served, sorted', async () => {
+  test('/packages/ lists the sorted file names of served packages', async () => {
     const { body } = await gate.call<{ packages: string[]; total: number }>('GET', '/packages/')
     expect(body.packages).toEqual(
       expect.arrayContaining(['shelf-a_1.0-1_amd64.deb', 'shelf-b_2.0-1_all.deb', 'shelf-c_9-1_amd64.deb']),

@@ -1,4 +1,4 @@
-// /artifacts/audit: filters, pages, export, and that the chain is whole.
+// /artifacts/audit: filters, pages, export, and the unbroken hash chain.
 import { expect, test } from 'vitest'
 import { chainHash, GENESIS, type AuditEntry } from '../../../src/store/audit-chain.ts'
 import { PASSWORD, type Gate } from '../harness.ts'
@@ -61,7 +61,7 @@ export function auditContract(gate: Gate): void {
     ['q=SHELF-', (entry: AuditEntry) => entry.package?.startsWith('shelf-') === true],
     ['q=uploader-ROBOT', (entry: AuditEntry) => /uploader-robot/i.test(`${entry.user} ${entry.detail}`)],
     ['q=created%20as%20auditor', (entry: AuditEntry) => entry.detail?.includes('created as auditor') === true],
-  ])('?%s finds those and only those', async (query, fits) => {
+  ])('?%s finds exactly the matching entries', async (query, fits) => {
     const everything = (await logs('per_page=500')).items
     const { items, total } = await logs(`${query}&per_page=500`)
     expect(items.length).toBeGreaterThan(0)
@@ -82,7 +82,7 @@ export function auditContract(gate: Gate): void {
     expect(await logs(query)).toMatchObject({ items: [], total: 0, pages: 0 })
   })
 
-  test('from and to bound the time, a day counting whole', async () => {
+  test('from and to limit the time; a date means the whole day', async () => {
     const { total } = await logs()
     const now = gate.clock.now()
     const day = now.toISOString().slice(0, 10)
@@ -94,7 +94,7 @@ export function auditContract(gate: Gate): void {
       logs(`from=${encodeURIComponent(cut)}`),
     ])
     expect(older.total + newer.total).toBeGreaterThan(total)
-    // As it stands in an entry, without a thought of escaping; and without an offset, which means UTC.
+    // Copied from an entry without escaping; then without an offset, which means UTC.
     expect((await logs(`from=${cut}`)).total).toBe(newer.total)
     expect((await logs(`from=${cut.slice(0, -6)}`)).total).toBe(newer.total)
     for (const query of [
@@ -114,7 +114,7 @@ export function auditContract(gate: Gate): void {
     }
   })
 
-  test('a failed login is audited with the name that was tried, a good one too', async () => {
+  test('failed and successful logins are audited with the user name that was sent', async () => {
     await gate.call('POST', '/auth/token', { as: null, body: { username: 'no-such-user', password: PASSWORD } })
     expect((await logs('action=LOGIN&result=FAILURE')).items[0]).toMatchObject({
       user: 'no-such-user',
@@ -125,14 +125,14 @@ export function auditContract(gate: Gate): void {
     expect((await logs('action=LOGIN')).items[0]).toMatchObject({ user: 'reader-person', result: 'SUCCESS' })
   })
 
-  test('no entry holds a password or a token', async () => {
+  test('no entry contains a password or a token', async () => {
     const reply = await gate.call('GET', '/artifacts/audit/export', { as: auditor })
     expect(reply.text).not.toContain(PASSWORD)
     for (const { token, session } of Object.values(gate.people))
       for (const secret of [token, session]) expect(reply.text).not.toContain(secret)
   })
 
-  test('the export holds every entry in the order of an unbroken chain', async () => {
+  test('the export contains every entry in the order of an unbroken chain', async () => {
     const { total } = await logs()
     const reply = await gate.call('GET', '/artifacts/audit/export', { as: auditor })
     expect([reply.status, reply.headers['content-type'], reply.headers['content-disposition']]).toEqual([

@@ -1,4 +1,4 @@
-// DELETE below /artifacts/: one version, all, narrowed; answered when clients no longer see the package.
+// DELETE below /artifacts/: one version, all, or a selection. It answers when clients no longer see the package.
 import { expect, test } from 'vitest'
 import { buildDeb } from '../../samples/deb.ts'
 import type { Gate } from '../harness.ts'
@@ -22,7 +22,7 @@ export function deletionContract(gate: Gate): void {
     return all.flat().filter((entry) => entry.split(' ')[1] === name)
   }
 
-  test('one version leaves every distribution at once, the others stay', async () => {
+  test('deleting one version removes it from every distribution and keeps the others', async () => {
     await put('doomed', 'jammy', '1-1')
     await put('doomed', 'noble', '1-1')
     await put('doomed', 'noble', '2-1')
@@ -39,7 +39,7 @@ export function deletionContract(gate: Gate): void {
     expect(await remove('doomed/1-1')).toMatchObject({ status: 404, body: { code: 'not_found' } })
   })
 
-  test('a query narrows to a distribution or an architecture', async () => {
+  test('a query selects one distribution or one architecture', async () => {
     await put('narrowed', 'jammy', '1-1')
     await put('narrowed', 'focal', '1-1')
     expect((await remove('narrowed/1-1?arch=all')).status).toBe(404)
@@ -53,7 +53,7 @@ export function deletionContract(gate: Gate): void {
     expect(await left('narrowed')).toEqual(['focal narrowed 1-1'])
   })
 
-  test('without a version all of them go, and the name with them', async () => {
+  test('without a version all versions and the name are deleted', async () => {
     await put('vanishing', 'jammy', '1-1')
     await put('vanishing', 'jammy', '2-1')
     await put('vanishing', 'focal', '2-1')
@@ -67,7 +67,7 @@ export function deletionContract(gate: Gate): void {
     expect((await remove('vanishing')).status).toBe(404)
   })
 
-  test('deleted bytes may come again, and other bytes under the name', async () => {
+  test('deleted bytes may be uploaded again, and so may other bytes of the same file name', async () => {
     const file = await put('returning', 'jammy', '1-1')
     await remove('returning')
     expect((await gate.upload(file, { distribution: 'jammy' })).status).toBe(201)
@@ -76,7 +76,7 @@ export function deletionContract(gate: Gate): void {
     expect(await left('returning')).toEqual(['jammy returning 1-1'])
   })
 
-  test('of two who delete the same package at once both are answered, once with 200', async () => {
+  test('of two concurrent deletions of a package exactly one answers 200', async () => {
     await put('contested', 'focal', '1-1')
     const statuses = (await Promise.all([remove('contested'), remove('contested'), remove('contested')]))
       .map((reply) => reply.status)
@@ -91,7 +91,7 @@ export function deletionContract(gate: Gate): void {
     expect(body.items).toHaveLength(1)
   })
 
-  test('sync-index counts what the manifests hold, changes nothing beside a sound database, and is audited', async () => {
+  test('sync-index counts the manifests, changes nothing when the database is complete, and is audited', async () => {
     const before = (await gate.call<{ total: number }>('GET', '/artifacts/')).body.total
     const { status, body } = await gate.call('POST', '/artifacts/admin/sync-index', {
       as: gate.people.maintainer.session,
@@ -106,7 +106,7 @@ export function deletionContract(gate: Gate): void {
     })
   })
 
-  test('what the index names can be fetched, what was deleted is named no more', async () => {
+  test('every indexed file can be downloaded, and no deleted file is indexed', async () => {
     await put('staying', 'focal', '1-1')
     const index = await send(gate.aptPort, { method: 'GET', path: '/repos/dists/focal/main/binary-amd64/Packages' })
     const files = [...index.text.matchAll(/^Filename: (.+)$/gm)].map((match) => match[1] ?? '')

@@ -1,4 +1,4 @@
-// GET /artifacts/{name}/dependencies: alternatives, versions, what others provide.
+// GET /artifacts/{name}/dependencies: alternatives, versions, virtual packages.
 import { beforeAll, expect, test } from 'vitest'
 import { buildDeb } from '../../samples/deb.ts'
 import type { Gate } from '../harness.ts'
@@ -31,19 +31,19 @@ export function dependencyContract(gate: Gate): void {
 
   test.each([
     ['nothing', '', [], true],
-    ['what is there', 'base', [], true],
-    ['what is there, of any architecture', 'base:any', [], true],
-    ['what is nowhere', 'absent', ['absent'], false],
-    ['a version that is there', 'base (>= 1.5), base (<< 2), base (= 1.5-1)', [], true],
-    ['a version that is not', 'base (>> 1.5-1)', ['base'], false],
+    ['a published package', 'base', [], true],
+    ['any architecture of a package', 'base:any', [], true],
+    ['a missing package', 'absent', ['absent'], false],
+    ['versions that match', 'base (>= 1.5), base (<< 2), base (= 1.5-1)', [], true],
+    ['a version that does not match', 'base (>> 1.5-1)', ['base'], false],
     ['an older version', 'base (<= 1.4)', ['base'], false],
     ['one of two', 'absent | base', [], true],
     ['neither of two', 'absent | also-absent', ['absent | also-absent'], false],
-    ['one of two, of a version that is not there', 'absent | base (>= 9)', ['absent | base (>= 9)'], false],
-    ['what another package provides', 'plain-engine', [], true],
-    ['a version of what another package provides', 'engine (>= 2)', [], true],
-    ['a newer version of what another package provides', 'engine (>= 4)', ['engine'], false],
-    ['a version of what is provided without one', 'plain-engine (>= 1)', ['plain-engine'], false],
+    ['one of two, but no matching version', 'absent | base (>= 9)', ['absent | base (>= 9)'], false],
+    ['a virtual package', 'plain-engine', [], true],
+    ['a version of a virtual package', 'engine (>= 2)', [], true],
+    ['a newer version of a virtual package', 'engine (>= 4)', ['engine'], false],
+    ['a version of an unversioned virtual package', 'plain-engine (>= 1)', ['plain-engine'], false],
     ['itself', 'wants-itself', [], true],
   ])('%s', async (what, depends, missing, satisfied) => {
     const name = what === 'itself' ? 'wants-itself' : `wants-${Buffer.from(what).toString('hex').slice(0, 60)}`
@@ -76,7 +76,7 @@ export function dependencyContract(gate: Gate): void {
     }
   })
 
-  test('each requirement is told with its bound', async () => {
+  test('each requirement is listed with its version constraint', async () => {
     await put('wants-much', {
       'Pre-Depends': 'base (>= 1)',
       Depends: 'absent (<< 2:1) | base',
@@ -93,7 +93,7 @@ export function dependencyContract(gate: Gate): void {
     expect(body.dependencies).toHaveLength(2)
   })
 
-  test('only the same distribution counts, and the query says which record is meant', async () => {
+  test('only packages of the same distribution count, and the query selects the record', async () => {
     await put('wanderer', { Depends: 'base' }, 'jammy', '1-1')
     await put('wanderer', { Depends: 'base' }, 'bookworm', '2-1')
     const ask = (query: string) => gate.call<Resolved>('GET', `/artifacts/wanderer/dependencies${query}`)
@@ -109,7 +109,7 @@ export function dependencyContract(gate: Gate): void {
     expect((await gate.call('GET', '/artifacts/absent/dependencies')).status).toBe(404)
   })
 
-  test('what is held satisfies nobody, and cannot be installed', async () => {
+  test('a held package satisfies no dependency and cannot be installed', async () => {
     await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' } } })
     await put('held-base')
     await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'allow' } } })

@@ -1,4 +1,4 @@
-// /distributions/: what packages can be offered under, and making the indexes anew.
+// /distributions/: the list of distributions, and publishing their indexes again.
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -28,7 +28,7 @@ export function distributionContract(gate: Gate): void {
   const list = async () =>
     (await gate.call<{ distributions: Record<string, unknown>[]; total: number }>('GET', '/distributions/')).body
 
-  test('every distribution of the build is listed, active by REPO_FORMAT', async () => {
+  test('every distribution is listed, with `active` as REPO_FORMAT decides', async () => {
     const { distributions, total } = await list()
     expect(total).toBe(formats.flatMap((format) => format.distributions).length)
     expect(distributions).toHaveLength(total)
@@ -54,7 +54,7 @@ export function distributionContract(gate: Gate): void {
     ])
   })
 
-  test('what one offers is listed by name, version and architecture, and counted alike', async () => {
+  test('packages of a distribution are listed by name, version and architecture, and the counts agree', async () => {
     await gate.upload(await buildDeb({ name: 'counted' }), { distribution: 'jammy' })
     const { body } = await gate.call<{
       codename: string
@@ -76,7 +76,7 @@ export function distributionContract(gate: Gate): void {
     })
   })
 
-  test('init makes every active index anew, also one that was lost', async () => {
+  test('init publishes every active index again, even a lost one', async () => {
     const before = await published(gate, 'jammy')
     await rm(join(gate.reposDir, 'dists', 'jammy'))
     await rm(join(gate.reposDir, '.generations', 'deb', 'jammy'), { recursive: true })

@@ -1,4 +1,4 @@
-// The multipart form of an upload: orders, gaps, garbage, senders that go away, sizes.
+// The multipart form of an upload: field order, missing and malformed parts, closed connections, sizes.
 import { connect } from 'node:net'
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ export function formContract(gate: Gate): void {
     ['before', ['distribution', 'sha256', 'file']],
     ['behind', ['file', 'sha256', 'distribution']],
     ['around', ['distribution', 'file', 'sha256']],
-  ])('the fields may stand %s the file', async (where, order) => {
+  ])('the fields may come %s the file', async (where, order) => {
     const deb = await buildDeb({ name: `fields-${where}` })
     const parts = { file: file(deb), distribution: text('distribution', 'bookworm'), sha256: text('sha256', '') }
     const reply = await post(order.map((name) => parts[name as keyof typeof parts]))
@@ -27,7 +27,7 @@ export function formContract(gate: Gate): void {
     })
   })
 
-  test('the name the sender gave the file and fields nobody knows mean nothing', async () => {
+  test('the filename of the part and unknown fields are ignored', async () => {
     const deb = await buildDeb({ name: 'renamed' })
     const reply = await post([
       text('comment', 'hello'),
@@ -40,11 +40,11 @@ export function formContract(gate: Gate): void {
   const deb = buildDeb({ name: 'never-stored' })
   const refused: [string, () => Promise<Parameters<typeof form>[0]>, string][] = [
     ['no file', async () => [text('distribution', 'bookworm')], 'file'],
-    ['no part at all', async () => [], 'file'],
-    ['the file as text', async () => [text('distribution', 'bookworm'), text('file', 'text')], 'file'],
+    ['an empty form', async () => [], 'file'],
+    ['a file sent as a text field', async () => [text('distribution', 'bookworm'), text('file', 'text')], 'file'],
     ['no distribution', async () => [file(await deb)], 'distribution'],
     [
-      'a file under another name',
+      'a file field of another name',
       async () => [text('distribution', 'bookworm'), { name: 'package', value: await deb, filename: 'a.deb' }],
       'package',
     ],
@@ -55,7 +55,7 @@ export function formContract(gate: Gate): void {
       'note',
     ],
     [
-      'a field of 5 kB behind the file',
+      'a field of 5 kB after the file',
       async () => [file(await deb), text('distribution', 'x'.repeat(5000))],
       'distribution',
     ],
@@ -65,12 +65,12 @@ export function formContract(gate: Gate): void {
       'body',
     ],
     [
-      'two distributions of which the last is empty',
+      'two distributions, the last one empty',
       async () => [text('distribution', 'bookworm'), file(await deb), text('distribution', '')],
       'distribution',
     ],
   ]
-  test.each(refused)('%s is refused, and nothing is kept', async (what, parts, field) => {
+  test.each(refused)('%s is refused and leaves no file', async (what, parts, field) => {
     for (const path of ['/upload/', '/upload/stream']) {
       const reply = await post(await parts(), path)
       expect([what, path, reply.status, reply.body]).toMatchObject([
@@ -92,14 +92,18 @@ export function formContract(gate: Gate): void {
     ['no content type', 'x', {}],
     ['nothing', '', {}],
     ['a form without boundary', `${head}x\r\n--b--\r\n`, { 'content-type': 'multipart/form-data' }],
-    ['a form of another boundary', `${head}x\r\n--b--\r\n`, { 'content-type': 'multipart/form-data; boundary=other' }],
+    [
+      'a form with another boundary',
+      `${head}x\r\n--b--\r\n`,
+      { 'content-type': 'multipart/form-data; boundary=other' },
+    ],
     ['a form cut in a header', '--b\r\ncontent-disposition: form-da', boundary],
     ['a form cut in the file', `${head}half a fi`, boundary],
     ['a form without its end', `${head}whole file\r\n--b`, boundary],
     ['noise', randomBytes(5000), boundary],
     ['a part without a name', '--b\r\n\r\nx\r\n--b--\r\n', boundary],
     ['a part of __proto__', '--b\r\ncontent-disposition: form-data; name="__proto__"\r\n\r\nx\r\n--b--\r\n', boundary],
-  ])('%s is no upload form', async (_, body, headers) => {
+  ])('%s is refused as an upload form', async (_, body, headers) => {
     for (const path of ['/upload/', '/upload/stream']) {
       const reply = await gate.call('POST', path, { body: Buffer.from(body), headers })
       expect([reply.status, reply.body['code']], reply.text).toEqual([400, 'validation_error'])
@@ -107,7 +111,7 @@ export function formContract(gate: Gate): void {
     }
   })
 
-  test.each(['/upload/', '/upload/stream'])('a sender of %s who goes away midway leaves no file', async (path) => {
+  test.each(['/upload/', '/upload/stream'])('a client of %s that disconnects midway leaves no file', async (path) => {
     const socket = connect(gate.port, '127.0.0.1')
     const lines = [
       `POST ${API}${path} HTTP/1.1`,
@@ -125,11 +129,11 @@ export function formContract(gate: Gate): void {
     await expect.poll(() => staged(gate)).toEqual([])
   })
 
-  test('the size limit counts the file, whether its length was announced or not', async () => {
+  test('the size limit applies to the file, with and without an announced length', async () => {
     await gate.call('PATCH', '/settings/', { body: { validation: { max_upload_size_mb: 1 } } })
     try {
       const limit = 1024 * 1024
-      // Zeros after the end of the archive fill it up to the byte.
+      // Zeros after the end of the archive make it exactly as large as the limit.
       const control = buildTar([{ name: 'control', content: controlText({ name: 'the-largest' }) }])
       const filled = (fill: number) =>
         assembleDeb({

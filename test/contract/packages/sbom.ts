@@ -1,4 +1,4 @@
-// /sbom over HTTP: what is sent, under which name and type, for uploads of this suite.
+// /sbom over HTTP: documents, file names and media types for packages uploaded here.
 import { beforeAll, expect, test } from 'vitest'
 import { buildDeb } from '../../samples/deb.ts'
 import { createStandards, danglingIn } from '../../schemas/schemas.ts'
@@ -51,7 +51,7 @@ export function sbomContract(gate: Gate): void {
     expect((await gate.call('GET', path)).text).toBe(reply.text)
   })
 
-  test('a package comes with what it needs', async () => {
+  test('the document of a package contains its dependencies', async () => {
     const { body } = await gate.call<any>('GET', `${BILL}?distribution=focal`)
     expect(body.components).toMatchObject([
       {
@@ -64,7 +64,7 @@ export function sbomContract(gate: Gate): void {
     ])
   })
 
-  test('a preview tells how much there is', async () => {
+  test('a preview shows the counts', async () => {
     const { body } = await gate.call<any>('GET', '/sbom/preview?distribution=focal&format=spdx')
     expect(Object.keys(body)).toEqual(['total_packages', 'format', 'preview'])
     expect([

@@ -1,4 +1,4 @@
-// What can be seen of a service besides its answers: what apt is offered, what lies in staging, what was audited.
+// Reads the effects of requests: the published index, the files in staging, the audit log.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Gate } from '../harness.ts'
@@ -17,13 +17,13 @@ export async function published(gate: Gate, codename: string): Promise<string[]>
     .flatMap((stanza) => (field(stanza, 'Package') ? [`${field(stanza, 'Package')} ${field(stanza, 'Version')}`] : []))
 }
 
-/** Files of arrivals that are under way or were left behind. */
+/** Files in staging, of running and of abandoned uploads. */
 export async function staged(gate: Gate): Promise<string[]> {
   const entries = await readdir(join(gate.reposDir, 'staging', 'incoming'), { recursive: true, withFileTypes: true })
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name)
 }
 
-/** The newest audit entry of the query. */
+/** The newest audit entry that matches the query. */
 export async function lastAudited(
   gate: Gate,
   query: Record<string, string>,

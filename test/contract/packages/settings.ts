@@ -14,7 +14,7 @@ export function settingsContract(gate: Gate): void {
   const read = async () => (await gate.call<Document>('GET', '/settings/')).body
   const patch = (body: unknown) => gate.call<Document>('PATCH', '/settings/', { body })
 
-  test('the whole document is read, secrets masked, and written back unchanged', async () => {
+  test('the whole document, with masked secrets, can be written back without a change', async () => {
     const document = await read()
     expect(Object.keys(document)).toEqual([...Object.keys(SettingsSchema.properties), '_meta'])
     const { _meta, ...rest } = document
@@ -30,7 +30,7 @@ export function settingsContract(gate: Gate): void {
     expect([status, body]).toEqual([200, document])
   })
 
-  test('a change is deep, told by its revision and audited by its keys', async () => {
+  test('a change is merged, increases the revision and is audited with its keys', async () => {
     const before = await read()
     const { body } = await patch({
       ldap: { bind_password: 'a-very-secret-word' },
@@ -57,11 +57,11 @@ export function settingsContract(gate: Gate): void {
   test.each([
     ['an unknown section', { nonsense: 1 }, 'unknown_key', undefined],
     ['an unknown key', { sync: { nonsense: 1 } }, 'unknown_key', undefined],
-    ['a key of objects', { constructor: {} }, 'unknown_key', undefined],
+    ['a key of Object.prototype', { constructor: {} }, 'unknown_key', undefined],
     ['a wrong type', { sync: { hour: '3' } }, 'validation_error', 'sync.hour'],
     ['a value out of range', { sync: { hour: 24 } }, 'validation_error', 'sync.hour'],
     ['a fraction', { sync: { hour: 3.5 } }, 'validation_error', 'sync.hour'],
-    ['a word of none', { cve_policy: { high: 'ignore' } }, 'validation_error', 'cve_policy.high'],
+    ['an unknown action', { cve_policy: { high: 'ignore' } }, 'validation_error', 'cve_policy.high'],
     ['no address', { app_url: 'javascript:alert(1)' }, 'validation_error', 'app_url'],
     [
       'a line break',
@@ -69,9 +69,14 @@ export function settingsContract(gate: Gate): void {
       'validation_error',
       'email.from_address',
     ],
-    ['flat and nested that differ', { ldap_base_dn: 'a', ldap: { base_dn: 'b' } }, 'validation_error', 'ldap.base_dn'],
-    ['a section that is no object', { sync: true }, 'validation_error', 'sync'],
-  ])('%s is refused, and nothing of that body is taken', async (_, body, code, field) => {
+    [
+      'a flat and a nested key that differ',
+      { ldap_base_dn: 'a', ldap: { base_dn: 'b' } },
+      'validation_error',
+      'ldap.base_dn',
+    ],
+    ['a section that is not an object', { sync: true }, 'validation_error', 'sync'],
+  ])('%s is refused, and no key of the body is applied', async (_, body, code, field) => {
     const before = await read()
     const reply = await patch({ retention: { audit_days: 123 }, ...body })
     expect([reply.status, reply.body]).toMatchObject([
@@ -81,7 +86,7 @@ export function settingsContract(gate: Gate): void {
     expect(await read()).toEqual(before)
   })
 
-  test('the policy is the section of the settings, both ways', async () => {
+  test('the policy reads and writes the settings section cve_policy', async () => {
     const { body } = await gate.call('GET', '/security/policy')
     expect(body).toEqual((await read()).cve_policy)
     const changed = await gate.call('PATCH', '/security/policy', {

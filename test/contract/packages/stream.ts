@@ -1,4 +1,4 @@
-// POST /upload/stream: the same gate, told step by step.
+// POST /upload/stream: an upload that reports its steps.
 import { expect, test } from 'vitest'
 import { buildDeb } from '../../samples/deb.ts'
 import type { Gate } from '../harness.ts'
@@ -13,7 +13,7 @@ interface StepData {
   detail: unknown
 }
 
-/** The decisions, section 6, in the order the pipeline passes them. */
+/** The steps of the decisions, section 6, in the order of the pipeline. */
 const STEPS = [
   'reception',
   'validation',
@@ -46,7 +46,7 @@ export function streamContract(gate: Gate): void {
     return { reply, events, steps, results }
   }
 
-  test('every step is told, then the result, then the end', async () => {
+  test('every step is sent, then the result, then done', async () => {
     const { reply, events, steps, results } = await stream(await buildDeb({ name: 'streamed' }), 'bookworm')
     expect(reply.status).toBe(200)
     expect(reply.headers).toMatchObject({
@@ -68,8 +68,8 @@ export function streamContract(gate: Gate): void {
     ).toEqual(['antivirus', 'cve', 'gpg', 'dependencies', 'pool', 'index', 'validation'])
     expect(finished[0]).toBe('reception')
     for (const name of ['antivirus', 'cve', 'gpg', 'dependencies', 'index']) {
-      const told = steps.filter((step) => step.name === name).map((step) => step.status)
-      expect([name, told[0], told.length]).toEqual([name, 'running', 2])
+      const statuses = steps.filter((step) => step.name === name).map((step) => step.status)
+      expect([name, statuses[0], statuses.length]).toEqual([name, 'running', 2])
     }
     expect(results).toMatchObject([
       {
@@ -91,9 +91,13 @@ export function streamContract(gate: Gate): void {
   test.each([
     ['no package', async () => Buffer.from('text'), 'invalid_package'],
     ['another architecture', () => buildDeb({ arch: 'armhf' }), 'arch_mismatch'],
-    ['what is there already', () => buildDeb({ name: 'streamed' }), 'already_exists'],
-    ['another package of that name', () => buildDeb({ name: 'streamed', files: { other: 'x' } }), 'duplicate_conflict'],
-  ])('%s ends in one result that is the error body', async (_, make, code) => {
+    ['an existing package', () => buildDeb({ name: 'streamed' }), 'already_exists'],
+    [
+      'other bytes of an existing file name',
+      () => buildDeb({ name: 'streamed', files: { other: 'x' } }),
+      'duplicate_conflict',
+    ],
+  ])('%s ends with one result, the error body', async (_, make, code) => {
     const { reply, events, steps, results } = await stream(await make(), 'bookworm')
     expect(reply.status).toBe(200)
     expect(results).toMatchObject([{ code, detail: expect.stringMatching(/./) }])
@@ -103,7 +107,7 @@ export function streamContract(gate: Gate): void {
     expect(await staged(gate)).toEqual([])
   })
 
-  test('what is known to be wrong before the package came keeps its HTTP code', async () => {
+  test('an error before the package is received keeps its HTTP status', async () => {
     expect((await stream(await buildDeb(), 'warty')).reply).toMatchObject({
       status: 400,
       body: { code: 'unknown_distribution' },

@@ -1,4 +1,4 @@
-// POST /upload/: what it answers, what it refuses, and that a refusal leaves nothing behind.
+// POST /upload/: its answers, its refusals, and that a refusal leaves no trace.
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { formats } from '../../../src/formats/index.ts'
@@ -43,7 +43,7 @@ interface Answer {
 }
 
 export function uploadContract(gate: Gate): void {
-  test('a package is published when the answer says so, and the answer says everything', async () => {
+  test('a package is published before the answer, which has every key', async () => {
     const file = await buildDeb({ name: 'hello', version: '1:2.10-3', fields: { Depends: 'absent (>= 2)' } })
     const { status, headers, body } = await gate.upload<Answer>(
       file,
@@ -63,7 +63,7 @@ export function uploadContract(gate: Gate): void {
       sha256: sha256(file),
       duplicate: false,
       held_reason: null,
-      // No engine is configured, and this is no production.
+      // No scan engine is configured, which development allows.
       pipeline: { antivirus: 'skipped', gpg: 'signed', dependencies: 'missing' },
       validation: { passed: true, cve_status: 'approved', deps_missing: ['absent (>= 2)'] },
     })
@@ -96,13 +96,13 @@ export function uploadContract(gate: Gate): void {
     })
   })
 
-  test('a package for all architectures goes into the tree of one', async () => {
+  test('a package of architecture all is published in a distribution of one architecture', async () => {
     const { body } = await gate.upload(await buildDeb({ name: 'for-all', arch: 'all' }), { distribution: 'noble' })
     expect(body).toMatchObject({ status: 'published', arch: 'all', filename: 'for-all_1.0-1_all.deb' })
     expect(await published(gate, 'noble')).toContain('for-all 1.0-1')
   })
 
-  test('of many that come at once each is answered for itself', async () => {
+  test('concurrent uploads each get their own answer', async () => {
     const same = await buildDeb({ name: 'crowd-same' })
     const files = [
       ...(await Promise.all(Array.from({ length: 12 }, (_, i) => buildDeb({ name: `crowd-${i}` })))),
@@ -140,7 +140,7 @@ export function uploadContract(gate: Gate): void {
     ],
     ['a distribution with NUL', 400, 'validation_error', () => buildDeb(), { distribution: 'jam\0my' }],
     ['text', 400, 'invalid_package', async () => Buffer.from('no package')],
-    ['nothing at all', 400, 'invalid_package', async () => Buffer.alloc(0)],
+    ['an empty file', 400, 'invalid_package', async () => Buffer.alloc(0)],
     ['zeros', 400, 'invalid_package', async () => Buffer.alloc(100_000)],
     ['a tar archive', 400, 'invalid_package', async () => buildTar([{ name: 'control', content: controlText() }])],
     [
@@ -163,15 +163,15 @@ export function uploadContract(gate: Gate): void {
           compression: 'gz',
         }),
     ],
-    ['a name outside the grammar', 400, 'invalid_package', () => control({ Package: 'Br_oken' })],
-    ['a name that climbs', 400, 'invalid_package', () => control({ Package: '../../etc' })],
-    ['a version outside the grammar', 400, 'invalid_package', () => control({ Version: '1.0 beta' })],
-    ['a version that climbs', 400, 'invalid_package', () => control({ Version: '1/../../x' })],
+    ['an invalid name', 400, 'invalid_package', () => control({ Package: 'Br_oken' })],
+    ['a name with ../', 400, 'invalid_package', () => control({ Package: '../../etc' })],
+    ['an invalid version', 400, 'invalid_package', () => control({ Version: '1.0 beta' })],
+    ['a version with ../', 400, 'invalid_package', () => control({ Version: '1/../../x' })],
     ['no version', 400, 'invalid_package', () => control({ Version: null })],
     ['NUL in a description', 400, 'invalid_package', () => control({ Description: 'a\0b' })],
     ['another architecture', 400, 'arch_mismatch', () => buildDeb({ arch: 'arm64' })],
     [
-      'a digest that is none',
+      'a malformed digest',
       400,
       'validation_error',
       () => buildDeb(),
@@ -181,7 +181,7 @@ export function uploadContract(gate: Gate): void {
     ['another digest', 400, 'checksum_mismatch', () => buildDeb(), { distribution: 'jammy', sha256: '0'.repeat(64) }],
   ]
   test.each(refusals)(
-    '%s is refused with %i %s, audited, and leaves nothing',
+    '%s is refused with %i %s, audited, and leaves no trace',
     async (what, status, code, make, fields = { distribution: 'jammy' }, more = {}) => {
       const reply = await gate.upload(await make(), fields)
       expect([what, reply.status, reply.body]).toMatchObject([what, status, { code, ...more }])
@@ -198,7 +198,7 @@ export function uploadContract(gate: Gate): void {
   )
 
   const rpmLead = Buffer.concat([Buffer.from('edabeedb0300', 'hex'), Buffer.alloc(4090)])
-  test.runIf(formats.length > 1)('a package of another format is told apart from no package', async () => {
+  test.runIf(formats.length > 1)('a package of another format is not refused as an invalid package', async () => {
     expect(await gate.upload(rpmLead, { distribution: 'jammy' })).toMatchObject({
       status: 400,
       body: { code: 'format_mismatch' },
@@ -210,7 +210,7 @@ export function uploadContract(gate: Gate): void {
     })
   })
 
-  test('the same bytes again are 409 already_exists, other bytes of that name 409 duplicate_conflict', async () => {
+  test('the same bytes again answer 409 already_exists, other bytes of that file name 409 duplicate_conflict', async () => {
     const first = await buildDeb({ name: 'twice' })
     const other = await buildDeb({ name: 'twice', files: { other: 'bytes' } })
     await gate.upload(first, { distribution: 'noble' })
@@ -238,7 +238,7 @@ export function uploadContract(gate: Gate): void {
     expect((await gate.upload(other, { distribution: 'bookworm' })).status).toBe(201)
   })
 
-  test('of racing uploads of one package exactly one wins, whatever the bytes', async () => {
+  test('of concurrent uploads of one package exactly one succeeds, with equal and with different bytes', async () => {
     const same = await buildDeb({ name: 'raced' })
     const others = await Promise.all([1, 2, 3].map((n) => buildDeb({ name: 'raced', files: { n: String(n) } })))
     const replies = await Promise.all(
@@ -261,14 +261,14 @@ export function uploadContract(gate: Gate): void {
     expect(await staged(gate)).toEqual([])
   })
 
-  test('uploads that arrive together are all published', async () => {
+  test('concurrent uploads of different packages are all published', async () => {
     const files = await Promise.all(Array.from({ length: 8 }, (_, n) => buildDeb({ name: `together-${n}` })))
     const replies = await Promise.all(files.map((file) => gate.upload(file, { distribution: 'focal' })))
     expect(replies.map((reply) => reply.status)).toEqual(files.map(() => 201))
     expect((await published(gate, 'focal')).filter((entry) => entry.startsWith('together-'))).toHaveLength(8)
   })
 
-  test('a hold is 201 pending_review, or 202 where strict, and is not offered', async () => {
+  test('a held package answers 201 pending_review, or 202 with ?strict=true, and is not published', async () => {
     await gate.call('PATCH', '/settings/', { body: { validation: { on_unscanned: 'hold' } } })
     try {
       const held = await gate.upload(await buildDeb({ name: 'held' }), { distribution: 'focal' })

@@ -47,7 +47,7 @@ interface Report {
 }
 
 export function wellbeingContract(gate: Gate): void {
-  test('the report has every probe of every group with its keys', async () => {
+  test('the report has every probe with its keys', async () => {
     const { status, body } = await gate.call<Report>('GET', '/health', { as: null })
     expect(status).toBe(200)
     expect(body).toMatchObject({
@@ -90,7 +90,7 @@ export function wellbeingContract(gate: Gate): void {
     expect(info?.['packages']).toMatchObject({ by_format: { deb: expect.any(Number), rpm: 0, apk: 0 } })
   })
 
-  test('live and ready answer without a credential, and ready names its four checks', async () => {
+  test('live and ready need no credential, and ready names its four checks', async () => {
     expect(await gate.call('GET', '/health/live', { as: null })).toMatchObject({ status: 200, text: '{"status":"ok"}' })
     const { status, body } = await gate.call('GET', '/health/ready', { as: null })
     const ok = { ok: true }
@@ -100,7 +100,7 @@ export function wellbeingContract(gate: Gate): void {
     ])
   })
 
-  test('every metric is there with its type, an unknown time has no sample', async () => {
+  test('every metric is present with its type; an unknown time has no sample', async () => {
     const { status, headers, text } = await gate.call('GET', '/metrics', { as: null })
     expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
     for (const [name, type] of Object.entries(METRICS)) {
@@ -115,7 +115,7 @@ export function wellbeingContract(gate: Gate): void {
       expect(text).toContain(`svc_cve_findings_total{severity="${severity}"} 0`)
   })
 
-  test('uploads and requests count, paths by their template', async () => {
+  test('uploads and requests are counted, requests by path template', async () => {
     const sample = async (line: string) =>
       Number(
         new RegExp(`^${line.replace(/[{}]/g, '\\$&')} (.+)$`, 'm').exec(

@@ -6,7 +6,7 @@ import { keyOf, givenBy } from '../declared.ts'
 import { startGate, type CallOptions, type Gate } from '../harness.ts'
 import { addressOf, neededQuery, valueFor } from '../schema-values.ts'
 
-/** The route with everything it needs; multipart routes get a form without a file. */
+/** A valid request for the route. Multipart routes get a form without a file. */
 export function wellFormed(route: Route): { path: string; options: CallOptions } {
   const query = neededQuery(route).toString()
   const path = addressOf(route) + (query ? `?${query}` : '')
@@ -29,7 +29,7 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
     return gate.call(route.method, path, { ...options, as, headers: { ...options.headers, ...headers }, headOnly })
   }
 
-  test.each(closed)('%s refuses every credential that is none', async (_, route) => {
+  test.each(closed)('%s refuses every invalid credential', async (_, route) => {
     for (const [what, authorization] of credentials) {
       const reply = await call(route, null, authorization === null ? {} : { authorization })
       expect([what, reply.status, reply.body['code'], reply.headers['www-authenticate']]).toEqual([
@@ -42,7 +42,7 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
     }
   })
 
-  test.each(closed)('%s says 401 before it looks at what a stranger sends', async (_, route) => {
+  test.each(closed)('%s answers 401 before it checks the input', async (_, route) => {
     if (route.method === 'GET') return
     const reply = await gate.call(route.method, addressOf(route), {
       as: null,
@@ -52,12 +52,12 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
     expect(reply.status).toBe(401)
   })
 
-  test.each(open)('%s takes a stranger with a bad credential for a stranger', async (_, route) => {
+  test.each(open)('%s treats an invalid credential like none', async (_, route) => {
     const { status } = await call(route, 'garbage', { 'x-forwarded-for': '203.0.113.1' }, true)
     expect([401, 403]).not.toContain(status)
   })
 
-  test.each(closed)('%s refuses each role outside its set, and audits a refused write', async (_, route) => {
+  test.each(closed)('%s refuses every other role and audits a refused write', async (_, route) => {
     const allowed: readonly Role[] = ACCESS[route.access as keyof typeof ACCESS]
     for (const role of ROLES.filter((role) => !allowed.includes(role))) {
       const { session, token, username } = gate.people[role]
@@ -86,10 +86,10 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
     }
   })
 
-  test.each(closed)('%s lets each role of its set in, by session and by API token', async (_, route) => {
+  test.each(closed)('%s admits each of its roles, by session and by API token', async (_, route) => {
     for (const role of ACCESS[route.access as keyof typeof ACCESS]) {
       const { username, token } = gate.people[role]
-      // Some routes end the session they are called with.
+      // Some routes end the session of their caller.
       const session = route.method === 'GET' ? gate.people[role].session : await gate.login(username)
       const streams = route.answer === null
       const byPerson = await call(route, session, {}, streams)
@@ -100,7 +100,7 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
     }
   })
 
-  test('a session is refused from the moment its user is disabled, and works again afterwards', async () => {
+  test('a session is refused while its user is disabled', async () => {
     const { session, username } = gate.people.reader
     await gate.call('PATCH', `/auth/users/${username}`, { body: { active: false } })
     expect((await gate.call('GET', '/auth/me', { as: session })).status).toBe(401)
@@ -108,7 +108,7 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
     expect((await gate.call('GET', '/auth/me', { as: session })).status).toBe(200)
   })
 
-  test('a changed role counts from the next request on', async () => {
+  test('a changed role applies from the next request', async () => {
     const { session, username } = gate.people.reader
     await gate.call('PATCH', `/auth/users/${username}`, { body: { role: 'auditor' } })
     expect((await gate.call('GET', '/artifacts/audit/logs', { as: session })).status).toBe(200)
@@ -118,7 +118,7 @@ export function accessContract(gate: Gate, credentials: [string, string | null][
 
   const enterprise = routes.filter((route) => route.flags?.enterprise)
   test.runIf(enterprise.length > 0)(
-    'the community edition answers 402 where the enterprise edition is needed',
+    'the community edition answers 402 on routes of the enterprise edition',
     async () => {
       const community = await startGate({ env: { SVC_EDITION: 'community' } })
       try {

@@ -1,4 +1,4 @@
-// Paths: slashes, prefixes, encodings, unknown ones, and methods a path does not take.
+// Paths: slashes, prefixes, encodings, unknown paths, and methods that a path does not allow.
 import { expect, test } from 'vitest'
 import { pathOf } from '../../../src/api/mount.ts'
 import type { Route } from '../../../src/api/route.ts'
@@ -14,7 +14,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export function addressContract(gate: Gate): void {
   const { routes } = gate.app
   const all = routes.map((route) => [keyOf(route), route] as const)
-  /** Without a credential where one is needed: which route answers shows without running it. */
+  /** Sends no credential to closed routes: the answer shows which route it is without running the handler. */
   const reach = async (route: Route, path: string) => {
     const { options } = wellFormed(route)
     const reply = await gate.call(route.method, path, {
@@ -26,7 +26,7 @@ export function addressContract(gate: Gate): void {
     return [reply.status, reply.body['code']]
   }
 
-  test.each(all)('%s is the same with and without a trailing slash, without a redirect', async (_, route) => {
+  test.each(all)('%s answers alike with and without a trailing slash, without a redirect', async (_, route) => {
     const { path } = wellFormed(route)
     const [bare = '', query] = path.split('?')
     const slashed = `${bare}/${query === undefined ? '' : `?${query}`}`
@@ -36,7 +36,7 @@ export function addressContract(gate: Gate): void {
   })
 
   test.each(all.filter(([, route]) => !route.root || /^\/(health|metrics|webhooks)/.test(route.path)))(
-    '%s takes one extra leading /api, and no second one',
+    '%s accepts one extra leading /api, not two',
     async (_, route) => {
       const { path } = wellFormed(route)
       expect(await reach(route, `/api${path}`)).toEqual(await reach(route, path))
@@ -46,7 +46,7 @@ export function addressContract(gate: Gate): void {
   )
 
   test.each([...new Set(routes.map(pathOf))].map((path) => [path]))(
-    '%s answers other methods with 405 and the ones it takes',
+    '%s answers other methods with 405 and the allowed ones',
     async (path) => {
       const here = routes.filter((route) => pathOf(route) === path)
       const concrete = addressOf(here[0] as Route)
@@ -62,7 +62,7 @@ export function addressContract(gate: Gate): void {
   )
 
   test.each(routes.filter((route) => route.method === 'GET').map((route) => [keyOf(route), route] as const))(
-    'HEAD as %s, without the body',
+    'HEAD answers like %s, without the body',
     async (_, route) => {
       const { path } = wellFormed(route)
       const get = await gate.call('GET', path, { headOnly: true })
@@ -97,7 +97,7 @@ export function addressContract(gate: Gate): void {
     ['/api/docs', 404, 'not_found'],
     ['/api/healthy', 404, 'not_found'],
     ['/v1/auth/roles', 404, 'not_found'],
-  ])('%s is %i %s', async (path, status, code) => {
+  ])('%s answers %i %s', async (path, status, code) => {
     for (const method of METHODS) {
       const reply = await send(gate.port, { method, path })
       expect([method, reply.status, reply.body['code']]).toEqual([method, status, code])
@@ -105,7 +105,7 @@ export function addressContract(gate: Gate): void {
     }
   })
 
-  test('names and versions are decoded once and matched whole', async () => {
+  test('names and versions are decoded once and compared in full', async () => {
     const version = '1:2.0+b1~rc1-1'
     expect((await gate.upload(await buildDeb({ name: 'odd+name', version }), { distribution: 'jammy' })).status).toBe(
       201,

@@ -1,4 +1,4 @@
-// Every kind of credential that must open nothing.
+// Every kind of invalid credential.
 import { randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { PASSWORD, ROOT, type Gate } from '../harness.ts'
@@ -6,7 +6,7 @@ import { PASSWORD, ROOT, type Gate } from '../harness.ts'
 const DAY = 86_400_000
 export const SECRET = 'a-secret-of-the-contract-suite-of-some-length'
 
-/** @returns `[what it is, the Authorization header]`; null for no header. Lets a day and an hour pass. */
+/** Advances the clock by 25 hours. @returns `[description, Authorization header]`, with null for no header */
 export async function badCredentials(gate: Gate): Promise<[string, string | null][]> {
   const root = await gate.login(ROOT)
   const make = async (name: string, more: object = {}, as = root) => {
@@ -27,7 +27,7 @@ export async function badCredentials(gate: Gate): Promise<[string, string | null
   await gate.call('DELETE', '/auth/users/leaver', { as: root })
 
   gate.clock.advance(DAY + DAY / 24)
-  // What follows is refused although its time has not run out.
+  // The following sessions have not expired.
   const again = await gate.login(ROOT)
   const disabledSession = await gate.login('disabled-one')
   await gate.call('PATCH', '/auth/users/disabled-one', { as: again, body: { active: false } })
@@ -44,23 +44,23 @@ export async function badCredentials(gate: Gate): Promise<[string, string | null
     ['the scheme alone', 'Bearer'],
     ['garbage', bearer('garbage')],
     ['garbage of 20 kB', bearer('g'.repeat(12_000))],
-    ['name and password', `Basic ${Buffer.from(`${ROOT}:${PASSWORD}`).toString('base64')}`],
-    ['two at once', bearer(`${again}, Bearer ${again}`)],
-    ['a JWT without signature', bearer(unsigned)],
-    ['a JWT of another secret', bearer(await sign(claims, 'x'.repeat(40)))],
-    ['a JWT of another algorithm', bearer(await sign(claims, SECRET, 'HS512'))],
-    ['a JWT of another purpose', bearer(await sign({ ...claims, typ: 'mfa' }))],
+    ['user name and password', `Basic ${Buffer.from(`${ROOT}:${PASSWORD}`).toString('base64')}`],
+    ['two credentials', bearer(`${again}, Bearer ${again}`)],
+    ['a JWT without a signature', bearer(unsigned)],
+    ['a JWT signed with another secret', bearer(await sign(claims, 'x'.repeat(40)))],
+    ['a JWT with another algorithm', bearer(await sign(claims, SECRET, 'HS512'))],
+    ['a JWT for another purpose', bearer(await sign({ ...claims, typ: 'mfa' }))],
     ['a JWT of another issuer', bearer(await sign({ ...claims, iss: 'somebody' }))],
-    ['a JWT of a session that never was', bearer(await sign({ ...claims, jti: 'never' }))],
-    ['a JWT that says another name', bearer(await sign({ ...claims, sub: 'disabled-one' }))],
+    ['a JWT of an unknown session', bearer(await sign({ ...claims, jti: 'never' }))],
+    ['a JWT with another user name', bearer(await sign({ ...claims, sub: 'disabled-one' }))],
     ['an expired session', bearer(root)],
-    ['a session that was logged out', bearer(loggedOut)],
+    ['a session after its logout', bearer(loggedOut)],
     ['a session of a disabled user', bearer(disabledSession)],
     ['a session of a deleted user', bearer(leaver)],
     ['an expired API token', bearer(expiring.token)],
     ['a revoked API token', bearer(revoked.token)],
     ['an API token of a deleted user', bearer(leaversToken.token)],
     ['an API token of a disabled user', bearer(disabledToken.token)],
-    ['an API token nobody made', bearer(`svc_${randomBytes(32).toString('base64url')}`)],
+    ['an unknown API token', bearer(`svc_${randomBytes(32).toString('base64url')}`)],
   ]
 }

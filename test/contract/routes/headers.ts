@@ -1,4 +1,4 @@
-// Headers in and out: request ids, origins, what protects a browser.
+// Request and answer headers: request ids, CORS, security headers.
 import { expect, test } from 'vitest'
 import { keyOf } from '../declared.ts'
 import type { Gate } from '../harness.ts'
@@ -16,7 +16,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export function headerContract(gate: Gate): void {
   const all = gate.app.routes.map((route) => [keyOf(route), route] as const)
 
-  test.each(all)('%s sends a request id and what protects a browser', async (_, route) => {
+  test.each(all)('%s sends a request id and the security headers', async (_, route) => {
     const { path, options } = wellFormed(route)
     for (const as of [null, gate.people.reader.token]) {
       const { headers } = await gate.call(route.method, path, {
@@ -33,10 +33,10 @@ export function headerContract(gate: Gate): void {
   })
 
   test.each([
-    ['is taken over when it is fit', 'Build-42.a_b', true],
-    ['of 64 characters is fit', 'a'.repeat(64), true],
+    ['is used when it is valid', 'Build-42.a_b', true],
+    ['of 64 characters is used', 'a'.repeat(64), true],
     ['of 65 characters is replaced', 'a'.repeat(65), false],
-    ['with a blank is replaced', 'a b', false],
+    ['with a space is replaced', 'a b', false],
     ['with other characters is replaced', 'a/b', false],
     ['that is empty is replaced', '', false],
   ])('a request id %s', async (_, sent, kept) => {
@@ -45,7 +45,7 @@ export function headerContract(gate: Gate): void {
     else expect(headers['x-request-id']).toMatch(UUID)
   })
 
-  test('every request without an id gets one of its own, errors and unknown paths too', async () => {
+  test('every request without an id gets a unique one, also errors and unknown paths', async () => {
     const ids = new Set<unknown>()
     for (const path of ['/auth/roles', '/auth/me', '/nothing', '/artifacts/%ff', '/health/live']) {
       const { headers } = await gate.call('GET', path, { as: null })
@@ -59,7 +59,7 @@ export function headerContract(gate: Gate): void {
   const cors = (headers: Record<string, unknown>) =>
     Object.keys(headers).filter((name) => name.startsWith('access-control'))
 
-  test('an allowed origin may read answers, errors too', async () => {
+  test('an allowed origin may read answers, including errors', async () => {
     for (const path of ['/auth/roles', '/auth/me', '/nothing', '/artifacts/%ff']) {
       const { headers } = await gate.call('GET', path, { as: null, headers: { origin: ALLOWED } })
       expect([path, headers]).toMatchObject([path, { 'access-control-allow-origin': ALLOWED, vary: 'Origin' }])
@@ -76,7 +76,7 @@ export function headerContract(gate: Gate): void {
     'null',
     '*',
     `${ALLOWED}/`,
-  ])('the origin %s may not', async (origin) => {
+  ])('the origin %s may not read answers', async (origin) => {
     for (const method of ['GET', 'OPTIONS']) {
       const { headers } = await gate.call(method, '/auth/roles', {
         as: null,

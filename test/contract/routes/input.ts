@@ -1,4 +1,4 @@
-// Bodies, queries and path parameters that do not fit what a route declares.
+// Bodies, queries and path parameters that do not match the declaration of a route.
 import { expect, test } from 'vitest'
 import { ACCESS } from '../../../src/domain/roles.ts'
 import type { Route } from '../../../src/api/route.ts'
@@ -24,7 +24,7 @@ interface Refusal {
 export function inputContract(gate: Gate): void {
   const { routes } = gate.app
   const withBody = routes.filter((route) => route.body).map((route) => [keyOf(route), route] as const)
-  /** Somebody whom the route lets in, so that what is sent is looked at. */
+  /** A caller whom the route admits, so that the input is checked. */
   const callerOf = (route: Route) => (route.access === 'public' ? null : gate.people[ACCESS[route.access][0]].session)
   const json = { 'content-type': 'application/json' }
 
@@ -41,7 +41,7 @@ export function inputContract(gate: Gate): void {
     return reply.body.errors.map((error) => error.field)
   }
 
-  test.each(withBody)('%s refuses a body that is no JSON object', async (_, route) => {
+  test.each(withBody)('%s refuses a body that is not a JSON object', async (_, route) => {
     const path = addressOf(route)
     for (const text of ['{"broken', '', 'null', '[]', '"text"', '7', '{"a":1}{"b":2}', '\u0000', '['.repeat(50_000)])
       await refused(route, path, Buffer.from(text), json)
@@ -51,7 +51,7 @@ export function inputContract(gate: Gate): void {
     await refused(route, path, Buffer.from('{}'), { 'content-type': 'nonsense' })
   })
 
-  test.each(withBody)('%s names each field that is missing or of a wrong type', async (_, route) => {
+  test.each(withBody)('%s names each field that is missing or has a wrong type', async (_, route) => {
     const properties = Object.entries(propertiesOf(route.body))
     const required = requiredOf(route.body)
     if (required.length > 0)
@@ -76,7 +76,7 @@ export function inputContract(gate: Gate): void {
     expect([reply.status, reply.body['code']]).toEqual([413, 'body_too_large'])
   })
 
-  test.each(withBody)('%s survives text that a database cannot store', async (_, route) => {
+  test.each(withBody)('%s has no server error for strings that a database cannot store', async (_, route) => {
     const whole = valueFor(route.body as object) as Record<string, unknown>
     for (const [name, schema] of Object.entries(propertiesOf(route.body))) {
       if (schema.type !== 'string') continue
@@ -92,12 +92,12 @@ export function inputContract(gate: Gate): void {
   })
 
   const withQuery = routes.filter((route) => route.query).map((route) => [keyOf(route), route] as const)
-  test.each(withQuery)('%s refuses queries out of range, by name', async (_, route) => {
+  test.each(withQuery)('%s refuses queries out of range and names the parameter', async (_, route) => {
     for (const [name, schema] of Object.entries(propertiesOf(route.query))) {
       const around = neededQuery(route, name)
       const of = (...pairs: [string, string][]) =>
         `${addressOf(route)}?${new URLSearchParams([...around, ...pairs]).toString()}`
-      // The body comes before the query.
+      // The body is validated before the query.
       const body = route.body ? valueFor(route.body) : undefined
       for (const text of refusedTexts(schema))
         expect([text, await refused(route, of([name, text]), body)]).toEqual([text, [name]])
@@ -108,7 +108,7 @@ export function inputContract(gate: Gate): void {
   })
 
   const withParams = routes.filter((route) => route.params).map((route) => [keyOf(route), route] as const)
-  test.each(withParams)('%s refuses path parameters that can name nothing', async (_, route) => {
+  test.each(withParams)('%s refuses invalid path parameters', async (_, route) => {
     for (const [name, schema] of Object.entries(propertiesOf(route.params))) {
       const body = route.body ? valueFor(route.body) : undefined
       for (const text of [...refusedTexts(schema), 'a\u0000b']) {
@@ -122,7 +122,7 @@ export function inputContract(gate: Gate): void {
     }
   })
 
-  test.each(withParams)('%s answers 404 or nothing to do for a name nobody has', async (_, route) => {
+  test.each(withParams)('%s answers 404 or has nothing to do for an unknown name', async (_, route) => {
     const body = route.body ? valueFor(route.body) : undefined
     for (const text of [SAMPLE_TEXT, 'a/b', '../../etc/passwd', 'ü', 'a'.repeat(1000)]) {
       const names = Object.fromEntries(Object.keys(propertiesOf(route.params)).map((name) => [name, text]))
@@ -135,7 +135,7 @@ export function inputContract(gate: Gate): void {
     }
   })
 
-  test('unknown body keys are ignored, and __proto__ reaches nobody', async () => {
+  test('unknown body keys are ignored, __proto__ among them', async () => {
     const body = Buffer.from(
       '{"username":"extra-keys","password":"Contract-pass-1","role":"reader","__proto__":{"role":"admin"},"id":99,"constructor":{}}',
     )

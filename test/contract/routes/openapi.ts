@@ -1,4 +1,4 @@
-// The document that describes the API, and the two pages that show it.
+// The OpenAPI document and the two pages that show it.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
 import { ACCESS } from '../../../src/domain/roles.ts'
@@ -37,7 +37,7 @@ export function openapiContract(gate: Gate): void {
     expect(validator.version).toBe('3.1')
   })
 
-  test('holds every route that is not hidden, and nothing else', async () => {
+  test('contains every route that is not hidden, and nothing else', async () => {
     const { paths } = await load()
     const found = Object.entries(paths).flatMap(([path, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
@@ -46,7 +46,7 @@ export function openapiContract(gate: Gate): void {
   })
 
   test.each(shown.map((route) => [keyOf(route), route] as const))(
-    'tells of %s what it takes and what it answers',
+    'describes the input and the answers of %s',
     async (_, route) => {
       const operation = (await load()).paths[pathOf(route)]?.[route.method.toLowerCase()] as Operation
       expect(operation.summary).toBe(route.summary)
@@ -65,7 +65,7 @@ export function openapiContract(gate: Gate): void {
     },
   )
 
-  test('gives each operation an id of its own, fit for a generated client', async () => {
+  test('gives each operation a unique id that a generated client can use', async () => {
     const ids = Object.values((await load()).paths).flatMap((operations) =>
       Object.values(operations).map((operation) => operation.operationId),
     )
@@ -73,7 +73,7 @@ export function openapiContract(gate: Gate): void {
     for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z0-9]*$/)
   })
 
-  test.each(['/docs', '/docs/', '/redoc'])('%s shows it, with files of this server only', async (path) => {
+  test.each(['/docs', '/docs/', '/redoc'])('is shown by %s, with files of this server only', async (path) => {
     const page = await gate.call('GET', path, { as: null })
     expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
     const named = [...page.text.matchAll(/(?:src|href|spec-url)="([^"]+)"/g)].map((match) => match[1] ?? '')
