@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { FORMATS } from '../domain/package.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
 import { ARTIFACT_SORTS } from '../store/records/artifact-query.ts'
+import { AuditEntrySchema, FindingSchema, ValidationStepSchema } from './evidence-schemas.ts'
 import { HeadSchema, RecordSchema, RequirementSchema } from './records.ts'
 import { Nullable, pageOf, pageQuery } from './schemas.ts'
 import { DecisionSchema, NameVersion, Narrowed } from './security-schemas.ts'
@@ -56,9 +57,9 @@ export const getArtifactsName = declare({
     }),
     versions: Type.Array(RecordSchema),
     versions_total: Type.Integer(),
-    history: Type.Array(Type.Unknown()),
-    validation_steps: Type.Array(Type.Unknown()),
-    cve_results: Nullable(Type.Array(Type.Unknown())),
+    history: Type.Array(AuditEntrySchema),
+    validation_steps: Type.Array(ValidationStepSchema),
+    cve_results: Nullable(Type.Array(FindingSchema)),
     manifest_status: Type.String(),
     cve_status: Nullable(Type.String()),
     decision: Nullable(DecisionSchema),

@@ -1,5 +1,6 @@
 // Declarations of /artifacts/audit: reading and exporting the audit log.
 import Type from 'typebox'
+import { AuditEntrySchema } from './evidence-schemas.ts'
 import { pageOf, pageQuery } from './schemas.ts'
 import { declare } from './route.ts'
 
@@ -21,7 +22,7 @@ export const getArtifactsAuditLogs = declare({
     q: Type.Optional(Type.String({ maxLength: 200 })),
     ...Span,
   }),
-  answer: pageOf(Type.Object({ timestamp: Type.String(), action: Type.String(), result: Type.String() })),
+  answer: pageOf(AuditEntrySchema),
   problems: ['validation_error'],
 })
 

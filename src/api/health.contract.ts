@@ -2,7 +2,9 @@
 import Type from 'typebox'
 import { declare } from './route.ts'
 
-export const Probes = Type.Object({}, { additionalProperties: true })
+/** What a probe reports beside `ok` depends on the probe. */
+const ProbeSchema = Type.Object({ ok: Type.Boolean() }, { additionalProperties: true })
+const Probes = Type.Record(Type.String(), ProbeSchema)
 
 export const getHealth = declare({
   method: 'GET',
@@ -16,7 +18,8 @@ export const getHealth = declare({
     status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
     timestamp: Type.String(),
     version: Type.String(),
-    checks: Probes,
+    uptime_seconds: Type.Integer(),
+    checks: Type.Object({ critical: Probes, non_critical: Probes, info: Probes }),
   }),
   problems: ['unauthorized'],
 })

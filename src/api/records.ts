@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
 import type { BlobRow, PackageRow } from '../store/tables.ts'
+import { CoverageSchema, FindingSchema, ValidationStepSchema } from './evidence-schemas.ts'
 import { Nullable } from './schemas.ts'
 
 export const HeadSchema = Type.Object({
@@ -42,7 +43,9 @@ export const RecordSchema = Type.Intersect([
     }),
     dependencies: Type.Array(RequirementSchema),
     deps_missing: Type.Array(Type.String()),
-    validation_steps: Type.Array(Type.Unknown()),
+    validation_steps: Type.Array(ValidationStepSchema),
+    coverage: Type.Record(Type.String(), Nullable(CoverageSchema)),
+    cve_results: Nullable(Type.Array(FindingSchema)),
   }),
 ])
 

@@ -26,7 +26,11 @@ export const getSbomPreview = declare({
   path: '/sbom/preview',
   summary: 'The document that the first packages of an export would make',
   query: Type.Object({ ...Format, ...InDistribution }),
-  answer: Type.Object({ total_packages: Type.Integer(), format: Type.String(), preview: Type.Object({}) }),
+  answer: Type.Object({
+    total_packages: Type.Integer(),
+    format: Type.String(),
+    preview: Type.Object({}, { additionalProperties: true }),
+  }),
   problems: ['unknown_distribution'],
 })
 

@@ -1,5 +1,6 @@
 // Declarations of actions on held packages: decide, rescan, quarantine; and the decisions about one version.
 import Type from 'typebox'
+import { CoverageSchema, ReviewReasonSchema } from './evidence-schemas.ts'
 import { Nullable, StatusAnswer } from './schemas.ts'
 import {
   CountsSchema,
@@ -13,6 +14,23 @@ import { RecordSchema } from './records.ts'
 import { declare } from './route.ts'
 
 export const MAX_NOTE = 2000
+
+/** One record that was scanned again. */
+const Rescanned = {
+  distribution: Type.String(),
+  arch: Type.String(),
+  cve_scan: Type.String(),
+  cve_count: Type.Integer(),
+  cve_counts: CountsSchema,
+  previous_status: Type.String(),
+  new_status: Type.String(),
+  new_cve_ids: Type.Array(Type.String()),
+  dropped_cve_ids: Type.Array(Type.String()),
+  reasons: Type.Array(ReviewReasonSchema),
+  scanned_at: Type.String(),
+  db_version: Nullable(Type.String()),
+  coverage: Nullable(CoverageSchema),
+}
 
 export const postSecurityPackagesNameVersionDecide = declare({
   method: 'POST',
@@ -48,17 +66,8 @@ export const postSecurityPackagesNameVersionRescan = declare({
     status: Type.Literal('ok'),
     package: Type.String(),
     version: Type.String(),
-    cve_scan: Type.String(),
-    cve_count: Type.Integer(),
-    cve_counts: CountsSchema,
-    previous_status: Type.String(),
-    new_status: Type.String(),
-    new_cve_ids: Type.Array(Type.String()),
-    dropped_cve_ids: Type.Array(Type.String()),
-    scanned_at: Type.String(),
-    db_version: Nullable(Type.String()),
-    coverage: Nullable(Type.Object({})),
-    records: Type.Array(Type.Object({})),
+    ...Rescanned,
+    records: Type.Array(Type.Object(Rescanned)),
   }),
   problems: ['validation_error', 'not_found', 'scanner_unavailable', 'timeout'],
 })

@@ -2,8 +2,14 @@
 import Type from 'typebox'
 import { DECISION_ACTIONS } from '../domain/status.ts'
 import { Nullable, pageQuery, StatusAnswer } from './schemas.ts'
-import { CountsSchema, DecisionBodySchema, DecisionId, DecisionSchema } from './security-schemas.ts'
-import { SecurityItem } from './security-schemas.ts'
+import {
+  CountsSchema,
+  DecisionBodySchema,
+  DecisionId,
+  DecisionSchema,
+  SecurityItem,
+  SlaSchema,
+} from './security-schemas.ts'
 import { SettingsSchema } from '../domain/settings.ts'
 import { declare } from './route.ts'
 
@@ -24,7 +30,8 @@ export const SlaItem = Type.Object({
   version: Type.String(),
   distribution: Type.String(),
   arch: Type.String(),
-  sla: Type.Object({}),
+  decision_id: Nullable(Type.Integer()),
+  sla: SlaSchema,
 })
 
 export const getSecurityDecisions = declare({

@@ -1,11 +1,10 @@
 // Declarations of the lists of /security: packages with findings, vulnerabilities, posture, review queue.
 import Type from 'typebox'
+import { FIX_STATES } from '../domain/finding.ts'
+import { FindingSchema, PackageFindingSchema } from './evidence-schemas.ts'
 import { pageOf, pageQuery } from './schemas.ts'
-import { CountsSchema, NameVersion, Narrowed } from './security-schemas.ts'
-import { SecurityItem } from './security-schemas.ts'
+import { CountsSchema, NameVersion, Narrowed, SecurityItem } from './security-schemas.ts'
 import { declare } from './route.ts'
-
-export const FIX_STATES = ['fixed', 'not-fixed', 'wont-fix', 'unknown'] as const
 
 export const Summary = Type.Object({ summary: CountsSchema })
 
@@ -30,6 +29,17 @@ export const getSecurityPackages = declare({
   problems: ['validation_error'],
 })
 
+/** A package of a page of findings. */
+const Affected = Type.Object({
+  name: Type.String(),
+  version: Type.String(),
+  arch: Type.String(),
+  distribution: Type.String(),
+  status: Type.String(),
+  served: Type.Boolean(),
+  cve_ids: Type.Array(Type.String()),
+})
+
 export const getSecurityVulnerabilities = declare({
   method: 'GET',
   path: '/security/vulnerabilities',
@@ -43,12 +53,12 @@ export const getSecurityVulnerabilities = declare({
     distribution: Type.Optional(Type.String()),
   }),
   answer: Type.Intersect([
-    pageOf(Type.Object({ id: Type.String(), severity: Type.String(), package: Type.String(), version: Type.String() })),
+    pageOf(PackageFindingSchema),
     Summary,
     Type.Object({
       packages_scanned: Type.Integer(),
-      packages: Type.Array(Type.Object({})),
-      vulnerabilities: Type.Object({ items: Type.Array(Type.Object({})), total: Type.Integer() }),
+      packages: Type.Array(Affected),
+      vulnerabilities: Type.Object({ items: Type.Array(PackageFindingSchema), total: Type.Integer() }),
     }),
   ]),
   problems: ['validation_error'],
@@ -108,9 +118,16 @@ export const getSecurityPackagesNameVersionCve = declare({
     distribution: Type.String(),
     cve_counts: CountsSchema,
     total: Type.Integer(),
-    cve_results: Type.Array(Type.Object({ id: Type.String() })),
+    cve_results: Type.Array(FindingSchema),
     has_structured_data: Type.Boolean(),
-    records: Type.Array(Type.Object({})),
+    records: Type.Array(
+      Type.Object({
+        distribution: Type.String(),
+        arch: Type.String(),
+        status: Type.String(),
+        total: Type.Integer(),
+      }),
+    ),
   }),
   problems: ['not_found'],
 })

@@ -1,5 +1,5 @@
 // The lists of /security: packages with findings, vulnerabilities, posture, review queue.
-import { countSeverities, type Finding } from '../domain/finding.ts'
+import { countSeverities, FIX_STATES, type Finding } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -22,7 +22,6 @@ import {
   getSecurityPackagesPosture,
   getSecurityReviewQueue,
   getSecurityPackagesNameVersionCve,
-  FIX_STATES,
 } from './security-listing.contract.ts'
 import { handle } from './route.ts'
 

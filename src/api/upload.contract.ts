@@ -1,6 +1,7 @@
 // Declarations of /upload and /upload/stream.
 import Type from 'typebox'
 import { type ProblemCode } from '../domain/problem.ts'
+import { CoverageSchema, ValidationStepSchema } from './evidence-schemas.ts'
 import { Nullable } from './schemas.ts'
 import { declare } from './route.ts'
 
@@ -35,11 +36,11 @@ export const UploadAnswer = Type.Object({
   filename: Type.String(),
   arch: Type.String(),
   sha256: Type.String(),
-  coverage: Type.Object({ antivirus: Nullable(Type.Unknown()), cve_scan: Nullable(Type.Unknown()) }),
+  coverage: Type.Object({ antivirus: Nullable(CoverageSchema), cve_scan: Nullable(CoverageSchema) }),
   validation: Type.Object({
     passed: Type.Boolean(),
     cve_status: Nullable(Type.String()),
-    steps: Type.Array(Type.Unknown()),
+    steps: Type.Array(ValidationStepSchema),
     deps_missing: Type.Array(Type.String()),
   }),
   held_reason: Nullable(Type.String()),

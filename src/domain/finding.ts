@@ -10,6 +10,9 @@ export type SeverityKey = (typeof SEVERITY_KEYS)[number]
 export const ACTIONS = ['block', 'review', 'warn', 'allow'] as const
 export type PolicyAction = (typeof ACTIONS)[number]
 
+export const FIX_STATES = ['fixed', 'not-fixed', 'wont-fix', 'unknown'] as const
+export type FixState = (typeof FIX_STATES)[number]
+
 export interface Finding {
   id: string
   severity: Severity
@@ -18,7 +21,7 @@ export interface Finding {
   package_name: string
   package_version: string
   package_type: string
-  fix_state: 'fixed' | 'not-fixed' | 'wont-fix' | 'unknown'
+  fix_state: FixState
   fix_versions: string[]
   urls: string[]
   epss: number | null
@@ -39,7 +42,7 @@ export interface AffectedComponent {
   /** `npm`, `pypi`, `maven` */
   type: string
   severity: Severity
-  fix_state: Finding['fix_state']
+  fix_state: FixState
   fix_versions: string[]
 }
 
