@@ -198,7 +198,7 @@ it('an admin tests what he set up, and no password comes back', async () => {
   received.length = 0
   expect(await test('webhook')).toMatchObject({
     status: 200,
-    body: { status: 'error', message: expect.stringContaining('must not be reached') },
+    body: { status: 'error', message: expect.stringContaining('is not a public address') },
   })
   await configure(url)
   expect(await test('webhook')).toMatchObject({ status: 200, body: { status: 'ok', http_status: 200 } })
