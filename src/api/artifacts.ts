@@ -41,10 +41,23 @@ export interface ArtifactDeps {
 
 const HISTORY = 100
 /** Full records of one name in an answer, the latest first. Narrower calls return the others. */
-const MOST_RECORDS = 100
+const MOST_RECORDS = 25
 const MOST_HEADS = 1000
+/** In one of these records; a kernel has 3,000 findings, which are 4 MB. */
+const MOST_FINDINGS = 100
+const MOST_DEPENDENCIES = 1000
 /** Missing dependencies of one package in a list. */
 const MOST_MISSING = 20
+
+function shortRecord<R extends { dependencies: readonly unknown[]; cve_results: readonly unknown[] | null }>(
+  record: R,
+) {
+  return {
+    ...record,
+    dependencies: record.dependencies.slice(0, MOST_DEPENDENCIES),
+    cve_results: record.cve_results?.slice(0, MOST_FINDINGS) ?? null,
+  }
+}
 
 export function artifactRoutes(deps: ArtifactDeps): Route[] {
   const { db } = deps
@@ -110,7 +123,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
               .map((row) => [row.version, headOf(row)]),
           ),
         },
-        versions: full.map(record),
+        versions: full.map((row) => shortRecord(record(row))),
         versions_total: sorted.length,
         history: history.items.map((entry) => (mayAudit ? entry : { ...entry, user: null, ip: null })),
         validation_steps,

@@ -15,11 +15,14 @@ import {
 } from '../store/records/review-query.ts'
 import { headOf, type ReviewState } from './records.ts'
 
+/** Findings of one item of a list; `total_cve` counts all, and the answer about one package has them. */
+const MOST_FINDINGS = 100
+
 /** The items, in the order of `ids`. */
 export async function securityItems(deps: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {
   const { db } = deps
   const now = deps.clock.now()
-  const rows: LightRow[] = withFindings ? await rowsWithFindings(db, ids) : await lightRowsOf(db, ids)
+  const rows: LightRow[] = withFindings ? await rowsWithFindings(db, ids, MOST_FINDINGS) : await lightRowsOf(db, ids)
   const totals = await findingTotals(db, ids)
   const decisions = await activeDecisions(db, ids)
   return rows.map((row) => ({

@@ -20,7 +20,8 @@ beforeAll(async () => {
       cve_results, changed_revision, manifest_pending)
     select 'bookworm', 'deb', 'large-' || i, '1', 'amd64', 'published', true, 'a', 'a', 'a.deb', 1,
       repeat('é', ${MEGABYTE}), now(), 'u', 'upload', '{}', jsonb_build_array(repeat('s', ${MEGABYTE})), '{}', jsonb_build_array(repeat('d', ${MEGABYTE})),
-      (select jsonb_agg('dep-' || n) from generate_series(1, 50000) n), '[]', '[]', 1, false
+      (select jsonb_agg('dep-' || n) from generate_series(1, 50000) n), '[]',
+      case when i = 2 then null else (select jsonb_agg(jsonb_build_object('id', 'CVE-' || n)) from generate_series(1, 50000) n) end, 1, false
     from generate_series(1, 3) i`.execute(db)
   await sql`insert into artifacts (format, name, latest_id, search, latest_imported_at, distributions, statuses, archs)
     select format, name, id, name, imported_at, array[distribution], array[status], array[arch] from packages`.execute(
@@ -38,8 +39,13 @@ test('a page of packages with megabytes of texts and lists stays small', async (
   expect(JSON.stringify(items).length).toBeLessThan(10_000)
 })
 
-test('a page of the review with findings reads no other texts', async () => {
-  const rows = await rowsWithFindings(database.db, [3, 1])
-  expect(rows.map(({ id }) => id)).toEqual([3, 1])
+test('a page of the review has the first findings of each package and no other texts', async () => {
+  const rows = await rowsWithFindings(database.db, [3, 2, 1], 4)
+  const first = [1, 2, 3, 4].map((n) => ({ id: `CVE-${n}` }))
+  expect(rows.map(({ id, cve_results: findings }) => [id, findings])).toEqual([
+    [3, first],
+    [2, null],
+    [1, first],
+  ])
   expect(JSON.stringify(rows).length).toBeLessThan(10_000)
 })

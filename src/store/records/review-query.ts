@@ -159,12 +159,14 @@ export async function lightRowsOf(db: Db, ids: readonly number[]): Promise<Light
   return inOrder(await readRows<LightRow>(db, ids, LIGHT_COLUMNS), ids)
 }
 
-/** The same with their findings. */
+/** The same with the first findings of each, the worst. A kernel has 3,000, which are 4 MB. */
 export async function rowsWithFindings(
   db: Db,
   ids: readonly number[],
+  most: number,
 ): Promise<(LightRow & Pick<PackageRow, 'cve_results'>)[]> {
-  return inOrder(await readRows(db, ids, sql`${LIGHT_COLUMNS}, cve_results`), ids)
+  const first = sql`jsonb_path_query_array(cve_results, ${`$[0 to ${most - 1}]`}::jsonpath) as cve_results`
+  return inOrder(await readRows(db, ids, sql`${LIGHT_COLUMNS}, ${first}`), ids)
 }
 
 async function readRows<T>(db: Db, ids: readonly number[], columns: RawBuilder<unknown>): Promise<T[]> {
