@@ -1,5 +1,5 @@
-// The gate with a real clamd: what is infected never gets out, what could not be scanned goes by the setting, and a
-// scanner that is down lets nothing in.
+// The gate with a real clamd: infected packages are never served, packages that cannot be scanned follow on_unscanned,
+// and no upload is accepted while clamd is down.
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, readdir, rm, stat, symlink } from 'node:fs/promises'
 import { request } from 'node:http'
@@ -17,17 +17,17 @@ import { removeTemporary, startService, type Service } from '../service.ts'
 import { packedDeb, PACKERS, type PackedDeb, type Packing } from './infected-deb.ts'
 
 const MIB = 1024 * 1024
-/** StreamMaxLength of this clamd, and what the service sends it at most. */
+/** StreamMaxLength of this clamd, and the largest stream that the service sends. */
 const STREAM_MIB = 1
 const LATER_KEYS = { cve_scan: 'not_run', gpg: 'not_run', dependencies: 'not_run' }
 
 let directory: string
 let clamd: RealClamd | null = null
 let service: Service
-/** what the service never stored anything of: names, and digests of the bytes */
+/** names and digests of refused packages, of which nothing may be stored */
 const refused: { name: string; sha256: string }[] = []
 
-/** The service knows one path; the daemon behind it comes and goes. */
+/** The path of the socket. It stays the same when clamd is restarted. */
 const socket = () => join(directory, 'clamd.sock')
 
 async function startScanner(): Promise<void> {
@@ -53,7 +53,7 @@ afterAll(async () => {
   await removeTemporary()
   await rm(directory, { recursive: true, force: true })
 })
-// There is no advisory data here: only the malware scan is to decide.
+// No advisory data is loaded, so only the malware scan decides.
 beforeEach(() => configure({ grype_scan: false, clamav_scan: true, on_unscanned: 'hold' }))
 
 async function configure(validation: Record<string, unknown>): Promise<void> {
@@ -64,7 +64,7 @@ async function configure(validation: Record<string, unknown>): Promise<void> {
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const upload = (deb: Buffer) => service.upload(deb, 'a.deb', { distribution: 'bookworm' })
 
-/** Regular files below a directory whose bytes are these. */
+/** Regular files below a directory with this digest. */
 async function holding(root: string, digest: string): Promise<string[]> {
   const found: string[] = []
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
@@ -74,7 +74,7 @@ async function holding(root: string, digest: string): Promise<string[]> {
   return found
 }
 
-/** The path goes out as it is written here: no client of ours resolves its dots first. */
+/** Sends the path exactly as given, without resolving dots. */
 function get(origin: string, path: string): Promise<{ status: number; sha256: string }> {
   const { hostname, port } = new URL(origin)
   return new Promise((resolve, reject) => {
@@ -91,8 +91,8 @@ function get(origin: string, path: string): Promise<{ status: number; sha256: st
   })
 }
 
-/** Every name under which somebody might hope to get at a file of the repositories' directory. */
-function hopefulPaths(path: string, filename: string): string[] {
+/** Every URL path with which an attacker might try to read a file of the repositories' directory. */
+function guessedPaths(path: string, filename: string): string[] {
   const ups = ['..', '%2e%2e', '..%2f..', '.%2e'].map((up) => `/repos/dists/bookworm/${`${up}/`.repeat(4)}${path}`)
   return [
     `/${path}`,
@@ -138,7 +138,7 @@ describe('an infected package', () => {
   it.each(cases)('is quarantined with EICAR as $place, packed $packing', async ({ packing, place, parts, member }) => {
     const name = `infected-${packing}-${place.replaceAll(' ', '-')}`
     const deb = packedDeb({ name, packing, ...parts(name) })
-    // Else the raw file alone would give it away, and nothing were proven about its members.
+    // The raw file must not contain EICAR, so that only a scan of the members finds it.
     if (packing !== 'none') expect(deb.includes(eicar())).toBe(false)
     const quarantinedBefore = await metric('svc_uploads_total{status="quarantined"}')
     const heldBefore = await metric('svc_quarantine_total')
@@ -166,7 +166,7 @@ describe('an infected package', () => {
       quarantined_at: expect.any(String) as string,
     })
 
-    // The bytes: in quarantine, closed to others, and nowhere else.
+    // The bytes are in quarantine, readable only by the service, and nowhere else.
     const digest = sha256(deb)
     const held = await holding(service.reposDir, digest)
     expect(held).toHaveLength(1)
@@ -174,9 +174,9 @@ describe('an infected package', () => {
     expect(path).toMatch(/^staging\/quarantine\//)
     expect((await stat(join(service.reposDir, 'staging/quarantine'))).mode & 0o077).toBe(0)
     for (const origin of [service.apt, service.rpm, service.api]) {
-      for (const hopeful of hopefulPaths(path, body.filename as string)) {
-        const got = await get(origin, hopeful)
-        expect([hopeful, got.status >= 400, got.sha256 === digest]).toEqual([hopeful, true, false])
+      for (const guessed of guessedPaths(path, body.filename as string)) {
+        const got = await get(origin, guessed)
+        expect([guessed, got.status >= 400, got.sha256 === digest]).toEqual([guessed, true, false])
       }
     }
 
@@ -192,14 +192,14 @@ describe('an infected package', () => {
     expect(await metric('svc_quarantine_total')).toBe(heldBefore + 1)
   })
 
-  it('is known when it comes again, and is not scanned into another state', async () => {
+  it('stays quarantined when it is uploaded again', async () => {
     const deb = packedDeb({ name: 'twice-infected', packing: 'xz', files: { 'usr/bin/virus': eicar() } })
     expect((await upload(deb)).body.status).toBe('quarantined')
     const again = await upload(deb)
     expect([again.status, again.body.code, again.body.status]).toEqual([409, 'already_exists', 'quarantined'])
   })
 
-  it('is found in a compressed archive within the package', async () => {
+  it('is detected in a compressed archive inside the package', async () => {
     const inner = gzipSync(buildTar([{ name: 'virus', content: eicar() }]))
     const { status, body } = await upload(
       packedDeb({ name: 'nested', packing: 'zst', files: { 'usr/share/inner.tar.gz': inner } }),
@@ -232,7 +232,7 @@ describe('an infected package', () => {
 })
 
 describe('a clean package', () => {
-  it.each(Object.keys(PACKERS) as Packing[])('is published with what was looked at, packed %s', async (packing) => {
+  it.each(Object.keys(PACKERS) as Packing[])('is published with its scan coverage, packed %s', async (packing) => {
     const name = `clean-${packing}`
     const files = { 'usr/share/one': 'one', 'usr/share/two': Buffer.alloc(300_000, 'two ') }
     const deb = packedDeb({ name, packing, scripts: { postinst: '#!/bin/sh\n' }, files })
@@ -250,7 +250,7 @@ describe('a clean package', () => {
     expect(await indexText()).toContain(`Package: ${name}\n`)
     expect((await service.call('GET', `/artifacts/${name}`)).body.versions[0].coverage.antivirus.files_seen).toBe(6)
 
-    // The same questions that must find nothing of an infected package do find this one.
+    // The checks that find nothing of an infected package do find this one.
     const [, path = ''] = new RegExp(`^Filename: (\\S+/${name}_\\S+)$`, 'm').exec(await indexText()) ?? []
     expect(await get(service.apt, `/repos/${path}`)).toEqual({ status: 200, sha256: sha256(deb) })
     expect((await holding(service.reposDir, sha256(deb))).some((held) => held.startsWith('pool/'))).toBe(true)
@@ -261,7 +261,7 @@ describe('a package with a file over the stream limit', () => {
   const tooLong = (name: string) =>
     packedDeb({ name, packing: 'gz', files: { 'usr/share/long': Buffer.alloc(2 * MIB, 'long ') } })
 
-  it('is held, not served, where what is not scanned is held', async () => {
+  it('is held and not served with on_unscanned hold', async () => {
     const deb = tooLong('too-long-hold')
     const { status, body } = await upload(deb)
     expect([status, body.status, body.held_reason, body.pipeline.antivirus]).toEqual([
@@ -275,12 +275,12 @@ describe('a package with a file over the stream limit', () => {
     ])
     expect(await indexText()).not.toContain('Package: too-long-hold\n')
     const [path = ''] = await holding(service.reposDir, sha256(deb))
-    for (const hopeful of hopefulPaths(path, body.filename as string))
-      expect((await get(service.apt, hopeful)).status).toBeGreaterThanOrEqual(400)
+    for (const guessed of guessedPaths(path, body.filename as string))
+      expect((await get(service.apt, guessed)).status).toBeGreaterThanOrEqual(400)
     expect(await lastUpload('too-long-hold')).toMatchObject({ result: 'WARNING', outcome: 'pending_review' })
   })
 
-  it('is refused where what is not scanned is refused, and nothing of it is kept', async () => {
+  it('is refused with on_unscanned refuse, and nothing of it is stored', async () => {
     await configure({ on_unscanned: 'refuse' })
     const deb = tooLong('too-long-refuse')
     const { status, headers, body } = await upload(deb)
@@ -290,7 +290,7 @@ describe('a package with a file over the stream limit', () => {
     refused.push({ name: 'too-long-refuse', sha256: sha256(deb) })
   })
 
-  it('is published with a warning where that is allowed', async () => {
+  it('is published with a warning with on_unscanned allow', async () => {
     await configure({ on_unscanned: 'allow' })
     const { status, body } = await upload(tooLong('too-long-allow'))
     expect([status, body.status, body.pipeline.antivirus]).toEqual([201, 'published', 'limited'])
@@ -298,7 +298,7 @@ describe('a package with a file over the stream limit', () => {
     expect(await indexText()).toContain('Package: too-long-allow\n')
   })
 
-  it('is quarantined all the same when another file of it is infected', async () => {
+  it('is quarantined when another of its files is infected', async () => {
     await configure({ on_unscanned: 'allow' })
     const files = { 'usr/share/long': Buffer.alloc(2 * MIB), 'usr/share/virus': eicar() }
     expect((await upload(packedDeb({ name: 'too-long-infected', packing: 'gz', files }))).body).toMatchObject({
@@ -308,8 +308,8 @@ describe('a package with a file over the stream limit', () => {
   })
 })
 
-describe('scanning switched off', () => {
-  it('is said, and lets through what the scanner would have found', async () => {
+describe('with the malware scan disabled', () => {
+  it('an infected package is published and its scan is shown as skipped', async () => {
     await configure({ clamav_scan: false })
     const { status, body } = await upload(
       packedDeb({ name: 'not-looked-at', packing: 'gz', files: { 'usr/bin/virus': eicar() } }),
@@ -319,8 +319,8 @@ describe('scanning switched off', () => {
   })
 })
 
-describe('without the daemon', () => {
-  it.each(['hold', 'allow', 'refuse'])('nothing gets in, also where what is not scanned counts as %s', async (rule) => {
+describe('while clamd is down', () => {
+  it.each(['hold', 'allow', 'refuse'])('every upload answers 503, with on_unscanned %s', async (rule) => {
     await configure({ on_unscanned: rule })
     await stopScanner()
     const name = `scanner-down-${rule}`
@@ -333,7 +333,7 @@ describe('without the daemon', () => {
     refused.push({ name, sha256: sha256(deb) })
   })
 
-  it('lets a package in as soon as the daemon is back', async () => {
+  it('a package is accepted as soon as clamd runs again', async () => {
     const deb = packedDeb({ name: 'patient', packing: 'gz' })
     expect((await upload(deb)).status).toBe(503)
     await startScanner()
@@ -341,8 +341,8 @@ describe('without the daemon', () => {
   })
 })
 
-describe('what was refused', () => {
-  it('left nothing in the database nor on the disk but its line in the audit log', async () => {
+describe('a refused package', () => {
+  it('leaves only its audit entry, in the database and on disk', async () => {
     expect(refused).toHaveLength(4)
     await service.stop()
     expect(await readdir(join(service.reposDir, 'staging/incoming'), { recursive: true })).toEqual([])
@@ -366,7 +366,7 @@ describe('what was refused', () => {
         }
         return found
       }
-      // That the question finds what is there shows that its silence means something.
+      // The query finds a stored package, so an empty result means that nothing is stored.
       expect(await mentions('clean-gz')).toContain('packages')
       for (const { name, sha256: digest } of refused)
         expect([...(await mentions(name)), ...(await mentions(digest))]).toEqual([])

@@ -1,5 +1,5 @@
-// Components inside packages: found after publication, matched against their own advisories, sent to review and served
-// until a person decides. What cannot be read is reported.
+// Components inside packages: read after publication and matched against their own advisories. A vulnerable one sends the
+// package to review while it stays served. Files that cannot be read are reported.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,9 +24,9 @@ interface Kind {
   codename: string
   version: string
   build(name: string, files: Files): Promise<Buffer> | Buffer
-  /** files that carry a library of that name and version */
+  /** files of a component with this version */
   library(version: string): Files
-  /** how findings and advisories name it */
+  /** the ecosystem in its advisories */
   ecosystem: 'npm' | 'Maven' | 'PyPI'
   type: string
   name: string
@@ -94,7 +94,7 @@ const upload = async (format: FormatId, name: string, files: Files) => {
   return body as Record<string, any>
 }
 
-/** Generous: the suite also runs on slow machines; a scan takes some milliseconds. */
+/** Generous for slow machines. A scan takes some milliseconds. */
 const SCAN_MS = 60_000
 
 /** The record after its component scan. */
@@ -123,7 +123,7 @@ beforeAll(async () => {
       cve: `CVE-2026-300${FORMATS.indexOf(format)}`,
       severity: 'critical' as const,
     })),
-    // The package and a library inside it, each with a hole, and both with the same one.
+    // The package and its component each have a vulnerability of their own and share one.
     {
       id: 'USN-both',
       ecosystem: 'Ubuntu:22.04:LTS',
@@ -176,7 +176,7 @@ afterAll(async () => {
 
 describe.each(FORMATS)('%s', (format) => {
   const { codename, version, library, type, name, purl, ecosystem } = KINDS[format]
-  const [carrier, mended] = [`carrier-${format}`, `mended-${format}`]
+  const [carrier, fixed] = [`carrier-${format}`, `fixed-${format}`]
   const cve = `CVE-2026-300${FORMATS.indexOf(format)}`
 
   it('a package with a critically vulnerable component is published, then sent to review and still served', async () => {
@@ -278,9 +278,9 @@ describe.each(FORMATS)('%s', (format) => {
     expect((await scanned(carrier)).cve_results).toMatchObject([{ id: cve }])
   })
 
-  it('one with the fixed component stays published', async () => {
-    expect(await upload(format, mended, library('2.1'))).toMatchObject({ status: 'published' })
-    expect(await scanned(mended)).toMatchObject({ status: 'published', held_reason: null, cve_results: [] })
+  it('a package with the fixed component stays published', async () => {
+    expect(await upload(format, fixed, library('2.1'))).toMatchObject({ status: 'published' })
+    expect(await scanned(fixed)).toMatchObject({ status: 'published', held_reason: null, cve_results: [] })
   })
 })
 
@@ -304,7 +304,7 @@ describe('the package and its components are scanned separately', () => {
       sources: ['osv', 'osv-components'],
     }
     expect(first['cve_results']).toContainEqual(expect.objectContaining(shared))
-    // The distribution speaks again: its own finding goes, and the library's stays as it was.
+    // A changed advisory of the distribution removes its own finding and keeps the component's.
     await rm(join(directory, 'USN-both.json'))
     await writeAdvisories(directory, [
       {
@@ -374,17 +374,17 @@ describe('the package and its components are scanned separately', () => {
       status: 'pending_review',
       cve_results: [{ id: 'CVE-2026-3400', severity: 'Critical' }],
     })
-    const mended = await put('python3-requests', '2.25.1+dfsg-2ubuntu0.1')
-    expect(mended).toMatchObject({ status: 'published', held_reason: null, cve_results: [] })
-    expect(mended['coverage'].dependency_scan.files_skipped).toEqual([
+    const fixed = await put('python3-requests', '2.25.1+dfsg-2ubuntu0.1')
+    expect(fixed).toMatchObject({ status: 'published', held_reason: null, cve_results: [] })
+    expect(fixed['coverage'].dependency_scan.files_skipped).toEqual([
       { name: 'CVE-2026-3400 in requests 2.25.1', reason: expect.stringMatching(/^by the advisories for Ubuntu/) },
     ])
-    // Somebody else's package with the same library inside has nobody who mended it.
+    // A package from elsewhere with the same component has no fix from the distribution.
     expect(
       await (async () => (await upload('deb', 'vendor-tool', requests('2.25.1')), scanned('vendor-tool')))(),
     ).toMatchObject({ status: 'pending_review', cve_results: [{ id: 'CVE-2026-3400' }] })
 
-    // A hole that the distribution does not know in its package stands, until it says that this version does not have it.
+    // A vulnerability without an advisory of the distribution counts until an advisory lists this version as fixed.
     await writeAdvisories(directory, [
       {
         id: 'GHSA-requests-2',
@@ -416,7 +416,7 @@ describe('the package and its components are scanned separately', () => {
 
   it('a package without components is not opened', async () => {
     await upload('deb', 'plain', { 'usr/bin/plain': 'x' })
-    // What came later was looked at: so was this.
+    // Scans run in order, so once a later package is scanned this one would have been too.
     await upload('deb', 'after-plain', KINDS.deb.library('9.0'))
     await scanned('after-plain')
     const plain = await record('plain')
@@ -442,27 +442,24 @@ describe('hostile archives', () => {
       () => Buffer.concat([buildJar('a', 'b', '1').subarray(0, 100), Buffer.alloc(500, 7)]),
       /^not a zip archive/,
     ],
-  ])(
-    'with %s are reported beside what could be read, and the service stays up and small',
-    async (what, jar, reason) => {
-      const name = `hostile-${what.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`
-      const bytes = jar()
-      // proc(5): 5 resets the peak resident set to the present one.
-      await writeFile(`/proc/${service.process.pid}/clear_refs`, '5')
-      const before = await memory()
-      await upload('deb', name, { 'opt/evil.jar': bytes, ...KINDS.deb.library('9.0') })
-      const told = await scanned(name)
-      expect(told).toMatchObject({ status: 'published', cve_results: [] })
-      const { files_skipped: skipped } = told['coverage'].dependency_scan
-      expect(skipped).toContainEqual({ name: 'opt/evil.jar', reason: expect.stringMatching(reason) })
-      expect((await memory()).most - before.now).toBeLessThan(200 * MIB)
-      const { body } = await service.call('GET', `/sbom/${name}/1.0-1`)
-      expect(JSON.stringify(body)).toContain(`${KINDS.deb.purl}@9.0`)
-    },
-  )
+  ])('with %s are reported, the readable components are listed, and memory stays small', async (what, jar, reason) => {
+    const name = `hostile-${what.replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')}`
+    const bytes = jar()
+    // proc(5): writing 5 resets the peak resident set size to the current one.
+    await writeFile(`/proc/${service.process.pid}/clear_refs`, '5')
+    const before = await memory()
+    await upload('deb', name, { 'opt/evil.jar': bytes, ...KINDS.deb.library('9.0') })
+    const record = await scanned(name)
+    expect(record).toMatchObject({ status: 'published', cve_results: [] })
+    const { files_skipped: skipped } = record['coverage'].dependency_scan
+    expect(skipped).toContainEqual({ name: 'opt/evil.jar', reason: expect.stringMatching(reason) })
+    expect((await memory()).most - before.now).toBeLessThan(200 * MIB)
+    const { body } = await service.call('GET', `/sbom/${name}/1.0-1`)
+    expect(JSON.stringify(body)).toContain(`${KINDS.deb.purl}@9.0`)
+  })
 })
 
-it('a package of nested bombs does not keep the next one from its scan', async () => {
+it('a package of nested bombs does not prevent the scan of the next one', async () => {
   const bomb = buildZip([{ name: 'x.jar', content: Buffer.alloc(30 * MIB) }])
   const bombs = Object.fromEntries(Array.from({ length: 120 }, (_, n) => [`opt/${n}.jar`, bomb]))
   await upload('deb', 'bombs', bombs)
@@ -477,10 +474,10 @@ async function memory(): Promise<{ now: number; most: number }> {
   return { now: kib('VmRSS') * 1024, most: kib('VmHWM') * 1024 }
 }
 
-it('a scan that was pending when the process died is made by the next one', async () => {
+it('a scan that was pending when the process died is made after the restart', async () => {
   await service.call('PATCH', '/settings/', { validation: { grype_scan: false } })
   await upload('deb', 'interrupted', KINDS.deb.library('1.0'))
-  // Its components are read all the same, and its bill of materials lists them: only the matching is switched off.
+  // Only the matching is disabled: components are read and listed in the SBOM.
   await expect
     .poll(async () => JSON.stringify((await service.call('GET', '/sbom/interrupted/1.0-1')).body), { timeout: SCAN_MS })
     .toContain(`${KINDS.deb.purl}@1.0`)

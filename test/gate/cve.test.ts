@@ -1,5 +1,5 @@
-// The gate with advisories: what the policy holds or blocks is not served, a person lets it out, and new advisories
-// bring what was published back to people without taking it from clients.
+// The gate with advisories: packages that the policy holds or blocks are not served until a person approves them, and new
+// advisories send published packages to review while they stay served.
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ interface Kind {
   ecosystem: string
   version(number: number): string
   build(name: string, number: number): Promise<Buffer> | Buffer
-  /** names in the index that clients read */
+  /** the text of the index that clients read */
   index(): Promise<string>
 }
 
@@ -67,7 +67,7 @@ const upload = async (format: FormatId, name: string, number: number) =>
     distribution: KINDS[format].codename,
   })
 
-/** Every file below the directories that listeners serve for the format. */
+/** All files below the directories that are served for the format. */
 async function servedFiles(format: FormatId): Promise<string[]> {
   const trees = [join('.generations', format), { deb: 'dists', rpm: 'rpm', apk: 'apk' }[format]]
   return (await Promise.all(trees.map((tree) => readdir(join(service.reposDir, tree), { recursive: true })))).flat()
@@ -118,11 +118,11 @@ describe.each(FORMATS)('%s', (format) => {
     ['low', 'published', 'allowed'],
     ['unrated', 'published', 'allowed'],
     ['unheard-of', 'published', 'no_findings'],
-  ])('a package with %s holes is %s', async (name, status, word) => {
+  ])('the package %s is %s', async (name, status, result) => {
     const { body } = await upload(format, name, 1)
     expect(body).toMatchObject({
       status,
-      pipeline: { cve_scan: word },
+      pipeline: { cve_scan: result },
       coverage: { cve_scan: { engine: 'osv', distro_matched: KINDS[format].ecosystem } },
     })
     const served = (await servedFiles(format)).some((path) => path.includes(`${name}_1`) || path.includes(`${name}-1`))
@@ -130,12 +130,12 @@ describe.each(FORMATS)('%s', (format) => {
     expect((await index()).includes(name)).toBe(status === 'published')
   })
 
-  it('the version that has the fix passes', async () => {
+  it('the version with the fix is published', async () => {
     const { body } = await upload(format, 'critical', 2)
     expect(body).toMatchObject({ status: 'published', pipeline: { cve_scan: 'no_findings' } })
   })
 
-  it('what waits is listed with its findings, and an approval serves it', async () => {
+  it('a held package is listed with its findings, and an approval publishes it', async () => {
     const queue = await service.call('GET', `/security/review-queue?distribution=${codename}`)
     const item = queue.body.items.find((one: { name: string }) => one.name === 'mixed')
     expect(item).toMatchObject({ cve_counts: { high: 1, low: 1 }, held_reason: 'cve_review' })
@@ -156,7 +156,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(audit.body.items[0]).toMatchObject({ user: 'admin', package: 'mixed', distribution: codename })
   })
 
-  it('a rescan publishes nothing that waits, and does not ask again what was decided', async () => {
+  it('a rescan neither publishes a held package nor returns an approved one to review', async () => {
     const waiting = await service.call('POST', `/security/packages/high/${encodeURIComponent(version(1))}/rescan`, {
       distribution: codename,
     })
@@ -172,7 +172,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(await index()).not.toContain('Package: high')
   })
 
-  it('a new advisory brings a published package to review, still served; a withdrawn one is dropped', async () => {
+  it('a new advisory sends a published package to review, still served; a withdrawn one removes its finding', async () => {
     const { ecosystem } = KINDS[format]
     await writeAdvisories(directory, [
       {
@@ -198,7 +198,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(await record('mixed')).toMatchObject({ status: 'published' })
   })
 
-  it('rejecting takes it from clients, and its bytes are never taken in again', async () => {
+  it('a rejection unpublishes the package and refuses its bytes from then on', async () => {
     const { body } = await service.call(
       'POST',
       `/security/packages/unheard-of/${encodeURIComponent(version(1))}/decide`,
@@ -212,7 +212,7 @@ describe.each(FORMATS)('%s', (format) => {
   })
 })
 
-it('dnf and zypper are told which package mends what, a while after the last publish', async () => {
+it('updateinfo for dnf and zypper lists the fixing packages, some time after the last publish', async () => {
   const repository = `${service.rpm}/repos/almalinux9/x86_64`
   await expect
     .poll(async () => text(`${repository}/repodata/repomd.xml`), { timeout: 90_000, interval: 1000 })
@@ -224,7 +224,7 @@ it('dnf and zypper are told which package mends what, a while after the last pub
   expect(updateinfo).not.toContain('SA-rpm-high-')
 })
 
-it('the policy is changed in one place and decides the next upload', async () => {
+it('a changed policy applies to the next upload', async () => {
   await service.call('PATCH', '/security/policy', { medium: 'block', unknown: 'review' })
   await writeAdvisories(directory, [
     { id: 'SA-later', ecosystem: 'Ubuntu:22.04:LTS', package: 'later', fixed: null, severity: 'medium' },
@@ -235,7 +235,7 @@ it('the policy is changed in one place and decides the next upload', async () =>
   expect((await upload('deb', 'dim', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'cve_review' })
 })
 
-it('the engine says what it knows, and how old that is', async () => {
+it('status, metrics and health show the state and age of the advisory data', async () => {
   const { body } = await service.call('GET', '/security/vulnscan/status')
   expect(body).toMatchObject({ available: true, engine: 'osv', db_files: ['directory'] })
   const metrics = await (await fetch(`${service.api}/metrics`)).text()
@@ -249,7 +249,7 @@ it('the engine says what it knows, and how old that is', async () => {
   )
 })
 
-it('broken advisories change nothing: the last good ones stay in force', async () => {
+it('when an update finds no advisories, the last good ones stay in use', async () => {
   for (const name of await readdir(directory)) await rm(join(directory, name))
   const { body } = await service.call('POST', '/security/vulnscan/update')
   expect(body.status).toBe('failed')

@@ -1,4 +1,4 @@
-// Tiny databases for the real grype, made by its own packages (test/gate/grype-db), and the programs for it.
+// Small databases for the real grype, made with its own packages (test/gate/grype-db), and the programs for that.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface GrypeTools {
 
 export interface GrypeAdvisory {
   id: string
-  /** of the distribution: `redhat`, release `rhel`, major 9 */
+  /** the distribution, for example provider `rhel`, os `redhat`, release `rhel`, major 9 */
   provider: string
   os: string
   release: string
@@ -21,7 +21,7 @@ export interface GrypeAdvisory {
   minor?: string
   type: 'rpm' | 'deb' | 'apk'
   package: string
-  /** `< 2.0-1` */
+  /** the vulnerable versions, for example `< 2.0-1` */
   versions: string
   fix?: string
   fix_state: 'fixed' | 'not-fixed' | 'wont-fix'
@@ -32,14 +32,14 @@ export interface GrypeAdvisory {
   text?: string
 }
 
-/** The programs; built when they are missing, which takes a quarter of an hour. */
+/** Finds the programs, or builds them, which takes a quarter of an hour. */
 export async function grypeTools(): Promise<GrypeTools> {
   const { stdout } = await run(join(import.meta.dirname, 'grype.sh'), { maxBuffer: 2 ** 26 })
   const [grype, maker] = stdout.trim().split('\n')
   return { grype: grype!, maker: maker! }
 }
 
-/** Writes `vulnerability.db` into the directory. @param built the day it says it was made, today without it */
+/** Writes `vulnerability.db` into the directory. @param built its build date, by default today */
 export async function makeDatabase(
   tools: GrypeTools,
   directory: string,
@@ -55,7 +55,7 @@ export async function makeDatabase(
   return join(directory, 'vulnerability.db')
 }
 
-/** Puts a database in force in a cache directory, as `grype db import` does. */
+/** Imports a database into a cache directory with `grype db import`. */
 export async function importDatabase(tools: GrypeTools, database: string, cacheDirectory: string): Promise<void> {
   await run(tools.grype, ['db', 'import', database], {
     env: { ...process.env, GRYPE_DB_CACHE_DIR: cacheDirectory, GRYPE_CHECK_FOR_APP_UPDATE: 'false' },

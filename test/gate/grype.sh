@@ -1,10 +1,9 @@
 #!/bin/sh
-# Prints the paths of a grype program and of the program that writes tiny databases for it, one a line; builds them with
-# Go when they are missing, which took a quarter of an hour on two busy cores. GRYPE_BIN and GRYPE_DB_MAKER name ones
-# that are there already.
+# Prints two paths, one per line: grype, and the program that writes small databases for it. Builds them with Go when they
+# are missing, which took a quarter of an hour on two busy cores. GRYPE_BIN and GRYPE_DB_MAKER name existing programs.
 #
-# 0.110 is built because not every module that 0.121.2 asks for could be had from the module proxy. It wants Go 1.25.8,
-# which an older Go fetches by itself; its databases are of schema 6.1.4.
+# It builds 0.110 because the module proxy did not have every module of 0.121.2. This release needs Go 1.25.8, which an
+# older Go downloads by itself, and databases of schema 6.1.4.
 set -eu
 
 version=0.110.0
@@ -21,7 +20,7 @@ if [ ! -x "$program" ] || [ ! -x "$maker" ]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   cd "$work"
-  # In a module of its own, so that both are built of the same release.
+  # One module requires the release, so that both programs are built from it.
   {
     "$go" mod init tools
     "$go" mod edit "-require=github.com/anchore/grype@v$version"

@@ -1,5 +1,5 @@
-// The gate with the real grype as first scanner and the embedded matcher as second: what one of them finds holds, what
-// only the second finds comes to people later and stays served, and an engine that cannot judge is never a pass.
+// The gate with the real grype as first scanner and the embedded matcher as second: findings of the first hold a package,
+// findings of only the second send it to review while it stays served, and a failing grype never passes a package.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -18,14 +18,14 @@ import { grypeTools, importDatabase, makeDatabase, type GrypeAdvisory, type Gryp
 
 interface Kind {
   codename: string
-  /** what grype is to be told */
+  /** the distribution as grype names it */
   distro: string
   ecosystem: string
   /** the distribution's row in grype's database */
   os: Pick<GrypeAdvisory, 'provider' | 'os' | 'release' | 'major' | 'minor' | 'type'>
   version(number: number): string
   build(name: string, number: number, source?: string): Promise<Buffer> | Buffer
-  /** a distribution of the same format that the database knows nothing of */
+  /** a distribution of the same format without data in the database */
   unknown: string
   index(): Promise<string>
 }
@@ -47,7 +47,7 @@ const KINDS: Record<FormatId, Kind> = {
     codename: 'rocky9',
     distro: 'rockylinux:9',
     ecosystem: 'Rocky Linux:9',
-    // The clones are judged by what Red Hat says.
+    // The clones are matched with Red Hat's data.
     os: { provider: 'rhel', os: 'redhat', release: 'rhel', major: '9', type: 'rpm' },
     version: (number) => `${number}.0-1`,
     build: (name, number, source) =>
@@ -79,10 +79,10 @@ let tools: GrypeTools
 let base: string
 let service: Service
 let mirror: Server
-/** what the mirror of databases has, by path; nothing at first */
+/** the files of the database mirror, by path */
 const mirrored = new Map<string, Buffer>()
 
-const hole = (
+const advisoryFor = (
   format: FormatId,
   name: string,
   cve: string,
@@ -97,20 +97,20 @@ const hole = (
   fix_state: 'fixed',
   ...(severity ? { severity } : {}),
   urls: [`https://example.org/${cve}`],
-  text: `a hole in ${name}`,
+  text: `a vulnerability in ${name}`,
   ...more,
 })
 
 const advisories = (): GrypeAdvisory[] =>
   FORMATS.flatMap((format) => [
-    hole(format, 'critical', 'CVE-2026-3001', 'critical'),
-    hole(format, 'high', 'CVE-2026-3002', 'high'),
-    hole(format, 'medium', 'CVE-2026-3003', 'medium'),
-    hole(format, 'forsaken', 'CVE-2026-3004', 'low', { fix: '', fix_state: 'wont-fix' }),
-    hole(format, 'the-source', 'CVE-2026-3005', 'high'),
-    hole(format, 'both', 'CVE-2026-3006', 'medium'),
-    // What the embedded matcher knows best, grype must see too: the canary.
-    hole(format, 'canary', 'CVE-2026-3007', 'high'),
+    advisoryFor(format, 'critical', 'CVE-2026-3001', 'critical'),
+    advisoryFor(format, 'high', 'CVE-2026-3002', 'high'),
+    advisoryFor(format, 'medium', 'CVE-2026-3003', 'medium'),
+    advisoryFor(format, 'forsaken', 'CVE-2026-3004', 'low', { fix: '', fix_state: 'wont-fix' }),
+    advisoryFor(format, 'the-source', 'CVE-2026-3005', 'high'),
+    advisoryFor(format, 'both', 'CVE-2026-3006', 'medium'),
+    // The vulnerability that the self-test expects grype to find.
+    advisoryFor(format, 'canary', 'CVE-2026-3007', 'high'),
   ])
 
 const cacheDirectory = () => join(base, 'repos', 'grype-db')
@@ -168,7 +168,7 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true })
 })
 
-/** Asks for an update until the one of the start is over. */
+/** Requests updates until the one that the start began is over. */
 async function update() {
   for (;;) {
     const { status, body } = await service.call('POST', '/security/vulnscan/update')
@@ -206,11 +206,11 @@ describe.each(FORMATS)('%s', (format) => {
     ['medium', 'published', 'warning'],
     ['forsaken', 'published', 'allowed'],
     ['unheard-of', 'published', 'no_findings'],
-  ])('a package with %s holes is %s', async (name, status, word) => {
+  ])('the package %s is %s', async (name, status, result) => {
     const { body } = await upload(format, name, 1)
     expect(body).toMatchObject({
       status,
-      pipeline: { cve_scan: word },
+      pipeline: { cve_scan: result },
       coverage: {
         cve_scan: { engine: 'grype', engine_version: '0.110.0', distro_matched: kind.distro, files_seen: 1 },
       },
@@ -218,14 +218,14 @@ describe.each(FORMATS)('%s', (format) => {
     expect(Date.parse(body.coverage.cve_scan.database_date)).toBeGreaterThan(Date.now() - 3_600_000)
   })
 
-  it('the version that has the fix passes', async () => {
+  it('the version with the fix is published', async () => {
     expect((await upload(format, 'critical', 2)).body).toMatchObject({
       status: 'published',
       pipeline: { cve_scan: 'no_findings' },
     })
   })
 
-  it('what is known of the source package holds for what is built of it', async () => {
+  it('a vulnerability of the source package applies to its binary packages', async () => {
     expect((await upload(format, 'part-of-it', 1, 'the-source')).body).toMatchObject({
       status: 'pending_review',
       pipeline: { cve_scan: 'review' },
@@ -242,20 +242,20 @@ describe.each(FORMATS)('%s', (format) => {
     ])
   })
 
-  it('what grype knows of a hole is told', async () => {
+  it('a finding carries the details of the vulnerability', async () => {
     expect((await record(format, 'forsaken')).cve_results).toMatchObject([
       {
         id: 'CVE-2026-3004',
         severity: 'Low',
         fix_state: 'wont-fix',
         fix_versions: [],
-        description: 'a hole in forsaken',
+        description: 'a vulnerability in forsaken',
         urls: expect.arrayContaining(['https://example.org/CVE-2026-3004']),
       },
     ])
   })
 
-  it.skipIf(kind.unknown === '')('a distribution that the database knows nothing of is not clean', async () => {
+  it.skipIf(kind.unknown === '')('a package of a distribution without data is held', async () => {
     expect((await upload(format, 'critical', 1, undefined, kind.unknown)).body).toMatchObject({
       status: 'pending_review',
       held_reason: 'unscanned',
@@ -264,7 +264,7 @@ describe.each(FORMATS)('%s', (format) => {
     })
   })
 
-  it('what only the second scanner finds brings it to review, and it stays served', async () => {
+  it('a finding of only the second scanner sends the package to review while it stays served', async () => {
     expect((await upload(format, 'quiet', 1)).body).toMatchObject({
       status: 'published',
       pipeline: { cve_scan: 'no_findings' },
@@ -280,13 +280,13 @@ describe.each(FORMATS)('%s', (format) => {
     })
   })
 
-  it('what only it finds and the policy lets pass changes nothing but the list', async () => {
+  it('a finding of only the second scanner that the policy allows changes only the list of findings', async () => {
     expect((await upload(format, 'warned', 1)).body.status).toBe('published')
     await expect.poll(() => sourcesOf(format, 'warned'), { timeout: 60_000 }).toEqual({ 'CVE-2026-4003': ['osv'] })
     expect((await record(format, 'warned')).status).toBe('published')
   })
 
-  it('what both find is one finding, and the first scanner rates it', async () => {
+  it('a vulnerability that both scanners find is one finding with the severity of the first', async () => {
     expect((await upload(format, 'both', 1)).body.status).toBe('published')
     await expect
       .poll(() => sourcesOf(format, 'both'), { timeout: 60_000 })
@@ -297,7 +297,7 @@ describe.each(FORMATS)('%s', (format) => {
     })
   })
 
-  it('an approval stands for what both scanners found: neither a rescan nor another look asks again', async () => {
+  it('an approval covers the findings of both scanners: a rescan does not return the package to review', async () => {
     const path = `/security/packages/quiet/${encodeURIComponent(kind.version(1))}`
     const decided = await service.call('POST', `${path}/decide`, {
       decision: 'approve',
@@ -317,7 +317,7 @@ describe.each(FORMATS)('%s', (format) => {
   })
 })
 
-it('a service that dies before the second look takes it after its start', async () => {
+it('a service that dies before the second scan makes it after its restart', async () => {
   expect((await upload('deb', 'lost', 1)).body.status).toBe('published')
   await service.kill()
   service = await start()
@@ -325,7 +325,7 @@ it('a service that dies before the second look takes it after its start', async 
   expect(await record('deb', 'lost')).toMatchObject({ status: 'pending_review', served: true })
 })
 
-it('the engine says what it knows, and how old that is', async () => {
+it('the status and metrics show the version and age of the database', async () => {
   const { body } = await service.call('GET', '/security/vulnscan/status')
   expect(body).toMatchObject({ available: true, engine: 'grype', version: '0.110.0', error: null })
   const metrics = await text(`${service.api}/metrics`)
@@ -333,7 +333,7 @@ it('the engine says what it knows, and how old that is', async () => {
   expect(metrics).not.toMatch(/^svc_scanner_selftest_failed\{[^}]*\} 1/m)
 })
 
-it('an update that fails leaves the database in force', async () => {
+it('a failed update keeps the database', async () => {
   expect(await update()).toMatchObject({ status: 'failed', message: expect.stringContaining('grype') })
   expect((await upload('deb', 'high', 0)).body).toMatchObject({
     status: 'pending_review',
@@ -341,7 +341,7 @@ it('an update that fails leaves the database in force', async () => {
   })
 })
 
-/** Offers a database as grype's own server does: an archive, and a document that names it with its digest. */
+/** Serves a database as grype's own server does: an archive, and a document with its path and digest. */
 async function offer(advisories: readonly GrypeAdvisory[], name: string, checksum?: string): Promise<void> {
   const built = new Date(Math.floor(Date.now() / 1000) * 1000)
   await makeDatabase(tools, join(base, name), advisories, { built })
@@ -363,7 +363,7 @@ async function offer(advisories: readonly GrypeAdvisory[], name: string, checksu
   )
 }
 
-it('what is not what was announced changes nothing', async () => {
+it('a database with a wrong digest is not used', async () => {
   await offer([], 'forged', '0'.repeat(64))
   expect(await update()).toMatchObject({ status: 'failed' })
   expect((await upload('apk', 'high', 0)).body).toMatchObject({
@@ -372,8 +372,8 @@ it('what is not what was announced changes nothing', async () => {
   })
 })
 
-it('a newer database is loaded, and decides the next upload', async () => {
-  await offer([...advisories(), hole('deb', 'newly', 'CVE-2026-5001', 'critical')], 'newer')
+it('a newer database is downloaded and used for the next upload', async () => {
+  await offer([...advisories(), advisoryFor('deb', 'newly', 'CVE-2026-5001', 'critical')], 'newer')
   expect(await update()).toMatchObject({ status: 'updated' })
   expect((await upload('deb', 'newly', 1)).body).toMatchObject({
     status: 'quarantined',
@@ -381,7 +381,7 @@ it('a newer database is loaded, and decides the next upload', async () => {
   })
 })
 
-it('an old database is used, and its age is told', async () => {
+it('an old database is used and its date is shown', async () => {
   const built = new Date(Date.now() - 40 * 86_400_000)
   await importDatabase(
     tools,
@@ -393,7 +393,7 @@ it('an old database is used, and its age is told', async () => {
   expect(Math.abs(Date.parse(body.coverage.cve_scan.database_date) - built.getTime())).toBeLessThan(2000)
 })
 
-it('without a database nothing passes', async () => {
+it('without a database every package is held', async () => {
   await rm(join(cacheDirectory(), '6'), { recursive: true })
   expect((await upload('rpm', 'no-database', 1)).body).toMatchObject({
     status: 'pending_review',
@@ -404,7 +404,7 @@ it('without a database nothing passes', async () => {
   expect(rescan.status).toBe(503)
 })
 
-it('a database that is cut lets nothing pass', async () => {
+it('with an unreadable database every package is held', async () => {
   const database = await makeDatabase(tools, join(base, 'made-again'), advisories())
   await importDatabase(tools, database, cacheDirectory())
   await writeFile(join(cacheDirectory(), '6', 'vulnerability.db'), 'this is no database')
@@ -415,9 +415,9 @@ it('a database that is cut lets nothing pass', async () => {
   })
 })
 
-it('a grype that finds no known vulnerability fails its self-test, and what it passes is held', async () => {
-  const harmless = FORMATS.map((format) => hole(format, 'nobody-has-it', 'CVE-2026-9999', 'low'))
-  await importDatabase(tools, await makeDatabase(tools, join(base, 'made-blind'), harmless), cacheDirectory())
+it('a grype that misses the known vulnerability fails its self-test, and packages it passes are held', async () => {
+  const harmless = FORMATS.map((format) => advisoryFor(format, 'nobody-has-it', 'CVE-2026-9999', 'low'))
+  await importDatabase(tools, await makeDatabase(tools, join(base, 'made-harmless'), harmless), cacheDirectory())
   await service.stop()
   service = await start()
   await expect

@@ -1,10 +1,10 @@
-// Packages with something in them that a scanner finds, packed by the real programs so that the raw file does not show it.
+// Builds packages with infected members, packed by the real programs so that the raw file does not contain the signature.
 import { execFileSync } from 'node:child_process'
 import { buildAr } from '../samples/ar.ts'
 import { controlText } from '../samples/deb.ts'
 import { buildTar, type SampleEntry } from '../samples/tar.ts'
 
-/** What `deb(5)` names: suffix to the program that makes it; no program for archives stored as they are. */
+/** The compressions of deb(5): suffix and program, with no program for uncompressed archives. */
 export const PACKERS = {
   none: [],
   gz: ['gzip', '-9n'],
@@ -20,7 +20,7 @@ export interface PackedDeb {
   packing: Packing
   /** maintainer scripts */
   scripts?: Record<string, Buffer | string>
-  /** path to content; the directories above each must be there already or be made by apt */
+  /** content by path; parent directories must exist on the system or be created by dpkg */
   files?: Record<string, Buffer | string>
 }
 
@@ -28,7 +28,7 @@ export function packedDeb({ name, version = '1', packing, scripts = {}, files = 
   const suffix = packing === 'none' ? '' : `.${packing}`
   const entries = (all: Record<string, Buffer | string>, mode: number): SampleEntry[] =>
     Object.entries(all).map(([path, content]) => ({ name: `./${path}`, content, mode }))
-  // Enough that compresses, for a program that finds nothing to compress stores what it is given.
+  // Filler that compresses well, because some programs store incompressible input unchanged.
   const filler = { 'usr/share/filler': 'the same line again\n'.repeat(500) }
   const control = buildTar([{ name: './control', content: controlText({ name, version }) }, ...entries(scripts, 0o755)])
   const data = buildTar([{ name: './' }, ...entries({ ...filler, ...files }, 0o644)])

@@ -1,4 +1,4 @@
-// Writes Debian packages of any size to disk without ever holding one in memory.
+// Writes Debian packages of any size to disk without holding one in memory.
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, rm, stat, type FileHandle } from 'node:fs/promises'
@@ -11,11 +11,11 @@ const MIB = 1024 * 1024
 
 export interface LargeDeb {
   name: string
-  /** sizes in bytes of the files in it; their content does not compress */
+  /** sizes of its files in bytes; their content does not compress */
   files: readonly number[]
-  /** after so many bytes the content repeats itself; default 64 MiB, farther back than gzip and zstd look */
+  /** the content repeats after this many bytes; default 64 MiB, beyond the windows of gzip and zstd */
   distinctBytes?: number
-  /** the program that packs data.tar, with its arguments, and the suffix it gives; stored as it is when absent */
+  /** the program that compresses data.tar, with arguments, and its suffix; uncompressed when absent */
   pack?: { command: readonly string[]; suffix: string }
 }
 

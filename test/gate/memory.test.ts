@@ -1,4 +1,4 @@
-// What a package of 500 MB costs the service in memory: it passes through, whatever compression and scanner are on its way.
+// The memory that a package of 500 MB costs the service, for each compression and with a scanner.
 import { openAsBlob } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -44,9 +44,9 @@ async function memory(service: Service): Promise<{ now: number; most: number }> 
   return { now: kib('VmRSS') * 1024, most: kib('VmHWM') * 1024 }
 }
 
-/** Uploads the file, never holding it. @returns the answer, and how far the process grew above the idle one */
+/** Streams the file to the service. @returns the answer, and the growth of the service above its idle size */
 async function uploadMeasured(service: Measured, path: string): Promise<{ body: any; added: number }> {
-  // proc(5): 5 resets the peak resident set to the present one.
+  // proc(5): writing 5 resets the peak resident set size to the current one.
   await writeFile(`/proc/${service.process.pid}/clear_refs`, '5')
   const before = await memory(service)
   const form = new FormData()
@@ -77,7 +77,7 @@ const PACKINGS: [string, Partial<LargeDeb>][] = [
   ['stored', {}],
   ['gz', { pack: { command: ['gzip', '-1'], suffix: '.gz' } }],
   ['zst', { pack: { command: ['zstd', '-q', '-1'], suffix: '.zst' } }],
-  // With the dictionary of `xz -9`, which the reader must hold whole; smaller only for being made in time.
+  // The dictionary size of `xz -9`, which the reader must hold in memory. Preset 0 makes the package in less time.
   ['xz', { pack: { command: ['xz', '--lzma2=preset=0,dict=64MiB'], suffix: '.xz' }, distinctBytes: 20 * MIB }],
 ]
 
@@ -100,7 +100,7 @@ describe('a package of 500 MB', () => {
     let clamd: RealClamd
     let service: Measured
     beforeAll(async () => {
-      // The scan of the package itself counts it, the tar archive inside and the files in that.
+      // clamd counts the package, the tar archive inside it and the files in that.
       const limits = ['StreamMaxLength 700M', 'MaxFileSize 700M', 'MaxScanSize 2000M', 'MaxFiles 20000']
       clamd = await startClamd([...limits, 'AlertExceedsMax yes'])
       service = await start({ CLAMAV_SOCKET: clamd.unix.path, CLAMAV_MAX_STREAM_MB: '600' })

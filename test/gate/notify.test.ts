@@ -1,5 +1,5 @@
-// What the outside is told, by webhook and by mail: in order, again after a failure, once, and no webhook to an address of the own
-// network that nobody allowed.
+// Notifications by webhook and mail: order, retries, no duplicates, and no webhook to a private address that is not
+// allowed.
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -74,8 +74,8 @@ const configure = async (webhook: string) =>
 const events = () =>
   received.map(({ body }) => JSON.parse(body) as { event: string; id: string; text: string; data: { package: string } })
 
-it('what is held, blocked and decided is told in order, each signed, once it is asked for', async () => {
-  // Before anybody listens: nobody is told of it later.
+it('holds, blocks and decisions are sent in order and signed, once a webhook is configured', async () => {
+  // Events from before the webhook was configured are not sent.
   expect(await upload('held')).toBe('pending_review')
   await expect
     .poll(async () => (await service.call('GET', '/artifacts/audit/logs?package=held')).body.items[0]?.hash ?? null, {
@@ -103,7 +103,7 @@ it('what is held, blocked and decided is told in order, each signed, once it is 
   })
 })
 
-it('a receiver that fails is tried again, and hears of it once', async () => {
+it('a failed delivery is retried, and the event is delivered once', async () => {
   received.length = 0
   failing = 1
   await service.call('POST', '/security/packages/held/1.0-1/quarantine', {})
@@ -133,7 +133,7 @@ it('a receiver that fails is tried again, and hears of it once', async () => {
   expect(new Set(events().map(({ id }) => id)).size).toBe(received.length)
 })
 
-it('an address of the own network that nobody allowed is never asked', async () => {
+it('no connection is made to a private address that is not allowed', async () => {
   received.length = 0
   await configure(url.replace('localhost', '127.0.0.1'))
   await writeAdvisories(directory, [
@@ -169,7 +169,8 @@ const mail = () => ({
   to_addresses: 'ann@example.org; bob@example.org',
 })
 const subjects = () => sink.received.map(({ raw }) => headerOf(raw, 'Subject'))
-const told = (count: number) => expect.poll(() => sink.received.length, { timeout: 90_000, interval: 500 }).toBe(count)
+const mailsReceived = (count: number) =>
+  expect.poll(() => sink.received.length, { timeout: 90_000, interval: 500 }).toBe(count)
 const chained = (query: string) =>
   expect
     .poll(async () => (await service.call('GET', `/artifacts/audit/logs?${query}`)).body.items[0]?.hash ?? null, {
@@ -177,7 +178,7 @@ const chained = (query: string) =>
     })
     .not.toBeNull()
 
-it('an admin tests what he set up, and no password comes back', async () => {
+it('an admin tests the webhook and mail settings, and no answer contains a password', async () => {
   const test = (what: string) => service.call('POST', `/settings/test-${what}/`)
   expect(await test('email')).toMatchObject({
     status: 400,
@@ -213,17 +214,17 @@ it('an admin tests what he set up, and no password comes back', async () => {
   ).not.toMatch(/not-the-password|a-password-of-the-sink/)
 })
 
-it('a held upload is one mail, its decision the next', async () => {
+it('a held upload sends one mail and its decision another', async () => {
   await chained('action=SETTINGS_TEST')
   sink.received.length = 0
   expect(await upload('held', '2.0-1')).toBe('pending_review')
-  await told(1)
+  await mailsReceived(1)
   expect(await upload('harmless')).toBe('published')
   await service.call('POST', '/security/packages/held/2.0-1/decide', {
     decision: 'approve',
     justification: 'fine <b>here</b>',
   })
-  await told(2)
+  await mailsReceived(2)
   expect(subjects()).toEqual([
     '[Gatehouse] held 2.0-1 in jammy waits for a decision',
     '[Gatehouse] held 2.0-1 in jammy: risk accepted',
@@ -236,11 +237,11 @@ it('a held upload is one mail, its decision the next', async () => {
   expect(partOf(decided.raw, 'text/html')).toContain('fine &lt;b&gt;here&lt;/b&gt;')
 })
 
-it('a mail waits for a server that is down, though the service dies meanwhile', async () => {
+it('a mail waits for a mail server that is down, even across a crash of the service', async () => {
   const { port } = sink
   await sink.close()
   expect(await upload('held', '3.0-1')).toBe('pending_review')
-  // The webhook does not wait with it.
+  // The webhook does not wait for the mail.
   await expect
     .poll(
       () =>
@@ -253,11 +254,11 @@ it('a mail waits for a server that is down, though the service dies meanwhile', 
   await service.kill()
   sink = await startMailSink({ ...certificate, authOptional: false }, port)
   service = await startService({ env, reposDir: service.reposDir, databaseUrl: service.databaseUrl })
-  await told(1)
+  await mailsReceived(1)
   expect(subjects()).toEqual(['[Gatehouse] held 3.0-1 in jammy waits for a decision'])
 })
 
-it('who forgot a password gets a link that sets one, once', async () => {
+it('a user who forgot the password gets a link that sets a new one, once', async () => {
   sink.received.length = 0
   await service.call('POST', '/auth/users', {
     username: 'forgetful',
@@ -270,7 +271,7 @@ it('who forgot a password gets a link that sets one, once', async () => {
   expect(
     (await service.call('POST', '/auth/forgot-password', { username: 'forgetful' }, { authorization: '' })).status,
   ).toBe(200)
-  await told(1)
+  await mailsReceived(1)
   expect(sink.received).toMatchObject([{ to: ['forgetful@example.org'] }])
   const link = new URL(
     /https:\S+/.exec(partOf((sink.received[0] as MailSink['received'][0]).raw, 'text/plain'))?.[0] ?? '',

@@ -1,8 +1,8 @@
-// Advisories as the suites of the gate bring them into a running service.
+// Makes a running service read its advisories again.
 import { expect } from 'vitest'
 import type { Service } from '../service.ts'
 
-/** Has a service read its advisories again, after the update its start began. @throws when that fails */
+/** Starts an update after the one that the start of the service began is over. @throws when it fails */
 export async function readAdvisories(service: Service): Promise<void> {
   for (;;) {
     const { status, body } = await service.call('POST', '/security/vulnscan/update')

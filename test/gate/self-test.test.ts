@@ -6,12 +6,12 @@ import { buildDeb } from '../samples/deb.ts'
 import { buildRpm } from '../samples/rpm.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 
-let blind = true
+let missesMalware = true
 let clamd: FakeClamd
 let service: Service
 
 beforeAll(async () => {
-  clamd = await startFakeClamd({ answer: () => (blind ? 'stream: OK' : null) })
+  clamd = await startFakeClamd({ answer: () => (missesMalware ? 'stream: OK' : null) })
   service = await startService({
     env: {
       CLAMAV_HOST: clamd.address.host,
@@ -41,12 +41,12 @@ const BUILDS = [
   ['apk', 'alpine3.21', (name: string, content: string) => buildApk({ name, files: { 'usr/share/x': content } })],
 ] as const
 
-it.each(BUILDS)('what it calls clean is held: %s', async (format, distribution, build) => {
+it.each(BUILDS)('a package that it calls clean is held: %s', async (format, distribution, build) => {
   const { body } = await service.upload(await build('harmless', 'text'), `x.${format}`, { distribution })
   expect(body).toMatchObject({ status: 'pending_review', held_reason: 'unscanned', pipeline: { antivirus: 'error' } })
 })
 
-it('metrics and health tell', async () => {
+it('metrics and health report the failed self-test', async () => {
   const metrics = await (await fetch(`${service.api}/metrics`)).text()
   for (const [format] of BUILDS)
     expect(metrics).toContain(`svc_scanner_selftest_failed{scanner="clamav",scope="${format}"} 1`)
@@ -57,9 +57,9 @@ it('metrics and health tell', async () => {
   })
 })
 
-it('once it sees again, packages pass and malware does not: a restart is not needed', async () => {
-  blind = false
-  // Held while it was blind; the hourly look, an update or new signatures come first in a deployment.
+it('once it finds malware again, clean packages are published and infected ones quarantined, without a restart', async () => {
+  missesMalware = false
+  // The update repeats the self-test. In a deployment an hourly check does so too.
   expect((await service.call('POST', '/security/antivirus/update')).status).toBe(200)
   for (const [format, distribution, build] of BUILDS) {
     const harmless = await service.upload(await build('plain', 'text'), `x.${format}`, { distribution })

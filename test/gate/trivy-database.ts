@@ -1,5 +1,5 @@
-// Tiny databases for the real trivy, made by its own library (test/gate/trivy-db), the programs for it, and a registry to
-// load them from.
+// Small databases for the real trivy, made with its own library (test/gate/trivy-db), the programs for that, and a
+// registry that serves them.
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -18,11 +18,11 @@ export interface TrivyTools {
 
 export interface TrivyAdvisory {
   id: string
-  /** of the distribution, as the maker names it: `ubuntu` 22.04, `redhat` 9 */
+  /** the distribution as trivy-db names it: `ubuntu` 22.04, `redhat` 9 */
   family: string
   release: string
   package: string
-  /** the first version without the hole; none without it, where the family can tell that */
+  /** the first fixed version; absent when there is none */
   fixed?: string
   status?: 'affected' | 'will_not_fix'
   severity?: 'CRITICAL' | 'HIGH' | 'MEDIUM' | 'LOW'
@@ -34,14 +34,14 @@ export interface TrivyAdvisory {
   title?: string
 }
 
-/** The programs; built when they are missing. */
+/** Finds the programs, or builds them. */
 export async function trivyTools(): Promise<TrivyTools> {
   const { stdout } = await run(join(import.meta.dirname, 'trivy.sh'), { maxBuffer: 2 ** 26 })
   const [trivy, maker] = stdout.trim().split('\n')
   return { trivy: trivy!, maker: maker! }
 }
 
-/** Puts a database in force in a directory, in place of the one there. @param updated the day it says it is of, today without it */
+/** Writes a database into a directory, replacing the present one. @param updated its date, by default today */
 export async function makeDatabase(
   tools: TrivyTools,
   directory: string,
@@ -60,12 +60,12 @@ export async function makeDatabase(
 export interface Registry {
   /** the value of TRIVY_DB_REPOSITORY */
   name: string
-  /** what is loaded from now on: the files of a directory; nothing, and a server that fails, for null */
+  /** Sets the directory to serve from now on. With null the server answers errors. */
   offer(directory: string | null): Promise<void>
   close(): void
 }
 
-/** A registry of one artifact, as trivy's database is published: https://github.com/opencontainers/distribution-spec */
+/** Starts a registry with one artifact, like that of trivy's database: https://github.com/opencontainers/distribution-spec */
 export async function startRegistry(): Promise<Registry> {
   const served = new Map<string, { type: string; bytes: Buffer }>()
   const server = createServer((request, response) => {

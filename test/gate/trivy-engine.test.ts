@@ -1,5 +1,5 @@
-// The real trivy under its adapter: every distribution offered is matched below the fix and clean at it, and what trivy
-// cannot judge is no data. And its databases, loaded from a registry.
+// The real trivy with its adapter: every distribution has a finding below the fixed version and none at it, packages that
+// trivy cannot match are no_data, and databases are downloaded from a registry.
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import {
 } from './trivy-database.ts'
 
 const OFFERED = formats.flatMap(({ distributions }) => distributions)
-/** Of it trivy has no advisories. */
+/** Distributions for which trivy has no advisories. */
 const NEVER = ['fedora']
 const MATCHED = OFFERED.filter(({ codename }) => !NEVER.includes(codename))
 const named = (codename: string) => findDistribution(codename)!.distribution
@@ -43,8 +43,8 @@ const about = (distribution: Distribution, more: Partial<PackageFacts> = {}) =>
     ...more,
   })
 
-/** A hole in `high` before 2.0, as trivy's database has it for the distribution. */
-function hole(distribution: Distribution, more: Partial<TrivyAdvisory> = {}): TrivyAdvisory {
+/** A vulnerability in `high` before 2.0, as trivy's database has it for the distribution. */
+function advisoryFor(distribution: Distribution, more: Partial<TrivyAdvisory> = {}): TrivyAdvisory {
   const { family, version: release } = trivyDistro(distribution)
   const common = {
     release,
@@ -53,7 +53,7 @@ function hole(distribution: Distribution, more: Partial<TrivyAdvisory> = {}): Tr
     severity: 'HIGH' as const,
     arches: ['x86_64'],
     urls: ['https://example.org/CVE-2026-3001'],
-    title: 'a hole in high',
+    title: 'a vulnerability in high',
   }
   if (family === 'centos')
     return { ...common, id: 'RHSA-2026:3001', family: 'redhat', cves: ['CVE-2026-3001'], ...more }
@@ -93,11 +93,11 @@ beforeAll(async () => {
   registry = await startRegistry()
   cache = join(base, 'all')
   await makeDatabase(tools, database(), [
-    ...MATCHED.map((distribution) => hole(distribution)),
-    hole(named('rocky9'), { package: 'with-epoch', fixed: '1:2.0-1' }),
-    hole(named('jammy'), { package: 'the-source', id: 'CVE-2026-3002' }),
-    hole(named('alpine3.21'), { package: 'the-source', id: 'CVE-2026-3002' }),
-    hole(named('centos-stream9'), {
+    ...MATCHED.map((distribution) => advisoryFor(distribution)),
+    advisoryFor(named('rocky9'), { package: 'with-epoch', fixed: '1:2.0-1' }),
+    advisoryFor(named('jammy'), { package: 'the-source', id: 'CVE-2026-3002' }),
+    advisoryFor(named('alpine3.21'), { package: 'the-source', id: 'CVE-2026-3002' }),
+    advisoryFor(named('centos-stream9'), {
       id: 'CVE-2026-3003',
       cves: [],
       fixed: '',
@@ -116,7 +116,7 @@ describe.each(MATCHED)('$codename', (distribution) => {
   const { family, version: release } = trivyDistro(distribution)
   const coverage = { engine: 'trivy', engine_version: '0.68.2', distro_matched: `${family}/${release}`, files_seen: 1 }
 
-  it('finds the vulnerability below the fixed version, and not at it', async () => {
+  it('finds the vulnerability below the fixed version and not at it', async () => {
     const below = await scan(distribution)
     expect(below).toMatchObject({
       result: 'scanned',
@@ -126,7 +126,7 @@ describe.each(MATCHED)('$codename', (distribution) => {
           severity: 'High',
           fix_state: 'fixed',
           fix_versions: [version(distribution, 2)],
-          description: 'a hole in high',
+          description: 'a vulnerability in high',
           sources: ['trivy'],
         },
       ],
@@ -140,19 +140,19 @@ describe.each(MATCHED)('$codename', (distribution) => {
     })
   })
 
-  it('has it for a package that tells no architecture, as those of the canaries', async () => {
+  it('finds it in a package without an architecture, like those of the self-test', async () => {
     expect(await scan(distribution, { arch: '' })).toMatchObject({ findings: [{ id: 'CVE-2026-3001' }] })
   })
 
-  it('is no_data if the database has only other distributions', async () => {
+  it('is no_data when the database has only other distributions', async () => {
     const others = join(base, `without-${distribution.codename}`)
     await makeDatabase(
       tools,
       join(others, 'trivy', 'db'),
-      MATCHED.filter(({ codename }) => codename !== distribution.codename).map((other) => hole(other)),
+      MATCHED.filter(({ codename }) => codename !== distribution.codename).map((other) => advisoryFor(other)),
     )
     const result = await engine(others).scan({ facts: about(distribution), distribution })
-    // Red Hat's advisories are looked for by repository: without any it fails.
+    // Trivy looks up Red Hat's advisories by repository and fails when there is none.
     expect(result.result).toBe(distribution.codename === 'centos-stream9' ? 'error' : 'no_data')
     expect(result.coverage.distro_matched).toBe(null)
   })
@@ -166,27 +166,33 @@ it.each(NEVER)('%s is no_data', async (codename) => {
   })
 })
 
-describe('what trivy makes of a package', () => {
+describe('the result of trivy for', () => {
   it.each<[string, string, Partial<PackageFacts>, string, string[]]>([
     [
-      'its source, of another version',
+      'a package whose source has another version',
       'jammy',
       { name: 'part', version: '9.0-1', sourcePackage: 'the-source', sourceVersion: '1.0-1' },
       'scanned',
       ['CVE-2026-3002'],
     ],
     [
-      'its source, which is fixed',
+      'a package whose source is fixed',
       'jammy',
       { name: 'part', version: '9.0-1', sourcePackage: 'the-source', sourceVersion: '2.0-1' },
       'scanned',
       [],
     ],
-    ['its origin', 'alpine3.21', { name: 'part', sourcePackage: 'the-source' }, 'scanned', ['CVE-2026-3002']],
-    ['a Debian version before the fix by a tilde', 'jammy', { version: '2.0~rc1-1' }, 'scanned', ['CVE-2026-3001']],
-    ['a Debian version after the fix by its epoch', 'jammy', { version: '1:1.0-1' }, 'scanned', []],
     [
-      'no epoch, where the fix has one',
+      'a package with a vulnerable origin',
+      'alpine3.21',
+      { name: 'part', sourcePackage: 'the-source' },
+      'scanned',
+      ['CVE-2026-3002'],
+    ],
+    ['a Debian version with a tilde, below the fix', 'jammy', { version: '2.0~rc1-1' }, 'scanned', ['CVE-2026-3001']],
+    ['a Debian version with an epoch, above the fix', 'jammy', { version: '1:1.0-1' }, 'scanned', []],
+    [
+      'a version without the epoch that the fix has',
       'rocky9',
       { name: 'with-epoch', version: '3.0-1' },
       'scanned',
@@ -194,87 +200,81 @@ describe('what trivy makes of a package', () => {
     ],
     ['an epoch, below the fix', 'rocky9', { name: 'with-epoch', version: '1:1.0-1' }, 'scanned', ['CVE-2026-3001']],
     ['an epoch, at the fix', 'rocky9', { name: 'with-epoch', version: '1:2.0-1' }, 'scanned', []],
-    ['a hole that will not be fixed', 'centos-stream9', { name: 'forsaken' }, 'scanned', ['CVE-2026-3003']],
-    ['a Debian version that it cannot read', 'jammy', { version: 'of-letters' }, 'no_data', []],
-    ['the same in Debian', 'bookworm', { version: 'of-letters' }, 'no_data', []],
-    ['an Alpine version that it cannot read', 'alpine3.21', { version: 'of-letters' }, 'no_data', []],
+    ['a vulnerability that will not be fixed', 'centos-stream9', { name: 'forsaken' }, 'scanned', ['CVE-2026-3003']],
+    ['an invalid version on Ubuntu', 'jammy', { version: 'of-letters' }, 'no_data', []],
+    ['an invalid version on Debian', 'bookworm', { version: 'of-letters' }, 'no_data', []],
+    ['an invalid version on Alpine', 'alpine3.21', { version: 'of-letters' }, 'no_data', []],
+    ['a module of AlmaLinux, which trivy skips', 'almalinux8', { version: '1.0-1.module_el8.6.0+1+a' }, 'no_data', []],
     [
-      'a module of AlmaLinux, which it leaves out',
-      'almalinux8',
-      { version: '1.0-1.module_el8.6.0+1+a' },
-      'no_data',
-      [],
-    ],
-    [
-      'a module of Rocky Linux, which its database leaves out',
+      'a module of Rocky Linux, which the database lacks',
       'rocky8',
       { name: 'other', version: '1.0-1.module+el8.9.0+1+a' },
       'no_data',
       [],
     ],
-    ['a package of a vendor that it leaves out', 'centos-stream9', { version: '1.0-1.remi' }, 'no_data', []],
-  ])('%s', async (_, codename, more, word, ids) => {
+    ['a package of a vendor that trivy skips', 'centos-stream9', { version: '1.0-1.remi' }, 'no_data', []],
+  ])('%s', async (_, codename, more, outcome, ids) => {
     const result = await scan(named(codename), more)
-    expect([result.result, result.findings.map(({ id }) => id)]).toEqual([word, ids])
+    expect([result.result, result.findings.map(({ id }) => id)]).toEqual([outcome, ids])
     expect(await readdir(join(cache, 'work', 'trivy'))).toEqual([])
   })
 })
 
-it('the buckets of a database of several levels are read', async () => {
+it('the nested buckets of a database are read', async () => {
   const releases = Array.from({ length: 400 }, (_, number) => `3.${number}`)
   await makeDatabase(
     tools,
     join(base, 'many'),
-    releases.map((release) => ({ ...hole(named('alpine3.21')), release })),
+    releases.map((release) => ({ ...advisoryFor(named('alpine3.21')), release })),
   )
   const names = await readBuckets(join(base, 'many', 'trivy.db'))
   expect(releases.filter((release) => !names.has(`alpine ${release}`))).toEqual([])
   expect(names.size).toBe(402)
 })
 
-describe('a database that does not work lets nothing pass', () => {
+describe('a broken database', () => {
   const jammy = named('jammy')
   beforeEach(async () => {
     cache = join(base, `broken-${made++}`)
     await makeDatabase(
       tools,
       database(),
-      MATCHED.map((distribution) => hole(distribution)),
+      MATCHED.map((distribution) => advisoryFor(distribution)),
     )
   })
 
   it.each<[string, () => Promise<unknown>]>([
-    ['is not there', () => rm(database(), { recursive: true })],
-    ['has no description', () => rm(join(database(), 'metadata.json'))],
-    ['is no database', () => writeFile(join(database(), 'trivy.db'), 'this is no database')],
+    ['is missing', () => rm(database(), { recursive: true })],
+    ['has no metadata', () => rm(join(database(), 'metadata.json'))],
+    ['contains text', () => writeFile(join(database(), 'trivy.db'), 'this is no database')],
     ['is empty', () => writeFile(join(database(), 'trivy.db'), '')],
     [
-      'is cut',
+      'is truncated',
       async () =>
         writeFile(join(database(), 'trivy.db'), (await readFile(join(database(), 'trivy.db'))).subarray(0, 20_000)),
     ],
     [
-      'is damaged in its midst',
+      'is damaged in the middle',
       async () =>
         writeFile(join(database(), 'trivy.db'), (await readFile(join(database(), 'trivy.db'))).fill(0xff, 8192)),
     ],
     [
-      'is of another schema',
+      'has another schema version',
       async () =>
         writeFile(
           join(database(), 'metadata.json'),
           (await readFile(join(database(), 'metadata.json'), 'utf8')).replace('"Version":2', '"Version":1'),
         ),
     ],
-  ])('because it %s', async (_, spoil) => {
+  ])('that %s makes every scan an error', async (_, spoil) => {
     await spoil()
     const result = await scan(jammy, { version: '2.0-1' })
     expect(result).toMatchObject({ result: 'error', findings: [] })
     expect(result.message).not.toMatch(/\.go:\d/)
   })
 
-  it('and one that is loaded takes its place', async () => {
-    await makeDatabase(tools, join(base, 'offered'), [hole(jammy)])
+  it('is replaced by a downloaded one', async () => {
+    await makeDatabase(tools, join(base, 'offered'), [advisoryFor(jammy)])
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
     await writeFile(join(database(), 'trivy.db'), 'this is no database')
@@ -296,12 +296,12 @@ describe('an update', () => {
   const old = new Date('2026-01-01T00:00:00Z')
   beforeEach(async () => {
     cache = join(base, `updated-${made++}`)
-    await makeDatabase(tools, database(), [hole(jammy)], old)
+    await makeDatabase(tools, database(), [advisoryFor(jammy)], old)
   })
 
-  it('puts the first database in force, and tells of it', async () => {
+  it('downloads the first database and shows it in the status', async () => {
     cache = join(base, `updated-${made++}`)
-    await makeDatabase(tools, join(base, 'offered'), [hole(jammy)])
+    await makeDatabase(tools, join(base, 'offered'), [advisoryFor(jammy)])
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
     expect(await trivy.status()).toMatchObject({
@@ -319,10 +319,10 @@ describe('an update', () => {
     expect(await trivy.update()).toEqual({ status: 'up_to_date', message: 'there is no newer database' })
   })
 
-  it('to a newer one decides the next scan, and leaves nothing behind', async () => {
+  it('to a newer database applies to the next scan and leaves no other files', async () => {
     await makeDatabase(tools, join(base, 'offered'), [
-      hole(jammy),
-      hole(jammy, { package: 'newly', id: 'CVE-2026-3009' }),
+      advisoryFor(jammy),
+      advisoryFor(jammy, { package: 'newly', id: 'CVE-2026-3009' }),
     ])
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
@@ -339,9 +339,9 @@ describe('an update', () => {
   })
 
   it.each<[string, () => Promise<void>]>([
-    ['that finds no registry', () => registry.offer(null)],
+    ['without a registry', () => registry.offer(null)],
     [
-      'to what is no database',
+      'to a file that is not a database',
       async () => {
         await rm(join(base, 'forged'), { recursive: true, force: true })
         await mkdir(join(base, 'forged'))
@@ -350,22 +350,22 @@ describe('an update', () => {
         await registry.offer(join(base, 'forged'))
       },
     ],
-  ])('%s fails, and leaves the one in force', async (_, prepare) => {
+  ])('%s fails and keeps the database', async (_, prepare) => {
     await prepare()
     expect(await engine().update()).toMatchObject({ status: 'failed', message: expect.stringContaining('trivy') })
     expect(await scan(jammy)).toMatchObject({ result: 'scanned', findings: [{ id: 'CVE-2026-3001' }] })
   })
 
-  it('goes unseen by the scans meanwhile', async () => {
-    await makeDatabase(tools, join(base, 'offered'), [hole(jammy)])
+  it('does not disturb scans that run meanwhile', async () => {
+    await makeDatabase(tools, join(base, 'offered'), [advisoryFor(jammy)])
     await registry.offer(join(base, 'offered'))
     const trivy = engine()
     let over = false as boolean
     const updated = trivy.update().finally(() => (over = true))
-    const words: string[] = []
-    while (!over || words.length < 3)
-      words.push((await trivy.scan({ facts: about(jammy), distribution: jammy })).result)
+    const results: string[] = []
+    while (!over || results.length < 3)
+      results.push((await trivy.scan({ facts: about(jammy), distribution: jammy })).result)
     expect(await updated).toMatchObject({ status: 'updated' })
-    expect([...new Set(words)]).toEqual(['scanned'])
+    expect([...new Set(results)]).toEqual(['scanned'])
   })
 })

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Prints the paths of a trivy program and of the program that writes tiny databases for it, one a line; builds them with
-# Go when they are missing, which took 17 minutes of processor time and 3 GB of memory, 37 minutes on two busy cores with
-# the modules at hand. TRIVY_BIN and TRIVY_DB_MAKER name ones that are there already.
+# Prints two paths, one per line: trivy, and the program that writes small databases for it. Builds them with Go when they
+# are missing, which took 17 minutes of processor time, 3 GB of memory and, on two busy cores with the modules downloaded,
+# 37 minutes. TRIVY_BIN and TRIVY_DB_MAKER name existing programs instead.
 set -eu
 
 version=0.68.2
@@ -18,11 +18,11 @@ if [ ! -x "$program" ] || [ ! -x "$maker" ]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   cd "$work"
-  # In a module of its own, so that both are built of the same release.
+  # One module requires the release, so that both programs are built from it.
   {
     export GOFLAGS="-mod=mod ${GOFLAGS:-}"
     "$go" mod init tools
-    # An older Go fetches this one, and does not know the experiment, which trivy reads its JSON with.
+    # Trivy needs the experiment `jsonv2`, which Go knows since 1.25. An older Go downloads that version.
     "$go" mod edit -go=1.25.0 "-require=github.com/aquasecurity/trivy@v$version"
     export GOEXPERIMENT=jsonv2
     mkdir maker

@@ -1,5 +1,5 @@
-// The gate with the real trivy as first scanner and the embedded matcher as second: what it finds below the fix holds, the
-// fixed version is published, and a trivy that cannot judge is never a pass.
+// The gate with the real trivy as first scanner and the embedded matcher as second: vulnerable versions are held, fixed
+// versions are published, and a failing trivy never passes a package.
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,13 +14,13 @@ import { makeDatabase, trivyTools, type TrivyAdvisory, type TrivyTools } from '.
 
 interface Kind {
   codename: string
-  /** what trivy is to be told */
+  /** the distribution as trivy names it */
   distro: string
   family: string
   ecosystem: string
   version(number: number): string
   build(name: string, number: number): Promise<Buffer> | Buffer
-  /** a distribution of the same format that the database knows nothing of */
+  /** a distribution of the same format without data in the database */
   unknown: string
 }
 
@@ -59,7 +59,12 @@ let tools: TrivyTools
 let base: string
 let service: Service
 
-const hole = (format: FormatId, name: string, cve: string, severity: TrivyAdvisory['severity']): TrivyAdvisory => {
+const advisoryFor = (
+  format: FormatId,
+  name: string,
+  cve: string,
+  severity: TrivyAdvisory['severity'],
+): TrivyAdvisory => {
   const { family, distro, version } = KINDS[format]
   return {
     id: cve,
@@ -70,22 +75,22 @@ const hole = (format: FormatId, name: string, cve: string, severity: TrivyAdviso
     severity: severity!,
     arches: ['x86_64'],
     urls: [`https://example.org/${cve}`],
-    title: `a hole in ${name}`,
+    title: `a vulnerability in ${name}`,
   }
 }
 const advisories = () =>
   FORMATS.flatMap((format) => [
-    hole(format, 'critical', 'CVE-2026-3001', 'CRITICAL'),
-    hole(format, 'high', 'CVE-2026-3002', 'HIGH'),
-    hole(format, 'medium', 'CVE-2026-3003', 'MEDIUM'),
-    hole(format, 'low', 'CVE-2026-3004', 'LOW'),
-    hole(format, 'both', 'CVE-2026-3006', 'MEDIUM'),
-    // What the embedded matcher knows best, trivy must see too: the canary.
-    hole(format, 'canary', 'CVE-2026-3007', 'HIGH'),
+    advisoryFor(format, 'critical', 'CVE-2026-3001', 'CRITICAL'),
+    advisoryFor(format, 'high', 'CVE-2026-3002', 'HIGH'),
+    advisoryFor(format, 'medium', 'CVE-2026-3003', 'MEDIUM'),
+    advisoryFor(format, 'low', 'CVE-2026-3004', 'LOW'),
+    advisoryFor(format, 'both', 'CVE-2026-3006', 'MEDIUM'),
+    // The vulnerability that the self-test expects trivy to find.
+    advisoryFor(format, 'canary', 'CVE-2026-3007', 'HIGH'),
   ])
 
 const database = () => join(base, 'repos', 'grype-db', 'trivy', 'db')
-// Where nobody listens: a suite must not load a real database.
+// A proxy that does not exist, because a test must not download a real database.
 const environment = () => ({
   SVC_OSV_DIR: join(base, 'osv'),
   REPO_FORMAT: 'all',
@@ -129,7 +134,7 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true })
 })
 
-/** Asks for an update until the one of the start is over. */
+/** Requests updates until the one that the start began is over. */
 async function update() {
   for (;;) {
     const { status, body } = await service.call('POST', '/security/vulnscan/update')
@@ -164,35 +169,35 @@ describe.each(FORMATS)('%s', (format) => {
     ['medium', 'published', 'warning'],
     ['low', 'published', 'allowed'],
     ['unheard-of', 'published', 'no_findings'],
-  ])('a package with %s holes is %s', async (name, status, word) => {
+  ])('the package %s is %s', async (name, status, result) => {
     const body = await upload(format, name, 1)
     expect(body).toMatchObject({
       status,
-      pipeline: { cve_scan: word },
+      pipeline: { cve_scan: result },
       coverage: { cve_scan: { engine: 'trivy', engine_version: '0.68.2', distro_matched: kind.distro, files_seen: 1 } },
     })
     expect(Date.parse(body.coverage.cve_scan.database_date)).toBeGreaterThan(Date.now() - 3_600_000)
   })
 
-  it.each(['critical', 'high'])('the version that has the fix of a %s hole is published', async (name) => {
+  it.each(['critical', 'high'])('the version with the fix of a %s vulnerability is published', async (name) => {
     expect(await upload(format, name, 2)).toMatchObject({ status: 'published', pipeline: { cve_scan: 'no_findings' } })
   })
 
-  it('what trivy knows of a hole is told', async () => {
+  it('a finding carries the details of the vulnerability', async () => {
     expect((await record(format, 'low')).cve_results).toMatchObject([
       {
         id: 'CVE-2026-3004',
         severity: 'Low',
         fix_state: 'fixed',
         fix_versions: [kind.version(2)],
-        description: 'a hole in low',
+        description: 'a vulnerability in low',
         urls: expect.arrayContaining(['https://example.org/CVE-2026-3004']),
         sources: ['trivy'],
       },
     ])
   })
 
-  it('a distribution that the database knows nothing of is not clean', async () => {
+  it('a package of a distribution without data is held as unscanned', async () => {
     expect(await upload(format, 'critical', 1, kind.unknown)).toMatchObject({
       status: 'pending_review',
       held_reason: 'unscanned',
@@ -201,7 +206,7 @@ describe.each(FORMATS)('%s', (format) => {
     })
   })
 
-  it('what only the second scanner finds brings it to review', async () => {
+  it('a finding of only the second scanner sends the package to review', async () => {
     expect(await upload(format, 'quiet', 1)).toMatchObject({
       status: 'published',
       pipeline: { cve_scan: 'no_findings' },
@@ -212,7 +217,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(await sourcesOf(format, 'quiet')).toEqual({ 'CVE-2026-4001': ['osv'] })
   })
 
-  it('what both find is one finding, and the first scanner rates it', async () => {
+  it('a vulnerability that both scanners find is one finding with the severity of the first', async () => {
     expect((await upload(format, 'both', 1)).status).toBe('published')
     await expect
       .poll(() => sourcesOf(format, 'both'), { timeout: 60_000 })
@@ -221,7 +226,7 @@ describe.each(FORMATS)('%s', (format) => {
   })
 })
 
-it('the engine says what it knows, and how old that is', async () => {
+it('the status shows the version and date of the database', async () => {
   const { body } = await service.call('GET', '/security/vulnscan/status')
   expect(body).toMatchObject({
     available: true,
@@ -235,7 +240,7 @@ it('the engine says what it knows, and how old that is', async () => {
   expect(await metrics()).not.toMatch(/^svc_scanner_selftest_failed\{[^}]*\} 1/m)
 })
 
-it('an old database is used, and its age is told; an update that fails leaves it in force', async () => {
+it('an old database is used and its date is shown; a failed update keeps it', async () => {
   const updated = new Date(Date.now() - 40 * 86_400_000)
   await makeDatabase(tools, database(), advisories(), updated)
   expect(await update()).toMatchObject({ status: 'failed', message: expect.stringContaining('trivy') })
@@ -244,7 +249,7 @@ it('an old database is used, and its age is told; an update that fails leaves it
   expect(Math.abs(Date.parse(body.coverage.cve_scan.database_date) - updated.getTime())).toBeLessThan(2000)
 })
 
-it('without a database nothing passes', async () => {
+it('without a database every package is held', async () => {
   await rm(database(), { recursive: true })
   expect(await upload('rpm', 'no-database', 1)).toMatchObject({
     status: 'pending_review',
@@ -255,9 +260,9 @@ it('without a database nothing passes', async () => {
 })
 
 it.each<[string, FormatId, (whole: Buffer) => Buffer | string]>([
-  ['is none', 'apk', () => 'this is no database'],
-  ['is cut', 'deb', (whole) => whole.subarray(0, 20_000)],
-])('a database that %s lets nothing pass', async (_, format, spoil) => {
+  ['contains text', 'apk', () => 'this is no database'],
+  ['is truncated', 'deb', (whole) => whole.subarray(0, 20_000)],
+])('with a database that %s every package is held', async (_, format, spoil) => {
   await makeDatabase(tools, database(), advisories())
   await writeFile(join(database(), 'trivy.db'), spoil(await readFile(join(database(), 'trivy.db'))))
   for (const name of ['critical', 'unheard-of']) {
@@ -269,7 +274,7 @@ it.each<[string, FormatId, (whole: Buffer) => Buffer | string]>([
   }
 })
 
-it('a database that cannot be read is told by the status after a start', async () => {
+it('the status reports an unreadable database after a start', async () => {
   await writeFile(join(database(), 'trivy.db'), 'this is no database')
   await service.stop()
   service = await start()
@@ -282,11 +287,11 @@ it('a database that cannot be read is told by the status after a start', async (
   })
 })
 
-it('a trivy that finds no known vulnerability fails its self-test, and what it passes is held', async () => {
+it('a trivy that misses the known vulnerability fails its self-test, and packages it passes are held', async () => {
   await makeDatabase(
     tools,
     database(),
-    FORMATS.map((format) => hole(format, 'nobody-has-it', 'CVE-2026-9999', 'LOW')),
+    FORMATS.map((format) => advisoryFor(format, 'nobody-has-it', 'CVE-2026-9999', 'LOW')),
   )
   await service.stop()
   service = await start()

@@ -1,5 +1,5 @@
-// Writes a tiny vulnerability database for grype, with grype's own packages: advisories as JSON on stdin, a file of
-// schema 6 in the directory that is the only argument. `built` moves the date it says it was built on.
+// Writes a small vulnerability database (schema 6) for grype with grype's own packages. It reads advisories as JSON from
+// stdin; the only argument is the output directory. `built` sets the build date of the database.
 package main
 
 import (

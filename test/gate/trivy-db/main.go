@@ -1,5 +1,5 @@
-// Writes a tiny vulnerability database for trivy, with trivy-db's own packages: advisories as JSON on stdin, trivy.db and
-// metadata.json of schema 2 in the directory that is the only argument. `updated` moves the date it says it is of.
+// Writes a small vulnerability database (schema 2) for trivy with trivy-db's own packages: trivy.db and metadata.json. It
+// reads advisories as JSON from stdin; the only argument is the output directory. `updated` sets the date of the database.
 package main
 
 import (
@@ -71,8 +71,7 @@ func severityOf(a advisory) types.Severity {
 	return severity
 }
 
-// What is kept under the package differs: Red Hat's rows say for which products they are, those of Rocky and Oracle for
-// which architectures.
+// The rows below a package differ: those of Red Hat name products, those of Rocky and Oracle name architectures.
 func row(tx *bolt.Tx, dbc db.Config, a advisory) any {
 	severity := severityOf(a)
 	switch a.Family {
@@ -87,7 +86,7 @@ func row(tx *bolt.Tx, dbc db.Config, a advisory) any {
 		must(dbc.PutRedHatRepositories(tx, "rhel-"+a.Release+"-for-x86_64-baseos-rpms", []int{1}))
 		must(dbc.PutRedHatCPEs(tx, 1, "cpe:/o:redhat:enterprise_linux:"+a.Release+"::baseos"))
 		entry := redhat.Entry{FixedVersion: a.Fixed, Cves: cves, Arches: a.Arches, Status: types.NewStatus(a.Status), AffectedCPEIndices: []int{1}}
-		// The library writes the status of entries that are pointers only.
+		// The library writes the status only for entries that are pointers.
 		return map[string]any{"Entries": []*redhat.Entry{&entry}}
 	case "rocky", "oracle":
 		return types.Advisories{FixedVersion: a.Fixed, Entries: []types.Advisory{{FixedVersion: a.Fixed, Arches: a.Arches}}}
@@ -96,7 +95,7 @@ func row(tx *bolt.Tx, dbc db.Config, a advisory) any {
 	}
 }
 
-// What is known of a vulnerability itself is one row, to which every distribution adds how it rates it.
+// A vulnerability has one row of details, to which every distribution adds its rating.
 func told(before types.Vulnerability, a advisory, source types.SourceID) types.Vulnerability {
 	after := types.Vulnerability{Title: a.Title, Description: a.Text, References: a.URLs, VendorSeverity: before.VendorSeverity, CVSS: before.CVSS}
 	if severity := severityOf(a); severity != types.SeverityUnknown {
