@@ -1,5 +1,5 @@
-// The process dies at every checkpoint of every operation; nothing that was acknowledged is lost, and nothing is left over.
-// Cases that walk a way another has walked run in the long form only:
+// Kills the process at every checkpoint of every operation: no acknowledged change is lost, and nothing is left over.
+// Cases whose code path another case covers run only in the long form:
 //   CRASH_FORM=long npx vitest run --config vitest.suites.config.ts test/crash/crash.test
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,8 +8,8 @@ import { CHECKPOINTS } from '../../src/kernel/checkpoint.ts'
 import { createSemaphore } from '../../src/kernel/semaphore.ts'
 import { startFakeClamd, type FakeClamd } from '../fakes/clamd.ts'
 import { startService, type Service } from '../service.ts'
-import { makeHouses, type Engine, type House, type Houses } from './houses.ts'
-import { look, readDisk, readHttp, type Look, type Read } from './look.ts'
+import { createInstallations, type Engine, type Installation, type Installations } from './installations.ts'
+import { readRepository, readDisk, readHttp, type Repository, type Read } from './read-repository.ts'
 import { OPERATIONS, type Operation } from './operations.ts'
 import type { Format } from './packages.ts'
 import { examine } from './state.ts'
@@ -19,9 +19,9 @@ const CODENAMES: Record<Format, string[]> = {
   rpm: ['rocky9', 'fedora'],
   apk: ['alpine3.20', 'alpine3.21'],
 }
-/** How long a process may live on before a checkpoint counts as never reached. */
+/** A process that lives longer than this never reaches its checkpoint. */
 const REACH_MS = 60_000
-/** As many as there are processors to run on: each case mostly starts processes. */
+/** One per processor, because starting processes takes most of the time. */
 const CASES_AT_ONCE = 2
 
 const LONG = process.env['CRASH_FORM'] === 'long'
@@ -30,7 +30,7 @@ const CASES = OPERATIONS.map((operation) => ({
   passes: operation.passes.filter(([, , form]) => LONG || form !== 'long'),
 }))
 
-it('every checkpoint is passed by some operation', () => {
+it('every checkpoint is covered by an operation', () => {
   const passed = new Set(CASES.flatMap(({ passes }) => passes.map(([checkpoint]) => checkpoint.split(':')[0])))
   expect([...CHECKPOINTS].filter((name) => !passed.has(name))).toEqual([])
 })
@@ -42,21 +42,21 @@ describe.each<[Engine, Format]>([
   ['pglite', 'apt'],
 ])('on %s with %s packages a process that dies at', (engine, format) => {
   const slots = createSemaphore(CASES_AT_ONCE)
-  let houses: Houses
+  let installations: Installations
   let stock: string[]
   let clamd: FakeClamd
 
   beforeAll(async () => {
     clamd = await startFakeClamd()
-    houses = await makeHouses(engine, format)
-    const house = await houses.copy()
-    const state = await examine(house)
+    installations = await createInstallations(engine, format)
+    const installation = await installations.copy()
+    const state = await examine(installation)
     expect(state.faults).toEqual([])
     stock = state.records
-    await house.remove()
+    await installation.remove()
   })
   afterAll(async () => {
-    await houses?.remove()
+    await installations?.remove()
     await clamd?.close()
   })
 
@@ -75,8 +75,8 @@ describe.each<[Engine, Format]>([
     checkpoint: string,
     then: 'before' | 'after' | 'partly',
   ): Promise<void> {
-    const house = await houses.copy(operation)
-    const reader = await createReader(house, CODENAMES[format])
+    const installation = await installations.copy(operation)
+    const reader = await createReader(installation, CODENAMES[format])
     const steps = await operation.steps()
     const last = steps.at(-1) as (typeof steps)[number]
     const before = steps
@@ -85,40 +85,40 @@ describe.each<[Engine, Format]>([
     const after = last.effect(before, stock)
     const start = async (env: Record<string, string> = {}, raw = false) => {
       const service = await startService({
-        ...house,
+        ...installation,
         ...(operation.emptyDatabase ? { token: undefined } : {}),
-        env: { ...house.env, ...(operation.antivirus ? clamdAt(clamd) : {}), ...env },
+        env: { ...installation.env, ...(operation.antivirus ? clamdAt(clamd) : {}), ...env },
         raw,
       })
       started.push(service)
       return service
     }
 
-    // It dies.
+    // Kill it at the checkpoint.
     const first = await start({ GATEHOUSE_DIE_AT: operation.diesFirstAt ?? checkpoint })
     for (const step of steps) {
       const answer = await step.ask(first).catch(() => null)
       if (step === last) continue
       expect([200, 201]).toContain(answer?.status)
     }
-    // The audit log is written when somebody asks for it, else every 15 s.
+    // Reading the audit log writes it. Otherwise it is written every 15 s.
     await first.call('GET', '/artifacts/audit/logs').catch(() => null)
     await killed(first, operation.diesFirstAt ?? checkpoint)
-    await reader.all(readDisk(house.reposDir), [before, after])
+    await reader.all(readDisk(installation.reposDir), [before, after])
     if (operation.diesFirstAt) {
       await killed(await start({ GATEHOUSE_DIE_AT: checkpoint }, true), checkpoint)
-      await reader.all(readDisk(house.reposDir), [before, after])
+      await reader.all(readDisk(installation.reposDir), [before, after])
     }
 
-    // It comes back, and again.
+    // Restart it twice.
     for (let restart = 1; restart <= 2; restart++) {
       const service = await start()
       if (then !== 'partly') await reader.all(readHttp(service), [then === 'before' ? before : after])
       if (restart === 1) {
         await service.kill()
-        // The embedded database takes a second to open: it is looked at in the end only.
+        // Opening the embedded database takes a second, so it is examined only at the end.
         if (engine === 'postgres' && then !== 'partly') {
-          const state = await examine({ ...house, killed: true })
+          const state = await examine({ ...installation, killed: true })
           expect(state.faults).toEqual([])
           expect(state.records).toEqual(then === 'before' ? before : after)
         }
@@ -130,15 +130,15 @@ describe.each<[Engine, Format]>([
       await reader.all(readHttp(service), [after])
       expect(await service.stop()).toBe(0)
     }
-    const state = await examine({ ...house, collected: true })
+    const state = await examine({ ...installation, collected: true })
     expect(state.faults).toEqual([])
     expect(state.records).toEqual(after)
-    await reader.all(readDisk(house.reposDir), [after])
-    await house.remove()
+    await reader.all(readDisk(installation.reposDir), [after])
+    await installation.remove()
   }
 })
 
-/** What a case started ends with it, however it ended. */
+/** Kills the processes that a case started, also when it fails. */
 async function endAll(work: (started: Service[]) => Promise<void>): Promise<void> {
   const started: Service[] = []
   try {
@@ -167,15 +167,15 @@ async function killed(service: Service, checkpoint: string): Promise<void> {
   }
 }
 
-/** Reads every distribution again and again, and sees to it that no Release is older than one seen before. */
-async function createReader(house: House, codenames: string[]) {
-  const publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
+/** Reads every distribution and checks that no Release is older than one read before. */
+async function createReader(installation: Installation, codenames: string[]) {
+  const publicKey = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
   const newest = new Map<string, number>()
   return {
-    /** @param allowed lists of records of which one must be what each distribution offers */
+    /** @param allowed lists of records, one of which each distribution must offer */
     async all(read: Read, allowed: string[][]): Promise<void> {
       for (const codename of codenames) {
-        const seen = await look(read, codename, publicKey)
+        const seen = await readRepository(read, codename, publicKey)
         expect(seen.date).toBeGreaterThanOrEqual(newest.get(codename) ?? 0)
         newest.set(codename, seen.date)
         expect(allowed.map((records) => offeredBy(records, codename))).toContainEqual(linesOf(seen))
@@ -191,6 +191,6 @@ function offeredBy(records: string[], codename: string): string[] {
   return published.map(([, name, version, arch]) => `${name} ${version} ${arch}`).sort()
 }
 
-function linesOf({ packages }: Look): string[] {
+function linesOf({ packages }: Repository): string[] {
   return [...packages.keys()].sort()
 }

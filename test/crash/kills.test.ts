@@ -1,99 +1,99 @@
-// The process dies at any moment, not only at those with a name: under load, and during its very first start.
+// Kills the process at random moments: under load, and during its first start.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
-import { makeHouses, type Engine, type House, type Houses } from './houses.ts'
-import { look, readDisk, readHttp } from './look.ts'
+import { createInstallations, type Engine, type Installation, type Installations } from './installations.ts'
+import { readRepository, readDisk, readHttp } from './read-repository.ts'
 import { examine, waitFor } from './state.ts'
 
 const ROUNDS: Record<Engine, number> = { postgres: 4, pglite: 2 }
 const UPLOADERS = 3
 const CODENAMES = ['jammy', 'noble']
 
-/** What a client was told of a package, `jammy name version arch`; `unknown` when the answer never came. */
-type Told = 'there' | 'gone' | 'unknown'
+/** The acknowledged state of a package; `unknown` when no answer arrived. */
+type Outcome = 'published' | 'deleted' | 'unknown'
 
 describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, killed at any moment', (engine) => {
-  let houses: Houses
+  let installations: Installations
   let running: Service | undefined
-  beforeAll(async () => void (houses = await makeHouses(engine)))
+  beforeAll(async () => void (installations = await createInstallations(engine)))
   afterAll(async () => {
     await running?.kill()
-    await houses?.remove()
+    await installations?.remove()
   })
 
-  it('keeps every promise it made', async () => {
-    const house = await houses.copy()
-    const publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
-    const told = new Map<string, Told>()
+  it('keeps every acknowledged change', async () => {
+    const installation = await installations.copy()
+    const publicKey = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
+    const answers = new Map<string, Outcome>()
     const newest = new Map<string, number>()
     const seen = new Set<string>()
     for (let round = 0; round < ROUNDS[engine]; round++) {
-      const service = (running = await startService(house))
+      const service = (running = await startService(installation))
       const lifetime = 150 + Math.random() * 1500
-      const storm = Promise.all(Array.from({ length: UPLOADERS }, (_, n) => work(service, told, `r${round}u${n}`)))
-      // On a slow machine too something is promised before the first death.
-      if (round === 0) await waitFor('a promise', async () => [...told.values()].includes('there'))
+      const uploads = Promise.all(Array.from({ length: UPLOADERS }, (_, n) => work(service, answers, `r${round}u${n}`)))
+      // Even a slow machine acknowledges an upload before the first kill.
+      if (round === 0) await waitFor('an upload', async () => [...answers.values()].includes('published'))
       await new Promise((resolve) => setTimeout(resolve, lifetime))
       await service.kill()
-      await storm
-      await compare(readDisk(house.reposDir), round % 2 === 0)
+      await uploads
+      await compare(readDisk(installation.reposDir), round % 2 === 0)
     }
-    const service = (running = await startService(house))
+    const service = (running = await startService(installation))
     await compare(readHttp(service), true)
-    for (const [id, word] of told) {
+    for (const [id, outcome] of answers) {
       const [, name, version] = id.split(' ')
       const { status } = await service.call('GET', `/artifacts/${name}/dependencies?version=${version}`)
-      if (word !== 'unknown') expect([id, status]).toEqual([id, word === 'there' ? 200 : 404])
+      if (outcome !== 'unknown') expect([id, status]).toEqual([id, outcome === 'published' ? 200 : 404])
     }
-    expect([...told.values()].filter((word) => word === 'there').length).toBeGreaterThan(0)
+    expect([...answers.values()].filter((outcome) => outcome === 'published').length).toBeGreaterThan(0)
     expect(await service.stop()).toBe(0)
-    expect((await examine({ ...house, collected: true })).faults).toEqual([])
+    expect((await examine({ ...installation, collected: true })).faults).toEqual([])
 
-    /** @param still whether the package files of earlier rounds are read anew as well */
-    async function compare(read: ReturnType<typeof readDisk>, still: boolean): Promise<void> {
+    /** @param readAgain whether package files of earlier rounds are read again */
+    async function compare(read: ReturnType<typeof readDisk>, readAgain: boolean): Promise<void> {
       for (const codename of CODENAMES) {
-        const { date, packages } = await look(read, codename, publicKey, still ? {} : { seen })
+        const { date, packages } = await readRepository(read, codename, publicKey, readAgain ? {} : { seen })
         expect(date).toBeGreaterThanOrEqual(newest.get(codename) ?? 0)
         newest.set(codename, date)
-        for (const [id, word] of told) {
+        for (const [id, outcome] of answers) {
           const [distribution, ...rest] = id.split(' ')
-          if (distribution !== codename || word === 'unknown') continue
-          expect([id, packages.has(rest.join(' '))]).toEqual([id, word === 'there'])
+          if (distribution !== codename || outcome === 'unknown') continue
+          expect([id, packages.has(rest.join(' '))]).toEqual([id, outcome === 'published'])
         }
       }
     }
   })
 })
 
-/** Uploads, and now and then deletes, until nobody answers. */
-async function work(service: Service, told: Map<string, Told>, prefix: string): Promise<void> {
+/** Uploads, and sometimes deletes, until the connection breaks. */
+async function work(service: Service, answers: Map<string, Outcome>, prefix: string): Promise<void> {
   const mine: string[] = []
   for (let n = 0; ; n++) {
     const distribution = CODENAMES[n % 2] as string
     const deleted = n % 4 === 3 ? mine.shift() : undefined
     const id = deleted ?? `${distribution} ${prefix}-${n} 1.0 amd64`
     const name = id.split(' ')[1] as string
-    told.set(id, 'unknown')
+    answers.set(id, 'unknown')
     try {
       const { status, body } = deleted
         ? await service.call('DELETE', `/artifacts/${name}`)
         : await service.upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution })
       if (status >= 300) throw new Error(`${id}: ${status} ${JSON.stringify(body)}`)
-      told.set(id, deleted ? 'gone' : 'there')
+      answers.set(id, deleted ? 'deleted' : 'published')
       if (!deleted) mine.push(id)
     } catch (error) {
-      // The connection broke off: that is what is wanted here.
+      // The connection broke because the process was killed.
       if (error instanceof TypeError) return
       throw error
     }
   }
 }
 
-describe('a first start that is killed again and again', () => {
+describe('a first start that is killed several times', () => {
   let directory: string
   let running: Service | undefined
   beforeAll(async () => void (directory = await mkdtemp(join(tmpdir(), 'first-start-'))))
@@ -102,22 +102,22 @@ describe('a first start that is killed again and again', () => {
     await rm(directory, { recursive: true, force: true })
   })
 
-  it('comes up in the end, with nothing left over', async () => {
-    const house: Pick<House, 'reposDir' | 'databaseUrl'> = {
+  it('succeeds in the end and leaves nothing over', async () => {
+    const installation: Pick<Installation, 'reposDir' | 'databaseUrl'> = {
       reposDir: join(directory, 'repos'),
       databaseUrl: `pglite://${join(directory, 'db')}`,
     }
     for (const lifetime of [700, 1100, 1500, 2000, 2500]) {
-      const service = (running = await startService({ ...house, raw: true }))
+      const service = (running = await startService({ ...installation, raw: true }))
       await new Promise((resolve) => setTimeout(resolve, lifetime))
       await service.kill()
     }
-    const service = (running = await startService(house))
+    const service = (running = await startService(installation))
     const { status } = await service.upload(await buildDeb(), 'a.deb', { distribution: 'focal' })
     expect(status).toBe(201)
     expect(await service.stop()).toBe(0)
-    expect((await examine({ ...house, collected: true })).faults).toEqual([])
-    expect((await readdir(join(house.reposDir, 'gnupg'))).sort()).toEqual(['signing-key.asc', 'svc.rsa'])
-    expect((await readdir(join(house.reposDir, 'keys'))).filter((name) => name.startsWith('.'))).toEqual([])
+    expect((await examine({ ...installation, collected: true })).faults).toEqual([])
+    expect((await readdir(join(installation.reposDir, 'gnupg'))).sort()).toEqual(['signing-key.asc', 'svc.rsa'])
+    expect((await readdir(join(installation.reposDir, 'keys'))).filter((name) => name.startsWith('.'))).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-// Processes that race for the directory of an embedded database: never two own it, and a dead one does not keep it.
+// Processes that compete for the directory of an embedded database: it never has two owners, and a dead one loses it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ const LOCK = join(import.meta.dirname, '..', '..', 'dist', 'store', 'pglite', 'l
 const PROCESSES = 6
 const ROUNDS = 60
 
-/** Takes and releases the lock again and again. A second owner fails to make the directory `owned`. */
+/** Takes and releases the lock repeatedly. A second owner fails to create the directory `owned`. */
 const CHILD = `
   import { mkdirSync, rmdirSync } from 'node:fs'
   import { setTimeout } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-// File systems of a suite's own: a small one that can be filled to the last page or name, and one that turns read-only.
+// File systems for a suite: a small one that can be filled to the last page or inode, and one that can turn read-only.
 import { execFileSync } from 'node:child_process'
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,9 +7,9 @@ const PAGE = 4096
 
 export interface SmallDisk {
   directory: string
-  /** Fills it until so many pages, or so many names of files, are left. */
+  /** Fills it until this many pages or file names are left. */
   leave(count: number, what: 'pages' | 'names'): Promise<void>
-  /** Takes the filling out again. */
+  /** Removes the filling. */
   free(): Promise<void>
   remove(): Promise<void>
 }
@@ -26,7 +26,7 @@ export async function mountSmallDisk(directory: string, megabytes: number, names
       await free()
       await mkdir(filling)
       if (what === 'names') {
-        // To the last one, and then back: the service may take or leave some meanwhile.
+        // Fill it completely and then free some, because the service changes files meanwhile.
         const names: string[] = []
         for (let n = 0; await written(join(filling, String(n))); n++) names.push(join(filling, String(n)))
         for (const name of names.slice(-count || names.length)) await rm(name)
@@ -53,7 +53,7 @@ async function written(path: string): Promise<boolean> {
   )
 }
 
-/** Makes a directory a mount of itself, which can be turned read-only. Hard links cannot lead into it or out of it. */
+/** Mounts a directory on itself, so that it can turn read-only. Hard links cannot cross the mount. */
 export function bindMount(directory: string): { readOnly(): void; writable(): void; remove(): void } {
   asRoot('mount', '--bind', directory, directory)
   return {

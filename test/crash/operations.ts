@@ -1,4 +1,4 @@
-// What a service can be asked to do, and the checkpoints it passes on the way. One entry for each operation: extend here.
+// The operations of a service and the checkpoints they pass. A new operation adds an entry.
 import { createHash } from 'node:crypto'
 import type { CheckpointName } from '../../src/kernel/checkpoint.ts'
 import { eicar } from '../fakes/clamd.ts'
@@ -10,39 +10,39 @@ export interface Answer {
   body: any
 }
 
-/** One request, and what it makes of the records (lines as `describe` in state.ts writes them). */
+/** One request and its effect on the records (lines as `describe` in state.ts writes them). */
 export interface Step {
   ask(service: Service): Promise<Answer>
-  /** @param stock the records of every house */
+  /** @param stock the records of every installation */
   effect(records: string[], stock: string[]): string[]
-  /** what a repetition is answered once it is done */
+  /** status of the same request when it is already done */
   again: number
 }
 
 export interface Operation {
   name: string
   format: Format
-  /** everything but the last is answered before the process dies */
+  /** all steps but the last are answered before the process dies */
   steps(): Promise<Step[]>
   settings?: 'hold'
   antivirus?: true
   emptyDatabase?: true
-  /** the process dies here first, and again at the checkpoint of the case when it recovers at its start */
+  /** the process dies here first, and then at the checkpoint of the case while it recovers */
   diesFirstAt?: string
   /**
-   * Where to die, and what a restart makes of it: the last step undone, done, or (sync-index) to be asked for again.
-   * Cases marked `long` walk a way that another case has walked; they run where CRASH_FORM says `long`.
+   * The checkpoint to die at, and the state after a restart: the last step is undone, done, or (sync-index) incomplete.
+   * Cases marked `long` take a code path that another case covers. They run only with CRASH_FORM=long.
    */
   passes: [
     checkpoint: CheckpointName | `${CheckpointName}:${number}`,
     then: 'before' | 'after' | 'partly',
     form?: 'long',
   ][]
-  /** the ones also tried on the engine that starts slowly */
+  /** the checkpoints also tried with the embedded database, which starts slowly */
   alsoEmbedded?: CheckpointName[]
 }
 
-/** @param status the record it becomes */
+/** @param status the status of the new record */
 async function upload(format: Format, sample: Sample, distribution: string, status = 'published'): Promise<Step> {
   const file = await buildPackage(format, sample)
   const record = [
@@ -68,7 +68,7 @@ function remove(path: string, matches: (record: string) => boolean): Step {
   }
 }
 
-/** What a person does about a record of the stock. */
+/** A decision about a package of the stock. */
 function review(path: string, body: object, [from, to]: [string, string], start: string): Step {
   const change = (record: string) => (record.startsWith(start) ? record.replace(` ${from} `, ` ${to} `) : record)
   return {
@@ -90,7 +90,7 @@ const after = (...names: Operation['passes'][number][0][]) =>
 const long = (passes: Operation['passes']) =>
   passes.map(([name, then]): Operation['passes'][number] => [name, then, 'long'])
 
-/** Every checkpoint of a way is tried where that way is walked first; where another joins it, those where it differs. */
+/** The first operation on a code path tries all of its checkpoints, later ones only those where they differ. */
 export const OPERATIONS: Operation[] = [
   {
     name: 'an upload that is published',
@@ -174,7 +174,7 @@ export const OPERATIONS: Operation[] = [
     passes: [...long(after('decided')), ...after('placed')],
   },
   {
-    name: 'a quarantine of what is published',
+    name: 'a quarantine of a published package',
     format: 'apt',
     steps: async () => [review('alpha/1.0/quarantine', {}, ['published', 'quarantined'], 'jammy alpha 1.0 ')],
     passes: [...after('decided'), ...long(after('after-flip', 'placed'))],
@@ -205,7 +205,7 @@ export const OPERATIONS: Operation[] = [
     name: 'sync-index beside an empty database',
     format: 'apt',
     emptyDatabase: true,
-    // Each of the four distributions is published once before, empty, when the service starts.
+    // When the service starts it publishes each of the four distributions once, empty.
     steps: async () => [{ ...nothing('POST', '/artifacts/admin/sync-index'), effect: (_, stock) => stock }],
     passes: [['restored:3', 'partly'], ...after('before-flip:6'), ...long(after('restored:7', 'after-flip:6'))],
   },
@@ -246,7 +246,7 @@ export const OPERATIONS: Operation[] = [
     passes: [...after('settled', 'before-flip'), ...long([...before('pooled'), ...after('after-flip')])],
   },
   {
-    name: 'an apk that takes the place of a deleted one',
+    name: 'an apk that replaces a deleted one',
     format: 'apk',
     steps: async () => [
       remove('alpha/1.0-r0', (record) => record.startsWith('alpine3.20 alpha 1.0-r0 ')),

@@ -1,4 +1,4 @@
-// One small package of any format, for suites that treat the three alike.
+// Builds a small package of any format.
 import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { buildRpm } from '../samples/rpm.ts'
@@ -8,16 +8,16 @@ export type Format = 'apt' | 'rpm' | 'apk'
 
 export interface Sample {
   name: string
-  /** as the format writes it: `1.0`, `1.0-1`, `1.0-r0` */
+  /** in the format's own syntax: `1.0`, `1.0-1`, `1.0-r0` */
   version: string
   arch?: string
-  /** the one file inside; other content makes other bytes of the same name */
+  /** content of its only file; other content makes other bytes with the same name and version */
   content?: string
 }
 
 const ARCHS: Record<Format, string> = { apt: 'amd64', rpm: 'x86_64', apk: 'x86_64' }
 
-/** What the record of a sample is listed under. */
+/** The architecture in the record of a sample. */
 export function archOf(format: Format, { arch }: Pick<Sample, 'arch'>): string {
   return arch ?? ARCHS[format]
 }

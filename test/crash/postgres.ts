@@ -1,4 +1,4 @@
-// A PostgreSQL server of a suite's own, in a temporary directory, stopped and started at will.
+// Starts a PostgreSQL server in a temporary directory, which a suite can stop and start again.
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,21 +10,21 @@ import pg from 'pg'
 import { need } from '../need.ts'
 
 export interface Postgres {
-  /** of a database on this server */
+  /** the URL of a database on this server */
   url(database: string): string
   start(): Promise<void>
-  /** Breaks every connection off, as a server that crashed. */
+  /** Stops it immediately and breaks every connection, as a crash does. */
   stop(): Promise<void>
   query<T extends object>(database: string, text: string): Promise<T[]>
-  /** @param template a database nobody is connected to */
+  /** @param template a database without connections */
   create(database: string, template?: string): Promise<string>
   drop(database: string): Promise<void>
   remove(): Promise<void>
 }
 
 /**
- * Nothing that these suites end is the machine, so the server need not wait for the disk. Commits stay synchronous:
- * a server stopped at once must keep what it acknowledged.
+ * These suites never crash the machine, so the server need not wait for the disk. Commits stay synchronous, because a
+ * server that is stopped immediately must keep what it acknowledged.
  */
 const FAST = '-c fsync=off -c full_page_writes=off -c max_connections=60'
 
@@ -44,7 +44,7 @@ export async function startPostgres(): Promise<Postgres> {
     const command = root
       ? ['runuser', '-u', 'postgres', '--', join(bin, program), ...args]
       : [join(bin, program), ...args]
-    // Output is left alone: the server inherits it and would hold a pipe open.
+    // No pipes: the server inherits them and would keep them open.
     const child = spawn(command[0] as string, command.slice(1), { cwd: base, stdio: 'ignore' })
     const [code] = (await once(child, 'exit')) as [number | null]
     if (code !== 0) throw new Error(`${program} ended with ${code}`)
@@ -91,7 +91,7 @@ export async function startPostgres(): Promise<Postgres> {
   return server
 }
 
-/** Where Debian keeps the newest server it has. */
+/** The program directory of the newest server that Debian installed. */
 function programs(): string | null {
   const versions = existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql') : []
   const newest = versions

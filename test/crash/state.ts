@@ -1,4 +1,4 @@
-// Everything that must hold between database, files and index when nothing runs: what a crash could leave apart.
+// Examines an installation without running processes: database, files and index must agree.
 import { createHash } from 'node:crypto'
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
@@ -17,29 +17,29 @@ import { createManifests } from '../../src/store/records/manifests.ts'
 import type { PackageRow } from '../../src/store/tables.ts'
 import { createPaths, type Paths } from '../../src/store/paths.ts'
 import { createPool } from '../../src/store/files/pool.ts'
-import { look, readDisk } from './look.ts'
+import { readRepository, readDisk } from './read-repository.ts'
 
 const DAY_MS = 86_400_000
 
 export interface State {
-  /** every record as `distribution name version arch status sha256`, sorted; the digest as received, since rpms are signed here */
+  /** sorted records as `distribution name version arch status sha256`, with the digest of the file as received */
   records: string[]
-  /** Release dates by codename */
+  /** dates of the Release files by codename */
   dates: Record<string, number>
-  /** what is wrong, in sentences; empty when nothing is */
+  /** descriptions of all faults */
   faults: string[]
 }
 
 export interface Examination {
   reposDir: string
   databaseUrl: string
-  /** the processes that wrote it were killed: directories of theirs and entries not yet filed are no fault */
+  /** the service was killed: its temporary directories and audit entries not yet written to files are no faults */
   killed?: boolean
-  /** a day later, after a collection */
+  /** examines the state of a day later, after the collection of unused files */
   collected?: boolean
 }
 
-/** Looks at a house whose processes have all ended. */
+/** Examines an installation whose processes have all ended. */
 export async function examine({
   reposDir,
   databaseUrl,
@@ -98,7 +98,7 @@ async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
   await deletions.sweep()
 }
 
-/** What clients read is what the records say, and nothing else lies about. */
+/** The published trees match the records and contain nothing else. */
 async function examineTrees(
   db: Db,
   paths: Paths,
@@ -123,7 +123,7 @@ async function examineTrees(
 
     const served = rows.filter((row) => row.distribution === codename && row.served)
     try {
-      const { date, packages } = await look(readDisk(paths.root), codename, publicKey)
+      const { date, packages } = await readRepository(readDisk(paths.root), codename, publicKey)
       dates[codename] = date
       const wanted = new Map(served.map((row) => [`${row.name} ${row.version} ${row.arch}`, row.sha256]))
       for (const [id, sha256] of wanted)
@@ -134,13 +134,13 @@ async function examineTrees(
       fault((error as Error).message)
     }
 
-    // Withdrawn files wait for the grace time; then the tree holds what is served and no more.
+    // Unpublished files stay for the grace time. After that the tree holds only served files.
     const inTree = await filesBelow(tree.packages)
     const expected = new Set(served.map((row) => format.packagePath(row)))
     const waiting = await db.selectFrom('removals').select('tree_path').where('distribution', '=', codename).execute()
     for (const { tree_path } of waiting) expected.add(tree_path)
     if (collected && waiting.length > 0) fault(`${waiting.length} withdrawn files were not collected`)
-    // Where the index lies beside the packages, so does a link that was never renamed.
+    // In formats with the index beside the packages, so is a temporary link that was never renamed.
     const beside = (path: string) => join(tree.packages, path) === tree.link || (!collected && path.startsWith('.'))
     for (const path of inTree) if (!expected.has(path) && !beside(path)) fault(`${path} is in the tree for no reason`)
 
@@ -158,7 +158,7 @@ async function examineTrees(
   return dates
 }
 
-/** Bytes in pool and quarantine, and the rows that speak of them. */
+/** Files in pool and quarantine match their rows. */
 async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: string[]): Promise<void> {
   const pool = createPool(paths)
   const expected = new Map<string, string>()
@@ -176,7 +176,7 @@ async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: st
   for (const place of [paths.pool, paths.quarantine]) {
     for (const path of await filesBelow(place)) {
       const full = join(place, path)
-      // Bytes that one distribution refused and another took lie in both places until the last record goes.
+      // Bytes that one distribution refused and another accepted stay in both directories until no record has them.
       if (!expected.has(full) && ![...used].some((sha256) => path.includes(sha256)))
         faults.push(`${relative(paths.root, full)} belongs to no record`)
     }
@@ -185,10 +185,10 @@ async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: st
         faults.push(`${relative(paths.root, join(place, path))} is empty`)
     }
   }
-  // The row of a removed file stays for an hour.
+  // The row of a removed file is kept for an hour.
   const lasting = db.selectFrom('blobs').select('sha256').where('removal_ended_at', 'is', null)
   for (const { sha256 } of await lasting.execute())
-    if (!used.has(sha256)) faults.push(`the blob ${sha256} is used by nobody`)
+    if (!used.has(sha256)) faults.push(`the blob ${sha256} has no record`)
 }
 
 async function examineManifests(db: Db, paths: Paths, rows: PackageRow[], faults: string[]): Promise<void> {
@@ -205,21 +205,21 @@ async function examineManifests(db: Db, paths: Paths, rows: PackageRow[], faults
       manifest.record.status !== row.status ||
       manifest.blob.sha256 !== row.sha256
     )
-      faults.push(`manifests/${key} says something else than its record`)
+      faults.push(`manifests/${key} differs from its record`)
     byKey.delete(key)
   }
   for (const key of byKey.keys()) faults.push(`manifests/${key} is missing`)
   for (const row of rows) if (row.manifest_pending) faults.push(`the manifest of ${row.name} ${row.version} is pending`)
 }
 
-/** Tables that follow from the records. */
+/** Derived tables match the records. */
 async function examineTables(db: Db, rows: PackageRow[], faults: string[]): Promise<void> {
   const pending = await db.selectFrom('pending_deletions').selectAll().execute()
   for (const { kind, key } of pending) faults.push(`a deletion is still pending: ${kind} ${key}`)
   for (const row of await db.selectFrom('distributions').selectAll().execute()) {
     const own = rows.filter((record) => record.distribution === row.codename)
     const count = (status: string) => own.filter((record) => record.status === status).length
-    const told = [row.published_count, row.pending_count, row.quarantined_count, row.rejected_count, row.size_bytes]
+    const stored = [row.published_count, row.pending_count, row.quarantined_count, row.rejected_count, row.size_bytes]
     const counted = [
       count('published'),
       count('pending_review'),
@@ -227,24 +227,26 @@ async function examineTables(db: Db, rows: PackageRow[], faults: string[]): Prom
       count('rejected'),
       own.reduce((sum, record) => sum + record.size_bytes, 0),
     ]
-    if (String(told) !== String(counted))
-      faults.push(`${row.codename} counts ${String(told)}, there are ${String(counted)}`)
+    if (String(stored) !== String(counted))
+      faults.push(`the counters of ${row.codename} are ${String(stored)}, not ${String(counted)}`)
   }
   const offered = rows.filter((row) => row.served).map((row) => row.id)
   for (const table of ['entries', 'capabilities'] as const) {
     const ids = (await db.selectFrom(table).select('package_id').distinct().orderBy('package_id').execute()).map(
       (row) => row.package_id,
     )
-    if (String(ids) !== String(offered)) faults.push(`${table} are of ${String(ids)}, served are ${String(offered)}`)
+    if (String(ids) !== String(offered))
+      faults.push(`${table} has rows of ${String(ids)}, but ${String(offered)} are served`)
   }
   const artifacts = (await db.selectFrom('artifacts').select(['format', 'name', 'latest_id']).execute())
     .map((row) => `${row.format} ${row.name}`)
     .sort()
   const names = [...new Set(rows.map((row) => `${row.format} ${row.name}`))].sort()
-  if (String(artifacts) !== String(names)) faults.push(`artifacts are ${String(artifacts)}, names are ${String(names)}`)
+  if (String(artifacts) !== String(names))
+    faults.push(`artifacts has ${String(artifacts)}, but the records have ${String(names)}`)
 }
 
-/** The files hold every entry once, in one chain. */
+/** The audit files contain every entry once, in one chain. */
 async function examineAudit(db: Db, paths: Paths, faults: string[]): Promise<void> {
   const options = { key: await readAuditKey(paths.gnupg), isSigned: async () => true }
   const report = await verifyDirectory(paths.audit, options)
@@ -253,7 +255,7 @@ async function examineAudit(db: Db, paths: Paths, faults: string[]): Promise<voi
   const unfiled = rows.filter((row) => row.seq === null || !row.filed)
   if (unfiled.length > 0) faults.push(`${unfiled.length} audit entries are not in the files`)
   const last = rows.at(-1)
-  if (last && last.hash !== report.head?.hash) faults.push('the audit files end elsewhere than the table')
+  if (last && last.hash !== report.head?.hash) faults.push('the audit files and the table end with different entries')
 }
 
 async function examineStaging(db: Db, paths: Paths, killed: boolean, faults: string[]): Promise<void> {
@@ -284,23 +286,23 @@ async function directoriesBelow(directory: string): Promise<string[]> {
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
 }
 
-/** Waits for a file to appear; the suites' way to wait for what another process does. */
+/** Repeats a check until it returns a value. @throws after `ms` milliseconds */
 export async function waitFor<T>(
   what: string,
-  look: () => Promise<T | null | undefined | false>,
+  check: () => Promise<T | null | undefined | false>,
   ms = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {
-    const found = await look()
+    const found = await check()
     if (found) return found
     if (Date.now() > deadline) throw new Error(`${what} did not happen within ${ms} ms`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 
-/** Whether a path is there, whatever it is. */
-export async function isThere(path: string): Promise<boolean> {
+/** Whether a path exists, of any kind. */
+export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,

@@ -1,4 +1,4 @@
-// A disk that is full at every write of an upload, and a pool that cannot be written to: refused, nothing half stored.
+// A disk that is full at each write of an upload, and a read-only pool: uploads are refused and leave nothing behind.
 import { randomBytes } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, rename, statfs } from 'node:fs/promises'
@@ -6,28 +6,28 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
-import { makeHouses, type House, type Houses } from './houses.ts'
-import { look, readHttp } from './look.ts'
+import { createInstallations, type Installation, type Installations } from './installations.ts'
+import { readRepository, readHttp } from './read-repository.ts'
 import { bindMount, mountSmallDisk, type SmallDisk } from './mounts.ts'
 import { examine } from './state.ts'
 
-let houses: Houses
-let house: House
+let installations: Installations
+let installation: Installation
 let publicKey: string
 beforeAll(async () => {
-  houses = await makeHouses('postgres')
+  installations = await createInstallations('postgres')
 })
-afterAll(() => houses?.remove())
+afterAll(() => installations?.remove())
 beforeEach(async () => {
-  house = await houses.copy()
-  publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
+  installation = await installations.copy()
+  publicKey = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
 })
 
 const offered = async (service: Service, codename: string) => [
-  ...(await look(readHttp(service), codename, publicKey)).packages.keys(),
+  ...(await readRepository(readHttp(service), codename, publicKey)).packages.keys(),
 ]
 
-/** Refused in the service's own words, and not to be found anywhere. */
+/** Checks that the upload was refused with one of the codes and is not listed anywhere. */
 async function expectRefused(
   service: Service,
   answer: { status: number; body: any },
@@ -45,23 +45,23 @@ describe('a full disk', () => {
   let disk: SmallDisk
   let service: Service
   beforeEach(async () => {
-    const place = join(house.directory, 'repos')
-    await rename(place, join(house.directory, 'kept'))
+    const place = join(installation.directory, 'repos')
+    await rename(place, join(installation.directory, 'kept'))
     disk = await mountSmallDisk(place, 24, 4000)
-    execFileSync('cp', ['-a', `${join(house.directory, 'kept')}/.`, place])
-    service = await startService(house)
+    execFileSync('cp', ['-a', `${join(installation.directory, 'kept')}/.`, place])
+    service = await startService(installation)
   })
   afterEach(async () => {
     await service?.kill()
     await disk?.remove()
-    await house.remove()
+    await installation.remove()
   })
 
   it.each([
     ['pages', [0, 1, 2, 3, 4, 6, 8, 10, 12]],
     ['names', [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 17, 19, 22]],
   ] as const)(
-    'refuses an upload wherever it runs out of %s, and takes it when there is room again',
+    'refuses an upload at every point where %s run out, and accepts it when there is room again',
     async (what, levels) => {
       const outcomes = new Set<number>()
       for (const left of levels) {
@@ -78,18 +78,18 @@ describe('a full disk', () => {
       }
       expect(outcomes).toEqual(new Set([500, 201]))
       expect(await service.stop()).toBe(0)
-      expect((await examine({ ...house, collected: true })).faults).toEqual([])
+      expect((await examine({ ...installation, collected: true })).faults).toEqual([])
     },
   )
 
-  it('refuses an upload larger than what is left, again and again', async () => {
+  it('refuses an upload larger than the free space, several times in a row', async () => {
     for (let n = 0; n < 3; n++) {
       await disk.leave(64, 'pages')
       const file = await buildDeb({ name: 'large', version: '1.0', files: { 'usr/share/large': randomBytes(1 << 20) } })
       await expectRefused(service, await service.upload(file, 'a.deb', { distribution: 'jammy' }), 'large', [
         'storage_full',
       ])
-      // What was received in vain is gone: a package that fits is taken.
+      // The refused bytes are removed, so a package that fits is accepted.
       expect(
         (
           await service.upload(await buildDeb({ name: `small-${n}`, version: '1.0' }), 'a.deb', {
@@ -102,10 +102,10 @@ describe('a full disk', () => {
     }
     await disk.free()
     expect(await service.stop()).toBe(0)
-    expect((await examine({ ...house, collected: true })).faults).toEqual([])
+    expect((await examine({ ...installation, collected: true })).faults).toEqual([])
   })
 
-  it('goes on serving, starts anew while it is full, and deletes what is asked once there is room', async () => {
+  it('does not stop serving, restarts while full, and completes a deletion once there is room', async () => {
     await disk.leave(0, 'pages')
     const before = await offered(service, 'jammy')
     expect(before).toContain('alpha 1.0 amd64')
@@ -114,32 +114,32 @@ describe('a full disk', () => {
       'storage_full',
     )
     await service.kill()
-    service = await startService(house)
+    service = await startService(installation)
     expect(await offered(service, 'jammy')).toEqual(before)
     await disk.free()
     expect(
       (await service.upload(await buildDeb({ name: 'later', version: '1.0' }), 'a.deb', { distribution: 'jammy' }))
         .status,
     ).toBe(201)
-    // Deleted in the database from the first try on, and now for clients too.
+    // The first try deleted it in the database. Now clients no longer see it either.
     expect(await offered(service, 'jammy')).toEqual([
       ...before.filter((id) => !id.startsWith('alpha 1.0 ')),
       'later 1.0 amd64',
     ])
     expect(await service.stop()).toBe(0)
-    service = await startService(house)
+    service = await startService(installation)
     expect(await service.stop()).toBe(0)
-    expect((await examine({ ...house, collected: true })).faults).toEqual([])
+    expect((await examine({ ...installation, collected: true })).faults).toEqual([])
   })
 })
 
-describe('a pool on a mount of its own', () => {
-  it('takes packages by copying, refuses them while it is read-only, and takes them afterwards', async () => {
-    await mkdir(join(house.reposDir, 'pool'), { recursive: true })
-    const pool = bindMount(join(house.reposDir, 'pool'))
+describe('a pool on a separate mount', () => {
+  it('stores packages by copying, refuses them while it is read-only, and stores them afterwards', async () => {
+    await mkdir(join(installation.reposDir, 'pool'), { recursive: true })
+    const pool = bindMount(join(installation.reposDir, 'pool'))
     let service: Service | undefined
     try {
-      service = await startService(house)
+      service = await startService(installation)
       const upload = async (name: string) =>
         (service as Service).upload(await buildDeb({ name, version: '1.0' }), 'a.deb', { distribution: 'jammy' })
       expect((await upload('copied')).status).toBe(201)
@@ -152,11 +152,11 @@ describe('a pool on a mount of its own', () => {
       expect((await service.call('GET', '/health/ready')).status).toBe(200)
       expect((await service.call('DELETE', '/artifacts/copied')).status).toBe(200)
       expect(await service.stop()).toBe(0)
-      expect((await examine({ ...house, collected: true })).faults).toEqual([])
+      expect((await examine({ ...installation, collected: true })).faults).toEqual([])
     } finally {
       await service?.kill()
       pool.remove()
-      await house.remove()
+      await installation.remove()
     }
   })
 })

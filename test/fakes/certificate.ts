@@ -1,4 +1,4 @@
-// A self-signed certificate made on the spot (RFC 5280, in DER by hand), so that no private key lies in the repository.
+// Makes a self-signed certificate (RFC 5280, DER written by hand), so that the repository contains no private key.
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 function der(tag: number, ...parts: Uint8Array[]): Buffer {
@@ -25,7 +25,7 @@ const ALTERNATIVE_NAME = '551d11'
 const BASIC_CONSTRAINTS = '551d13'
 const HOUR_MS = 3_600_000
 
-/** Good for an hour from now; vouches for itself where it is given as an authority. @param host a DNS name */
+/** Valid for an hour, and usable as its own authority. @param host a DNS name */
 export function selfSigned(host: string): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const name = sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(host)))))

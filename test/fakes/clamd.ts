@@ -1,24 +1,24 @@
-// A small clamd on loopback: PING, VERSION, INSTREAM and IDSESSION, with NUL-ended commands only. Finds the EICAR string.
+// A small clamd on loopback: PING, VERSION, INSTREAM and IDSESSION, with NUL-terminated commands. It finds EICAR.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** The EICAR test file, put together here so that no file of the repository is one. */
+/** The EICAR test file, concatenated here so that no file of the repository is detected. */
 export function eicar(): Buffer {
   return Buffer.from('X5O!P%@AP[4\\PZX54(P^)7CC)7}$' + 'EICAR-STANDARD-' + 'ANTIVIRUS-TEST-FILE!$H+H*')
 }
 
 export interface FakeClamdOptions {
-  /** a free one when absent */
+  /** by default a free port */
   port?: number
-  /** StreamMaxLength; unlimited when absent */
+  /** StreamMaxLength; by default unlimited */
   streamLimit?: number
-  /** the answer to a stream over the limit is lost to the client, who is still sending, as a broken pipe loses it */
+  /** closes a stream over the limit without an answer, as a client sees it whose pipe breaks while it sends */
   refusesSilently?: boolean
   version?: string
-  /** answers differently than by content; `hang` never answers, `hangup` closes without an answer, null goes by content */
+  /** overrides answers: `hang` never answers, `hangup` closes without an answer, null answers by content */
   answer?: (stream: Buffer, number: number) => string | null
-  /** hangs up, and closes the port for good, when it has this many streams */
+  /** after this many streams, disconnects and closes the port for good */
   dieAfterStreams?: number
-  /** ends a session, without the answers that are due, when it has this many streams (ReadTimeout) */
+  /** after this many streams, ends the session without the pending answers (ReadTimeout) */
   endSessionAfterStreams?: number
   /** reads nothing after the first chunk of a stream */
   stopReading?: boolean
@@ -26,11 +26,11 @@ export interface FakeClamdOptions {
 
 export interface FakeClamd {
   address: { host: string; port: number }
-  /** whole streams, in the order they ended */
+  /** complete streams, in the order they ended */
   readonly streams: Buffer[]
   readonly commands: string[]
   readonly connections: number
-  /** when no client is connected any more */
+  /** Resolves when no client is connected. */
   idle(): Promise<void>
   close(): Promise<void>
 }
@@ -58,7 +58,7 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
     let session = false
     let number = 0
     let streamsHere = 0
-    /** chunks of the stream under way; null between commands */
+    /** chunks of the current stream; null between commands */
     let chunks: Buffer[] | null = null
 
     const reply = (text: string) => {
@@ -80,7 +80,7 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
       reply(told ?? (stream.includes(eicar()) ? 'stream: Test.EICAR FOUND' : 'stream: OK'))
     }
 
-    /** As clamd: judged by the announced length, answered while the client is still sending, and closed. */
+    /** Like clamd, decides by the announced length, answers while the client is still sending, and disconnects. */
     const refuse = (): false => {
       if (options.refusesSilently && input.length > 4) socket.destroy()
       else socket.end(`${session ? `${number}: ` : ''}INSTREAM size limit exceeded. ERROR\0`)

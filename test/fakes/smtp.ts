@@ -1,15 +1,15 @@
-// A small mail server on loopback, with a certificate for `localhost` that nobody vouches for but itself.
+// A small mail server on loopback with a self-signed certificate for `localhost`.
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { selfSigned } from './certificate.ts'
 
 export interface Received {
-  /** as it came over the wire */
+  /** as received */
   raw: string
   from: string
   to: string[]
-  /** whether TLS was spoken when it came */
+  /** whether it was received over TLS */
   secure: boolean
   user: unknown
 }
@@ -26,7 +26,7 @@ export interface MailSink {
 
 export const MAIL_USER = { user: 'gate', pass: 'a-password-of-the-sink' }
 
-/** @param options of smtp-server; by default it takes mail from anybody, logs in `MAIL_USER` alone, and has a new certificate */
+/** @param options of smtp-server; by default it needs no login, knows only `MAIL_USER`, and makes a new certificate */
 export async function startMailSink(options: SMTPServerOptions = {}, port = 0): Promise<MailSink> {
   const received: Received[] = []
   const { key, cert } = options.key ? (options as { key: string; cert: string }) : selfSigned('localhost')
@@ -64,7 +64,7 @@ export async function startMailSink(options: SMTPServerOptions = {}, port = 0): 
     },
     ...options,
   })
-  // A client that turns its back on the certificate is what some tests are about.
+  // Some tests have clients that refuse the certificate.
   server.on('error', () => {})
   server.listen(port, '127.0.0.1')
   await once(server.server, 'listening')
@@ -79,7 +79,7 @@ export async function startMailSink(options: SMTPServerOptions = {}, port = 0): 
   }
 }
 
-/** One header, unfolded and decoded where it is an encoded word (RFC 2047); null when there is none. */
+/** One header, unfolded, with encoded words (RFC 2047) decoded; null when it is absent. */
 export function headerOf(raw: string, name: string): string | null {
   const head = (raw.split('\r\n\r\n')[0] as string).replace(/\r\n[ \t]+/g, ' ')
   const found = new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1]
@@ -93,7 +93,7 @@ export function headerOf(raw: string, name: string): string | null {
     )
 }
 
-/** One part's text, decoded. */
+/** The decoded text of one part. */
 export function partOf(raw: string, type: 'text/plain' | 'text/html'): string {
   const at = raw.indexOf(`Content-Type: ${type}`)
   const begin = raw.indexOf('\r\n\r\n', at) + 4

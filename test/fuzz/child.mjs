@@ -14,7 +14,7 @@ async function read(path) {
   const format = recognize(buffer.subarray(0, bytesRead))
   if (!format) return 'unrecognized'
   await format.read(path)
-  // What reads as a package is unpacked for the scanners next.
+  // A readable package is unpacked for the scanners next.
   for await (const member of format.members(path)) for await (const _chunk of member.content);
   return 'package'
 }

@@ -1,5 +1,5 @@
 // Reads thousands of damaged packages: each is read or refused as invalid, in bounded time and memory.
-// A few thousand in the suite; the long run and a single mutant by command:
+// The suite runs a few thousand. Commands for a long run and for a single mutant:
 //   FUZZ_RUNS=100000 npx vitest run --config vitest.suites.config.ts test/fuzz
 //   FUZZ_SEED=1 FUZZ_FROM=4711 FUZZ_RUNS=1 …
 import { fork, type ChildProcess } from 'node:child_process'
@@ -13,10 +13,10 @@ import { SUBJECTS } from './subjects.ts'
 const RUNS = Number(process.env['FUZZ_RUNS'] ?? 3000)
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1)
 const FROM = Number(process.env['FUZZ_FROM'] ?? 0)
-/** Processor time, so that a busy machine is no failure. The wall clock only ends hangs. */
+/** Processor time, because the wall clock depends on the load. The wall clock only ends hangs. */
 const MOST_CPU_MS = 1000
 const HANG_MS = 60_000
-/** Node with all readers loaded takes 120 MB; the rest is what a hostile file may take. */
+/** Node with all readers loaded takes 120 MB. A hostile file may take the rest. */
 const MOST_RSS_BYTES = 450 * 1024 ** 2
 
 interface Outcome {
@@ -42,7 +42,7 @@ it('every subject is a package before it is damaged', async () => {
 })
 
 it(
-  `${RUNS} damaged packages are packages or invalid packages, and nothing else happens`,
+  `each of ${RUNS} damaged packages is read or refused as invalid`,
   async () => {
     const reader = startReader()
     const counts: Record<string, number> = {}
@@ -78,7 +78,7 @@ it(
 
 const pieces = new Map<number, Promise<Buffer>>()
 
-/** Another sound package, chosen by the run's number, from which foreign pieces are taken. */
+/** Another undamaged package, chosen by the number of the run, to take foreign pieces from. */
 function other(run: number): Promise<Buffer> {
   const index = (run * 7 + 3) % SUBJECTS.length
   if (!pieces.has(index))
@@ -89,7 +89,7 @@ function other(run: number): Promise<Buffer> {
   return pieces.get(index) as Promise<Buffer>
 }
 
-/** Reads in a separate process. */
+/** Starts a process that reads packages. */
 function startReader(): { read(path: string): Promise<Outcome>; end(): void } {
   const child: ChildProcess = fork(join(import.meta.dirname, 'child.mjs'), {
     execArgv: ['--max-old-space-size=256'],

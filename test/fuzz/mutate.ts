@@ -1,4 +1,4 @@
-// Damages bytes as accidents and attackers do. The same seed gives the same damage.
+// Damages bytes as accidents and attackers do. The same seed makes the same damage.
 
 /** Numbers in [0, 1) from a seed (mulberry32). */
 export function createRandom(seed: number): () => number {
@@ -20,14 +20,14 @@ const NUMBERS = ['0', '-1', '9999999999', '4294967295', '18446744073709551616', 
 const DAMAGES: Damage[] = [
   // one bit
   (bytes, below) => edited(bytes, below(bytes.length), (byte) => byte ^ (1 << below(8))),
-  // one byte, any or an extreme one
+  // one byte, set to a random or an extreme value
   (bytes, below) => edited(bytes, below(bytes.length), () => below(256)),
   (bytes, below) => edited(bytes, below(bytes.length), () => EXTREMES[below(EXTREMES.length)] as number),
-  // near the beginning, where the headers are
+  // one byte near the beginning, where headers are
   (bytes, below) => edited(bytes, below(Math.min(512, bytes.length)), () => below(256)),
-  // cut off
+  // truncated
   (bytes, below) => bytes.subarray(0, below(bytes.length)),
-  // a piece missing, twice, moved, of another file, or of one value
+  // a piece removed, repeated, moved, taken from another file, or filled with one value
   (bytes, below) =>
     ((from, length) => Buffer.concat([bytes.subarray(0, from), bytes.subarray(from + length)]))(
       below(bytes.length),
@@ -45,22 +45,22 @@ const DAMAGES: Damage[] = [
     ),
   (bytes, below, other) => Buffer.concat([bytes.subarray(0, below(bytes.length)), other.subarray(below(other.length))]),
   (bytes, below) => filled(bytes, below(bytes.length), below(64), EXTREMES[below(EXTREMES.length)] as number),
-  // a 32-bit number, as binary headers count in
+  // a 32-bit number, as in binary headers
   (bytes, below) =>
     ((copy) => (
       copy.length >= 4 && copy.writeUInt32BE((2 ** below(33) - below(2)) >>> 0, below(copy.length - 3)),
       copy
     ))(Buffer.from(bytes)),
-  // a decimal or octal number, as ar and tar count in
+  // a decimal or octal number, as in ar and tar headers
   (bytes, below) =>
     ((at) => (at === -1 ? bytes : replaced(bytes, at, Buffer.from(NUMBERS[below(NUMBERS.length)] as string))))(
       findDigit(bytes, below(bytes.length)),
     ),
-  // something behind the end
+  // bytes appended
   (bytes, below, other) => Buffer.concat([bytes, other.subarray(0, below(2000))]),
 ]
 
-/** Mostly one mutation, at most four: a file with too much damage is refused at its first bytes. */
+/** Makes one mutation mostly, and at most four, because a file with too much damage is refused at its first bytes. */
 export function mutate(bytes: Buffer, other: Buffer, random: () => number): Buffer {
   const below = (n: number) => Math.floor(random() * Math.max(1, n))
   let damaged = bytes

@@ -1,5 +1,5 @@
-// The packages to damage, whole, and their inner parts, which compression and digests would otherwise protect. A new
-// format adds a line.
+// The packages to damage, and their inner parts, which compression and digests otherwise protect. A new format adds a
+// line.
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { assembleApk, buildApk, pkginfoText, withDirectories } from '../samples/apk.ts'
@@ -13,7 +13,7 @@ export type Mutate = (bytes: Buffer) => Buffer
 
 export interface Subject {
   name: string
-  /** a package with damage done to one of its parts; sound when `mutate` changes nothing */
+  /** Makes a package with one part damaged; it is valid when `mutate` changes nothing. */
   make(mutate: Mutate): Promise<Buffer>
 }
 
@@ -78,11 +78,11 @@ export const SUBJECTS: Subject[] = [
         }),
         mutate,
       ),
-    'header with right digests',
+    'header with correct digests',
   ),
   rpm(
     (mutate) => buildRpm({ files: RPM_FILES, payload: mutate(PAYLOAD), compressor: 'gzip' }),
-    'payload that is not what it claims',
+    'payload that does not match its header',
   ),
   rpm(async (mutate) => buildRpm({ files: RPM_FILES, payload: gzipSync(mutate(PAYLOAD)), compressor: 'gzip' }), 'cpio'),
   apk(
@@ -105,11 +105,11 @@ export const SUBJECTS: Subject[] = [
   ),
   apk(
     async (mutate) => apkOf(Buffer.from(pkginfoText({}, gzipSync(dataTar()))), mutate),
-    'data segment with right digest',
+    'data segment with a correct digest',
   ),
 ]
 
-/** Made once, damaged often. */
+/** Builds the package once for all mutations. */
 function whole(build: () => Promise<Buffer>): Subject['make'] {
   let sound: Promise<Buffer> | null = null
   return async (mutate) => mutate(await (sound ??= build()))
@@ -139,7 +139,7 @@ async function debOf(control: Buffer, compression: SampleCompression, data?: Buf
   return assembleDeb({ control: await compressSample(control, compression), data: await packed, compression })
 }
 
-/** Damages the main header and makes a signature header that fits it. */
+/** Damages the main header and makes a matching signature header. */
 function rpmOf(whole: Buffer, mutate: Mutate): Buffer {
   const end = (at: number) => at + 16 + 16 * whole.readUInt32BE(at + 8) + whole.readUInt32BE(at + 12)
   const from = (end(96) + 7) & ~7
@@ -159,14 +159,14 @@ function rpmOf(whole: Buffer, mutate: Mutate): Buffer {
 
 const apkData = () => gzipSync(buildTar(withDirectories(FILES)))
 
-/** @param mutate damages the data archive; the digest in `.PKGINFO` is made to fit */
+/** @param mutate damages the data archive; the digest in `.PKGINFO` is updated */
 function apkOf(pkginfo: Buffer, mutate?: Mutate): Buffer {
   const data = mutate ? gzipSync(repaired(mutate(buildTar(withDirectories(FILES))))) : apkData()
   const text = mutate ? Buffer.from(pkginfoText({}, data)) : pkginfo
   return assembleApk({ control: gzipSync(buildTar([{ name: '.PKGINFO', content: text }], { end: false })), data })
 }
 
-/** Corrects the checksums of tar headers, so that a reader goes on to the other fields. */
+/** Corrects the checksums of tar headers, so that a reader continues with the other fields. */
 function repaired(tar: Buffer): Buffer {
   const copy = Buffer.from(tar)
   for (let at = 0; at + 512 <= copy.length; at += 512) {

@@ -3,28 +3,28 @@ import { createHash } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { makeHouses, type House, type Houses } from '../crash/houses.ts'
-import { look, readDisk, readHttp, type Read } from '../crash/look.ts'
-import { examine, isThere, waitFor } from '../crash/state.ts'
+import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
+import { readRepository, readDisk, readHttp, type Read } from '../crash/read-repository.ts'
+import { examine, exists, waitFor } from '../crash/state.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
 
-let houses: Houses
-let house: House
+let installations: Installations
+let installation: Installation
 let services: Service[]
 let publicKey: string
-beforeAll(async () => void (houses = await makeHouses('postgres')))
-afterAll(() => houses?.remove())
+beforeAll(async () => void (installations = await createInstallations('postgres')))
+afterAll(() => installations?.remove())
 beforeEach(async () => {
-  house = await houses.copy()
-  publicKey = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
+  installation = await installations.copy()
+  publicKey = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
   // One after the other: the first is the leader.
   services = []
-  for (let n = 0; n < 2; n++) services.push(await startService(house))
+  for (let n = 0; n < 2; n++) services.push(await startService(installation))
 })
 afterEach(async () => {
   for (const service of services) await service.kill()
-  await house.remove()
+  await installation.remove()
 })
 
 const [LEADER, OTHER] = [0, 1]
@@ -32,18 +32,18 @@ const at = (index: number) => services[index] as Service
 const upload = (service: Service, file: Buffer, distribution = 'jammy') =>
   service.upload(file, 'a.deb', { distribution })
 const offered = async (read: Read, codename = 'jammy') => [
-  ...(await look(read, codename, publicKey, { still: false })).packages.keys(),
+  ...(await readRepository(read, codename, publicKey, { quiet: false })).packages.keys(),
 ]
 const isLeader = async (service: Service) =>
   (await service.call('GET', '/health')).body.checks.info.ha.is_leader as boolean
 
 /** Stops both, starts one that recovers, stops it and examines the result. */
-async function expectHouseInOrder(): Promise<string[]> {
+async function expectConsistentState(): Promise<string[]> {
   for (const service of services)
     if (service.process.exitCode === null && service.process.signalCode === null) expect(await service.stop()).toBe(0)
-  const last = await startService(house)
+  const last = await startService(installation)
   expect(await last.stop()).toBe(0)
-  const state = await examine({ ...house, collected: true })
+  const state = await examine({ ...installation, collected: true })
   expect(state.faults).toEqual([])
   return state.records
 }
@@ -56,7 +56,10 @@ function watch(codename: string): { stop(): Promise<number> } {
     let newest = 0
     let reads = 0
     while (running) {
-      const { date } = await look(readDisk(house.reposDir), codename, publicKey, { still: false, seen })
+      const { date } = await readRepository(readDisk(installation.reposDir), codename, publicKey, {
+        quiet: false,
+        seen,
+      })
       expect(date).toBeGreaterThanOrEqual(newest)
       newest = date
       reads++
@@ -92,7 +95,7 @@ it('uploads to both replicas into one distribution are all published, and Releas
   expect(await watching.stop()).toBeGreaterThan(2)
   const all = await offered(readHttp(at(OTHER)))
   for (const name of names) expect(all).toContain(`${name} 1.0 amd64`)
-  await expectHouseInOrder()
+  await expectConsistentState()
 })
 
 it('one of several simultaneous uploads of the same bytes is accepted, the others exist already', async () => {
@@ -104,7 +107,7 @@ it('one of several simultaneous uploads of the same bytes is accepted, the other
       new Set(['already_exists']),
     )
   }
-  await expectHouseInOrder()
+  await expectConsistentState()
 })
 
 it('one of several simultaneous uploads of different bytes under one name is accepted, and the others leave no bytes', async () => {
@@ -116,7 +119,7 @@ it('one of several simultaneous uploads of different bytes under one name is acc
   expect(new Set(answers.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(
     new Set(['duplicate_conflict']),
   )
-  await expectHouseInOrder()
+  await expectConsistentState()
 })
 
 it('deletions that race with uploads of the same bytes never leave a record without its file', async () => {
@@ -153,8 +156,8 @@ it('deletions that race with uploads of the same bytes never leave a record with
   await watching.stop()
   expect(uploaded).toBeGreaterThan(3)
   expect(deleted).toBeGreaterThan(0)
-  const records = await expectHouseInOrder()
-  expect(await isThere(join(house.reposDir, 'pool', 'deb', sha256.slice(0, 2), sha256))).toBe(
+  const records = await expectConsistentState()
+  expect(await exists(join(installation.reposDir, 'pool', 'deb', sha256.slice(0, 2), sha256))).toBe(
     records.some((record) => record.endsWith(sha256)),
   )
 })
@@ -166,10 +169,10 @@ it('the other replica leads within seconds after the leader is killed, and finis
   // A leader that dies with an upload settled but not published, and with one just received.
   await at(LEADER).stop()
   await waitFor('the other to lead', () => isLeader(at(OTHER)))
-  services[LEADER] = await startService({ ...house, env: { GATEHOUSE_DIE_AT: 'settled' } })
+  services[LEADER] = await startService({ ...installation, env: { GATEHOUSE_DIE_AT: 'settled' } })
   await at(OTHER).stop()
   await waitFor('the first to lead', () => isLeader(at(LEADER)))
-  services[OTHER] = await startService(house)
+  services[OTHER] = await startService(installation)
   const left = await buildDeb({ name: 'left', version: '1.0' })
   await expect(upload(at(LEADER), left)).rejects.toThrow()
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
@@ -182,20 +185,20 @@ it('the other replica leads within seconds after the leader is killed, and finis
   )
   expect((await upload(at(OTHER), left)).body.code).toBe('already_exists')
   await waitFor(
-    'the staging of the dead one to be gone',
-    async () => (await readdir(join(house.reposDir, 'staging', 'incoming'))).length === 1,
+    'the removal of the staging files of the dead leader',
+    async () => (await readdir(join(installation.reposDir, 'staging', 'incoming'))).length === 1,
     15_000,
   )
   expect((await at(OTHER).call('POST', '/distributions/init')).status).toBe(200)
-  await expectHouseInOrder()
+  await expectConsistentState()
 })
 
 it('audit entries of both replicas form one chain, even when the leader dies while writing it', async () => {
   await at(LEADER).kill()
-  services[LEADER] = await startService({ ...house, env: { GATEHOUSE_DIE_AT: 'audit-appended:2' } })
+  services[LEADER] = await startService({ ...installation, env: { GATEHOUSE_DIE_AT: 'audit-appended:2' } })
   await at(OTHER).stop()
   await waitFor('the first to lead', () => isLeader(at(LEADER)))
-  services[OTHER] = await startService(house)
+  services[OTHER] = await startService(installation)
   for (let n = 0; n < 3; n++) {
     await Promise.all(
       services.map(async (service, which) =>
@@ -207,14 +210,14 @@ it('audit entries of both replicas form one chain, even when the leader dies whi
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
   await waitFor('the other to lead', () => isLeader(at(OTHER)), 15_000)
   expect((await at(OTHER).call('GET', '/artifacts/audit/logs')).status).toBe(200)
-  await expectHouseInOrder()
+  await expectConsistentState()
 })
 
 it('records restored by sync-index on one replica are offered by the other', async () => {
   // The other keeps the blocks of a distribution in memory.
   expect((await upload(at(OTHER), await buildDeb({ name: 'warm', version: '1.0' }))).status).toBe(201)
-  const { postgres } = houses
-  const database = new URL(house.databaseUrl).pathname.slice(1)
+  const { postgres } = installations
+  const database = new URL(installation.databaseUrl).pathname.slice(1)
   // As after restoring an older dump: the record is missing, its manifest and bytes are present.
   await postgres?.query(
     database,
@@ -228,5 +231,5 @@ it('records restored by sync-index on one replica are offered by the other', asy
   expect(await offered(readHttp(at(OTHER)))).toEqual(
     expect.arrayContaining(['beta 1.0 all', 'warm 1.0 amd64', 'later 1.0 amd64']),
   )
-  await expectHouseInOrder()
+  await expectConsistentState()
 })

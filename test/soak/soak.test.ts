@@ -1,48 +1,48 @@
-// Publishes and deletions of all three formats without a pause while real apt clients update and download, and strict
-// readers take the place of dnf and apk: no update fails, no byte is wrong, nothing is lost. About a minute; the long
-// form makes so many operations as it is told:
+// Publishes and deletes packages of all three formats without a pause while real apt clients, and strict readers in place
+// of dnf and apk, read the repositories: no update fails, no byte is wrong, nothing is lost. It takes about a minute; the
+// long form makes a given number of operations:
 //   SOAK_OPERATIONS=500 npx vitest run --config vitest.suites.config.ts test/soak
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAptRoot, type AptRoot } from '../clients/apt-root.ts'
-import { makeHouses, type House, type Houses } from '../crash/houses.ts'
-import { look, readHttp } from '../crash/look.ts'
+import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
+import { readRepository, readHttp } from '../crash/read-repository.ts'
 import { archOf, buildPackage, type Format } from '../crash/packages.ts'
 import { examine } from '../crash/state.ts'
 import { need } from '../need.ts'
 import { startService, type Service } from '../service.ts'
 
 const OPERATIONS = Number(process.env['SOAK_OPERATIONS'] ?? 0)
-/** Without a number of operations: as many as fit. */
+/** Duration without a number of operations. */
 const SHORT_MS = 45_000
 const CLIENTS = 3
 const CODENAMES: Record<Format, string> = { apt: 'jammy', rpm: 'rocky9', apk: 'alpine3.20' }
-/** One entry for each uploader. */
+/** The format of each uploader. */
 const UPLOADERS: Format[] = ['apt', 'apt', 'apt', 'apt', 'rpm', 'apk']
 
-let houses: Houses
-let house: House
+let installations: Installations
+let installation: Installation
 let service: Service
 let key: string
 const roots: AptRoot[] = []
 beforeAll(async () => {
   need('apt')
-  houses = await makeHouses('postgres')
-  house = await houses.copy()
-  service = await startService({ ...house, env: { REPO_FORMAT: 'all' } })
-  key = await readFile(join(house.reposDir, 'keys', 'gpg.key'), 'utf8')
+  installations = await createInstallations('postgres')
+  installation = await installations.copy()
+  service = await startService({ ...installation, env: { REPO_FORMAT: 'all' } })
+  key = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
   for (let n = 0; n < CLIENTS; n++)
     roots.push(await createAptRoot({ url: `${service.apt}/repos`, suite: CODENAMES.apt, key }))
 })
 afterAll(async () => {
   await service?.kill()
   for (const root of roots) await root.remove()
-  await houses?.remove()
+  await installations?.remove()
 })
 
-/** What uploaders were told: digest by `name version`; a package is stable while nobody is about to delete it. */
+/** Digests of acknowledged packages by `name version`. A package is stable until an uploader is about to delete it. */
 const stable: Record<Format, Map<string, string>> = { apt: new Map(), rpm: new Map(), apk: new Map() }
 const figures = {
   seconds: 0,
@@ -55,7 +55,7 @@ const figures = {
 }
 
 it(
-  'publishing and deleting never show a client anything broken',
+  'clients never see a broken repository during publishes and deletions',
   async () => {
     const started = Date.now()
     const until = OPERATIONS > 0 ? Infinity : Date.now() + SHORT_MS
@@ -68,15 +68,15 @@ it(
     const isOver = () => over
     const reading = Promise.all([
       ...roots.map((root) => readAlong(root, isOver)),
-      ...(['rpm', 'apk'] as const).map((format) => lookAlong(format, isOver)),
+      ...(['rpm', 'apk'] as const).map((format) => watchIndex(format, isOver)),
     ])
     await Promise.all([uploading, reading])
     figures.seconds = Math.round((Date.now() - started) / 1000)
 
-    // Nothing was lost.
+    // No package is lost.
     for (const root of roots) {
       expectClean(await root.update())
-      // apt-cache dumpavail would tell of the newest version alone.
+      // apt-cache dumpavail shows only the newest version.
       const known = new Set(
         ((await root.list('_Packages')) ?? '')
           .split('\n\n')
@@ -86,7 +86,7 @@ it(
       expect([...known].filter((id) => id.startsWith('soak-'))).toHaveLength(stable.apt.size)
     }
     for (const format of ['rpm', 'apk'] as const) {
-      const { packages } = await look(readHttp(service), CODENAMES[format], key)
+      const { packages } = await readRepository(readHttp(service), CODENAMES[format], key)
       expect([...packages.keys()].filter((id) => id.startsWith('soak-')).sort()).toEqual(
         idsOf(format, stable[format].keys()).sort(),
       )
@@ -95,7 +95,7 @@ it(
     expect(figures.updates).toBeGreaterThanOrEqual(CLIENTS)
     expect(figures.downloads).toBeGreaterThanOrEqual(CLIENTS)
     expect(await service.stop()).toBe(0)
-    expect((await examine({ ...house, collected: true })).faults).toEqual([])
+    expect((await examine({ ...installation, collected: true })).faults).toEqual([])
   },
   OPERATIONS > 0 ? OPERATIONS * 5_000 + 300_000 : 300_000,
 )
@@ -125,11 +125,11 @@ async function bring(format: Format, name: string, more: () => boolean): Promise
 
 async function readAlong(root: AptRoot, isOver: () => boolean): Promise<void> {
   do {
-    const promised = new Map(stable.apt)
+    const published = new Map(stable.apt)
     expectClean(await root.update())
     figures.updates++
-    // Whatever was there before the update, and still is, can be had from the index of that update.
-    const wanted = [...promised].filter(([id]) => stable.apt.has(id))
+    // Packages from before the update that still exist can be downloaded with the index of that update.
+    const wanted = [...published].filter(([id]) => stable.apt.has(id))
     for (const [id, sha256] of wanted.slice(-2)) {
       const [name, version] = id.split(' ') as [string, string]
       const file = await root.download(name, version)
@@ -139,18 +139,18 @@ async function readAlong(root: AptRoot, isOver: () => boolean): Promise<void> {
   } while (!isOver())
 }
 
-/** Where no real client is at hand: an index at any moment is whole, and names what was promised before. */
-async function lookAlong(format: 'rpm' | 'apk', isOver: () => boolean): Promise<void> {
+/** Stands in for the client: every index is complete and lists the packages published before it was read. */
+async function watchIndex(format: 'rpm' | 'apk', isOver: () => boolean): Promise<void> {
   const seen = new Set<string>()
   let newest = 0
   do {
-    const promised = [...stable[format].keys()]
-    const { date, packages } = await look(readHttp(service), CODENAMES[format], key, { still: false, seen })
+    const published = [...stable[format].keys()]
+    const { date, packages } = await readRepository(readHttp(service), CODENAMES[format], key, { quiet: false, seen })
     expect(date).toBeGreaterThanOrEqual(newest)
     newest = date
     for (const id of idsOf(
       format,
-      promised.filter((id) => stable[format].has(id)),
+      published.filter((id) => stable[format].has(id)),
     ))
       expect([...packages.keys()]).toContain(id)
     figures.reads[format]++

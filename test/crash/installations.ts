@@ -1,4 +1,4 @@
-// A service's directory and database with some packages in it, made once and copied for each case.
+// The directory and database of a service with some packages, created once and copied for each case.
 import { execFileSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,27 +9,27 @@ import { startPostgres, type Postgres } from './postgres.ts'
 
 export type Engine = 'pglite' | 'postgres'
 
-export interface House {
+export interface Installation {
   directory: string
   reposDir: string
   databaseUrl: string
-  /** an administrator's, good for every copy */
+  /** an API token of an admin, valid for every copy */
   token: string
-  /** what the service is told besides */
+  /** further environment variables */
   env: Record<string, string>
   remove(): Promise<void>
 }
 
-export interface Houses {
+export interface Installations {
   engine: Engine
-  /** null on the embedded database */
+  /** null with the embedded database */
   postgres: Postgres | null
-  /** @param settings `hold`: what cannot be scanned waits for a person */
-  copy(options?: { settings?: 'hold'; emptyDatabase?: boolean }): Promise<House>
+  /** @param settings `hold`: packages that cannot be scanned are held */
+  copy(options?: { settings?: 'hold'; emptyDatabase?: boolean }): Promise<Installation>
   remove(): Promise<void>
 }
 
-/** What is in every house from the start. */
+/** The packages of every installation. */
 export const STOCK: Record<Format, (Sample & { distribution: string })[]> = {
   apt: [
     { distribution: 'jammy', name: 'alpha', version: '1.0' },
@@ -51,11 +51,11 @@ export const STOCK: Record<Format, (Sample & { distribution: string })[]> = {
   ],
 }
 
-/** Key files made before, since making them costs seconds. */
+/** Key files made earlier, because making them takes seconds. */
 const keys = new Map<string, Buffer>()
 
-export async function makeHouses(engine: Engine, format: Format = 'apt'): Promise<Houses> {
-  const base = await mkdtemp(join(tmpdir(), `houses-${engine}-`))
+export async function createInstallations(engine: Engine, format: Format = 'apt'): Promise<Installations> {
+  const base = await mkdtemp(join(tmpdir(), `installations-${engine}-`))
   let postgres: Postgres | null = null
   try {
     if (engine === 'postgres') postgres = await startPostgres()
@@ -67,7 +67,12 @@ export async function makeHouses(engine: Engine, format: Format = 'apt'): Promis
   }
 }
 
-async function furnish(base: string, engine: Engine, postgres: Postgres | null, format: Format): Promise<Houses> {
+async function furnish(
+  base: string,
+  engine: Engine,
+  postgres: Postgres | null,
+  format: Format,
+): Promise<Installations> {
   const original = join(base, 'original')
   const reposDir = join(original, 'repos')
   await mkdir(join(reposDir, 'gnupg'), { recursive: true })
@@ -100,7 +105,7 @@ async function furnish(base: string, engine: Engine, postgres: Postgres | null, 
     async copy({ settings, emptyDatabase = false } = {}) {
       const name = `copy_${++copies}`
       const directory = join(base, name)
-      // Of what node offers nothing keeps hard links.
+      // Node has no function that keeps hard links.
       execFileSync('cp', ['-a', original, directory])
       if (settings) await cp(join(base, `${settings}.json`), join(directory, 'repos', 'settings.json'))
       if (emptyDatabase) await rm(join(directory, 'db'), { recursive: true, force: true })
@@ -130,7 +135,7 @@ async function uploaded(service: Service, format: Format, sample: Sample, distri
   if (status !== 201) throw new Error(`the stock could not be uploaded: ${status} ${JSON.stringify(body)}`)
 }
 
-/** Lets the service hold what it cannot scan while `work` runs. */
+/** Sets on_unscanned to `hold` while `work` runs. */
 async function held(service: Service, work: () => Promise<void>): Promise<void> {
   const set = async (word: string) => {
     const { status, body } = await service.call('PATCH', '/settings/', { validation: { on_unscanned: word } })

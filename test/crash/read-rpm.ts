@@ -1,18 +1,27 @@
-// Reads a published rpm repository as dnf does: repomd.xml, its signature, what it names, and every package that names.
+// Reads a published rpm repository as dnf does: repomd.xml, its signature, the listed metadata, and every package.
 import { gunzipSync } from 'node:zlib'
 import * as openpgp from 'openpgp'
-import { check, fail, hash, verifyDetached, type Look, type LookOptions, type Offer, type Read } from './look.ts'
+import {
+  check,
+  fail,
+  hash,
+  verifyDetached,
+  type Repository,
+  type ReadOptions,
+  type Offer,
+  type Read,
+} from './read-repository.ts'
 
-export async function lookRpm(
+export async function readRpm(
   read: Read,
   codename: string,
   publicKey: string,
-  { still = true, seen }: LookOptions,
-): Promise<Look> {
+  { quiet = true, seen }: ReadOptions,
+): Promise<Repository> {
   const at = `rpm/${codename}/x86_64`
   const must = async (path: string) => (await read(`${at}/${path}`)) ?? fail(`${at}/${path} is missing`)
   const repomd = await must('repodata/repomd.xml')
-  if (still)
+  if (quiet)
     await verifyDetached(
       repomd,
       await must('repodata/repomd.xml.asc'),
@@ -54,12 +63,12 @@ export async function lookRpm(
   }
   for (const type of ['primary', 'filelists', 'other']) {
     const count = Number(/ packages="(\d+)"/.exec(textOf(texts, type))?.[1])
-    if (count !== packages.size) fail(`${type} says that it has ${count} packages, there are ${packages.size}`)
+    if (count !== packages.size) fail(`${type} claims ${count} packages, but there are ${packages.size}`)
     const own =
       type === 'primary'
         ? digests
         : [...textOf(texts, type).matchAll(/<package pkgid="(\w+)"/g)].map(([, pkgid]) => pkgid)
-    if (String(own) !== String(digests)) fail(`${type} is of other packages than primary`)
+    if (String(own) !== String(digests)) fail(`${type} lists other packages than primary`)
   }
   if (packages.size !== new Set(digests).size) fail(`${hash('sha256', repomd)} lists one file twice`)
   return { date, packages }

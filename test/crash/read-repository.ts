@@ -1,5 +1,5 @@
-// Reads a published repository as its clients do, but refuses everything they would forgive. Bytes come through a
-// function, from disk or over HTTP. This file: apt, and which format a codename has.
+// Reads a published repository as its clients do, but more strictly, from disk or over HTTP. This file reads apt and
+// calls the readers of the other formats.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -8,12 +8,12 @@ import { gunzipSync } from 'node:zlib'
 import * as openpgp from 'openpgp'
 import { findDistribution } from '../../src/formats/index.ts'
 import type { Service } from '../service.ts'
-import { lookApk } from './look-apk.ts'
-import { lookRpm } from './look-rpm.ts'
+import { readApk } from './read-apk.ts'
+import { readRpm } from './read-rpm.ts'
 
 const lzma = createRequire(import.meta.url)('lzma-native') as { decompress(bytes: Buffer): Promise<Buffer> }
 
-/** The bytes of a path below the repository's root, as in `dists/jammy/InRelease`; null when there are none. */
+/** The bytes of a path below the repository's root, such as `dists/jammy/InRelease`; null when it does not exist. */
 export type Read = (path: string) => Promise<Buffer | null>
 
 export interface Offer {
@@ -22,33 +22,38 @@ export interface Offer {
   sizeBytes: number
 }
 
-export interface Look {
-  /** of the Release, seconds since 1970; of an apk index, which has no time, the revision */
+export interface Repository {
+  /** date of the Release in seconds since 1970; for apk, whose index has no time, the revision */
   date: number
-  /** `name version arch` to what is offered under it */
+  /** package files by `name version arch` */
   packages: Map<string, Offer>
 }
 
-export interface LookOptions {
-  /** nothing is published meanwhile: what lies outside of `by-hash` must agree too */
-  still?: boolean
-  /** digests of package files known to be right already, so that they are not fetched again and again */
+export interface ReadOptions {
+  /** nothing is published meanwhile, so files outside of `by-hash` must match too */
+  quiet?: boolean
+  /** digests of package files that were checked before and are not fetched again */
   seen?: Set<string>
 }
 
-/** @throws Error with what is wrong, in a sentence */
-export async function look(read: Read, codename: string, publicKey: string, options: LookOptions = {}): Promise<Look> {
-  const format = findDistribution(codename)?.format.id
-  if (format === 'rpm') return lookRpm(read, codename, publicKey, options)
-  return format === 'apk' ? lookApk(read, codename, options) : lookApt(read, codename, publicKey, options)
-}
-
-async function lookApt(
+/** @throws Error that describes the fault */
+export async function readRepository(
   read: Read,
   codename: string,
   publicKey: string,
-  { still = true, seen }: LookOptions,
-): Promise<Look> {
+  options: ReadOptions = {},
+): Promise<Repository> {
+  const format = findDistribution(codename)?.format.id
+  if (format === 'rpm') return readRpm(read, codename, publicKey, options)
+  return format === 'apk' ? readApk(read, codename, options) : readApt(read, codename, publicKey, options)
+}
+
+async function readApt(
+  read: Read,
+  codename: string,
+  publicKey: string,
+  { quiet = true, seen }: ReadOptions,
+): Promise<Repository> {
   const at = `dists/${codename}`
   const must = async (path: string) => (await read(path)) ?? fail(`${path} is missing`)
   const key = await openpgp.readKey({ armoredKey: publicKey })
@@ -59,7 +64,7 @@ async function lookApt(
     .catch((error: unknown) => fail(`InRelease: ${String(error)}`))
   await signatures[0]?.verified
   const release = message.getText()
-  if (still) await compareDetached(await must(`${at}/Release`), await must(`${at}/Release.gpg`), release, key)
+  if (quiet) await compareDetached(await must(`${at}/Release`), await must(`${at}/Release.gpg`), release, key)
 
   const files = listed(release)
   for (const path of ['main/binary-amd64/Packages', 'main/binary-amd64/Packages.gz', 'main/binary-amd64/Packages.xz']) {
@@ -67,14 +72,14 @@ async function lookApt(
   }
   const content = new Map<string, Buffer>()
   for (const [path, { sha256, sizeBytes }] of files) {
-    // Release lists what Packages.gz unpacks to; such a file itself is not kept.
+    // Release lists the uncompressed Packages too, but only compressed files are stored.
     if (files.has(`${path}.gz`)) continue
     const directory = path.split('/').slice(0, -1).join('/')
     const isPackages = path.includes('/Packages')
     const bytes = isPackages ? await must(`${at}/${directory}/by-hash/SHA256/${sha256}`) : await must(`${at}/${path}`)
-    // Contents is replaced without a trace: only its own file can be asked for, and only when nothing moves.
-    if (isPackages || still) check(path, bytes, sha256, sizeBytes)
-    if (still) check(path, await must(`${at}/${path}`), sha256, sizeBytes)
+    // Contents has no copies by digest, so it can be checked only while nothing is published.
+    if (isPackages || quiet) check(path, bytes, sha256, sizeBytes)
+    if (quiet) check(path, await must(`${at}/${path}`), sha256, sizeBytes)
     content.set(path, bytes)
   }
   const plain = files.get('main/binary-amd64/Packages') as { sha256: string; sizeBytes: number }
@@ -115,7 +120,7 @@ async function compareDetached(
   await verifyDetached(release, signature, key)
 }
 
-/** @throws when the armored signature is not that key's over these bytes */
+/** @throws when the armored signature is not one by this key over these bytes */
 export async function verifyDetached(release: Buffer, signature: Buffer, key: openpgp.PublicKey): Promise<void> {
   const message = await openpgp.createMessage({ binary: release })
   const { signatures } = await openpgp.verify({
@@ -128,7 +133,7 @@ export async function verifyDetached(release: Buffer, signature: Buffer, key: op
   await signatures[0]?.verified
 }
 
-/** apt takes an index that claims to be up to 10 s younger than now (Acquire::Max-FutureTime). */
+/** apt accepts an index dated up to 10 s in the future (Acquire::Max-FutureTime). */
 function latest(): Date {
   return new Date(Date.now() + 10_000)
 }
@@ -153,7 +158,7 @@ export function fail(sentence: string): never {
   throw new Error(sentence)
 }
 
-/** From the tree on disk, following its links. */
+/** Reads from the published trees on disk. */
 export function readDisk(reposDir: string): Read {
   return async (path) => {
     try {
@@ -165,7 +170,7 @@ export function readDisk(reposDir: string): Read {
   }
 }
 
-/** From the listeners that clients talk to. */
+/** Reads from the listeners for clients. */
 export function readHttp(service: Pick<Service, 'apt' | 'rpm'>): Read {
   const addressOf = (path: string) => {
     const [top, ...rest] = path.split('/')
