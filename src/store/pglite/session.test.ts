@@ -127,3 +127,13 @@ test('a large thread is replaced between callers, never within a transaction', a
   while (threads.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
   expect((await query('select i from t order by i')).rows).toEqual([{ i: 1 }, { i: 2 }])
 })
+
+test('the first thread is replaced once, as soon as the database is idle; a small one is kept from then on', async () => {
+  await open({ watchMs: 100 })
+  await query('create table t (i int)')
+  while (threads.length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+  await query('insert into t values (1)')
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  expect(threads).toHaveLength(2)
+  expect((await query('select i from t')).rows).toEqual([{ i: 1 }])
+})
