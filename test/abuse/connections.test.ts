@@ -1,4 +1,4 @@
-// One connection must not take the service from the others, whatever it sends or leaves unread.
+// A connection that sends much and reads nothing must not block the others.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ENGINES, expectHarmless, openSocket, startTarget, type Target } from './harness.ts'
 
@@ -13,7 +13,7 @@ describe.each(ENGINES)('with the %s database', (engine) => {
     ['/health', '/health/ready', '/metrics', '/no-such-address'].flatMap((path) =>
       [2_000, 20_000].map((requests) => [path, requests] as const),
     ),
-  )('pipelined %s requests (%i) with no answer read leave the service alive', async (path, requests) => {
+  )('pipelined requests of %s (%i) with unread answers do not block the service', async (path, requests) => {
     const measured = await target.measure(async () => {
       const socket = await openSocket(target.api)
       socket.pause()

@@ -1,4 +1,4 @@
-// A list must stay small and fast, whatever texts the listed packages bring.
+// A list must stay small and fast when the listed packages have long texts.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildDeb } from '../samples/deb.ts'
 import { ENGINES, expectHarmless, startTarget, type Target } from './harness.ts'
@@ -6,7 +6,7 @@ import { ENGINES, expectHarmless, startTarget, type Target } from './harness.ts'
 const PACKAGES = 60
 const READERS = 8
 const READS = 3
-/** Characters of each description; it packs to some kilobytes. */
+/** Characters of each description, which compresses to some kilobytes. */
 const DESCRIPTION = 4_000_000
 
 describe.each(ENGINES)('with the %s database', (engine) => {
@@ -16,7 +16,7 @@ describe.each(ENGINES)('with the %s database', (engine) => {
   })
   afterAll(() => target.remove())
 
-  test(`${PACKAGES} packages with megabyte descriptions and ${READERS} readers of /artifacts leave the service alive`, async () => {
+  test(`${READERS} readers of /artifacts with ${PACKAGES} packages of megabyte descriptions do not block the service`, async () => {
     const measured = await target.measure(async () => {
       for (let n = 0; n < PACKAGES; n++) {
         const file = await buildDeb({

@@ -1,4 +1,4 @@
-// No package, whatever it declares, holds the service or its memory (the table of the security review, item 9).
+// Packages that declare as much as possible: none blocks the service or fills its memory (security review, item 9).
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildApk } from '../samples/apk.ts'

@@ -1,4 +1,4 @@
-// The repository listeners under pipelining and unread answers: other clients and the API keep being served.
+// The repository listeners under pipelined requests and unread answers: other clients and the API are still served.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expectHarmless, openSocket, startTarget, type Target } from './harness.ts'
 
@@ -19,7 +19,7 @@ describe.each(['apt', 'rpm'] as const)('the %s listener', (listener) => {
           socket.pause()
           socket.write(request.repeat(20_000))
         }
-        // Each of these is answered while the others wait.
+        // Each of these requests is answered while the others wait.
         for (let n = 0; n < 50; n++) {
           const answer = await fetch(`${target[listener]}/repos/gpg.key`)
           expect(answer.status).toBe(200)

@@ -1,5 +1,5 @@
-// A process of its own that asks /health/live again and again and reads the service's memory; see harness.ts.
-// Arguments: the API's address, the process id of the service. SIGTERM ends it; it then prints what it saw as JSON.
+// A separate process that requests /health/live repeatedly and reads the memory of the service; see harness.ts.
+// Arguments: the API's address and the process id of the service. On SIGTERM it prints its measurements as JSON.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 
@@ -16,7 +16,7 @@ const memoryMb = (key) => {
   }
 }
 
-/** Each question uses a connection of its own, as a probe does. @returns ms until the whole answer arrived */
+/** Opens a new connection for each request, as a probe does. @returns ms until the whole answer arrived */
 const ask = (url) =>
   new Promise((resolve, reject) => {
     const started = performance.now()
@@ -45,7 +45,7 @@ async function sample(url, key) {
       if (key === 'liveMs') seen.samples++
     } catch (error) {
       if (key === 'liveMs') {
-        // A refused probe is as bad as one that is never answered.
+        // A refused probe counts like one that is never answered.
         seen.failures++
         seen.lastFailure = String(error)
       }
@@ -55,17 +55,17 @@ async function sample(url, key) {
   }
 }
 
-// The control answers from this idle process: what it takes is what the machine's load costs anybody.
+// The control server runs in this idle process, so its times show the load of the machine.
 const control = createServer((_request, response) => response.end('ok'))
 control.listen(0, '127.0.0.1', () => {
   void sample(`http://127.0.0.1:${control.address().port}/`, 'controlMs')
   void sample(`${api}/health/live`, 'liveMs')
   const before = memoryMb('VmRSS')
   try {
-    // Sets the peak (VmHWM) back to the present size: https://www.man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html
+    // Resets the peak (VmHWM) to the current size: https://www.man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html
     writeFileSync(`/proc/${pid}/clear_refs`, '5')
   } catch {
-    // Without the right to do so the peak counts from the start of the service.
+    // Without permission for that, the peak counts from the start of the service.
   }
   process.stdout.write('sampling\n')
   process.once('SIGTERM', () => {

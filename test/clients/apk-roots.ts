@@ -1,4 +1,4 @@
-// Two kinds of apk clients with one interface: apko, which the tests can build, and apk-tools where APK_BIN names it.
+// Two apk clients with one interface: apko, which the tests can build, and apk-tools when APK_BIN names it.
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,39 +6,39 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 export interface ApkRoot {
-  /** Installs these besides what was asked for before, from the repository as it is now, and upgrades the rest. */
-  add(...packages: string[]): Promise<Said>
-  /** name to version */
+  /** Installs these packages in addition to earlier ones, from the current repository, and upgrades the others. */
+  add(...packages: string[]): Promise<CommandResult>
+  /** versions of installed packages by name */
   installed(): Promise<Record<string, string>>
-  /** content of an installed file; null where there is none */
+  /** content of an installed file; null when it does not exist */
   file(path: string): Promise<string | null>
   remove(): Promise<void>
 }
 
 /** Exit code and combined output of a command. */
-export interface Said {
+export interface CommandResult {
   code: number
   text: string
 }
 
 export interface ApkRootOptions {
   url: string
-  /** trusted keys: what clients keep in `/etc/apk/keys` */
+  /** the trusted keys in `/etc/apk/keys` */
   keys: readonly { name: string; pem: string }[]
 }
 
 export interface ApkClient {
   name: string
-  /** whether it compares a package with the checksum its index has */
+  /** whether it compares packages with their checksums in the index */
   comparesPackages: boolean
-  /** Builds what is missing, which takes minutes the first time. */
+  /** Builds the client if needed, which takes minutes. */
   prepare(): Promise<void>
   createRoot(options: ApkRootOptions): Promise<ApkRoot>
 }
 
 const ARCH = 'x86_64'
 
-/** apko always, apk-tools besides where APK_BIN names a program (several may be given, separated by colons). */
+/** apko, and apk-tools when APK_BIN names programs, separated by colons. */
 export function apkClients(): ApkClient[] {
   const programs = (process.env['APK_BIN'] ?? '').split(':').filter((program) => program !== '')
   return [apko(), ...programs.map(apkTools)]
@@ -100,7 +100,7 @@ function apko(): ApkClient {
           world.push(...packages)
           const keyring = (await readdir(join(directory, 'keys'))).map((name) => join(directory, 'keys', name))
           const config = { contents: { repositories: [url], keyring, packages: world }, archs: [ARCH] }
-          // YAML takes JSON.
+          // JSON is valid YAML.
           await writeFile(join(directory, 'image.yaml'), JSON.stringify(config))
           await rm(image, { force: true })
           return run(program, ['build-minirootfs', '--build-arch', ARCH, 'image.yaml', image], directory)
@@ -121,7 +121,7 @@ function parseInstalled(text: string): Record<string, string> {
   return Object.fromEntries(records.map((record) => [/^P:(.*)$/m.exec(record)?.[1], /^V:(.*)$/m.exec(record)?.[1]]))
 }
 
-function run(program: string, args: readonly string[], cwd = tmpdir()): Promise<Said> {
+function run(program: string, args: readonly string[], cwd = tmpdir()): Promise<CommandResult> {
   return new Promise((resolve) => {
     const env = { ...process.env, XDG_CACHE_HOME: join(cwd, 'cache') }
     execFile(program, args, { cwd, env, encoding: 'utf8', maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { buildApk, buildIndex, makeKey, type SampleApk, type SampleKey } from '../samples/apk.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
-import { apkClients, type ApkRoot, type Said } from './apk-roots.ts'
+import { apkClients, type ApkRoot, type CommandResult } from './apk-roots.ts'
 import { flipByte, startTamperingProxy, type TamperingProxy } from './tampering-proxy.ts'
 
 const MAIN = 'alpine3.20'
@@ -43,10 +43,10 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
     expect(status).toBe(201)
   }
 
-  const expectAdded = ({ code, text }: Said): void => expect(code, text).toBe(0)
+  const expectAdded = ({ code, text }: CommandResult): void => expect(code, text).toBe(0)
 
   describe('installing', () => {
-    it('installs unsigned packages with what they depend on, by the signed index alone', async () => {
+    it('installs unsigned packages and their dependencies, trusting only the signed index', async () => {
       await publish({
         name: 'tool',
         info: { depend: ['so:libsample.so.1', 'helper~1.2', '!enemy'] },
@@ -72,14 +72,14 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       expect(await root.file('usr/share/helper/x')).toBe('helper\n')
     })
 
-    it('does not install what depends on something absent', async () => {
+    it('does not install a package with a missing dependency', async () => {
       await publish({ name: 'broken', info: { depend: 'bystander>9' } })
       const root = await newRoot()
       expect((await root.add('broken')).code).not.toBe(0)
       expect(await root.installed()).toEqual({})
     })
 
-    it('takes the highest version, the next one when it comes, and the one before when that is deleted', async () => {
+    it('installs the highest version, upgrades to a newer one, and goes back when that is deleted', async () => {
       for (const version of ['1.9-r0', '1.10_rc1-r0', '1.10_p1-r0', '1.10-r9']) {
         await publish({ name: 'climber', version, files: { 'usr/bin/climber': version } })
       }
@@ -101,7 +101,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       const url = `${service.apt}/apk/${MAIN}/main/x86_64/returner-1.0-r0.apk`
       await publish({ name: 'returner', files: { [path]: 'before\n' } })
       const before = await fetch(url)
-      // No cache on the way may answer with it without asking.
+      // Caches on the way must revalidate it.
       expect(before.headers.get('cache-control')).toBe('no-cache')
       await before.arrayBuffer()
       expectAdded(await (await newRoot()).add('returner'))
@@ -115,14 +115,14 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       expect(await root.file(path)).toBe('after\n')
     })
 
-    it('fetches a package that claims no size but has files', async () => {
+    it('downloads a package that has files but declares no size', async () => {
       await publish({ name: 'sizeless', info: { size: null }, files: { 'usr/bin/sizeless': 'x\n' } })
       const root = await newRoot()
       expectAdded(await root.add('sizeless'))
       expect(await root.file('usr/bin/sizeless')).toBe('x\n')
     })
 
-    it('installs a package signed by somebody it does not know, by the index', async () => {
+    it('installs a package signed by an unknown key, trusting the index', async () => {
       await publish({ name: 'foreign', signatures: [{ key: stranger, algorithm: 'RSA' }] })
       const root = await newRoot()
       expectAdded(await root.add('foreign'))
@@ -134,7 +134,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       expect((await (await newRoot()).add('elsewhere')).code).not.toBe(0)
     })
 
-    it('reads an index of many packages, in blocks, with the longest values that are let in', async () => {
+    it('reads an index of many packages, in blocks, with the longest accepted values', async () => {
       const text = (length: number) => 'äöü'.repeat(length).slice(0, length)
       const waiting = Array.from({ length: 250 }, (_, index): SampleApk => {
         const depend = index ? `package-${index - 1}` : null
@@ -157,7 +157,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       const root = await newRoot({ distribution: MANY })
       expectAdded(await root.add('heavy'))
       expect(Object.keys(await root.installed())).toHaveLength(22)
-      // apk writes its database through buffers of fixed size: the next command shows that it could.
+      // apk writes its database through buffers of fixed size. The next command shows that it could read it back.
       expectAdded(await root.add('package-1'))
     })
   })
@@ -198,8 +198,8 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       ['changed', (index) => flipByte(index, index.length - 12)],
       ['changed in its signature', (index) => flipByte(index, 200)],
       ['unsigned', () => buildIndex(records)],
-      ['signed by another', () => buildIndex(records, stranger)],
-      ['signed by another in our name', () => buildIndex(records, { ...stranger, name: key.name })],
+      ['signed by another key', () => buildIndex(records, stranger)],
+      ['signed by another key under the trusted name', () => buildIndex(records, { ...stranger, name: key.name })],
     ])('refuses an index that was %s', async (_, forge) => {
       proxy.tamper((asked, body) => (asked.endsWith('/APKINDEX.tar.gz') ? forge(body) : body))
       await expectRefused(await rootBehindProxy())
@@ -216,7 +216,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       expect(proxy.changed).toBeGreaterThan(0)
     })
 
-    it.runIf(client.comparesPackages)('refuses a sound package in another’s place', async () => {
+    it.runIf(client.comparesPackages)('refuses an intact package in the place of another', async () => {
       const evil: SampleApk = { ...sample, files: { 'usr/bin/target': 'evil' } }
       proxy.tamper((asked, body) => (asked === path ? buildApk(evil) : body))
       await expectRefused(await rootBehindProxy())
@@ -224,7 +224,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
   })
 
   describe('many publishes', () => {
-    it('shows the newest version after each of 10 quick ones', async () => {
+    it('show the newest version after each of 10 in quick succession', async () => {
       const root = await newRoot({ distribution: BUSY })
       for (let n = 1; n <= 10; n++) {
         await publish({ name: 'quick', version: `1.${n}-r0` }, BUSY)
@@ -233,14 +233,14 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
       }
     })
 
-    it('never fails while 60 packages come in', async () => {
+    it('never fail a client while 60 packages are published', async () => {
       const newest = new Map<string, number>()
       let uploading = true
       const uploaders = ['one', 'two', 'three'].map(async (name) => {
         for (let n = 1; n <= 20; n++) {
           await publish({ name: `stream-${name}`, version: `1.${n}-r0` }, BUSY)
           newest.set(`stream-${name}`, n)
-          // A client takes most of a second for what takes the service some milliseconds: both shall meet often.
+          // A client needs most of a second and a publish some milliseconds, so the publishes are spread over several updates.
           await new Promise((resolve) => setTimeout(resolve, 200))
         }
       })
@@ -268,7 +268,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
     })
   })
 
-  it('a package comes back bit by bit as it was uploaded', async () => {
+  it('a downloaded package is identical to the uploaded one', async () => {
     const file = buildApk({ name: 'untouched', signatures: [{ key: stranger }] })
     const { body } = await service.upload(file, 'a.apk', { distribution: MAIN })
     const answer = await fetch(`${service.apt}/apk/${MAIN}/main/x86_64/untouched-1.0-r0.apk`)

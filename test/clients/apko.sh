@@ -1,11 +1,11 @@
 #!/bin/sh
-# Prints the path of an apko program, an apk client independent of apk-tools; builds it with Go when it is missing.
-# APKO_BIN names one that is there already. The build takes some minutes and 2 GB of Go's caches.
+# Prints the path of apko, an apk client independent of apk-tools. Builds it with Go when it is missing, which takes some
+# minutes and 2 GB of Go's caches. APKO_BIN names an existing program instead.
 #
-# apko 0.30 as a client: it verifies the signature of APKINDEX.tar.gz (RSA with SHA-1 or SHA-256) with the keys of its
-# keyring by file name, resolves dependencies, checks gzip and tar while it unpacks, and writes lib/apk/db/installed. It
-# compares a package neither with the index (C:) nor with its datahash, and reads no signatures of packages: only
-# apk-tools itself shows that a package put in another's place is refused.
+# As a client, apko 0.30 verifies the signature of APKINDEX.tar.gz (RSA with SHA-1 or SHA-256) with the key of that name
+# in its keyring, resolves dependencies, checks gzip and tar while it unpacks, and writes lib/apk/db/installed. It
+# compares a package neither with the index (C:) nor with its datahash, and reads no signatures of packages. Only
+# apk-tools itself can show that a package in the place of another is refused.
 set -eu
 
 version=v0.30.0
@@ -20,7 +20,7 @@ if [ ! -x "$program" ]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   cd "$work"
-  # In a module of its own: `go install` asks for a list of versions, which not every module proxy has of this module.
+  # A separate module, because `go install` needs a list of versions, which some module proxies do not have.
   {
     "$go" mod init tools
     "$go" mod edit "-require=chainguard.dev/apko@$version"

@@ -1,4 +1,4 @@
-// The next generation of apt (3, whose signatures sqv verifies) in a root of its own, made from Debian's packages.
+// apt 3, which verifies signatures with sqv, in a separate root made from Debian's packages.
 import { execFile, execFileSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ let directory: string
 let root: string
 let service: Service
 
-/** A minimal system, kept between runs since it takes a minute and 60 MB of downloads. */
+/** A minimal system, kept between runs because it takes a minute and 60 MB of downloads. */
 async function bootstrapped(): Promise<string> {
   const tools = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gatehouse')
   const kept = join(tools, `root-${SUITE}`)
@@ -34,7 +34,7 @@ async function bootstrapped(): Promise<string> {
   return kept
 }
 
-/** Not waited for in place: a proxy of this process answers it. */
+/** Runs apt asynchronously, because a proxy in this process answers it. */
 async function apt(...args: string[]): Promise<{ status: number; output: string }> {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' }
   const run = promisify(execFile)(
@@ -84,7 +84,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-it('is the generation it is taken for', async () => {
+it('is apt 3', async () => {
   expect((await apt('--version')).output).toMatch(/^apt 3\./)
 })
 
@@ -97,7 +97,7 @@ it('updates, installs, and upgrades after the next publish', async () => {
   expect((await apt('upgrade')).output).toContain('next-sample (2.0-1)')
 })
 
-it('refuses an index that was changed on the way', async () => {
+it('refuses an index that was changed in transit', async () => {
   const proxy = await startTamperingProxy(service.apt)
   proxy.tamper((path, body) =>
     path.endsWith('InRelease')

@@ -1,15 +1,15 @@
-// An isolated apt for tests: its configuration, lists, cache and dpkg database are in one temporary directory, and
-// the apt of the machine is neither read nor written.
+// An isolated apt for tests: its configuration, lists, cache and dpkg database are in one temporary directory. The apt of
+// the machine is neither read nor written.
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 
 export interface AptRootOptions {
-  /** of the repository, without `dists/…` */
+  /** URL of the repository, without `dists/…` */
   url: string
   suite: string
-  /** the armored public key the source names in Signed-By */
+  /** the armored public key for Signed-By */
   key: string
   arch?: string
   /** further lines of apt.conf(5) */
@@ -17,7 +17,7 @@ export interface AptRootOptions {
 }
 
 /** Exit code and combined output of a command. */
-export interface Said {
+export interface CommandResult {
   code: number
   text: string
 }
@@ -26,21 +26,21 @@ export interface AptRoot {
   directory: string
   /** identifies its requests in an access log */
   userAgent: string
-  /** Runs a command under this root's configuration; never throws for its exit code. */
-  run(...command: string[]): Promise<Said>
-  /** `apt-get update` that turns warnings into errors */
-  update(): Promise<Said>
+  /** Runs a command with this root's configuration. Never throws because of its exit code. */
+  run(...command: string[]): Promise<CommandResult>
+  /** Runs `apt-get update` with warnings as errors. */
+  update(): Promise<CommandResult>
   /** the versions apt sees, newest first */
   versions(name: string): Promise<string[]>
-  /** `apt-get download`. @returns the file's bytes */
+  /** Runs `apt-get download`. @returns the bytes of the file */
   download(name: string, version?: string): Promise<Buffer>
-  /** name to version, of what this root's dpkg has installed */
+  /** versions of the packages installed in this root, by name */
   installed(): Promise<Record<string, string>>
-  /** the lists apt keeps: the end of the file name to the content */
+  /** the content of apt's list file whose name ends with `suffix` */
   list(suffix: string): Promise<string | null>
-  /** other lines of apt.conf(5) in place of the ones given before */
+  /** Replaces the further lines of apt.conf(5). */
   configure(config: string): Promise<void>
-  /** the lists and caches as before the first update */
+  /** Deletes lists and caches, as before the first update. */
   forget(): Promise<void>
   remove(): Promise<void>
 }
@@ -91,14 +91,14 @@ export async function createAptRoot({
     writeFile(at('apt.conf'), configuration(directory, arch, `Acquire::http::User-Agent "${userAgent}";\n${more}`))
   await configure(config)
 
-  const run = (...command: string[]): Promise<Said> => execute(command, at('download'), at('apt.conf'))
+  const run = (...command: string[]): Promise<CommandResult> => execute(command, at('download'), at('apt.conf'))
 
   return {
     directory,
     userAgent,
     run,
     configure,
-    // Without the option an unreachable or refused repository is a warning, and the exit code 0.
+    // Without the option an unreachable or refused repository is only a warning with exit code 0.
     update: () => run('apt-get', '-o', 'APT::Update::Error-Mode=any', 'update'),
     async versions(name) {
       const { text } = await run('apt-cache', 'madison', name)
@@ -170,8 +170,8 @@ function configuration(directory: string, arch: string, more: string): string {
   ].join('\n')
 }
 
-function execute(command: string[], cwd: string, aptConfig: string): Promise<Said> {
-  // Files of a package belong to root; dpkg fails where it cannot set the owner.
+function execute(command: string[], cwd: string, aptConfig: string): Promise<CommandResult> {
+  // Files of a package belong to root, and dpkg fails when it cannot set the owner.
   const [program, ...args] = process.getuid?.() === 0 ? command : ['fakeroot', ...command]
   return new Promise((resolve, reject) => {
     const child = spawn(program as string, args, {

@@ -10,7 +10,7 @@ import { openKeys } from '../../src/signing/keys.ts'
 import { downloadDebs, need } from '../need.ts'
 import { buildDeb, type SampleDeb } from '../samples/deb.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
-import { createAptRoot, type AptRoot, type AptRootOptions, type Said } from './apt-root.ts'
+import { createAptRoot, type AptRoot, type AptRootOptions, type CommandResult } from './apt-root.ts'
 import { flipByte, startTamperingProxy, type TamperingProxy } from './tampering-proxy.ts'
 
 let service: Service
@@ -46,15 +46,15 @@ async function publishFile(deb: Uint8Array, distribution: string): Promise<void>
 const publish = async (sample: SampleDeb, distribution = 'bookworm') =>
   publishFile(await buildDeb(sample), distribution)
 
-/** Fails on every complaint of apt about the repository, including warnings and ignored files. */
-function expectClean({ code, text }: Said): void {
+/** Fails when apt reports anything about the repository, including warnings and ignored files. */
+function expectClean({ code, text }: CommandResult): void {
   expect(text.split('\n').filter((line) => /^(W|E|Err|Ign):|ignored|not valid yet/.test(line))).toEqual([])
   expect(code, text).toBe(0)
 }
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** The requests of this root's apt, once the wanted one is in the access log. */
+/** The requests of this root's apt, once the access log has one that matches. */
 async function requestsOf(root: AptRoot, wanted: RegExp): Promise<string[]> {
   const deadline = Date.now() + 15_000
   for (;;) {
@@ -67,15 +67,15 @@ async function requestsOf(root: AptRoot, wanted: RegExp): Promise<string[]> {
   }
 }
 
-/** Lines of apt.conf(5) that leave apt one form of the index: those named without a program of theirs are not used. */
+/** Lines of apt.conf(5) that leave apt one form of the index, because the others have no decompressor. */
 function onlyForm(form: string): string {
   const others = ['xz', 'gz', 'bz2', 'lzma', 'lz4', 'zst'].filter((other) => other !== form)
   return others.map((other) => `Acquire::CompressionTypes::${other} "unavailable";`).join('\n')
 }
 
 /**
- * Waits until a file changed just now can no longer change within the second of its date: until then it is dated back,
- * and the client that has it is given it once more.
+ * Waits until a file changed just now can no longer change within the second of its date. Until then it is dated back,
+ * and a client that has it downloads it again.
  */
 async function secondIsOver(codename: string): Promise<void> {
   for (;;) {
@@ -86,7 +86,7 @@ async function secondIsOver(codename: string): Promise<void> {
   }
 }
 
-/** Path to digest, as the distribution's Release lists them now. */
+/** The digests of the distribution's current Release by path. */
 async function released(codename: string): Promise<Map<string, string>> {
   const text = await (await fetch(`${service.apt}/repos/dists/${codename}/Release`)).text()
   return new Map(
@@ -94,14 +94,14 @@ async function released(codename: string): Promise<Map<string, string>> {
   )
 }
 
-describe('the set-up files', () => {
+describe('the setup files', () => {
   const fetchText = async (path: string) => {
     const answer = await fetch(service.apt + path)
     expect(answer.status, path).toBe(200)
     return answer.text()
   }
 
-  it('make apt trust the repository by the .sources file alone', async () => {
+  it('configure apt with the .sources file alone', async () => {
     await publish({ name: 'by-sources' })
     const root = await aptRoot()
     const sources = join(root.directory, 'etc/apt/sources.list.d')
@@ -113,10 +113,10 @@ describe('the set-up files', () => {
     expect((await root.download('by-sources')).length).toBeGreaterThan(0)
   })
 
-  it.each(['bookworm', 'focal'])('of %s include a script that a shell accepts', async (codename) => {
+  it.each(['bookworm', 'focal'])('of %s include a valid shell script', async (codename) => {
     const script = await fetchText(`/repos/${codename}.sh`)
     expect(execFileSync('sh', ['-n'], { input: script, encoding: 'utf8' })).toBe('')
-    // The same file as the one served, and for apt 2.0 the key beside it.
+    // It contains the served .sources file and, for apt 2.0, the key.
     expect(script).toContain(await fetchText(`/repos/${codename}.sources`))
     expect(script.includes('> /etc/apt/keyrings/gatehouse.asc')).toBe(codename === 'focal')
   })
@@ -144,7 +144,7 @@ describe('installing', () => {
     expect(await root.installed()).toEqual({})
   })
 
-  it('installs what a package depends on with it, by version and over provides', async () => {
+  it('installs dependencies, by version and through provides', async () => {
     await publish({ name: 'part-engine', version: '2.0' })
     await publish({ name: 'part-radio', fields: { Provides: 'wireless (= 3)' }, arch: 'all' })
     await publish({ name: 'whole-car', fields: { Depends: 'part-engine (>= 2.0~), wireless (>= 3) | absent' } })
@@ -158,7 +158,7 @@ describe('installing', () => {
     expect(code).toBe(100)
   })
 
-  it('sees every version in apt’s order, and packages for all architectures', async () => {
+  it('shows every version in apt’s order, and packages of architecture all', async () => {
     const versions = ['1:0.1', '2.0', '2.0~rc1-1', '1.10', '1.9+b1', '1.9']
     for (const version of [...versions].sort()) await publish({ name: 'many-versions', version })
     await publish({ name: 'any-machine', arch: 'all', version: '3' })
@@ -195,8 +195,8 @@ describe('installing', () => {
   })
 })
 
-describe('what apt fetches', () => {
-  it('is asked for by digest, and not again when nothing changed', async () => {
+describe('apt downloads', () => {
+  it('the index by digest, and not again when nothing changed', async () => {
     await publish({ name: 'by-digest' })
     await secondIsOver('bookworm')
     const root = await aptRoot()
@@ -216,7 +216,7 @@ describe('what apt fetches', () => {
   it.each([
     ['xz', 'Packages.xz'],
     ['gz', 'Packages.gz'],
-  ])('may be the index as %s alone', async (form, file) => {
+  ])('the index when it accepts only %s', async (form, file) => {
     await publish({ name: `read-as-${form}` })
     const root = await aptRoot({ config: onlyForm(form) })
     expectClean(await root.update())
@@ -227,7 +227,7 @@ describe('what apt fetches', () => {
     )
   })
 
-  it('may be the index uncompressed, which lies there under its name alone', async () => {
+  it('the uncompressed index, which is served without a digest', async () => {
     await publish({ name: 'read-as-it-is' })
     const root = await aptRoot({ config: onlyForm('uncompressed') })
     const { code, text } = await root.update()
@@ -237,7 +237,7 @@ describe('what apt fetches', () => {
     expect(await requestsOf(root, /Packages/)).toContain('200 /repos/dists/bookworm/main/binary-amd64/Packages')
   })
 
-  it('is still there by the digest of the index before, when another was published meanwhile', async () => {
+  it('the previous index by digest after another publish', async () => {
     await publish({ name: 'overtaken', version: '1' })
     const before = await released('bookworm')
     await publish({ name: 'overtaken', version: '2' })
@@ -250,7 +250,7 @@ describe('what apt fetches', () => {
   })
 })
 
-describe('what apt refuses', () => {
+describe('a tampered repository', () => {
   let proxy: TamperingProxy
   beforeAll(async () => {
     proxy = await startTamperingProxy(service.apt)
@@ -268,7 +268,7 @@ describe('what apt refuses', () => {
     expectClean(await root.run('apt-get', 'install', 'target'))
   })
 
-  it('refuses a changed InRelease and keeps nothing of it', async () => {
+  it('is refused for a changed InRelease, of which nothing is kept', async () => {
     const root = await rootBehindProxy()
     proxy.tamper((path, body) =>
       path.endsWith('/InRelease') ? Buffer.from(String(body).replace('Label: Gatehouse', 'Label: Gatehousf')) : body,
@@ -280,7 +280,7 @@ describe('what apt refuses', () => {
     expect(await root.versions('target')).toEqual([])
   })
 
-  it('refuses a changed Release or signature where it does not get InRelease', async () => {
+  it('is refused for a changed Release or signature when InRelease is unusable', async () => {
     const root = await rootBehindProxy()
     for (const changed of ['/Release', '/Release.gpg']) {
       proxy.tamper((path, body) => {
@@ -293,7 +293,7 @@ describe('what apt refuses', () => {
     }
   })
 
-  it.each(['xz', 'gz'])('refuses a changed Packages.%s by its digest', async (form) => {
+  it.each(['xz', 'gz'])('is refused for a changed Packages.%s by its digest', async (form) => {
     const root = await rootBehindProxy({ config: `Acquire::CompressionTypes::Order { "${form}"; };` })
     proxy.tamper((path, body) => (path.includes('/binary-amd64/') ? flipByte(body) : body))
     const { code, text } = await root.update()
@@ -314,7 +314,7 @@ describe('what apt refuses', () => {
     expect(await root.installed()).toEqual({})
   })
 
-  it('is refused under another key', async () => {
+  it('is refused with another key', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'other-key-'))
     const other = await openKeys(directory, new Date())
     await rm(directory, { recursive: true })
@@ -327,7 +327,7 @@ describe('what apt refuses', () => {
 })
 
 describe('many publishes', () => {
-  it('shows the newest version after each of 30 quick ones', async () => {
+  it('show the newest version after each of 30 in quick succession', async () => {
     const root = await aptRoot({ suite: 'jammy' })
     for (let n = 1; n <= 30; n++) {
       await publish({ name: 'quick', version: `1.${n}` }, 'jammy')
@@ -337,7 +337,7 @@ describe('many publishes', () => {
     expect(await root.versions('quick')).toHaveLength(30)
   })
 
-  it('is read at once after 30 that did not wait for any client', async () => {
+  it('show the newest version after 30 without an update in between', async () => {
     const root = await aptRoot({ suite: 'jammy' })
     expectClean(await root.update())
     for (let n = 1; n <= 30; n++) await publish({ name: 'burst', version: `1.${n}` }, 'jammy')
@@ -348,7 +348,7 @@ describe('many publishes', () => {
     expect((await root.versions('burst'))[0]).toBe('1.31')
   })
 
-  it('shows the second of two within one second, also to a client that read between them', async () => {
+  it('show the second of two within one second, even to a client that read between them', async () => {
     const root = await aptRoot({ suite: 'jammy' })
     const publishedAt = async () => {
       const { body } = await service.call('GET', '/distributions/')
@@ -357,7 +357,7 @@ describe('many publishes', () => {
       ) ?? { last_published_at: '' }
       return last_published_at.slice(0, 'YYYY-MM-DDTHH:MM:SS'.length)
     }
-    // Whether both fall into one second is the machine's doing; what must hold, must hold in every round.
+    // Rounds are repeated until some pairs fell into one second. The result must be right in every round.
     let met = 0
     for (let round = 1; met < 3 && round <= 60; round++) {
       const [first, second] = await Promise.all(
@@ -374,7 +374,7 @@ describe('many publishes', () => {
     expect(met).toBeGreaterThan(0)
   })
 
-  it('never fails an update or a download while 60 packages come in', async () => {
+  it('never fail an update or a download while 60 packages are published', async () => {
     const newest = new Map<string, number>()
     let uploading = true
     const uploaders = ['one', 'two', 'three'].map(async (name) => {
@@ -421,7 +421,7 @@ describe('packages of Debian', () => {
     'bash-completion',
     'netcat-traditional',
   ]
-  /** The same packages in other compressions, each in a distribution of its own since their names are taken. */
+  /** The same packages in other compressions, each in another distribution because their file names are the same. */
   const REPACKED = { jammy: 'gzip', noble: 'zstd', focal: 'none' }
   const offered: { distribution: string; name: string; version: string; file: Buffer; members: string }[] = []
   let directory: string
@@ -462,7 +462,7 @@ describe('packages of Debian', () => {
   })
   afterAll(() => rm(directory, { recursive: true, force: true }))
 
-  it('are of every compression, with an epoch and for all architectures among them', () => {
+  it('include every compression, an epoch and architecture all', () => {
     const members = offered.map(({ members }) => members)
     for (const ending of ['data.tar.xz', 'data.tar.gz', 'data.tar.zst', 'data.tar\n'])
       expect(
@@ -474,7 +474,7 @@ describe('packages of Debian', () => {
   })
 
   it.each(['bookworm', ...Object.keys(REPACKED)])(
-    'come back from %s bit by bit as they were uploaded',
+    'downloaded from %s are identical to the uploaded ones',
     async (distribution) => {
       const root = await aptRoot({ suite: distribution })
       expectClean(await root.update())
@@ -484,25 +484,25 @@ describe('packages of Debian', () => {
     },
   )
 
-  it('are described in the index as dpkg-scanpackages describes them', async () => {
+  it('have the same fields in the index as dpkg-scanpackages writes', async () => {
     const root = await aptRoot()
     expectClean(await root.update())
     for (const name of NAMES) {
-      const said = (await root.run('apt-cache', 'show', name)).text
+      const shown = (await root.run('apt-cache', 'show', name)).text
       const path = join(
         directory,
         'bookworm',
         (await readdir(join(directory, 'bookworm'))).find((file) => file.startsWith(`${name}_`)) as string,
       )
       const own = execFileSync('dpkg-deb', ['-f', path], { encoding: 'utf8' })
-      // apt shows each field it knows in the index; all that the package says of itself must be among them.
+      // apt shows every field of the index, which must include every field of the package.
       for (const line of own.trim().split('\n'))
-        expect(said.split('\n').map((text) => text.trimEnd())).toContain(line.trimEnd())
+        expect(shown.split('\n').map((text) => text.trimEnd())).toContain(line.trimEnd())
     }
   })
 
-  it('are found by their files once the distribution has been quiet, by apt-file too', async () => {
-    // Publishes stop here; the list follows half a minute later, so this looks again and again.
+  it('are found by their files, also by apt-file, some time after the last publish', async () => {
+    // Contents follows half a minute after the last publish, so this retries.
     const deadline = Date.now() + 150_000
     const path = 'main/Contents-amd64.gz'
     const hello = () => released('bookworm').then((files) => files.get(path))
@@ -523,9 +523,9 @@ describe('packages of Debian', () => {
     expect(contents).toMatch(/^usr\/share\/traveller\/readme +misc\/traveller$/m)
 
     const root = await aptRoot({ config: await readFile('/etc/apt/apt.conf.d/50apt-file.conf', 'utf8') })
-    const said = await root.update()
-    expectClean(said)
-    expect(said.text).toContain('Contents')
+    const result = await root.update()
+    expectClean(result)
+    expect(result.text).toContain('Contents')
     const { text } = await root.run('apt-file', 'search', '-x', '^/usr/bin/hello$')
     expect(text).toContain('hello: /usr/bin/hello')
   })

@@ -2,13 +2,17 @@
 import { spawn } from 'node:child_process'
 
 /** Exit code and combined output of a command. */
-export interface Said {
+export interface CommandResult {
   code: number
   text: string
 }
 
-/** Never throws for an exit code. Nothing of the caller's environment but PATH is passed on. */
-export function runAsRoot(command: readonly string[], cwd: string, env: Record<string, string> = {}): Promise<Said> {
+/** Never throws because of the exit code. Only PATH is passed on from the environment. */
+export function runAsRoot(
+  command: readonly string[],
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<CommandResult> {
   const settings = { PATH: `${process.env['PATH']}:/usr/sbin:/sbin`, LC_ALL: 'C.UTF-8', ...env }
   const pairs = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
   const [program, ...args] =

@@ -9,9 +9,9 @@ const REPOSITORY = 'gatehouse'
 export const dnf: RpmClient = {
   name: 'dnf',
   needs: ['dnf', 'rpm', 'gnupg'],
-  // Each has a user agent of its own.
+  // Each root has its own user agent.
   readers: 2,
-  words: {
+  messages: {
     badSignature:
       /bad GPG signature|GPG verification is enabled, but GPG signature is not available|repomd\.xml GPG signature verification error/i,
     badIndex: /checksum doesn't match|Downloading successful, but checksum/i,

@@ -10,7 +10,7 @@ import { flipByte } from './tampering-proxy.ts'
 
 rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ service, newRoot, publish }) => {
   describe('dnf queries', () => {
-    it('finds packages by what they provide, require, obsolete, contain, and say in their changelog', async () => {
+    it('finds packages by provides, requires, obsoletes, files and changelog', async () => {
       await publish({
         name: 'asked',
         arch: 'noarch',
@@ -55,8 +55,8 @@ rpmClientSuite(dnf, ['almalinux9', 'rocky9', 'fedora'], ({ service, newRoot, pub
     })
   })
 
-  describe('the file that clients download', () => {
-    it('passes rpmkeys with our key only, and fails after any flipped byte', async () => {
+  describe('the downloaded file', () => {
+    it('passes rpmkeys only with the key of the repository, and fails after any flipped byte', async () => {
       await publish({ name: 'checked', files: [{ path: '/usr/share/checked/readme', content: 'x'.repeat(3000) }] })
       const base = `${service().rpm}/repos/almalinux9/x86_64/`
       const root = await newRoot()

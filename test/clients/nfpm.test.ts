@@ -1,4 +1,4 @@
-// Packages built with nfpm, as most build pipelines do: uploaded to the service and installed by each format's clients.
+// Packages built with nfpm, as in many build pipelines, are uploaded and installed by the clients of each format.
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { createAptRoot } from './apt-root.ts'
 import { dnf } from './dnf-root.ts'
 import { zypper } from './zypper-root.ts'
 
-/** What the samples depend on, and where they go. */
+/** The distribution of each format and the dependency of its sample. */
 const PLACES = {
   deb: { file: 'sample.deb', distribution: 'noble', library: () => buildDeb({ name: 'libc6', version: '2.39-1' }) },
   rpm: { file: 'sample.rpm', distribution: 'almalinux8', library: () => buildRpm({ name: 'glibc', version: '2.28' }) },
@@ -52,7 +52,7 @@ const LINK = 'usr/bin/nfpm-sample-link'
 
 it('apt-get installs the deb', async () => {
   const key = await (await fetch(`${service.apt}/repos/gpg.key`)).text()
-  // The root has no shell for its script.
+  // The root has no shell for the maintainer script.
   const config = 'DPkg::Options { "--force-script-chrootless"; };'
   const root = await createAptRoot({ url: `${service.apt}/repos`, suite: PLACES.deb.distribution, key, config })
   try {
@@ -74,7 +74,7 @@ describe('the rpm', () => {
     key: await (await fetch(`${service.rpm}/repos/gpg.key`)).text(),
   })
 
-  it('is installed by dnf, signature checked', async () => {
+  it('is installed by dnf with its signature checked', async () => {
     const root = await dnf.createRoot(await options())
     try {
       const { code, text } = await root.run('--setopt=tsflags=noscripts', 'install', 'virtual-sample')
@@ -87,7 +87,7 @@ describe('the rpm', () => {
     }
   })
 
-  it('is resolved, fetched and verified by zypper', async () => {
+  it('is resolved, downloaded and verified by zypper', async () => {
     const root = await zypper.createRoot(await options())
     try {
       const { code, text } = await root.download('nfpm-sample')

@@ -1,4 +1,4 @@
-// The suite every rpm client runs against the service: what it sees, installs, upgrades and refuses, also during publishes.
+// The tests of every rpm client: what it shows, installs, upgrades and refuses, also during publishes.
 import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,14 +9,14 @@ import { openKeys, type Keys } from '../../src/signing/keys.ts'
 import { need } from '../need.ts'
 import { buildRpm, type SampleRpm } from '../samples/rpm.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
-import type { Said } from './command.ts'
+import type { CommandResult } from './command.ts'
 import type { RpmClient, RpmRoot, RpmRootOptions } from './rpm-root.ts'
 import { flipByte, startTamperingProxy, type TamperingProxy } from './tampering-proxy.ts'
 
 export interface RpmSuite {
   service(): Service
   newRoot(options?: Partial<RpmRootOptions> & { distribution?: string }): Promise<RpmRoot>
-  /** Uploads and expects it to be offered. */
+  /** Uploads a package and expects it to be published. */
   publish(sample: SampleRpm, distribution?: string): Promise<Published>
   publishFile(file: Uint8Array, distribution?: string): Promise<Published>
 }
@@ -26,11 +26,11 @@ export interface Published {
   gpg: string
   message: string
   warnings: string[]
-  /** of the bytes as they are offered */
+  /** of the published file */
   sha256: string
 }
 
-/** @param main the distribution that most tests share @param more tests of this client alone */
+/** @param main the distribution that most tests share @param more tests of only this client */
 export function rpmClientSuite(
   client: RpmClient,
   [main, quiet, busy]: [string, string, string],
@@ -80,7 +80,7 @@ export function rpmClientSuite(
   }
   const publish = async (sample: SampleRpm, distribution = main) => publishFile(await buildRpm(sample), distribution)
 
-  /** The file with a signature by these keys inside. */
+  /** The file, signed with these keys. */
   async function signedBy(keys: Keys, file: Uint8Array): Promise<Buffer> {
     const [from, to] = [join(work, 'unsigned.rpm'), join(work, 'signed.rpm')]
     await writeFile(from, file)
@@ -89,15 +89,15 @@ export function rpmClientSuite(
     return readFile(to)
   }
 
-  /** Fails on every complaint of the client about the repository, including warnings. */
-  const expectClean = ({ code, text }: Said): void => {
+  /** Fails when the client reports anything about the repository, including warnings. */
+  const expectClean = ({ code, text }: CommandResult): void => {
     expect(text.split('\n').filter((line) => /^(warning|error|W|E):|verification failed|mismatch/i.test(line))).toEqual(
       [],
     )
     expect(code, text).toBe(0)
   }
-  const expectRefused = ({ code, text }: Said, words: RegExp): void => {
-    expect(text).toMatch(words)
+  const expectRefused = ({ code, text }: CommandResult, message: RegExp): void => {
+    expect(text).toMatch(message)
     expect(code, text).not.toBe(0)
   }
 
@@ -108,7 +108,7 @@ export function rpmClientSuite(
       const path = 'usr/share/traveller/readme'
       await publish({ name: 'traveller', files: readme('traveller', 'one\n') })
       const root = await newRoot()
-      // zypper cannot read a database that became empty.
+      // zypper cannot read a database that has become empty.
       await publish({ name: 'companion' })
       expectClean(await root.refresh())
       expectClean(await root.install('traveller', 'companion'))
@@ -124,14 +124,14 @@ export function rpmClientSuite(
       expect(await root.file(path)).toBe(null)
     })
 
-    it('imports the key from the address of the repository', async () => {
+    it('imports the key from the URL in the configuration', async () => {
       await publish({ name: 'key-by-address' })
       const root = await newRoot({ key: `${service.rpm}/repos/gpg.key` })
       expectClean(await root.install('key-by-address'))
       expect(await root.installed()).toEqual({ 'key-by-address': '1.0-1' })
     })
 
-    it('is set up by the .repo file that the service offers', async () => {
+    it('is configured with the .repo file of the service', async () => {
       await publish({ name: 'by-repo-file' })
       const root = await newRoot()
       const answer = await fetch(`${service.rpm}/repos/${main}.repo`)
@@ -142,7 +142,7 @@ export function rpmClientSuite(
       expect(await root.installed()).toEqual({ 'by-repo-file': '1.0-1' })
     })
 
-    it('installs what a package depends on with it: versions, provides, files and choices', async () => {
+    it('installs dependencies by version, provides, file and choice', async () => {
       await publish({ name: 'part-engine', version: '2.0' })
       await publish({ name: 'part-radio', arch: 'noarch', provides: ['wireless = 3'] })
       await publish({ name: 'part-tool', files: [{ path: '/usr/bin/part-tool', content: '#!', mode: 0o100755 }] })
@@ -159,11 +159,11 @@ export function rpmClientSuite(
       expectClean(await root.install('whole-car'))
       const installed = Object.keys(await root.installed()).sort()
       expect(installed).toEqual(['part-engine', 'part-extra', 'part-radio', 'part-tool', 'whole-car'])
-      expectRefused(await root.install('broken-car'), client.words.nothingProvides)
+      expectRefused(await root.install('broken-car'), client.messages.nothingProvides)
       expect(Object.keys(await root.installed())).toHaveLength(5)
     })
 
-    it('sees every version in rpm’s order and installs the highest', async () => {
+    it('shows every version in rpm’s order and installs the highest', async () => {
       const versions = ['1:0.1-1', '2.0^git3-1', '2.0-10', '2.0-9', '2.0~rc1-1', '1.10-1', '1.9-1']
       for (const evr of [...versions].sort()) {
         const [, epoch, version, release] = /^(?:(\d+):)?(.*)-(.*)$/.exec(evr)!
@@ -220,7 +220,7 @@ export function rpmClientSuite(
   })
 
   describe('signatures of packages', () => {
-    it('an unsigned package is installed with our signature', async () => {
+    it('an unsigned package is installed with the signature of the repository', async () => {
       const file = await buildRpm({ name: 'came-unsigned' })
       const { gpg, message, sha256 } = await publishFile(file)
       expect([gpg, message]).toEqual(['signed', 'received unsigned; signed with the repository key'])
@@ -228,7 +228,7 @@ export function rpmClientSuite(
       expectClean(await (await newRoot()).install('came-unsigned'))
     })
 
-    it('a package signed by an unknown key is installed with our signature', async () => {
+    it('a package signed by an unknown key is installed with the signature of the repository', async () => {
       const { gpg, message, warnings } = await publishFile(
         await signedBy(foreign, await buildRpm({ name: 'came-foreign' })),
       )
@@ -241,7 +241,7 @@ export function rpmClientSuite(
       expect(await root.installed()).toEqual({ 'came-foreign': '1.0-1' })
     })
 
-    it('a package signed by our key is served unchanged', async () => {
+    it('a package signed by the key of the repository is served unchanged', async () => {
       const ours = await openKeys(join(service.reposDir, 'gnupg'), new Date())
       const file = await signedBy(ours, await buildRpm({ name: 'came-signed' }))
       const { gpg, message, sha256 } = await publishFile(file)
@@ -253,10 +253,10 @@ export function rpmClientSuite(
       expectClean(await (await newRoot()).install('came-signed'))
     })
 
-    it('a package with a forged signature of our key is refused and never offered', async () => {
+    it('a package with a forged signature of that key is refused and never published', async () => {
       const ours = await openKeys(join(service.reposDir, 'gnupg'), new Date())
       const file = await signedBy(ours, await buildRpm({ name: 'came-forged' }))
-      // A letter of its description: the header is signed.
+      // Changes a letter of the description, which is in the signed header.
       const at = file.indexOf('It exists for tests')
       file[at] = 'i'.charCodeAt(0)
       const { status, body } = await service.upload(file, 'a.rpm', { distribution: main })
@@ -266,7 +266,7 @@ export function rpmClientSuite(
       expect(await root.versions('came-forged')).toEqual([])
     })
 
-    it('a package left unsigned by the settings is refused by the client', async () => {
+    it('a package that the settings leave unsigned is refused by the client', async () => {
       const setting = (on: boolean) => service.call('PATCH', '/settings/', { validation: { sign_packages: on } })
       expect((await setting(false)).status).toBe(200)
       try {
@@ -277,7 +277,7 @@ export function rpmClientSuite(
       }
       const root = await newRoot({ distribution: quiet })
       expectClean(await root.refresh())
-      expectRefused(await root.install('stays-unsigned'), client.words.unsignedPackage)
+      expectRefused(await root.install('stays-unsigned'), client.messages.unsignedPackage)
       expect((await root.install('stays-foreign')).code).not.toBe(0)
       expect(await root.installed()).toEqual({})
     })
@@ -308,17 +308,17 @@ export function rpmClientSuite(
         (path, body) =>
           path.endsWith('/repomd.xml') ? Buffer.from(String(body).replace('<revision>', '<revision>1')) : body,
       ],
-      ['a changed signature of it', (path, body) => (path.endsWith('/repomd.xml.asc') ? otherSignature(body) : body)],
-      ['one signed by another key', (path, body) => (path.endsWith('/repomd.xml.asc') ? forgedSignature : body)],
-      ['one without a signature', (path, body) => (path.endsWith('/repomd.xml.asc') ? Buffer.alloc(0) : body)],
+      ['a changed signature', (path, body) => (path.endsWith('/repomd.xml.asc') ? otherSignature(body) : body)],
+      ['a signature by another key', (path, body) => (path.endsWith('/repomd.xml.asc') ? forgedSignature : body)],
+      ['an empty signature', (path, body) => (path.endsWith('/repomd.xml.asc') ? Buffer.alloc(0) : body)],
     ])('is refused for %s and leaves nothing behind', async (_, change) => {
       const repomd = Buffer.from(await (await fetch(`${baseUrl(quiet)}repodata/repomd.xml`)).arrayBuffer())
       forgedSignature = Buffer.from(await foreign.openpgp.detach(repomd, new Date()))
       const root = await rootBehindProxy()
       proxy.tamper(change as (path: string, body: Buffer) => Buffer)
-      const said = await root.refresh()
+      const result = await root.refresh()
       expect(proxy.changed).toBeGreaterThan(0)
-      expectRefused(said, client.words.badSignature)
+      expectRefused(result, client.messages.badSignature)
       expect((await root.install('target')).code).not.toBe(0)
       expect(await root.installed()).toEqual({})
     })
@@ -326,9 +326,9 @@ export function rpmClientSuite(
     it('is refused for a changed primary by its digest', async () => {
       const root = await rootBehindProxy()
       proxy.tamper((path, body) => (path.endsWith('-primary.xml.gz') ? flipByte(body) : body))
-      const said = await root.refresh()
+      const result = await root.refresh()
       expect(proxy.changed).toBeGreaterThan(0)
-      expectRefused(said, client.words.badIndex)
+      expectRefused(result, client.messages.badIndex)
       expect((await root.install('target')).code).not.toBe(0)
       expect(await root.installed()).toEqual({})
     })
@@ -337,22 +337,22 @@ export function rpmClientSuite(
       const root = await rootBehindProxy()
       expectClean(await root.refresh())
       proxy.tamper((path, body) => (path.endsWith('.rpm') ? flipByte(body) : body))
-      const said = await root.install('target')
+      const result = await root.install('target')
       expect(proxy.changed).toBeGreaterThan(0)
-      expectRefused(said, client.words.badPackage)
+      expectRefused(result, client.messages.badPackage)
       expect(await root.installed()).toEqual({})
       expect(await root.file('usr/share/target/readme')).toBe(null)
     })
 
-    it('is refused under another key', async () => {
+    it('is refused with another key', async () => {
       const root = await rootBehindProxy({ key: foreign.openpgp.publicKeyArmored })
-      expectRefused(await root.refresh(), client.words.badSignature)
+      expectRefused(await root.refresh(), client.messages.badSignature)
       expect((await root.install('target')).code).not.toBe(0)
       expect(await root.installed()).toEqual({})
     })
 
     let forgedSignature: Buffer
-    /** Still well-formed, and by the same key, but of other bytes. */
+    /** A well-formed signature by the same key over other bytes. */
     function otherSignature(armored: Buffer): Buffer {
       const lines = String(armored).split('\n')
       const at = lines.findIndex((line, index) => index > 3 && /^[A-Za-z0-9+/]{60,}$/.test(line))
@@ -362,7 +362,7 @@ export function rpmClientSuite(
   })
 
   describe('many publishes', () => {
-    it('shows the newest version after each of 15 quick ones', async () => {
+    it('show the newest version after each of 15 in quick succession', async () => {
       const root = await newRoot({ distribution: busy })
       for (let n = 1; n <= 15; n++) {
         await publish({ name: 'quick', release: String(n) }, busy)
@@ -372,14 +372,14 @@ export function rpmClientSuite(
       expect(await root.versions('quick')).toHaveLength(15)
     })
 
-    it('never fails a refresh or a download while 60 packages come in', async () => {
+    it('never fail a refresh or a download while 60 packages are published', async () => {
       const newest = new Map<string, number>()
       let uploading = true
       const uploaders = ['one', 'two', 'three'].map(async (name) => {
         for (let n = 1; n <= 20; n++) {
           await publish({ name: `stream-${name}`, release: String(n) }, busy)
           newest.set(name, n)
-          // A client takes about a second for what takes the service some milliseconds: both shall meet often.
+          // A client needs about a second and a publish some milliseconds, so the publishes are spread over several downloads.
           await new Promise((resolve) => setTimeout(resolve, 400))
         }
       })

@@ -1,48 +1,48 @@
-// What the suites need of an rpm client: an isolated root in a temporary directory, and the usual commands.
+// The interface of an rpm client for the suites: an isolated root in a temporary directory, and the usual commands.
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runAsRoot, type Said } from './command.ts'
+import { runAsRoot, type CommandResult } from './command.ts'
 
 export interface RpmRootOptions {
-  /** base URL of one distribution: what holds `repodata/` */
+  /** URL of one distribution, the directory of `repodata/` */
   url: string
-  /** the armored public key the repository's configuration trusts, or the address it is fetched from */
+  /** the armored public key that the configuration trusts, or its URL */
   key: string
 }
 
 export interface RpmRoot {
   directory: string
-  /** Checks the repository for changes, however recent the cache is. */
-  refresh(): Promise<Said>
-  /** every version offered, newest first */
+  /** Checks the repository for changes, regardless of the age of the cache. */
+  refresh(): Promise<CommandResult>
+  /** all available versions, newest first */
   versions(name: string): Promise<string[]>
-  install(...names: string[]): Promise<Said>
-  /** Fetches and verifies what an installation would need, and installs nothing. */
-  download(...names: string[]): Promise<Said>
-  upgrade(): Promise<Said>
-  remove(...names: string[]): Promise<Said>
-  /** name to version, of what is installed */
+  install(...names: string[]): Promise<CommandResult>
+  /** Downloads and verifies packages without installing them. */
+  download(...names: string[]): Promise<CommandResult>
+  upgrade(): Promise<CommandResult>
+  remove(...names: string[]): Promise<CommandResult>
+  /** versions of installed packages by name */
   installed(): Promise<Record<string, string>>
-  /** content of an installed file; null where there is none */
+  /** content of an installed file; null when it does not exist */
   file(path: string): Promise<string | null>
-  /** Replaces the repository's configuration by a `.repo` file. */
+  /** Replaces the configuration of the repository with a `.repo` file. */
   useRepoFile(content: string): Promise<void>
-  /** caches and imported keys as before the first refresh */
+  /** Deletes caches and imported keys, as before the first refresh. */
   forget(): Promise<void>
-  /** any other command of the client */
-  run(...args: string[]): Promise<Said>
+  /** Runs any other command of the client. */
+  run(...args: string[]): Promise<CommandResult>
   dispose(): Promise<void>
 }
 
 export interface RpmClient {
   name: string
-  /** Debian packages it comes in */
+  /** Debian packages that contain the client */
   needs: readonly string[]
-  /** how many can read one repository from this machine at the same time and still be told apart */
+  /** how many clients on this machine can be distinguished by user agent while they read one repository */
   readers: number
   /** its error messages */
-  words: {
+  messages: {
     badSignature: RegExp
     badIndex: RegExp
     badPackage: RegExp

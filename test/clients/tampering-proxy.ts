@@ -6,9 +6,9 @@ export type Tamper = (path: string, body: Buffer) => Buffer
 
 export interface TamperingProxy {
   url: string
-  /** how many answers were changed since the last `tamper` */
+  /** number of answers changed since the last `tamper` */
   readonly changed: number
-  /** Sets how bodies are changed from now on. */
+  /** Sets the function that changes bodies. */
   tamper(change: Tamper): void
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export async function startTamperingProxy(target: string): Promise<TamperingProx
   }
 }
 
-/** Changes one byte, which only a digest or a signature detects. */
+/** Changes one byte, which only a digest or signature detects. */
 export function flipByte(body: Buffer, at = body.length >> 1): Buffer {
   const shown = Buffer.from(body)
   shown[at] = (shown[at] as number) ^ 1

@@ -1,4 +1,4 @@
-// Runs dnf and zypper against a rendered tree: what they show of advisories, and that they follow them.
+// Runs dnf and zypper against a rendered tree: they show advisories and upgrade to the fixes.
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -75,7 +75,7 @@ afterEach(async () => {
   roots = []
 })
 
-/** Signed, under the name the index gives it. */
+/** Signs the package and stores it under its path in the index. */
 async function place(bytes: Buffer): Promise<StoredPackage<RpmRecord>> {
   const [from, to] = [join(tree, 'unsigned.rpm'), join(tree, 'signed.rpm')]
   await writeFile(from, bytes)

@@ -11,7 +11,7 @@ export const zypper: RpmClient = {
   name: 'zypper',
   needs: ['zypper', 'rpm', 'gnupg'],
   readers: 1,
-  words: {
+  messages: {
     badSignature: /Signature verification failed|signed with an unknown key/i,
     badIndex: /digest|checksum/i,
     badPackage: /Signature does not verify|digest|checksum/i,

@@ -1,4 +1,4 @@
-// OpenVEX 0.2.0 (https://github.com/openvex/spec/blob/main/OPENVEX-SPEC.md) for the documents written here: nothing else allowed.
+// OpenVEX 0.2.0 (https://github.com/openvex/spec/blob/main/OPENVEX-SPEC.md), only the parts that are used here.
 import Type from 'typebox'
 
 const closed = { additionalProperties: false }
@@ -18,7 +18,7 @@ const product = Type.Object(
   closed,
 )
 
-/** "Status labels": `affected` must say what is to be done. */
+/** "Status labels": `affected` needs an action statement. */
 const statement = Type.Object(
   {
     vulnerability: Type.Object({ name: text }, closed),

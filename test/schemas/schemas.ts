@@ -1,6 +1,6 @@
-// Validates documents. CycloneDX and SARIF use the official schemas, which two npm packages
-// contain; SPDX and OpenVEX, which no package contains, are checked by rules from their specifications for the parts written
-// here, and by the official schema when SPDX_SCHEMA or OPENVEX_SCHEMA names its file.
+// Validates documents. For CycloneDX and SARIF it uses the official schemas in two npm packages. No package contains those
+// of SPDX and OpenVEX: schemas written from their specifications check the parts used here, and the official ones are used
+// too when SPDX_SCHEMA and OPENVEX_SCHEMA name their files.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ function validator(schema: object, others: Record<string, object> = {}, options:
   const dialect = (schema as { $schema?: string }).$schema?.includes('2020-12') ? Ajv2020 : Ajv
   const ajv = new dialect({ strict: false, allErrors: true, ...options })
   addFormats.default(ajv)
-  // Two formats of later drafts: as strict as what they widen.
+  // Two formats of later drafts, checked as strictly as the formats that they extend.
   ajv.addFormat('iri-reference', (text: string) =>
     ajv.validate({ type: 'string', format: 'uri-reference' }, encodeURI(decodeURI(text))),
   )
@@ -37,7 +37,7 @@ function cyclonedxSchemas(): [schema: object, others: Record<string, object>] {
 }
 
 function sarifSchema(): object {
-  // Of draft 4 it uses nothing that later drafts read otherwise, but for the name of its own address.
+  // The only part of draft 4 that later drafts read differently is the name of the schema's own id.
   const {
     id: _id,
     $schema: _draft,
@@ -52,19 +52,19 @@ function named(variable: string): ValidateFunction[] {
   const path = process.env[variable]
   if (!path) return []
   const schema = parse(path) as { properties?: { statements?: { minItems?: number } } }
-  // The schema of OpenVEX wants a statement at least, its text and its own library do not.
+  // The OpenVEX schema requires a statement; the specification and the reference library do not.
   delete schema.properties?.statements?.minItems
   return [validator(schema)]
 }
 
 export type Standard = 'cyclonedx' | 'spdx' | 'sarif' | 'openvex'
 
-/** Compiling takes a second, so it is done once, when a document of the kind comes first. */
+/** Each schema is compiled once, on first use, because compiling takes a second. */
 export function createStandards(): (standard: Standard, document: unknown) => string[] {
   const made = new Map<Standard, ValidateFunction[]>()
   const make: Record<Standard, () => ValidateFunction[]> = {
     cyclonedx: () => [validator(...cyclonedxSchemas())],
-    // One of its patterns is none of Unicode's.
+    // One of its patterns is not a valid Unicode regular expression.
     sarif: () => [validator(sarifSchema(), {}, { unicodeRegExp: false })],
     spdx: () => [validator(spdxDocument), ...named('SPDX_SCHEMA')],
     openvex: () => [validator(openvexDocument), ...named('OPENVEX_SCHEMA')],
@@ -82,7 +82,7 @@ export function createStandards(): (standard: Standard, document: unknown) => st
   }
 }
 
-/** Checks what no schema can: every reference has a target inside the document, and no id occurs twice. */
+/** Checks what a schema cannot: every reference has a target in the document, and every id is unique. */
 export function danglingIn(standard: 'cyclonedx' | 'spdx' | 'sarif', document: any): string[] {
   if (standard === 'spdx') {
     const ids: string[] = ['SPDXRef-DOCUMENT', 'NONE', ...document.packages.map((each: any) => each.SPDXID)]

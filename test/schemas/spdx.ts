@@ -1,4 +1,4 @@
-// SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/) for the documents written here: clause by clause, nothing else allowed.
+// SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/) clause by clause, only the parts that are used here.
 import Type from 'typebox'
 
 const closed = { additionalProperties: false }
@@ -6,7 +6,7 @@ const text = Type.String({ minLength: 1 })
 const id = Type.String({ pattern: '^SPDXRef-[A-Za-z0-9.-]+$' })
 const licenseId = Type.String({ pattern: '^LicenseRef-[A-Za-z0-9.-]+$' })
 const agent = Type.String({ pattern: '^(NOASSERTION|(Person|Organization): [^()]+( \\([^()\\s]+@[^()\\s]+\\))?)$' })
-/** 7.10 */
+/** Clause 7.10. */
 const LENGTHS = { MD5: 32, SHA1: 40, SHA256: 64, SHA512: 128 }
 const checksum = Type.Union(
   Object.entries(LENGTHS).map(([algorithm, length]) =>
@@ -16,7 +16,7 @@ const checksum = Type.Union(
     ),
   ),
 )
-/** 7.21, with annex F.3.5 */
+/** Clause 7.21 and annex F.3.5. */
 const reference = Type.Object(
   {
     referenceCategory: Type.Literal('PACKAGE-MANAGER'),
@@ -26,7 +26,7 @@ const reference = Type.Object(
   closed,
 )
 
-/** Clause 7. `licenseDeclared` is checked for its expression by whoever makes it. */
+/** Clause 7. The tests of src/sbom check the expressions in `licenseDeclared`. */
 const packageInformation = Type.Object(
   {
     SPDXID: id,
@@ -49,7 +49,7 @@ const packageInformation = Type.Object(
   closed,
 )
 
-/** Clause 11, of its many kinds those in use. */
+/** Clause 11, only the relationship types in use. */
 const relationship = Type.Object(
   {
     spdxElementId: id,
@@ -59,7 +59,7 @@ const relationship = Type.Object(
   closed,
 )
 
-/** Clause 6, 10. */
+/** Clauses 6 and 10. */
 export const spdxDocument = Type.Object(
   {
     spdxVersion: Type.Literal('SPDX-2.3'),
