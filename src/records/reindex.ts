@@ -30,7 +30,8 @@ export async function reindex(parts: {
   const restored = new Set<string>()
   let withManifest = 0
   // In the order of their first publication, so that the index comes out the same.
-  for (const { key, manifest } of await ordered(manifests)) {
+  for (const key of await ordered(manifests)) {
+    const manifest = await manifests.read(key)
     const offered = manifest && parts.find(manifest.record.distribution)
     if (!manifest || !offered) {
       result.orphans++
@@ -79,9 +80,9 @@ async function isKnown(db: Db, { record }: Manifest): Promise<boolean> {
   return row?.sha256 === record.sha256
 }
 
-async function ordered(manifests: Manifests): Promise<{ key: string; manifest: Manifest | null }[]> {
-  const all: { key: string; manifest: Manifest | null }[] = []
-  for await (const item of manifests.all()) all.push(item)
-  const place = (item: { manifest: Manifest | null }) => item.manifest?.record.position ?? Infinity
-  return all.sort((a, b) => place(a) - place(b) || (a.key < b.key ? -1 : 1))
+/** Only the keys are held: a million manifests are gigabytes. */
+async function ordered(manifests: Manifests): Promise<string[]> {
+  const all: { key: string; place: number }[] = []
+  for await (const { key, manifest } of manifests.all()) all.push({ key, place: manifest?.record.position ?? Infinity })
+  return all.sort((a, b) => a.place - b.place || (a.key < b.key ? -1 : 1)).map(({ key }) => key)
 }

@@ -65,6 +65,8 @@ export async function createEngines(parts: {
   log: Log
   distributions: readonly Distribution[]
   overrides: Overrides
+  /** a name for a file that is removed when this process has died */
+  newPath(): string
   /** whether findings get scores and known-exploited flags */
   enriching(): boolean
   onError(error: unknown): void
@@ -80,7 +82,7 @@ export async function createEngines(parts: {
   const clamav = address
     ? createClamav({
         address,
-        workDirectory,
+        newPath: parts.newPath,
         maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024,
         databaseDirectory: env.clamavDbDir,
         clock,

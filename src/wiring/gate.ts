@@ -34,6 +34,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     distributions,
     overrides,
     onError,
+    newPath: staging.newPath,
     enriching: () => settings().cve_policy.auto_enrich,
   })
   const { cveScanner, crossScanners, rematchScanner, canaries, advisoryData, enrichment } = engines

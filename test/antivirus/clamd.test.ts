@@ -1,5 +1,6 @@
 // The engine against a real clamd with signatures of its own, over both kinds of socket; run with
 // `npx vitest run --config vitest.suites.config.ts test/antivirus`.
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,6 +47,7 @@ const engine = (address: ClamavOptions['address'], options: Partial<ClamavOption
     maxStreamBytes: 200 * MIB,
     clock: { now: () => new Date() },
     log: createLog('silent'),
+    newPath: () => join(directory, randomUUID()),
     ...options,
   })
 

@@ -1,4 +1,5 @@
 // For unit tests of the ClamAV engine: a directory, fake daemons and engines of one test, cleaned up after it.
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,6 +47,7 @@ export function useClamd() {
         maxStreamBytes: 4 * MIB,
         clock,
         log: createLog('silent'),
+        newPath: () => join(directory, randomUUID()),
         ...options,
       })
     },

@@ -345,7 +345,7 @@ export function rpmClientSuite(
     })
 
     it('is refused with another key', async () => {
-      const root = await rootBehindProxy({ key: foreign.openpgp.publicKeyArmored })
+      const root = await rootBehindProxy({ key: foreign.openpgp.publicKeyArmored, importsKeys: false })
       expectRefused(await root.refresh(), client.messages.badSignature)
       expect((await root.install('target')).code).not.toBe(0)
       expect(await root.installed()).toEqual({})

@@ -9,6 +9,8 @@ export interface RpmRootOptions {
   url: string
   /** the armored public key that the configuration trusts, or its URL */
   key: string
+  /** false: zypper imports no key by itself; dnf never imports another than this one */
+  importsKeys?: boolean
 }
 
 export interface RpmRoot {

@@ -18,7 +18,7 @@ export const zypper: RpmClient = {
     unsignedPackage: /File is unsigned|Package header is not signed/,
     nothingProvides: /nothing provides/,
   },
-  async createRoot({ url, key }) {
+  async createRoot({ url, key, importsKeys = true }) {
     const { at, directory, makeDirectories, installed, file, dispose } = await createRootDirectory('zypper-root-')
     const state = ['var/cache/zypp', 'var/lib/zypp', 'var/lib/rpm']
     await makeDirectories(
@@ -63,7 +63,8 @@ export const zypper: RpmClient = {
       ZYPP_LOGFILE: at('var/log/zypper.log'),
       ZYPP_LOCKFILE_ROOT: directory,
     }
-    const options = ['--root', directory, '--non-interactive', '--gpg-auto-import-keys']
+    // With the option, zypper also imports the key that a repository offers beside its index.
+    const options = ['--root', directory, '--non-interactive', ...(importsKeys ? ['--gpg-auto-import-keys'] : [])]
     const run = (...args: string[]) => runAsRoot(['zypper', ...options, ...args], directory, env)
     return {
       directory,

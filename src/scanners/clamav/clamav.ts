@@ -1,6 +1,4 @@
 // The ClamAV engine: scans packages over clamd's socket and reports the daemon's status.
-import { randomBytes } from 'node:crypto'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isProblem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -29,8 +27,8 @@ export interface ClamavOptions {
   maxStreamBytes: number
   /** directory of the daemon's signatures, if this process can read it */
   databaseDirectory?: string
-  /** existing directory for members that are unpacked; the system's own when absent */
-  workDirectory?: string
+  /** a name for a member that is unpacked; what a process that died leaves there has to be removed */
+  newPath(): string
   clock: Clock
   log: Log
   limits?: ClamavLimits
@@ -50,9 +48,8 @@ export interface Clamav extends Antivirus {
 }
 
 export function createClamav(options: ClamavOptions): Clamav {
-  const { address, maxStreamBytes, databaseDirectory, clock, log, limits = CLAMAV_LIMITS } = options
+  const { address, maxStreamBytes, databaseDirectory, newPath, clock, log, limits = CLAMAV_LIMITS } = options
   const never = new AbortController().signal
-  const newPath = () => join(options.workDirectory ?? tmpdir(), `member-${randomBytes(8).toString('hex')}`)
   let measured: { at: number; limits: EngineLimits } | null = null
   let asked: { at: number; version: Promise<EngineVersion | null> } | null = null
 

@@ -39,6 +39,8 @@ export interface Manifests {
   namesIn(key: string): string[]
   /** Removes unfinished manifests that are older than this. */
   removeUnfinished(olderThan: Date): Promise<void>
+  /** @returns null for one that is missing or cannot be parsed */
+  read(key: string): Promise<Manifest | null>
   /** all manifests on disk; null for one that cannot be parsed */
   all(): AsyncIterable<{ key: string; manifest: Manifest | null }>
 }
@@ -159,6 +161,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         if (info && info.mtime < olderThan) await rm(path, { force: true })
       }
     },
+    read: (name) => parse(join(paths.manifests, name)),
     async *all() {
       for (const distribution of await listed(paths.manifests)) {
         for (const letter of await listed(join(paths.manifests, distribution))) {
