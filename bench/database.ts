@@ -1,4 +1,4 @@
-// An empty database for a bench: a fresh one on the server of TEST_DATABASE_URL, or an embedded one in a directory.
+// Creates an empty database for a benchmark, on the server of TEST_DATABASE_URL or embedded in a directory.
 import { join } from 'node:path'
 import pg from 'pg'
 
@@ -17,7 +17,7 @@ export async function createBenchDatabase(base: string): Promise<{ url: string; 
   return { url: url.href, drop: () => ask(`drop database ${name} with (force)`) }
 }
 
-/** @param share 0.5 for the median, 0.99 for what one in a hundred exceeds */
+/** @param share 0.5 for the median, 0.99 for the 99th percentile */
 export function quantile(values: readonly number[], share: number): number {
   return [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN
 }

@@ -1,4 +1,4 @@
-// A service's database and pool filled with packages as uploads would leave them, without the gate and without publishing.
+// Fills the database and pool of a service with packages as uploads do, without the gate and without publishing.
 import { mkdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { sql } from 'kysely'
@@ -21,16 +21,16 @@ export interface FillOptions {
   reposDir: string
   codename: string
   files: readonly string[]
-  /** further columns of each record */
+  /** Returns further columns of each record. */
   also?(i: number): Partial<NewRecord['record']>
 }
 
 const BATCH = 500
 
-/** Chaining 100,000 entries would go on beside what is measured. */
+/** No audit entries, because chaining 100,000 of them would continue during the measurement. */
 const noAudit: AuditLog = { record: async () => {}, flush: async () => {} }
 
-/** In bulk, since one transaction a package would take longer than what is measured. */
+/** Inserts in bulk, because one transaction per package takes longer than the measurement. */
 export async function fill({ databaseUrl, reposDir, codename, files, also }: FillOptions): Promise<void> {
   const found = findDistribution(codename)
   if (!found) throw new Error(`no distribution ${codename}`)
@@ -77,7 +77,7 @@ async function recordOf(
   return {
     async ensureBytes() {
       const target = pool.path({ format: format.id, sha256: digests.sha256, filename })
-      // Without the flushes of `pool.keep`: nothing here must outlive a power cut.
+      // Without the flushes of `pool.keep`, because nothing here must survive a power failure.
       await mkdir(dirname(target), { recursive: true })
       await linkFile(path, target)
     },

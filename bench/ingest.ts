@@ -1,4 +1,4 @@
-// How long it takes until many small packages, uploaded by parallel clients, are all served, beside the peer tools' bulk import.
+// Measures how long parallel clients take to upload many small packages until all are served, and the peers' bulk import.
 // Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/ingest.ts [--format deb] [--packages 10000] [--clients 8] [--peers yes]
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -53,7 +53,7 @@ try {
     const busy = (await processorSeconds(service.process.pid)) - before
     const { body } = await service.call('GET', '/distributions/')
     const row = body.distributions.find((one: { codename: string }) => one.codename === CODENAMES[format])
-    if (row.package_count !== count) throw new Error(`${row.package_count} of ${count} are there`)
+    if (row.package_count !== count) throw new Error(`${row.package_count} of ${count} packages are listed`)
     const publishes = service.log.filter((entry) => typeof entry === 'object' && entry['msg'] === 'published').length
     const peak = /VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${service.process.pid}/status`, 'utf8'))?.[1]
     console.log(
@@ -77,7 +77,7 @@ try {
   await rm(base, { recursive: true, force: true })
 }
 
-/** What a process has had of the processor, its threads and the kernel's work for it included: proc(5), `utime` and `stime` in ticks of 10 ms. */
+/** Processor time of a process with its threads and system calls: `utime` and `stime` of proc(5), in ticks of 10 ms. */
 async function processorSeconds(pid: number | undefined): Promise<number> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100

@@ -1,4 +1,4 @@
-// How long pages take with many packages: listings with search, filters and far pages, the review queue, counts.
+// Measures response times with many packages: lists with search, filters and far pages, the review queue, counts.
 // Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/list.ts [--packages 100000] [--rounds 50]
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -42,7 +42,7 @@ const base = await mkdtemp(join(tmpdir(), 'bench-list-'))
 const { url, drop } = await createBenchDatabase(base)
 try {
   await (await fillRows(url, count)).close()
-  // What is measured reads tables; there is nothing to publish.
+  // The measured requests only read tables, so nothing needs to be published.
   const service = await startService({ reposDir: join(base, 'repos'), databaseUrl: url, env: { REPO_FORMAT: 'all' } })
   try {
     console.log(

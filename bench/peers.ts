@@ -1,4 +1,4 @@
-// The tools the benches stand beside: each set up as its manual says, signing with an RSA-4096 key as we do.
+// The tools that the benchmarks compare with, set up as their manuals say and signing with an RSA-4096 key like Gatehouse.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -7,13 +7,13 @@ import type { FormatId } from '../src/domain/package.ts'
 export interface Peer {
   name: string
   version: string
-  /** takes all of these in and publishes once */
+  /** Adds all of these files and publishes once. */
   fill(files: readonly string[]): void
-  /** takes one in and publishes: what an upload does */
+  /** Adds one file and publishes, like an upload. */
   add(file: string): void
 }
 
-/** Peers for a format, each in its own directory below `base`. */
+/** The peers of a format, each in its own directory below `base`. */
 export function peersFor(format: FormatId, base: string): Peer[] {
   const gnupg = join(base, 'gnupg')
   mkdirSync(gnupg, { recursive: true, mode: 0o700 })
@@ -133,7 +133,7 @@ export function peersFor(format: FormatId, base: string): Peer[] {
   }
 }
 
-/** Command lines are limited in length. */
+/** Splits the files into runs, because the length of a command line is limited. */
 function inRuns(files: readonly string[], take: (some: readonly string[]) => unknown): void {
   for (let at = 0; at < files.length; at += 10_000) take(files.slice(at, at + 10_000))
 }

@@ -1,6 +1,6 @@
-// What one upload costs a repository of N packages, until clients can fetch the signed index, beside the peer tools.
+// Measures one upload to a repository of N packages until clients can download the signed index, and the same with peers.
 // Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/publish.ts [--format deb] [--sizes 1000,10000,50000] [--rounds 9] [--peers yes]
-// TEST_DATABASE_URL names the server; without it the embedded database is measured.
+// TEST_DATABASE_URL names the database server; without it the embedded database is used.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { peersFor } from './peers.ts'
 import { writeSamples } from './samples.ts'
 
 const CODENAMES: Record<FormatId, string> = { deb: 'jammy', rpm: 'almalinux9', apk: 'alpine3.21' }
-/** What tells a client that an index is new, and whether it holds the text. */
+/** URLs of the files that change with each publish. */
 const INDEX: Record<FormatId, (service: Service) => string> = {
   deb: (service) => `${service.apt}/repos/dists/jammy/InRelease`,
   rpm: (service) => `${service.rpm}/repos/almalinux9/x86_64/repodata/repomd.xml`,
@@ -70,7 +70,7 @@ async function measureOurs(base: string, stock: string[], fresh: string[]) {
   const codename = CODENAMES[format]
   try {
     await fill({ databaseUrl, reposDir, codename, files: stock })
-    // Once to publish what is there, and again to see a warm start.
+    // The first start publishes the existing packages, the second one is measured.
     await (await startService({ reposDir, databaseUrl, env: { REPO_FORMAT: 'all' } })).stop()
     const service = await startService({ reposDir, databaseUrl, env: { REPO_FORMAT: 'all' } })
     try {

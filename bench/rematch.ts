@@ -1,4 +1,4 @@
-// How long it takes to match many stored packages against one day's changed advisories.
+// Measures matching many stored packages against the changed advisories of one day.
 // Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/rematch.ts [--packages 100000] [--advisories 500]
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 const count = Number(values.packages)
 const ECOSYSTEMS = ['Ubuntu:22.04:LTS', 'Debian:12', 'AlmaLinux:9', 'Alpine:v3.21']
 
-/** Half name a binary package, half a source package that several binary ones are made from. */
+/** Half of them name a binary package, half a source package of several binary packages. */
 function advisories(from: number, to: number): SampleAdvisory[] {
   return Array.from({ length: to - from }, (_, n) => {
     const i = from + n
@@ -58,14 +58,14 @@ try {
     )
   try {
     await update()
-    // After the first import, which is matched against everything there is.
+    // Fills the table after the first import, which is matched against all packages.
     await (await fillRows(url, count)).close()
     const before = reports().length
     await writeAdvisories(directory, advisories(2000, 2000 + Number(values.advisories)))
     const started = performance.now()
     await update()
     const took = performance.now() - started
-    // The answer may be here before the line of the log.
+    // The answer may arrive before the log line.
     while (reports().length === before) await setTimeout(20)
     const report = reports()[before] as unknown as Record<string, number>
     const database = await openDatabase(url)

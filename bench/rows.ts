@@ -1,4 +1,4 @@
-// Many records as rows alone, for what only reads tables: listings and the nightly match. No bytes, no index entries.
+// Inserts many records as rows only, without files and index entries, for benchmarks of lists and of the nightly match.
 import { sql } from 'kysely'
 import { findDistribution } from '../src/formats/index.ts'
 import { systemClock } from '../src/kernel/clock.ts'
@@ -8,7 +8,7 @@ import { migrate, openDatabase, type Database, type Db } from '../src/store/db.t
 const CODENAMES = ['jammy', 'bookworm', 'almalinux9', 'alpine3.21']
 const VERSIONS: Record<string, string> = { deb: '1.0-1', rpm: '1.0-1.el9', apk: '1.0-r1' }
 
-/** `count` records over four distributions and three formats; every tenth has findings, every hundredth waits for review. */
+/** Inserts `count` records in four distributions and three formats. Every tenth has findings, every hundredth is held. */
 export async function fillRows(databaseUrl: string, count: number): Promise<Database> {
   const database = await openDatabase(databaseUrl)
   const { db } = database
@@ -50,7 +50,7 @@ export async function fillRows(databaseUrl: string, count: number): Promise<Data
   return database
 }
 
-/** Fills the counters that every change of a record otherwise keeps. */
+/** Computes the counters that changes of records otherwise update. */
 async function recount(db: Db): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await sql`lock table packages, findings in share row exclusive mode`.execute(tx)

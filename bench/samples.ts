@@ -1,4 +1,4 @@
-// Packages that look like a distribution's: sizes of control data and lists as Debian's median package has, bytes ours.
+// Makes packages like those of a distribution: control data and file lists are as large as in Debian's median package.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FormatId } from '../src/domain/package.ts'
@@ -13,7 +13,7 @@ const others = (i: number) => [1, 7, 31, 101].map((step) => nameOf((i * step + s
 const filesOf = (i: number) =>
   Array.from({ length: 12 }, (_, n) => `usr/share/${nameOf(i)}/part-${n}/data-${(i * 7919 + n) % 1000}.txt`)
 
-/** @param i the same number gives the same bytes */
+/** @param i the same number makes the same bytes */
 export async function buildSample(
   format: FormatId,
   i: number,

@@ -1,6 +1,6 @@
-// What a repository listener costs beside nginx: the same tree, access logs on both, 64 connections by wrk, in turns.
+// Compares a repository listener with nginx: the same tree, access logs on both, 64 connections of wrk, in turns.
 // Usage: node bench/serve.mjs [--seconds 5] [--rounds 3] [--connections 64] [--workers auto] [--only name]. Needs nginx and wrk.
-// The CPU time per request is the steadier figure on a machine that has other work to do.
+// On a machine with other work, the CPU time per request varies less than the rate.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ end`
 if (process.argv[2] === 'listener') await runListener(process.argv[3], process.argv[4], Number(process.argv[5]))
 else await compare()
 
-/** The child process: our listener alone, from compiled code. */
+/** The child process: runs only the listener, from compiled code. */
 async function runListener(built, reposDir, port) {
   const { createRepositoryListener } = await import(join(built, 'serve/repository-listener.js'))
   const { createAccessLog } = await import(join(built, 'serve/access-log.js'))
@@ -66,7 +66,7 @@ async function compare() {
     printRow('scenario', 'nginx req/s', 'ours req/s', 'ratio', 'p99 ms', 'CPU us/request', 'ratio')
     for (const scenario of chosen) {
       const results = servers.map(() => [])
-      // One round each that does not count: compiled code and caches warm.
+      // One warm-up round each, for compiled code and caches.
       for (const [i, server] of servers.entries()) runWrk(server, scenario.scripts[i], values)
       for (let round = 0; round < Number(values.rounds); round++) {
         for (const [i, server] of servers.entries()) results[i].push(runWrk(server, scenario.scripts[i], values))
@@ -106,7 +106,7 @@ function compile(dir) {
   symlinkSync(join(PROJECT, 'node_modules'), join(dir, 'node_modules'))
   writeFileSync(join(out, 'package.json'), '{"type":"module"}')
   const tsc = join(PROJECT, 'node_modules/typescript/bin/tsc')
-  // Type errors elsewhere do not keep the compiler from writing what is measured here.
+  // The compiler writes its output even when there are type errors elsewhere.
   spawnSync(process.execPath, [tsc, '-p', join(PROJECT, 'tsconfig.build.json'), '--outDir', out], { stdio: 'ignore' })
   if (!existsSync(join(out, 'serve/repository-listener.js'))) throw new Error('the listener did not compile')
   return out
@@ -158,7 +158,7 @@ async function startOurs(built, repos) {
   return { port, pids: () => [child.pid], stop: () => stop(child, 'SIGTERM') }
 }
 
-/** Each scenario is a Lua file for wrk; ours and nginx's differ only where an entity tag is sent. */
+/** Each scenario is a Lua file for wrk. The files for the two servers differ only in entity tags. */
 async function describeScenarios(dir, servers) {
   const base = '/repos/dists/jammy'
   const index = `${base}/main/binary-amd64/Packages.gz`
@@ -201,7 +201,7 @@ function runWrk(server, script, { seconds, connections }) {
   return { rate: (requests / microseconds) * 1e6, p99: p99 / 1000, cpu: (cpuTime(server) - before) / requests }
 }
 
-/** In microseconds, of all processes of a server; the kernel counts in hundredths of a second. */
+/** CPU time of all processes of a server in microseconds. The kernel counts in hundredths of a second. */
 function cpuTime({ pids }) {
   const ticks = pids().map((pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')

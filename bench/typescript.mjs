@@ -1,4 +1,4 @@
-// Lets Node 20 run the TypeScript of bench/ and src/ as it stands: node --import ./bench/typescript.mjs bench/<name>.ts
+// Lets Node 20 run the TypeScript of bench/ and src/ directly: node --import ./bench/typescript.mjs bench/<name>.ts
 import { readFile } from 'node:fs/promises'
 import { register } from 'node:module'
 import { fileURLToPath } from 'node:url'

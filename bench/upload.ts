@@ -1,4 +1,4 @@
-// Throughput and memory of large uploads, beside curl sending the same bytes to a Node server that drops them.
+// Measures throughput and memory of large uploads, and curl sending the same bytes to a Node server that drops them.
 // Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/upload.ts [--sizes 5,500] [--rounds 3]
 import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ const { values } = parseArgs({
 const run = promisify(execFile)
 const MIB = 1 << 20
 
-/** A deb whose data does not compress, stored: what the wire and the disk cost, not what decompression does. */
+/** Writes a deb with uncompressed random data, so that network and disk are measured without decompression. */
 async function writeDeb(path: string, name: string, mib: number): Promise<void> {
   const out = createWriteStream(path)
   const write = async (bytes: Uint8Array) => {

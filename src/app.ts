@@ -42,11 +42,11 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
 
   const { db, paths, log, leader, settings, onError } = foundation
   const { publisher } = publishing
-  const { engines, libraries, crossCheck, refresh } = gate
+  const { engines, componentScan, crossCheck, refresh } = gate
   const updateinfo = createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers })
   const contents = createContents({ db, paths, publisher })
   const { outboxes } = accounts.notifier
-  const maintenance = createMaintenance({ ...foundation, ...publishing, libraries, outboxes, contents, updateinfo })
+  const maintenance = createMaintenance({ ...foundation, ...publishing, componentScan, outboxes, contents, updateinfo })
 
   /** Vulnerability data may be days old or missing after a start; nobody waits for it. */
   async function refreshData(): Promise<void> {
@@ -66,7 +66,7 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
       await maintenance.start()
       await gate.scheduler.start()
       state.notServing = null
-      libraries.nudge()
+      componentScan.nudge()
       crossCheck.catchUp().catch(onError)
       refreshData().catch(onError)
     },
@@ -79,7 +79,7 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
         new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref()),
       ])
       await gate.scheduler.stop()
-      await libraries.stop()
+      await componentScan.stop()
       await crossCheck.stop()
       await maintenance.stop()
       await engines.close()

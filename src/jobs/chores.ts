@@ -1,4 +1,4 @@
-// What keeps a running service tidy, one entry each: how often it runs and what it does.
+// The background work of a running service: how often each chore runs and what it does.
 import type { Offered } from '../formats/format.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -41,16 +41,16 @@ export interface ChoreDeps {
   checkpoints: AuditCheckpoints
   active: readonly Offered[]
   outboxes: readonly Outbox[]
-  /** makes the list of files by package, where the format has one and something changed */
+  /** Publishes the Contents index, if the format has one and something changed. */
   contents(offered: Offered): Promise<boolean>
-  /** makes the list of advisories that offered packages fix, where the format has one and something changed */
+  /** Publishes updateinfo, if the format has it and something changed. */
   updateinfo(offered: Offered): Promise<boolean>
-  /** reads the components inside stored packages */
-  libraries: { catchUp(): Promise<unknown> }
+  /** reads the components of stored packages */
+  componentScan: { catchUp(): Promise<unknown> }
   stopping(): boolean
 }
 
-/** @returns the chores, and the two that also run at start */
+/** @returns the chores, and the two functions that also run at start */
 export function createChores(deps: ChoreDeps): {
   chores: Chore[]
   recover(): Promise<void>
@@ -58,7 +58,7 @@ export function createChores(deps: ChoreDeps): {
 } {
   const { leader, log, staging, pendingDeletions, publisher, audit } = deps
 
-  /** Each step is tried by itself: a full disk that stops one must not stop the others, nor the start. */
+  /** Each step is tried separately, so that a full disk that stops one stops neither the others nor the start. */
   const recover = createShared(async () => {
     const steps: [string, () => Promise<unknown>][] = [
       ['uploads that were not acknowledged', staging.sweep],
@@ -79,7 +79,7 @@ export function createChores(deps: ChoreDeps): {
     if (failed.length > 0) log.warn({ distributions: failed }, 'could not be published; next try in a minute')
   }
 
-  /** A new leader first cleans up what the one before left. */
+  /** A new leader first cleans up after the previous one. */
   async function renewLease(): Promise<void> {
     const before = leader.isLeader()
     await leader.tick()
@@ -96,7 +96,7 @@ export function createChores(deps: ChoreDeps): {
         .where('codename', '=', codename)
         .executeTakeFirst()
       if (!row?.published_at || row.published_at >= quietSince) continue
-      // One distribution that fails must not keep the others from theirs.
+      // A failure in one distribution must not stop the others.
       await deps
         .contents(offered)
         .then(() => deps.updateinfo(offered))
@@ -120,7 +120,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'audit checkpoint', everyMs: LEASE_MS, leaderOnly: true, run: deps.checkpoints.writeWhenDue },
       ...notifications,
       { name: 'recovery', everyMs: MINUTE, leaderOnly: true, run: recover },
-      { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.libraries.catchUp },
+      { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.componentScan.catchUp },
       { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: backgroundIndexes },
       { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
       { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },

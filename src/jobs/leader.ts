@@ -1,4 +1,4 @@
-// Leader election: a lease in the database that one process holds and renews. Knows no job.
+// Leader election: a lease in the database that one process holds and renews.
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 
@@ -12,7 +12,7 @@ export interface Leader {
   resign(): Promise<void>
 }
 
-/** @param deps.isDead whether the process of an instance is known to be gone: its lease is then taken immediately */
+/** @param deps.isDead whether the process of an instance is known to be dead; its lease is then taken immediately */
 export function createLeader(deps: {
   db: Db
   clock: Clock

@@ -4,7 +4,7 @@ import type { Leader } from './leader.ts'
 import { createChores, type Chore, type ChoreDeps } from './chores.ts'
 
 export interface Maintenance {
-  /** Runs the recovery once, as after a crash, then every chore on its interval until `stop`. */
+  /** Runs the recovery once, as after a crash, and then each chore at its interval until `stop`. */
   start(): Promise<void>
   stop(): Promise<void>
 }

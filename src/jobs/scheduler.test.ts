@@ -54,7 +54,7 @@ function schedulerOf(...jobs: Job[]) {
   })
 }
 
-/** A job that never ran waits for its next time, which only a timer would reach: every test begins after one run. */
+/** Records an earlier run, because a job that never ran waits for a timer. */
 async function ranAt(at: Date): Promise<void> {
   await database.db
     .insertInto('job_ticks')
@@ -116,12 +116,12 @@ test.each([
   expect(events).toMatchObject([{ detail: `Read the feed: ${reason}` }])
 })
 
-test.each([['updated'], ['up_to_date'], ['cooldown']])('a result with status %s is no failure', async (status) => {
+test.each([['updated'], ['up_to_date'], ['cooldown']])('a result with status %s is not a failure', async (status) => {
   await runs([() => Promise.resolve({ status, message: 'the feed' })])
   expect(events).toEqual([])
 })
 
-test('a job whose work is already being done is no failure, and does not end one', async () => {
+test('a run skipped because the work is already running is neither a failure nor a success', async () => {
   const busy = fail(new Problem('already_running', 'the feed is being read already'))
   await runs([busy, down, busy, down])
   expect(events).toHaveLength(1)

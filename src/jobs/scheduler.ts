@@ -1,4 +1,4 @@
-// Runs jobs at their scheduled times, each due time once among all replicas, missed ones included. Knows no job.
+// Runs jobs at their scheduled times, including missed ones. Each due time runs on one replica.
 import { Cron } from 'croner'
 import type { Settings } from '../domain/settings.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
@@ -36,7 +36,7 @@ const CHECK_MS = 20_000
 const KEPT_DAYS = 90
 const DAY_MS = 86_400_000
 
-/** @param deps.audit records the first failure of a job after a success: a feed that is down all day is one entry, not 24 */
+/** @param deps.audit gets the first failure after a success, so that a feed that is down all day makes one entry */
 export function createScheduler(deps: {
   db: Db
   clock: Clock
@@ -84,7 +84,7 @@ export function createScheduler(deps: {
     if (due === null || due > now) return
     // When the claim fails, `since` stays, and the next check tries the same due time again.
     const claimed = await claim(job, due)
-    // One run makes up for several missed due times.
+    // One run replaces several missed ones.
     since.set(job.id, now)
     if (claimed) start(job, due)
   }
@@ -129,7 +129,7 @@ export function createScheduler(deps: {
       failing.delete(job.id)
       return null
     } catch (cause) {
-      // A person or another replica is doing the same work: nothing is left undone.
+      // A person or another replica is doing the same work, so nothing is missed.
       if (isProblem(cause, 'already_running')) {
         log.info({ job: job.id, reason: cause.detail }, 'job skipped: its work is already being done')
         return null
@@ -182,7 +182,7 @@ export function createScheduler(deps: {
   }
 }
 
-/** The failure as people outside may read it: an unexpected error keeps its message in the log. */
+/** The failure as the audit log shows it. The message of an unexpected error is only in the service's log. */
 function reasonOf(cause: unknown): string {
   if (isProblem(cause)) return cause.detail
   return cause instanceof HttpError ? cause.message : 'an unexpected error; the log has it'

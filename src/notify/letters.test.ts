@@ -12,7 +12,7 @@ const held: HeldItem = {
   reason: '2 high',
 }
 
-/** What a reader of the HTML sees. */
+/** The visible text of the HTML. */
 const seen = (html: string) =>
   html
     .replace(/<style[\s\S]*?<\/style>|<[^>]+>/g, '\n')
@@ -22,7 +22,7 @@ const seen = (html: string) =>
     .replace(/&#39;/g, "'")
     .replace(/&amp;/g, '&')
 
-describe('a package that waits', () => {
+describe('a held package', () => {
   test('is described with everything a reviewer needs, in text and in HTML', () => {
     const { subject, text, html } = heldLetter([held], APP)
     expect(subject).toBe('[Gatehouse] openssl 3.0.2-1 in jammy waits for a decision: known to be exploited')
@@ -41,7 +41,7 @@ describe('a package that waits', () => {
     expect(html).toContain('<a href="https://gate.example.org/">')
   })
 
-  test('says when nothing is known to be exploited, and mentions no findings without a scan', () => {
+  test('is described without known-exploited vulnerabilities, and without findings when it was not scanned', () => {
     expect(heldLetter([{ ...held, findings: { worst: 'High', counts, exploited: [] } }], APP)).toMatchObject({
       subject: '[Gatehouse] openssl 3.0.2-1 in jammy waits for a decision',
       text: expect.stringContaining('Known to be exploited: none'),
@@ -49,7 +49,7 @@ describe('a package that waits', () => {
     expect(heldLetter([{ ...held, findings: null, due: null }], APP).text).not.toMatch(/severity|exploited|decided by/)
   })
 
-  test('shares its mail with others, which are counted when there are too many to list', () => {
+  test('shares its mail with others, of which those beyond the limit are counted', () => {
     const many = Array.from({ length: 130 }, (_, i) => ({ ...held, package: `lib${i}` }))
     const { subject, text, html } = heldLetter(many, APP)
     expect(subject).toBe('[Gatehouse] 130 packages wait for a decision, 130 of them known to be exploited')
@@ -61,7 +61,7 @@ describe('a package that waits', () => {
   })
 })
 
-test('deadlines are listed, missed ones as such', () => {
+test('deadlines are listed, and missed ones are marked', () => {
   const items = [
     { ...openssl, due: '2026-03-02T00:00:00+00:00' },
     { ...openssl, package: 'zlib', due: null },
@@ -105,7 +105,7 @@ test('the password reset mail has the link and its lifetime', () => {
   expect(html).toContain('<a href="https://gate.example.org/reset-password?token=a-B_1">')
 })
 
-describe('what others wrote', () => {
+describe('text from packages and people', () => {
   const evil = '<script>alert(1)</script><img src=x onerror="x()">&amp;\'"'
   const letters = [
     heldLetter(
@@ -130,13 +130,18 @@ describe('what others wrote', () => {
     testLetter(evil, new Date(0), `https://gate.example.org/"><script>`),
     resetLetter(evil, 'https://gate.example.org/?a=1&b="><script>', 30),
   ]
-  test.each(letters.map((letter) => [letter.subject.slice(0, 40), letter]))('is no markup (%s)', (_, { html }) => {
-    expect(html.match(/<(?!\/?(html|head|meta|title|body|p|h3|table|tr|td|a|br|small|!doctype)\b)[^>]*>/gi)).toBeNull()
-    expect(html).not.toMatch(/<[^>]*\son\w+=/i)
-    expect(html).not.toContain('<script')
-  })
+  test.each(letters.map((letter) => [letter.subject.slice(0, 40), letter]))(
+    'is escaped in HTML (%s)',
+    (_, { html }) => {
+      expect(
+        html.match(/<(?!\/?(html|head|meta|title|body|p|h3|table|tr|td|a|br|small|!doctype)\b)[^>]*>/gi),
+      ).toBeNull()
+      expect(html).not.toMatch(/<[^>]*\son\w+=/i)
+      expect(html).not.toContain('<script')
+    },
+  )
 
-  test('cannot start a line, a header or another text direction', () => {
+  test('cannot begin a line or a header, or change the text direction', () => {
     const { subject, text, html } = heldLetter(
       [{ ...held, package: 'a\r\nBcc: eve@example.org\u2028x\u202egnp', reason: 'line\n\n-- \nSent by Gatehouse' }],
       APP,
@@ -149,16 +154,19 @@ describe('what others wrote', () => {
     for (const body of [subject, text, html]) expect(body).not.toMatch(/[\r\u2028\u202e\u0000]/)
   })
 
-  test('is cut when too long, between characters', () => {
+  test('is cut between characters when it is too long', () => {
     const { subject, text } = heldLetter([{ ...held, package: '😀'.repeat(5000), reason: '😀'.repeat(5000) }], APP)
     expect([...subject].length).toBeLessThanOrEqual(160)
     expect(text.length).toBeLessThan(5000)
     for (const body of [subject, text]) expect(body).not.toMatch(/\p{Surrogate}/u)
   })
 
-  test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'no address'])('%s is no link', (url) => {
-    const { text, html } = render({ subject: 's', intro: [], link: { label: 'Go', url } })
-    expect(html).not.toContain('href')
-    expect(text).not.toContain(url)
-  })
+  test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///etc/passwd', 'no address'])(
+    '%s does not become a link',
+    (url) => {
+      const { text, html } = render({ subject: 's', intro: [], link: { label: 'Go', url } })
+      expect(html).not.toContain('href')
+      expect(text).not.toContain(url)
+    },
+  )
 })

@@ -3,7 +3,7 @@ import { SEVERITIES, type Severity, type SeverityCounts, type SeverityKey } from
 import { isoTime } from '../kernel/clock.ts'
 import { render, type Item, type Rendered } from './letter.ts'
 
-/** The package an item is about; fields are null where the event names none. */
+/** The package of an item; a field is null when the event does not name it. */
 export interface Subject {
   package: string | null
   version: string | null
@@ -12,7 +12,7 @@ export interface Subject {
 }
 
 export interface HeldItem extends Subject {
-  /** its present findings; null when the record is gone or was never scanned */
+  /** its current findings; null when the record is deleted or was never scanned */
   findings: { worst: Severity | null; counts: SeverityCounts; exploited: readonly string[] } | null
   due: Date | null
   reason: string | null
@@ -32,7 +32,7 @@ export interface DecidedItem extends Subject {
   target: string | null
 }
 
-/** Most names listed; there may be hundreds. */
+/** Most names in a list, of which there may be hundreds. */
 const MOST_NAMES = 20
 
 export function heldLetter(items: readonly HeldItem[], appUrl: string): Rendered {

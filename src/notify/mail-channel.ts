@@ -77,7 +77,7 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
         upTo: last.seq as number,
         async send() {
           const to = recipientsOf(deps.settings().email.to_addresses)
-          // The hash distinguishes two services whose entries have the same number.
+          // The hash distinguishes entries of two services with the same number.
           const id = `audit-${last.seq}-${(last.hash ?? '').slice(0, 16)}`
           const { refused } = await mailer.send({ ...(await letterOf(event, mailed)), id, to, event })
           if (refused.length > 0) log.warn({ refused, audit_seq: last.seq }, 'some recipients of a mail were refused')
@@ -92,7 +92,7 @@ function mailedEventOf(entry: Entry): MailedEvent | null {
   return MAILED.find((mailed) => mailed === event) ?? null
 }
 
-/** Reads the record's present findings. */
+/** Reads the current findings of the record. */
 async function heldItem(db: Db, entry: Entry): Promise<HeldItem> {
   const { distribution, package: name, version, arch } = entry
   const item: HeldItem = { ...subjectOf(entry), findings: null, due: null, reason: entry.detail }

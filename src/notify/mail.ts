@@ -1,4 +1,4 @@
-// Sends one mail with the present SMTP settings.
+// Sends one mail with the current SMTP settings.
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { isForbidden } from '../kernel/http-client.ts'
 import { asError } from '../kernel/errors.ts'
 
 export interface Mail {
-  /** part of the Message-ID: a repeated mail has the same one */
+  /** part of the Message-ID, the same for a repeated mail */
   id: string
   /** mailboxes; each sees the others */
   to: readonly string[]
@@ -29,7 +29,7 @@ export interface Sent {
 }
 
 export interface Mailer {
-  /** @returns the setting without which nothing can be sent; null when none is missing */
+  /** @returns the required setting that is missing; null when none is */
   lacks(): 'email.smtp_host' | 'email.from_address' | null
   /**
    * Hands the mail to the server within ten seconds.
@@ -38,9 +38,9 @@ export interface Mailer {
   send(mail: Mail): Promise<Sent>
 }
 
-/** Why a mail was not sent. Never holds a password, nor anything the server sent but its SMTP reply. */
+/** Why a mail was not sent. It contains no password, and of the server's bytes only its SMTP reply. */
 export class MailError extends Error {
-  /** the message as clients may see it: of a private address it does not tell open ports from closed ones */
+  /** the message for clients; for a private address it is the same for open and closed ports */
   readonly shown: string
   constructor(
     readonly reason:
@@ -69,14 +69,14 @@ export function recipientsOf(list: string): string[] {
 }
 
 /**
- * Port 465 speaks TLS from the start (RFC 8314); every other port upgrades by STARTTLS (RFC 3207), which `use_tls` insists on.
- * Without `use_tls`, TLS is used where it is offered, with any certificate: the alternative is no encryption.
+ * Port 465 uses TLS from the start (RFC 8314). Every other port upgrades with STARTTLS (RFC 3207), which `use_tls`
+ * requires. Without `use_tls`, TLS is used if offered, with any certificate, because the alternative is no encryption.
  *
- * The address of the server is guarded like that of the webhook (docs/api-decisions.md, section 19). Of a server on a
- * private address nothing is shown but its SMTP replies, so that the setting cannot be used to probe ports.
+ * The address of the server is restricted like that of the webhook (docs/api-decisions.md, section 19). For a server on a
+ * private address only its SMTP replies are shown, so that the setting cannot be used to scan ports.
  * @param deps.allowPrivate loopback and private addresses may be reached; link-local and metadata addresses never may
- * @param deps.allowedHosts names and addresses that may be reached although their address is private
- * @param deps.tls further authorities, for tests
+ * @param deps.allowedHosts private names and addresses that may be reached
+ * @param deps.tls further certificate authorities, for tests
  */
 export function createMailer(deps: {
   settings(): Settings
@@ -157,7 +157,7 @@ export function createMailer(deps: {
   }
 }
 
-/** `Name <mailbox>` or a mailbox, as the setting allows. */
+/** Parses the setting: `Name <mailbox>` or a mailbox. */
 function senderOf(text: string): { name: string; address: string } {
   const named = /^([^<>]*)<([^<>]+)>$/.exec(text.trim())
   const [name, address] = named ? [(named[1] as string).trim(), (named[2] as string).trim()] : ['', text.trim()]
@@ -198,7 +198,7 @@ const UNREACHABLE = new Set([
   'EDNS',
 ])
 
-/** @param isPrivate `shown` does not tell an open port from a closed one */
+/** @param isPrivate makes `shown` the same for open and closed ports */
 function mailError(error: unknown, host: string, port: number, isPrivate: boolean): MailError {
   if (error instanceof MailError) return error
   const {

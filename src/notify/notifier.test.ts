@@ -1,5 +1,5 @@
-// From the audit chain to real receivers on loopback: what arrives, once, again after a failure, and of which a channel that is
-// down keeps no other. What each mail says is shown in letters.test.ts.
+// From the audit chain to real receivers on loopback: delivery once, retries, and independent channels. letters.test.ts
+// tests the content of mails.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -93,7 +93,7 @@ afterEach(async () => {
     await database.db.deleteFrom(table).execute()
 })
 
-/** A service beside the same database, such as a second replica. */
+/** Another notifier on the same database, as a second replica has. */
 const another = () =>
   createNotifier({
     allowPrivate: true,
@@ -133,7 +133,7 @@ const held = (name: string): Partial<AuditEvent> => ({
 })
 
 describe('mail', () => {
-  test('tells each receiver of a held package, with what was found in it', async () => {
+  test('reports a held package and its findings to each recipient', async () => {
     await insertRecord(database.db, {
       name: 'openssl',
       status: 'pending_review',
@@ -162,7 +162,7 @@ describe('mail', () => {
     expect(sink.received).toHaveLength(1)
   })
 
-  test('tells of decisions and deadlines, and of nothing else', async () => {
+  test('reports decisions and deadlines and nothing else', async () => {
     await happen(
       { action: 'LOGIN' },
       { package: 'fine', outcome: 'published' },
@@ -200,7 +200,7 @@ describe('mail', () => {
     expect(bodies[2]).toContain('soon 2 (amd64) in jammy')
   })
 
-  test('is one for all of a kind that follow each other, whatever else happened between', async () => {
+  test('combines consecutive events of one kind, even with other entries in between', async () => {
     await happen(
       held('one'),
       { action: 'LOGIN' },
@@ -216,7 +216,7 @@ describe('mail', () => {
     ])
   })
 
-  test('that a server which is down cannot take waits for it, across a restart', async () => {
+  test('waits for a server that is down, across a restart', async () => {
     await sink.close()
     await happen(held('patient'))
     expect(await deliver('mail')).toBe(0)
@@ -229,7 +229,7 @@ describe('mail', () => {
     expect(errors()).toEqual([])
   })
 
-  test('is given up after three tries, which the log says, and holds up none after it', async () => {
+  test('is abandoned after three attempts with a log line, and the next one is sent', async () => {
     set.email = { ...set.email, smtp_user: MAIL_USER.user, smtp_password: 'not-the-password' }
     await happen(held('lost'))
     for (let i = 0; i < 3; i++, time += 301_000) expect(await deliver('mail')).toBe(0)
@@ -247,14 +247,14 @@ describe('mail', () => {
     expect(subjects()).toEqual(['[Gatehouse] kept 1.0-1 in jammy waits for a decision'])
   })
 
-  test('is sent once by two that both take themselves for the leader', async () => {
+  test('is sent once when two processes both believe they are the leader', async () => {
     await happen(held('once'))
     const sent = await Promise.all([notifier, another(), another()].map((one) => channel('mail', one).deliver(always)))
     expect(sent.reduce((sum, n) => sum + n)).toBe(1)
     expect(sink.received).toHaveLength(1)
   })
 
-  test('that a process took with it is sent by the next', async () => {
+  test('reserved by a process that died is sent by another', async () => {
     await happen(held('taken'))
     await database.db
       .updateTable('notify_cursor')
@@ -266,7 +266,7 @@ describe('mail', () => {
     expect(await deliver('mail')).toBe(1)
   })
 
-  test('is not sent on by a process that stops', async () => {
+  test('is not sent after the process begins to stop', async () => {
     await happen(held('first'), { action: 'SECURITY_DECISION', package: 'first', outcome: 'reject' })
     let asked = 0
     expect(await channel('mail').deliver(() => asked++ === 0)).toBe(1)
@@ -274,7 +274,7 @@ describe('mail', () => {
     expect(new Set(subjects()).size).toBe(2)
   })
 
-  test('does not tell what happened while it was switched off, or not set up; the latter is said once', async () => {
+  test('skips events from while it was disabled or not configured; the latter is logged once', async () => {
     set.email.enabled = false
     await happen(held('unheard'))
     expect(await deliver('mail')).toBe(0)
@@ -290,7 +290,7 @@ describe('mail', () => {
 })
 
 describe('the webhook', () => {
-  test('goes its own way while mail is down, and the other way round', async () => {
+  test('is delivered while mail is down, and mail while the webhook is down', async () => {
     await sink.close()
     await happen(held('both'), {
       action: 'SCHEDULER_JOB_FAILED',
@@ -322,7 +322,7 @@ describe('the webhook', () => {
 })
 
 describe('a test of the settings', () => {
-  test('arrives, also while the channel is switched off', async () => {
+  test('arrives, also while the channel is disabled', async () => {
     set.email.enabled = set.notifications.webhook_enabled = false
     expect(await notifier.testWebhook('ann')).toEqual({
       status: 'ok',
@@ -338,7 +338,7 @@ describe('a test of the settings', () => {
     expect(sink.received).toMatchObject([{ to: ['ann@example.org', 'bob@example.org'] }])
   })
 
-  test('says what went wrong, without what is secret', async () => {
+  test('returns the error without secrets', async () => {
     answer = 418
     expect(await notifier.testWebhook('ann')).toMatchObject({
       status: 'error',
@@ -359,7 +359,7 @@ describe('a test of the settings', () => {
     ['email.smtp_host', 'testMail', ''],
     ['email.from_address', 'testMail', ''],
     ['email.to_addresses', 'testMail', ','],
-  ] as const)('names %s where it is not set', async (field, which, value) => {
+  ] as const)('names %s when it is not set', async (field, which, value) => {
     const [section, key] = field.split('.') as ['email', string]
     Object.assign(set[section], { [key]: value })
     await expect(notifier[which]('ann')).rejects.toMatchObject({
@@ -372,7 +372,7 @@ describe('a test of the settings', () => {
 describe('a forgotten password', () => {
   const user = { username: 'ann', email: 'ann@example.org' }
 
-  test('is answered by the link, to its owner alone, and the token is logged nowhere', async () => {
+  test('is answered with a mail of the link to its owner, and the token is not logged', async () => {
     await notifier.sendReset(user, 'the-token_of-ann', 30)
     expect(sink.received).toMatchObject([{ to: ['ann@example.org'] }])
     expect(partOf((sink.received[0] as MailSink['received'][0]).raw, 'text/plain')).toContain(
@@ -389,7 +389,7 @@ describe('a forgotten password', () => {
     expect(JSON.stringify(lines)).not.toContain('the-token_of-ann')
   })
 
-  test('is not mailed while mail is switched off, nor to two by an address that holds two', async () => {
+  test('is not mailed while mail is disabled, nor to an address that contains two', async () => {
     await notifier.sendReset({ ...user, email: 'ann@example.org,eve@example.org' }, 'token', 30)
     set.email.enabled = false
     await notifier.sendReset(user, 'token', 30)

@@ -15,7 +15,7 @@ import { createWebhook } from './webhook.ts'
 
 export interface TestResult {
   status: 'ok' | 'error'
-  /** the receiver's status, if it answered */
+  /** status of the receiver, if it answered */
   http_status?: number
   message: string
 }
@@ -44,7 +44,7 @@ export function createNotifier(deps: {
   settings(): Settings
   secret: string | null
   httpsOnly: boolean
-  /** the mail server may have a loopback or private address, or only where `allowedHosts` names it */
+  /** the mail server may have a loopback or private address; otherwise only if `allowedHosts` names it */
   allowPrivate: boolean
   allowedHosts: readonly string[]
   tls?: ConnectionOptions

@@ -55,7 +55,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
   async function place(): Promise<Place> {
     const known = await db.selectFrom('notify_cursor').selectAll().where('id', '=', channel.id).executeTakeFirst()
     if (known) return known
-    // Starts at the present head: earlier entries are in the log only.
+    // Starts at the current head, so earlier entries are not sent.
     const seq = (await head()) ?? 0
     await db
       .insertInto('notify_cursor')

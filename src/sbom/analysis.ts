@@ -5,12 +5,12 @@ import type { PackageStatus } from '../domain/status.ts'
 import type { DecisionRow } from '../store/tables.ts'
 
 /** The newest decision in force that covers a finding. An approval given for a less severe finding does not cover it. */
-export function decisionFor(finding: Finding, standing: readonly DecisionRow[]): DecisionRow | null {
-  const covering = standing.filter((decision) => decision.covers.some((cover) => cover.id === finding.id))
+export function decisionFor(finding: Finding, decisions: readonly DecisionRow[]): DecisionRow | null {
+  const covering = decisions.filter((decision) => decision.covers.some((cover) => cover.id === finding.id))
   return covering.find((decision) => decision.decision !== 'approve' || finding.accepted_by_decision) ?? null
 }
 
-/** The decision as one sentence, for readers of the document. */
+/** The decision as one sentence. */
 export function sentenceOf(decision: DecisionRow): string {
   const { action, justification, expires_at: expiresAt, target_version: target } = decision
   switch (action) {
@@ -26,8 +26,8 @@ export function sentenceOf(decision: DecisionRow): string {
 }
 
 /** CycloneDX 1.5, `vulnerabilities[].analysis`. Never `not_affected`: an accepted risk still exists. */
-export function analysisOf(finding: Finding, status: PackageStatus, standing: readonly DecisionRow[]) {
-  const decision = decisionFor(finding, standing)
+export function analysisOf(finding: Finding, status: PackageStatus, decisions: readonly DecisionRow[]) {
+  const decision = decisionFor(finding, decisions)
   if (decision) {
     const response = { accept_risk: ['will_not_fix'], exception: [], reject: [], upgrade_required: ['update'] }[
       decision.action

@@ -52,7 +52,7 @@ export interface Vulnerability {
   entry: Entry
   finding: Finding
   /** decisions in force on the record, newest first */
-  standing: readonly DecisionRow[]
+  decisions: readonly DecisionRow[]
 }
 
 /** Read the lists one after another, `components` first: the other lists refer only to what it returned. */
@@ -79,7 +79,7 @@ export function repositoryContents(deps: ContentsDeps, codename: string | undefi
   const listed = new Set<number>()
   let time: Date | null = null
 
-  /** The records that `components` returned, in their present state. Records added or removed since are skipped. */
+  /** The records that `components` returned, in their current state. Records added or removed since are skipped. */
   async function* again(withFindings: boolean) {
     if (limit !== Infinity) {
       const rows = await inventoryRows(db, [...listed])
@@ -121,7 +121,7 @@ export function repositoryContents(deps: ContentsDeps, codename: string | undefi
     async *vulnerabilities() {
       for await (const entries of again(true)) {
         for await (const vulnerability of vulnerabilitiesOf(db, entries)) {
-          time = latest(time, ...vulnerability.standing.map((decision) => decision.decided_at))
+          time = latest(time, ...vulnerability.decisions.map((decision) => decision.decided_at))
           yield vulnerability
         }
       }
@@ -150,12 +150,12 @@ export async function packageContents(deps: ContentsDeps, id: number): Promise<C
     needed.push(...(await entriesOf(deps, [...(await inventoryRows(db, ids)).values()])))
   }
   needed.sort((a, b) => (a.ref < b.ref ? -1 : 1))
-  const standing = (await activeDecisions(db, [id])).get(id) ?? []
+  const decisions = (await activeDecisions(db, [id])).get(id) ?? []
   const time = latest(
     row.imported_at,
     row.last_scan,
     ...needed.map((entry) => entry.row.imported_at),
-    ...standing.map((decision) => decision.decided_at),
+    ...decisions.map((decision) => decision.decided_at),
   )
   return {
     subject,
@@ -186,7 +186,7 @@ async function needsOf(deps: ContentsDeps, subject: Entry): Promise<{ providers:
   const { versions } = format
   const edges = (await edgesOf(deps.db, [subject], () => versions)).get(row.id)
   if (!edges) return { providers: [], stubs: [] }
-  // What the package satisfies itself is no edge; a package that is not offered is not among the providers.
+  // Requirements that the package itself satisfies are not edges. A package that is not offered is not a provider.
   const foreign = unsatisfied(await ownOffers(deps.db, subject, edges.unmet), new Map(), versions)
   const stubs: Stub[] = []
   for (const [n, requirement] of foreign.entries()) {
@@ -207,7 +207,7 @@ function stubOf(requirement: Requirement, row: InventoryRow, offered: Offered): 
   return { name: name ?? text, purl, ref, spdxId: spdxIdOf(name ?? text, ref), requirement: text }
 }
 
-/** What a package offers by itself to these requirements. */
+/** The capabilities of a package that match these requirements. */
 async function ownOffers(db: Db, { row }: Entry, requirements: Requirement[]) {
   const paths = requirements.flatMap(({ anyOf }) => anyOf.flatMap(({ name }) => (name.startsWith('/') ? [name] : [])))
   const { provides, files } = await db
@@ -224,7 +224,7 @@ async function ownOffers(db: Db, { row }: Entry, requirements: Requirement[]) {
   }
 }
 
-/** Every page passes here and gives the event loop a turn. */
+/** Converts a page of records and yields to the event loop. */
 async function entriesOf(deps: ContentsDeps, rows: readonly InventoryRow[]): Promise<Entry[]> {
   await turn()
   const embedded = (await deps.embedded?.(rows)) ?? new Map<number, readonly EmbeddedComponent[]>()
@@ -241,7 +241,7 @@ async function* vulnerabilitiesOf(db: Db, entries: readonly Entry[]): AsyncGener
   for await (const page of findingPages(db, [...byId.keys()], FINDINGS)) {
     await turn()
     for (const { package_id: id, finding } of page)
-      yield { entry: byId.get(id) as Entry, finding, standing: decisions.get(id) ?? [] }
+      yield { entry: byId.get(id) as Entry, finding, decisions: decisions.get(id) ?? [] }
   }
 }
 

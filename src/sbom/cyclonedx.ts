@@ -32,7 +32,7 @@ export function cyclonedx(contents: Contents, version: string): AsyncGenerator<s
       vulnerabilities: mapped(contents.vulnerabilities(), vulnerability),
     },
     (uuid) => ({
-      // Dependencies are listed only as far as they are offered here.
+      // Only dependencies that this repository offers are listed.
       compositions: [{ aggregate: 'incomplete' }],
       metadata: {
         timestamp: contents.time()?.toISOString(),
@@ -92,7 +92,7 @@ function component(entry: Entry) {
 }
 
 function embeddedComponent({ type, name, version, license, path, purl, ref }: EmbeddedEntry) {
-  // npm's scope and Maven's group have a field of their own.
+  // The scope of npm and the group of Maven have a separate field.
   const [, group, rest = name] = (type === 'maven' ? /^([^:]+):(.+)$/ : /^(@[^/]+)\/(.+)$/).exec(name) ?? []
   return {
     type: 'library',
@@ -123,14 +123,14 @@ async function* dependencies(contents: Contents) {
     yield { ref: entry.ref, dependsOn: on.map(({ ref }) => ref).sort() }
 }
 
-function vulnerability({ entry, finding, standing }: Vulnerability) {
+function vulnerability({ entry, finding, decisions }: Vulnerability) {
   const { row } = entry
-  const analysis = analysisOf(finding, row.status, standing)
+  const analysis = analysisOf(finding, row.status, decisions)
   const affected = finding.components ?? [{ name: finding.package_name, version: finding.package_version }]
   const inside = entry.embedded.filter((other) =>
     affected.some(({ name, version }) => other.name === name && other.version === version),
   )
-  // The package itself is affected where its own scanner found it, or where no component is to be named.
+  // The package itself is affected when its own scanner found the vulnerability or no component is named.
   const own =
     inside.length === 0 || (finding.components && finding.sources.some((source) => source !== COMPONENT_ENGINE))
   return {

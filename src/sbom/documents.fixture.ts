@@ -10,7 +10,7 @@ import { createSbom, type Document, type Sbom, type SbomFormat } from './sbom.ts
 
 export interface Documents {
   db: Db
-  /** components inside packages, by package name */
+  /** components of packages, by package name */
   embedded: Map<string, EmbeddedComponent[]>
   make(version?: string): Sbom
   problemsOf(standard: Standard, document: unknown): string[]

@@ -19,7 +19,7 @@ const REQUIREMENTS_AT_ONCE = 2_000
 /** Requirements solved, and names looked up, in one turn of the event loop: about 5 ms. */
 const SLICE = 500
 
-/** The edges of a page of records. Never holds the event loop for long, however much the packages require. */
+/** The edges of a page of records. It yields to the event loop when packages have many requirements. */
 export async function edgesOf(
   db: Db,
   entries: readonly Entry[],
@@ -45,7 +45,7 @@ export async function edgesOf(
   return edges
 }
 
-/** Cuts a page into groups of few requirements; a package that has many is a group of its own. */
+/** Splits a page into groups with few requirements. A package with many is a separate group. */
 async function groupsOf(db: Db, entries: readonly Entry[]): Promise<Entry[][]> {
   const counts = await requirementCounts(
     db,
@@ -88,7 +88,7 @@ async function solve(
     const fitting = requirement.anyOf.map((relation) =>
       (offers.get(relation.name) ?? []).filter((offer) => meets(relation, offer, versions)),
     )
-    // A requirement that the package itself satisfies is no edge.
+    // A requirement that the package itself satisfies is not an edge.
     if (fitting.some((offers) => offers.some((offer) => offer.id === row.id))) continue
     const best = fitting.map((offers) => bestOf(offers, versions)).find((offer) => offer !== null)
     if (best) providers.set(best.id, best)
@@ -114,7 +114,7 @@ function bestOf(offers: readonly Provider[], versions: VersionScheme): Provider 
   return offers.reduce<Provider | null>((best, offer) => (best && better(best, offer) >= 0 ? best : offer), null)
 }
 
-/** The text of a requirement, and the package name in it where there is one. */
+/** The text of a requirement, and the package name in it if there is one. */
 export function namedIn(requirement: Requirement): { text: string; name: string | null } {
   const [first] = requirement.anyOf
   // Sonames, paths and other capabilities are not names of packages.

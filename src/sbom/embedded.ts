@@ -1,4 +1,4 @@
-// The components found inside stored files, in the form documents list them.
+// The components of stored files, in the form that documents list them.
 import type { Components } from '../store/files/components.ts'
 import type { InventoryRow } from '../store/records/inventory-query.ts'
 import type { EmbeddedComponent } from './purl.ts'

@@ -88,7 +88,7 @@ describe('an export of many', () => {
     isMaking = false
     expect(turns, 'turns that other requests had meanwhile').toBeGreaterThan(5)
 
-    // Once the components are written: one goes, one comes, and one begins to need what came.
+    // After the components are written, one record is deleted, one is added, and one begins to require the new one.
     const pieces = (await documents.make().ofRepository(undefined, 'cyclonedx')).content[Symbol.asyncIterator]()
     let text = ''
     for (let next = await pieces.next(); !next.done; next = await pieces.next()) {
@@ -112,14 +112,14 @@ describe('an export of many', () => {
     expect(log.runs[0].tool.driver.rules.map((rule: any) => rule.id)).toEqual(ids)
   })
 
-  test('of a package with 16,384 requirements leaves the event loop to other requests', async () => {
+  test('of a package with 16,384 requirements does not block the event loop', async () => {
     const requirements = Array.from({ length: 16_384 }, (_, n) =>
       need(n % 50 === 0 ? `/usr/bin/tool-${n}` : `part-${n}`),
     )
     await insert({ name: 'demanding', requirements, files: ['usr/bin/tool-50', 'usr/bin/tool-100'] })
     for (const n of [1, 2, 3]) await insert({ name: `part-${n}` })
 
-    // Processor time, because a busy machine stretches every turn.
+    // Processor time, because the wall clock depends on the load.
     let longestMs = 0
     let isMaking = true
     const takeTurn = (last: NodeJS.CpuUsage) => {

@@ -81,7 +81,7 @@ describe('findings', () => {
     expect(analyses(await documents.ofPackage('cyclonedx', 'vulnerable'))['CVE-2026-0001']).toMatchObject(analysis)
   })
 
-  test('are in triage when they got worse than accepted, or wait for a review', async () => {
+  test('are in triage when they are worse than accepted or under review', async () => {
     const worse = finding('CVE-2026-0001', { accepted_by_decision: false, severity: 'Critical' })
     const row = await insert({
       name: 'vulnerable',
@@ -163,7 +163,7 @@ describe('findings', () => {
     expect((await documents.valid('openvex', await documents.make().openvex(undefined))).statements).toEqual([])
   })
 
-  test('of a component inside a package name that component', async () => {
+  test('of a component name that component', async () => {
     documents.embedded.set('bundle', [
       {
         type: 'npm',

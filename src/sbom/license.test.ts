@@ -25,11 +25,11 @@ test.each([
   expect(licenseOf(text)).toEqual({ kind, text: text.trim() })
 })
 
-test.each([null, undefined, '', ' \n'])('%o says nothing', (text) => {
+test.each([null, undefined, '', ' \n'])('%o is no license', (text) => {
   expect(licenseOf(text)).toBeNull()
 })
 
-test('no text takes long', () => {
+test('long and nested texts take little time', () => {
   const started = performance.now()
   for (const text of [
     '(MIT AND '.repeat(200),
@@ -41,7 +41,7 @@ test('no text takes long', () => {
   expect(performance.now() - started).toBeLessThan(2000)
 })
 
-test('CycloneDX knows every licence that is written as an id', () => {
+test('CycloneDX knows every license that is written as an id', () => {
   const ids = createRequire(import.meta.url)('spdx-license-ids') as string[]
   expect(ids.length).toBeGreaterThan(500)
   expect(ids.filter((id) => licenseOf(id)?.kind === 'id' && !SPDX.isSupportedSpdxId(id))).toEqual([])

@@ -16,8 +16,8 @@ export interface OpenVexDeps {
 }
 
 /**
- * Decisions in force, oldest first, with one statement for each covered vulnerability. Every status is `affected`, with the
- * decision as the action to take: nobody here examines whether a vulnerability is exploitable.
+ * Active decisions, oldest first, with one statement for each covered vulnerability. Every status is `affected`, with the
+ * decision as the action statement, because reviews do not examine whether a vulnerability is exploitable.
  * @param version of this service
  */
 export function openvex(

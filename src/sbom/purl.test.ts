@@ -40,7 +40,7 @@ test.each([
   expect(PackageURL.fromString(purl).toString()).toBe(new PackageURL(...partsOf(purl)).toString())
 })
 
-test('a source package of another name is written as upstream, where scanners look for advisories', () => {
+test('a source package with another name is written as `upstream`, which scanners use to find advisories', () => {
   const jammy = of('jammy')
   const named = { name: 'libssl3', version: '3.0.2-0ubuntu1.10', arch: 'amd64' } as const
   expect(purlOf({ ...named, source_package: 'openssl' }, jammy)).toMatch(/&upstream=openssl$/)

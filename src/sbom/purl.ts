@@ -1,4 +1,4 @@
-// Package URLs of records and of the components inside them. Pure.
+// Package URLs of records and of their components. Pure.
 import { formatPackageUrl, splitEpoch, splitScannerDistro } from '../domain/purl.ts'
 import type { Offered } from '../formats/format.ts'
 
@@ -13,8 +13,8 @@ export interface Named {
 
 /**
  * `pkg:deb/ubuntu/curl@7.81.0-1?arch=amd64&distro=ubuntu-22.04`. An rpm's epoch is a qualifier, a deb's part of the
- * version. `upstream` is the source package where its name differs: distributions publish advisories under it, and
- * scanners search there.
+ * version. `upstream` is the source package if its name differs: distributions publish advisories under it, and scanners
+ * use it.
  */
 export function purlOf(pkg: Named, { distribution, format }: Offered): string {
   const rules = format.purl

@@ -51,9 +51,9 @@ function ruleOf(finding: Finding) {
   }
 }
 
-function resultOf({ entry, finding, standing }: Vulnerability) {
+function resultOf({ entry, finding, decisions }: Vulnerability) {
   const { row } = entry
-  const decision = finding.accepted_by_decision ? decisionFor(finding, standing) : null
+  const decision = finding.accepted_by_decision ? decisionFor(finding, decisions) : null
   const fix = finding.fix_versions.length > 0 ? `fixed in ${finding.fix_versions.join(' or ')}` : 'no fix is known'
   return {
     ruleId: finding.id,

@@ -10,7 +10,7 @@ beforeEach(() => documents.clear())
 const insert = (sample: Parameters<typeof insertRecord>[1]) => insertRecord(documents.db, sample)
 
 describe('an empty repository', () => {
-  test('is a valid document of every kind, of no time', async () => {
+  test('makes a valid document of every kind without a time', async () => {
     const bom = await documents.ofRepository('cyclonedx')
     expect(bom).toMatchObject({ specVersion: '1.5', components: [], dependencies: [], vulnerabilities: [] })
     expect(bom.metadata.timestamp).toBeUndefined()
@@ -33,7 +33,7 @@ describe('an empty repository', () => {
   })
 })
 
-describe('what a component says', () => {
+describe('the fields of a component', () => {
   const everything = {
     name: 'full',
     license: 'GPL-2.0-or-later AND MIT',
@@ -98,7 +98,7 @@ describe('what a component says', () => {
       { license: { name: 'GPLv2+ and others' } },
       expect.stringMatching(/^LicenseRef-[0-9a-f]{16}$/),
     ],
-  ])('the licence %s', async (license, cyclonedx, spdx) => {
+  ])('with the license %s', async (license, cyclonedx, spdx) => {
     await insert({ name: 'licensed', license })
     expect(componentOf(await documents.ofPackage('cyclonedx', 'licensed'), 'licensed').licenses).toEqual([cyclonedx])
     const bom = await documents.ofPackage('spdx', 'licensed')
@@ -111,22 +111,22 @@ describe('what a component says', () => {
     )
   })
 
-  test('a licence by another name is told once, however many packages have it', async () => {
+  test('a license that is not in the SPDX list is listed once for all packages', async () => {
     for (const name of ['a', 'b', 'c']) await insert({ name, license: 'GPLv3+' })
     expect((await documents.ofRepository('spdx')).hasExtractedLicensingInfos).toHaveLength(1)
   })
 
   test.each([
     [
-      'text that would break out',
+      'text that needs escaping',
       { description: '"}],\u2028\n\\', maintainer: '\t(odd) <a@b> (c)', license: '"', url: 'javascript:alert(1)' },
     ],
-    ['an address that is none', { url: 'https://exa mple.org/', maintainer: '<>' }],
-    ['an address of every sign', { url: "https://example.org/%zz[]{}|^`<>'" }],
-    ['a bracket and a fragment too many', { url: 'http://example.org/a[1]#b#c' }],
-    ['no name to the mail', { maintainer: '<a@example.org>' }],
-    ['a name only', { maintainer: 'Only A Name' }],
-    ['a name of signs', { name: 'ä+b~c/..#?%', version: '1:2~3^4+5-6' }],
+    ['an invalid address', { url: 'https://exa mple.org/', maintainer: '<>' }],
+    ['an address with special characters', { url: "https://example.org/%zz[]{}|^`<>'" }],
+    ['an address with brackets and two fragments', { url: 'http://example.org/a[1]#b#c' }],
+    ['a maintainer without a name', { maintainer: '<a@example.org>' }],
+    ['a maintainer without an address', { maintainer: 'Only A Name' }],
+    ['a name with special characters', { name: 'ä+b~c/..#?%', version: '1:2~3^4+5-6' }],
   ])('%s makes a valid document', async (_, odd) => {
     const row = await insert({ name: 'odd', ...odd })
     for (const format of ['cyclonedx', 'spdx'] as const) {
@@ -145,7 +145,7 @@ describe('what a component says', () => {
 })
 
 describe('dependencies', () => {
-  test('lead to the newest record that meets each requirement, and what is not offered is named', async () => {
+  test('lead to the newest record that satisfies each requirement; missing ones are named', async () => {
     await insert({ name: 'engine', version: '1.0-1' })
     await insert({ name: 'engine', version: '2.0-1' })
     await insert({ name: 'engine', version: '10.0-1' })
@@ -200,7 +200,7 @@ describe('dependencies', () => {
     expect(namesIn(await documents.ofRepository('cyclonedx', 'noble'))).toEqual(['elsewhere'])
   })
 
-  test('of a package that is not offered are told just so', async () => {
+  test('of a held package are listed too', async () => {
     await insert({ name: 'base' })
     await insert({
       name: 'waiting',
@@ -212,8 +212,8 @@ describe('dependencies', () => {
   })
 })
 
-describe('which record is meant', () => {
-  test('of several the newest that is published, unless narrowed', async () => {
+describe('the selected record', () => {
+  test('is the newest published one that matches the selector', async () => {
     await insert({ name: 'many', importedAt: new Date('2026-01-01') })
     await insert({ name: 'many', distribution: 'noble', importedAt: new Date('2026-01-03') })
     await insert({ name: 'many', distribution: 'focal', status: 'quarantined', importedAt: new Date('2026-01-05') })
@@ -226,7 +226,7 @@ describe('which record is meant', () => {
     expect(await ref({ distribution: 'jammy', arch: 'amd64' })).toBe('jammy/many/1.0-1/amd64')
   })
 
-  test('unknown ones are told', async () => {
+  test('must exist, and so must the distribution', async () => {
     await insert({ name: 'known' })
     for (const selector of [
       { name: 'unknown', version: '1.0-1' },

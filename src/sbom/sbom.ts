@@ -14,7 +14,7 @@ import { spdx } from './spdx.ts'
 export const SBOM_FORMATS = ['cyclonedx', 'spdx'] as const
 export type SbomFormat = (typeof SBOM_FORMATS)[number]
 
-/** A document whose text is produced in pieces and never held as a whole. */
+/** A document whose text is produced in pieces and never in memory as a whole. */
 export interface Document {
   mediaType: string
   /** a file name of safe characters */
@@ -31,9 +31,9 @@ export interface PackageSelector {
 }
 
 export interface Sbom {
-  /** Several records: the newest published one. @throws Problem('not_found') */
+  /** For the newest published record that matches. @throws Problem('not_found') */
   ofPackage(selector: PackageSelector, format: SbomFormat): Promise<Document>
-  /** Everything that is offered. @throws Problem('unknown_distribution') */
+  /** For all offered packages. @throws Problem('unknown_distribution') */
   ofRepository(codename: string | undefined, format: SbomFormat): Promise<Document>
   /** The document for the first few packages. @throws Problem('unknown_distribution') */
   preview(
@@ -44,7 +44,7 @@ export interface Sbom {
   sarifOfPackage(selector: PackageSelector): Promise<Document>
   /** @throws Problem('unknown_distribution') */
   sarifOfRepository(codename: string | undefined): Promise<Document>
-  /** Decisions in force. @throws Problem('unknown_distribution') */
+  /** The active decisions. @throws Problem('unknown_distribution') */
   openvex(codename: string | undefined): Promise<Document>
 }
 
@@ -70,10 +70,12 @@ export function createSbom(deps: SbomDeps): Sbom {
 
   async function contentsOf(selector: PackageSelector): Promise<Contents> {
     const rows = await selectRecords(deps.db, selector)
-    const standing = (status: string) => Number(status === 'published')
+    const isPublished = (status: string) => Number(status === 'published')
     const newest = rows.sort(
       (a, b) =>
-        standing(b.status) - standing(a.status) || b.imported_at.getTime() - a.imported_at.getTime() || b.id - a.id,
+        isPublished(b.status) - isPublished(a.status) ||
+        b.imported_at.getTime() - a.imported_at.getTime() ||
+        b.id - a.id,
     )[0]
     const contents = newest ? await packageContents(deps, newest.id) : null
     if (!contents)

@@ -1,4 +1,4 @@
-// SPDX 2.3 JSON (https://spdx.github.io/spdx-spec/v2.3/): packages and how they relate.
+// SPDX 2.3 JSON (https://spdx.github.io/spdx-spec/v2.3/): packages and their relationships.
 import { sha256Hex } from '../kernel/crypto.ts'
 import type { Contents, Stub } from './contents.ts'
 import type { EmbeddedEntry, Entry } from './entry.ts'
@@ -118,7 +118,7 @@ async function* relationships(contents: Contents) {
     for (const inner of entry.embedded) yield relation(entry.spdxId, 'CONTAINS', inner.spdxId)
     for (const spdxId of on.map((needed) => needed.spdxId).sort()) yield relation(entry.spdxId, 'DEPENDS_ON', spdxId)
   }
-  // A document must describe something; an empty one describes `NONE` (clause 11).
+  // A document must describe something, so an empty one describes `NONE` (clause 11).
   if (isEmpty) yield relation('SPDXRef-DOCUMENT', 'DESCRIBES', 'NONE')
 }
 

@@ -47,7 +47,7 @@ export interface Engines {
   crossScanners: readonly CveScanner[]
   /** knows which packages a change of its advisories is about */
   rematchScanner: CveScanner
-  /** for libraries inside packages */
+  /** for components inside packages */
   componentMatcher: ComponentMatcher
   advisories: Advisories
   advisoryData: AdvisoryData

@@ -56,14 +56,14 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     onError,
   }
   const components = createComponents(db)
-  const libraries = createComponentScan({
+  const componentScan = createComponentScan({
     ...reviewDeps,
     components,
     matcher: engines.componentMatcher,
     mayWork: leader.isLeader,
   })
-  bus.on('package', libraries.nudge)
-  const review = createReview(reviewDeps, { components: libraries })
+  bus.on('package', componentScan.nudge)
+  const review = createReview(reviewDeps, { components: componentScan })
   const crossCheck = createCrossCheck({
     ...reviewDeps,
     scanners: crossScanners,
@@ -77,7 +77,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     scanner: rematchScanner,
     distributions,
     covers: engines.covers,
-    components: libraries,
+    components: componentScan,
     news: rematchNews(db, engines.advisories),
   })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries, rematch })
@@ -91,5 +91,5 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     jobs: createJobs({ review, rematch, crossCheck, refresh }),
   })
   const vulnscan = createVulnscanStatus({ advisoryData, canaries, scanner: cveScanner.name })
-  return { engines, intake, components, libraries, review, crossCheck, rematch, refresh, scheduler, vulnscan }
+  return { engines, intake, components, componentScan, review, crossCheck, rematch, refresh, scheduler, vulnscan }
 }

@@ -3,28 +3,28 @@ import type { Coverage } from '../../domain/status.ts'
 import type { AntivirusResult } from '../scanner.ts'
 import type { Answer } from './answer.ts'
 
-/** Beyond this many, files that were not scanned are counted and no longer named. */
+/** Most files that are listed as not scanned. Others are only counted. */
 const NAMED_AT_MOST = 100
 
 export interface Tally {
-  /** `member` null: the package file itself, as it came */
+  /** Records an answer. @param member null for the package file itself */
   record(member: string | null, answer: Answer, bytes: number): void
-  /** a member that was not handed to the engine */
+  /** Records a member that was not sent to the engine. */
   skipMember(name: string, reason: string): void
-  /** the package file itself was not, or not wholly, scanned */
+  /** Records that the package file itself was not scanned completely. */
   skipRaw(reason: string): void
   readonly infected: boolean
   result(engine: { version: string | null; databaseDate: string | null }): AntivirusResult
 }
 
 /**
- * Worst first: infected, error, limited, clean.
+ * The worst result wins: infected, error, limited, clean.
  *
  * Only members make a package `limited`. clamd does not open ar, rpm or zstd, so the raw file adds little to its
- * decompressed members, and a large package would otherwise be held although everything it installs was scanned.
- * It is listed all the same; and where no member was scanned either, nothing was, which is `limited`.
+ * decompressed members, and a large package would otherwise be held although everything it installs was scanned. A
+ * skipped raw file is listed in the coverage. When no member was scanned either, the result is `limited`.
  *
- * @param filename what the package file is called in messages
+ * @param filename name of the package file in messages
  */
 export function createTally(filename: string): Tally {
   const skipped: Coverage['files_skipped'] = []

@@ -1,4 +1,4 @@
-// Accounts, packages, distributions, audit: the tables of the first release.
+// The tables of the first release: accounts, packages, distributions, audit.
 import { sql, type Kysely } from 'kysely'
 
 const STATEMENTS = [

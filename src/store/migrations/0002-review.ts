@@ -1,4 +1,4 @@
-// Review: decisions, findings as rows, the review item of a package, and the counters that pages are told by.
+// Review: decisions, findings as rows, the review columns of a package, and the counters for totals of pages.
 import { sql, type Kysely } from 'kysely'
 
 const STATEMENTS = [
@@ -9,7 +9,7 @@ const STATEMENTS = [
   `create index packages_risk on packages (risk desc, id desc)`,
   `create index packages_listed on packages (risk desc, id desc) where severities <> 0 or status <> 'published'`,
   `create index packages_refused_risk on packages (status, risk desc, id desc) where status <> 'published'`,
-  // One for each bit: "at least one finding of it" pages without passing over the others.
+  // One index for each bit, so that a page of packages with at least one such finding reads no others.
   ...[1, 2, 4, 8, 16, 32].map(
     (bit) => `create index packages_severity_${bit} on packages (risk desc, id desc) where severities & ${bit} <> 0`,
   ),
@@ -49,7 +49,7 @@ const STATEMENTS = [
   `insert into package_counts (distribution, status, cve_status, scanned, severities, n)
     select distribution, status, coalesce(cve_status, ''), last_scan is not null, severities, count(*)
     from packages group by 1, 2, 3, 4, 5`,
-  // No release before this one had findings; what is held gets the deadline of something unscanned.
+  // Earlier releases had no findings, so held packages get the deadline of unscanned ones.
   `update packages set review_origin = import_method, review_since = imported_at, review_due_at = imported_at + interval '30 days'
     where status = 'pending_review'`,
 ]

@@ -1,4 +1,4 @@
-// When scheduled jobs ran, and up to which generation of advisories packages were matched again.
+// The last runs of scheduled jobs, and the generation of advisories that packages were last matched against.
 import { sql, type Kysely } from 'kysely'
 
 const STATEMENTS = [

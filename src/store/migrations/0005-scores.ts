@@ -1,4 +1,4 @@
-// What is known of vulnerabilities beside advisories: how likely each is exploited, and which are; deliveries of webhooks.
+// EPSS scores, the list of known-exploited vulnerabilities, and received webhook deliveries.
 import { sql, type Kysely } from 'kysely'
 
 const STATEMENTS = [

@@ -1,4 +1,4 @@
-// Libraries found inside stored files, and which records still have to be looked at.
+// Components found inside stored files, and the records whose files still have to be read.
 import { sql, type Kysely } from 'kysely'
 
 const STATEMENTS = [
@@ -12,7 +12,7 @@ const STATEMENTS = [
   `create index components_key on components (ecosystem, key)`,
   `create table component_work (
     package_id bigint primary key references packages on delete cascade, sha256 text not null)`,
-  // Whoever makes a record, or gives it other bytes, asks for a look at it in the same transaction.
+  // A new record, or a record with new bytes, is queued for the component scan in the same transaction.
   `create function ask_for_components() returns trigger language plpgsql as $$ begin
     insert into component_work (package_id, sha256) values (new.id, new.sha256)
       on conflict (package_id) do update set sha256 = excluded.sha256;

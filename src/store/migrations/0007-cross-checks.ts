@@ -1,4 +1,4 @@
-// Which published packages the second scanners have looked at. A package without a row still has to be.
+// The published packages that the second scanners have scanned. A package without a row is pending.
 import { sql, type Kysely } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {

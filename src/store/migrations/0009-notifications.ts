@@ -1,4 +1,4 @@
-// How far the audit chain was told to the outside, and how often the entry after that was tried.
+// The last audit entry that each notification channel delivered, and the number of attempts for the next one.
 import { sql, type Kysely } from 'kysely'
 
 const STATEMENTS = [

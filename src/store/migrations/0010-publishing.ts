@@ -1,4 +1,4 @@
-// Deletions that are claimed by rows instead of locks, generations that were superseded, clearer names.
+// Pending deletions claimed by rows instead of locks, superseded generations, and clearer names.
 import { sql, type Kysely } from 'kysely'
 
 const STATEMENTS = [

@@ -1,4 +1,4 @@
-// Audit entries prove who wrote them; those chained before this migration have no proof.
+// Adds a MAC to audit entries. Entries chained before this migration have none.
 import { sql, type Kysely } from 'kysely'
 
 const STATEMENTS = [
