@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import type { PackageFacts } from '../domain/package.ts'
+import { factsToMatch, type PackageFacts } from '../domain/package.ts'
 import { findDistribution } from '../formats/index.ts'
 import type { Offered, Signers } from '../formats/format.ts'
 import { createBus } from '../kernel/bus.ts'
@@ -75,22 +75,15 @@ export async function createPublishingHouse(
     const staged = join(paths.incoming, sha256)
     await writeFile(staged, bytes)
     const facts: PackageFacts = {
-      format: format.id,
-      name,
-      version: '1.0',
-      arch: 'amd64',
-      section: null,
-      description: null,
-      maintainer: null,
-      license: null,
-      url: null,
-      sourcePackage: null,
-      sourceVersion: null,
-      installedSizeKb: null,
-      requirements: [],
-      provides: [],
+      ...factsToMatch({
+        format: format.id,
+        name,
+        version: '1.0',
+        arch: 'amd64',
+        sourcePackage: null,
+        sourceVersion: null,
+      }),
       files: [...files],
-      signatures: [],
       record: {
         fields: [
           ['Package', name],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { PackageFacts } from '../domain/package.ts'
+import { factsToMatch, type PackageFacts } from '../domain/package.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import { findDistribution } from '../formats/index.ts'
@@ -52,22 +52,8 @@ function newRecord(
 ): NewRecord {
   const digest = (algorithm: string) => createHash(algorithm).update(bytes).digest('hex')
   const facts: PackageFacts = {
-    format: 'deb',
-    name,
-    version,
-    arch: 'amd64',
-    section: null,
-    description: null,
-    maintainer: null,
-    license: null,
-    url: null,
-    sourcePackage: null,
-    sourceVersion: null,
-    installedSizeKb: null,
-    requirements: [],
+    ...factsToMatch({ format: 'deb', name, version, arch: 'amd64', sourcePackage: null, sourceVersion: null }),
     provides: [{ name: `${name}-api` }],
-    files: [],
-    signatures: [],
     record: { fields: [] },
   }
   const filename = `${name}_${version}_amd64.deb`

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTestDatabase } from '../database.ts'
-import type { Distribution, PackageFacts } from '../../src/domain/package.ts'
+import { factsToMatch, type Distribution, type PackageFacts } from '../../src/domain/package.ts'
 import { versions as apk } from '../../src/formats/apk/versions.ts'
 import { versions as deb } from '../../src/formats/deb/versions.ts'
 import { versions as rpm } from '../../src/formats/rpm/versions.ts'
@@ -75,27 +75,8 @@ function distribution(release: number): Distribution {
   }
 }
 
-function facts(name: string, version: string): PackageFacts {
-  return {
-    format: 'rpm',
-    name,
-    version,
-    arch: 'x86_64',
-    section: null,
-    description: null,
-    maintainer: null,
-    license: null,
-    url: null,
-    sourcePackage: null,
-    sourceVersion: null,
-    installedSizeKb: null,
-    requirements: [],
-    provides: [],
-    files: [],
-    signatures: [],
-    record: null,
-  }
-}
+const facts = (name: string, version: string): PackageFacts =>
+  factsToMatch({ format: 'rpm', name, version, arch: 'x86_64', sourcePackage: null, sourceVersion: null })
 
 const fixesIn = (record: Json, release: number, name?: string) =>
   objectsAt(record, 'affected').flatMap((entry) => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Distribution, FormatId, PackageFacts } from '../../domain/package.ts'
+import { factsToMatch, type Distribution, type FormatId, type PackageFacts } from '../../domain/package.ts'
 import { affects, compareDotted, memoryAdvisories, record } from './advisories.fixture.ts'
 import { createOsvMatcher } from './matcher.ts'
 import { readRecord } from './record.ts'
@@ -100,26 +100,8 @@ function distribution(scannerDistro: string): Distribution {
   }
 }
 function facts(format: FormatId, name: string, version: string, source: Partial<PackageFacts> = {}): PackageFacts {
-  return {
-    format,
-    name,
-    version,
-    arch: 'x',
-    section: null,
-    description: null,
-    maintainer: null,
-    license: null,
-    url: null,
-    sourcePackage: null,
-    sourceVersion: null,
-    installedSizeKb: null,
-    requirements: [],
-    provides: [],
-    files: [],
-    signatures: [],
-    record: null,
-    ...source,
-  }
+  const known = { format, name, version, arch: 'x', sourcePackage: null, sourceVersion: null }
+  return { ...factsToMatch(known), ...source }
 }
 const scan = (distro: string, ...of: Parameters<typeof facts>) =>
   matcher.scan({ facts: facts(...of), distribution: distribution(distro) })

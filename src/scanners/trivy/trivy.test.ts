@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { PackageFacts } from '../../domain/package.ts'
+import { factsToMatch, type PackageFacts } from '../../domain/package.ts'
 import { findDistribution } from '../../formats/index.ts'
 import { isOfStream, trivyDistro, trivyDocument } from './document.ts'
 import { DATABASE, FATAL, RECORDED } from './recorded.fixture.ts'
@@ -12,23 +12,14 @@ import { readTrivyReport } from './report.ts'
 import { createTrivy } from './trivy.ts'
 
 const facts = (over: Partial<PackageFacts> = {}): PackageFacts => ({
-  format: 'rpm',
-  name: 'high',
-  version: '1.0-1',
-  arch: 'x86_64',
-  sourcePackage: null,
-  sourceVersion: null,
-  section: null,
-  description: null,
-  maintainer: null,
-  license: null,
-  url: null,
-  installedSizeKb: null,
-  requirements: [],
-  provides: [],
-  files: [],
-  signatures: [],
-  record: null,
+  ...factsToMatch({
+    format: 'rpm',
+    name: 'high',
+    version: '1.0-1',
+    arch: 'x86_64',
+    sourcePackage: null,
+    sourceVersion: null,
+  }),
   ...over,
 })
 const distribution = (codename: string) => findDistribution(codename)!.distribution
