@@ -26,7 +26,7 @@ export const getDistributionsCodenamePackages = declare({
   method: 'GET',
   path: '/distributions/{codename}/packages',
   tag: 'distributions',
-  summary: 'What a distribution offers',
+  summary: 'The published packages of a distribution',
   access: 'reader+',
   params: Type.Object({ codename: Type.String() }),
   answer: Type.Object({
@@ -41,7 +41,7 @@ export const postDistributionsInit = declare({
   method: 'POST',
   path: '/distributions/init',
   tag: 'distributions',
-  summary: 'Initialize or re-initialize every active distribution',
+  summary: 'Publish the index of every active distribution again',
   access: 'admin',
   limit: 'distributions',
   flags: { leaderOnly: true },

@@ -2,7 +2,7 @@
 import Type from 'typebox'
 import { declare } from './route.ts'
 
-/** What a probe reports beside `ok` depends on the probe. */
+/** The other keys depend on the probe. */
 const ProbeSchema = Type.Object({ ok: Type.Boolean() }, { additionalProperties: true })
 const Probes = Type.Record(Type.String(), ProbeSchema)
 
@@ -29,7 +29,7 @@ export const getHealthLive = declare({
   path: '/health/live',
   root: true,
   tag: 'health',
-  summary: 'The process runs; no I/O',
+  summary: 'Answers 200 while the process runs; makes no I/O',
   access: 'public',
   limit: 'none',
   answer: Type.Object({ status: Type.Literal('ok') }),
@@ -41,7 +41,7 @@ export const getHealthReady = declare({
   path: '/health/ready',
   root: true,
   tag: 'health',
-  summary: 'Whether requests can be served; 503 when not, also while draining',
+  summary: 'Whether requests can be served; 503 when not, and while stopping',
   access: 'public',
   limit: 'none',
   answer: Type.Object({ ready: Type.Boolean(), timestamp: Type.String(), checks: Probes }),
@@ -53,7 +53,7 @@ export const getMetrics = declare({
   path: '/metrics',
   root: true,
   tag: 'health',
-  summary: 'Prometheus text format 0.0.4',
+  summary: 'Metrics in Prometheus text format 0.0.4',
   access: 'public',
   limit: 'none',
   answer: null,

@@ -7,7 +7,7 @@ export const getPackages = declare({
   method: 'GET',
   path: '/packages',
   tag: 'packages',
-  summary: 'File names of every package that is served, sorted',
+  summary: 'The sorted file names of all served packages',
   access: 'reader+',
   answer: listOf('packages', Type.String()),
   problems: [],

@@ -15,7 +15,7 @@ export const common = { method: 'GET', tag: 'sbom', access: 'auditor+', flags: {
 export const getSbomExport = declare({
   ...common,
   path: '/sbom/export',
-  summary: 'The bill of materials of everything that is offered',
+  summary: 'The SBOM of all published packages',
   query: Type.Object({ ...Format, ...InDistribution }),
   answer: null,
   problems: ['unknown_distribution'],
@@ -24,7 +24,7 @@ export const getSbomExport = declare({
 export const getSbomPreview = declare({
   ...common,
   path: '/sbom/preview',
-  summary: 'The document that the first packages of an export would make',
+  summary: 'The document for the first packages of an export, and the counts',
   query: Type.Object({ ...Format, ...InDistribution }),
   answer: Type.Object({
     total_packages: Type.Integer(),
@@ -37,7 +37,7 @@ export const getSbomPreview = declare({
 export const getSbomSarif = declare({
   ...common,
   path: '/sbom/sarif',
-  summary: 'The findings of everything that is offered, as SARIF 2.1.0',
+  summary: 'The findings of all published packages, as SARIF 2.1.0',
   query: Type.Object(InDistribution),
   answer: null,
   problems: ['unknown_distribution'],
@@ -46,7 +46,7 @@ export const getSbomSarif = declare({
 export const getSbomOpenvex = declare({
   ...common,
   path: '/sbom/openvex',
-  summary: 'The decisions in force, as OpenVEX statements',
+  summary: 'The active decisions, as OpenVEX statements',
   query: Type.Object(InDistribution),
   answer: null,
   problems: ['unknown_distribution'],
@@ -55,7 +55,7 @@ export const getSbomOpenvex = declare({
 export const getSbomNameVersion = declare({
   ...common,
   path: '/sbom/{name}/{version}',
-  summary: 'The bill of materials of one version: of several records the newest that is published',
+  summary: 'The SBOM of one version; of several records, the newest published one',
   params: NameVersion,
   query: Type.Object({ ...Format, ...Narrowed.properties }),
   answer: null,

@@ -14,7 +14,7 @@ export const getSecurityPackages = declare({
   method: 'GET',
   path: '/security/packages',
   tag: 'security',
-  summary: 'Packages with findings, held, quarantined or rejected; the worst first',
+  summary: 'Packages that have findings or are held, quarantined or rejected; the worst first',
   access: 'maintainer+',
   query: Type.Object({
     ...pageQuery(),
@@ -68,7 +68,7 @@ export const getSecurityPackagesPosture = declare({
   method: 'GET',
   path: '/security/packages-posture',
   tag: 'security',
-  summary: 'Every package with what is known of it, the worst first',
+  summary: 'Every package with its findings, the worst first',
   access: 'auditor+',
   query: Type.Object(pageQuery()),
   answer: Type.Object({

@@ -19,7 +19,7 @@ export const patchSecurityPolicy = declare({
   method: 'PATCH',
   path: '/security/policy',
   tag: 'security',
-  summary: 'Changes the CVE policy, all of the body or nothing',
+  summary: 'Change the CVE policy; applies the whole body or nothing',
   access: 'admin',
   body: PartialDocument,
   answer: PolicySchema,

@@ -39,7 +39,7 @@ export const patchSettings = declare({
   method: 'PATCH',
   path: '/settings',
   tag: 'settings',
-  summary: 'Changes runtime settings, all of the body or nothing',
+  summary: 'Change runtime settings; applies the whole body or nothing',
   access: 'admin',
   body: PartialDocument,
   answer: SettingsDocumentSchema,
@@ -51,13 +51,13 @@ const testing = { method: 'POST', tag: 'settings', access: 'admin', answer: Test
 export const postSettingsTestWebhook = declare({
   ...testing,
   path: '/settings/test-webhook',
-  summary: 'Posts the event TEST to the webhook and reports the result',
+  summary: 'Post the event TEST to the webhook and return the result',
   problems: ['validation_error'],
 })
 
 export const postSettingsTestEmail = declare({
   ...testing,
   path: '/settings/test-email',
-  summary: 'Mails a test to all receivers of alerts and reports the result',
+  summary: 'Send a test mail to all recipients of alerts and return the result',
   problems: ['validation_error'],
 })

@@ -29,7 +29,7 @@ export const postSetup = declare({
   method: 'POST',
   path: '/setup',
   tag,
-  summary: 'Create the first admin; header X-Setup-Token where a setup token is configured',
+  summary: 'Create the first admin; needs the header X-Setup-Token when a setup token is configured',
   access: 'public',
   limit: 'credentials',
   body: Type.Object({
@@ -52,7 +52,7 @@ export const getSetupPreflight = declare({
   method: 'GET',
   path: '/setup/preflight',
   tag,
-  summary: 'What the service needs around it; open until an admin exists, then for admins',
+  summary: 'Checks of the environment of the service; public until an admin exists, then for admins',
   access: 'public',
   answer: Type.Object({
     checks: Type.Object({

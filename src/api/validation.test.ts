@@ -9,10 +9,10 @@ const Body = Type.Object({
   ids: Type.Optional(Type.Union([Type.Array(Type.String(), { maxItems: 10_000 }), Type.Null()])),
   note: Type.Optional(Type.String()),
 })
-const judge = compile({ schema: Body, httpPart: 'body' })
+const validate = compile({ schema: Body, httpPart: 'body' })
 
 function errorsOf(data: unknown): { field: string; message: string }[] {
-  const result = judge(data)
+  const result = validate(data)
   if (result === true) return []
   expect(result.error).toBeInstanceOf(Problem)
   return result.error.extra['errors'] as { field: string; message: string }[]

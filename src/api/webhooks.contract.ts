@@ -16,7 +16,7 @@ const common = {
 
 const vcs = {
   ...common,
-  summary: 'Security advisories of a code host',
+  summary: 'Receive security advisories of a code host',
   answer: Type.Object({
     status: Type.Enum(['processed', 'ok', 'ignored', 'duplicate']),
     cve_id: Type.Optional(Type.String()),
@@ -37,7 +37,7 @@ export const postWebhooksKev = declare({
   ...common,
   path: '/webhooks/kev',
   bodyLimitBytes: KEV_BYTES,
-  summary: 'Vulnerabilities known to be exploited',
+  summary: 'Receive known-exploited vulnerabilities',
   answer: Type.Object({
     status: Type.Enum(['processed', 'duplicate']),
     cve_ids: Type.Optional(Type.Array(Type.String())),

@@ -34,7 +34,7 @@ export interface Notifier {
  * @param http must refuse private addresses except those the operator allows
  * @param secret signs webhook messages; without it they are unsigned
  * @param httpsOnly in production
- * @param tls certificates trusted besides the system's, for tests
+ * @param tls certificates trusted in addition to the system's, for tests
  */
 export function createNotifier(deps: {
   db: Db

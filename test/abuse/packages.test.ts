@@ -132,8 +132,8 @@ describe.each(ENGINES)('with the %s database', (engine) => {
     const bytes = await build()
     const measured = await target.measure(() => target.upload(bytes, file, { distribution }), { afterMs: 3000 })
     const { result } = measured
-    const told = result.status === status ? status : `${result.status} ${JSON.stringify(result.body).slice(0, 300)}`
-    expect(told, name).toBe(status)
+    const outcome = result.status === status ? status : `${result.status} ${JSON.stringify(result.body).slice(0, 300)}`
+    expect(outcome, name).toBe(status)
     expectHarmless(`${engine}: ${name}`, measured)
   })
 })

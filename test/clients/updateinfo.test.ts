@@ -121,7 +121,7 @@ async function rootOf(client: RpmClient): Promise<RpmRoot> {
   return root
 }
 
-async function told(root: RpmRoot, ...args: string[]): Promise<string> {
+async function output(root: RpmRoot, ...args: string[]): Promise<string> {
   const { code, text } = await root.run(...args)
   expect(code, text).toBe(0)
   return text
@@ -130,19 +130,19 @@ async function told(root: RpmRoot, ...args: string[]): Promise<string> {
 describe('dnf', () => {
   it('lists the advisory while an older package is installed, and upgrades to the fix', async () => {
     const root = await rootOf(dnf)
-    await told(root, 'install', 'tool-1:1.0-1', 'bystander-1.0-1')
-    expect(await told(root, '-q', 'updateinfo', 'list')).toMatch(
+    await output(root, 'install', 'tool-1:1.0-1', 'bystander-1.0-1')
+    expect(await output(root, '-q', 'updateinfo', 'list')).toMatch(
       /^ALSA-2026:1234 +Important\/Sec\. +tool-1:1\.0-2\.x86_64$/m,
     )
-    const info = await told(root, '-q', 'updateinfo', 'info')
+    const info = await output(root, '-q', 'updateinfo', 'info')
     expect(info).toContain('Important: tool <security> & update')
     expect(info).toContain('CVE-2026-11111')
     expect(info).toContain('tool: reads beyond its end')
-    expect(await told(root, '-q', 'updateinfo', 'list', '--with-cve')).toContain('CVE-2026-11111')
-    await told(root, 'upgrade-minimal', '--security')
+    expect(await output(root, '-q', 'updateinfo', 'list', '--with-cve')).toContain('CVE-2026-11111')
+    await output(root, 'upgrade-minimal', '--security')
     expect(await root.installed()).toEqual({ tool: '1:1.0-2', bystander: '1.0-1' })
-    expect(await told(root, '-q', 'updateinfo', 'list')).not.toContain('ALSA')
-    await told(root, 'upgrade')
+    expect(await output(root, '-q', 'updateinfo', 'list')).not.toContain('ALSA')
+    await output(root, 'upgrade')
     expect(await root.installed()).toEqual({ tool: '1:1.0-3', bystander: '1.0-2' })
   })
 })
@@ -150,9 +150,9 @@ describe('dnf', () => {
 describe('zypper', () => {
   it('lists the patch by its name and its CVE', async () => {
     const root = await rootOf(zypper)
-    await told(root, 'refresh')
-    await told(root, 'install', '-y', '--oldpackage', 'tool=1:1.0-1')
-    expect(await told(root, 'list-patches', '--all')).toMatch(/ALSA-2026:1234.*security.*important/i)
-    expect(await told(root, 'list-patches', '--cve=CVE-2026-11111')).toContain('ALSA-2026:1234')
+    await output(root, 'refresh')
+    await output(root, 'install', '-y', '--oldpackage', 'tool=1:1.0-1')
+    expect(await output(root, 'list-patches', '--all')).toMatch(/ALSA-2026:1234.*security.*important/i)
+    expect(await output(root, 'list-patches', '--cve=CVE-2026-11111')).toContain('ALSA-2026:1234')
   })
 })

@@ -202,7 +202,7 @@ export const OPERATIONS: Operation[] = [
     passes: [...after('before-flip:3'), ...long(after('generation-written', 'after-flip:4'))],
   },
   {
-    name: 'sync-index beside an empty database',
+    name: 'sync-index with an empty database',
     format: 'apt',
     emptyDatabase: true,
     // When the service starts it publishes each of the four distributions once, empty.

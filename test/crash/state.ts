@@ -142,17 +142,18 @@ async function examineTrees(
     if (collected && waiting.length > 0) fault(`${waiting.length} withdrawn files were not collected`)
     // In formats with the index beside the packages, so is a temporary link that was never renamed.
     const beside = (path: string) => join(tree.packages, path) === tree.link || (!collected && path.startsWith('.'))
-    for (const path of inTree) if (!expected.has(path) && !beside(path)) fault(`${path} is in the tree for no reason`)
+    for (const path of inTree)
+      if (!expected.has(path) && !beside(path)) fault(`${path} is in the tree without a record`)
 
     const generations: string[] = []
     for (const name of await readdir(tree.base)) {
       if (/^r\d+-\d+-[0-9a-f]{8}$/.test(name)) generations.push(name)
       else if (![basename(tree.packages), 'by-hash', 'background', 'blocks.cache'].includes(name) && collected)
-        fault(`${name} lies beside the generations`)
+        fault(`${name} is an unexpected entry of ${tree.base}`)
     }
     if (collected && generations.length > 3) fault(`${generations.length} generations after a collection`)
     for (const name of await readdir(dirname(tree.link))) {
-      if (collected && name.startsWith('.')) fault(`${name} lies beside the link`)
+      if (collected && name.startsWith('.')) fault(`${name} is a temporary file left beside the link`)
     }
   }
   return dates

@@ -66,7 +66,7 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
       if (!session) socket.end()
     }
 
-    const judge = (stream: Buffer) => {
+    const answer = (stream: Buffer) => {
       streams.push(stream)
       streamsHere++
       if (options.dieAfterStreams === streams.length) {
@@ -74,10 +74,10 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
         return
       }
       if (session && options.endSessionAfterStreams === streamsHere) return void socket.end('COMMAND READ TIMED OUT\n')
-      const told = options.answer?.(stream, streams.length) ?? null
-      if (told === 'hang') return
-      if (told === 'hangup') return void socket.destroy()
-      reply(told ?? (stream.includes(eicar()) ? 'stream: Test.EICAR FOUND' : 'stream: OK'))
+      const override = options.answer?.(stream, streams.length) ?? null
+      if (override === 'hang') return
+      if (override === 'hangup') return void socket.destroy()
+      reply(override ?? (stream.includes(eicar()) ? 'stream: Test.EICAR FOUND' : 'stream: OK'))
     }
 
     /** Like clamd, decides by the announced length, answers while the client is still sending, and disconnects. */
@@ -115,7 +115,7 @@ export async function startFakeClamd(options: FakeClamdOptions = {}): Promise<Fa
       if (size === 0) {
         const stream = Buffer.concat(chunks)
         chunks = null
-        judge(stream)
+        answer(stream)
         return true
       }
       chunks.push(Buffer.from(chunk))
