@@ -91,6 +91,9 @@ async function furnish(
       await uploaded(service, format, { name: 'waiting', version: first.version }, first.distribution)
       await cp(join(reposDir, 'settings.json'), join(base, 'hold.json'))
     })
+    // Publishes what nobody uploaded to: a copy must not do so on a disk that is full by then.
+    const initialized = await service.call('POST', '/distributions/init', {})
+    if (initialized.status !== 200) throw new Error(`not everything was published: ${JSON.stringify(initialized.body)}`)
     if ((await service.stop()) !== 0) throw new Error('the service did not stop cleanly')
   } finally {
     await service.kill()
