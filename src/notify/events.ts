@@ -62,12 +62,12 @@ export function eventOf(entry: Entry, pipeline: Readonly<Record<string, string>>
 const WORDS: Record<NotifiedEvent, string> = {
   CVE_BLOCKED: 'was blocked for its vulnerabilities',
   PENDING_REVIEW: 'waits for a decision',
-  DECISION: 'was decided upon',
-  SLA_EXPIRING: 'deadlines come near',
+  DECISION: 'has a decision',
+  SLA_EXPIRING: 'deadlines approach',
   SLA_OVERDUE: 'is overdue for a decision',
-  UPLOAD_FAILED: 'was not taken in',
+  UPLOAD_FAILED: 'was not accepted',
   ANTIVIRUS_HIT: 'was quarantined: malware was found',
-  INTEGRITY_ALERT: 'is not what was stored',
+  INTEGRITY_ALERT: 'differs from what was stored',
   SCHEDULER_JOB_FAILED: 'a scheduled job failed',
 }
 

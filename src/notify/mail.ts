@@ -105,7 +105,7 @@ export function createMailer(deps: {
       } = deps.settings().email
       const host = smtp_host.replace(/^\[|\]$/g, '')
       const from = senderOf(from_address)
-      if (mail.to.length === 0) throw new MailError('not_configured', 'nobody is named to receive it')
+      if (mail.to.length === 0) throw new MailError('not_configured', 'no recipient is configured')
       for (const address of mail.to)
         if (!isMailbox(address)) throw new MailError('bad_address', 'a recipient is no e-mail address')
       const mayBePrivate = deps.allowPrivate || deps.allowedHosts.includes(host.toLowerCase())

@@ -17,7 +17,7 @@ export async function deleteRecords(
   db: Db,
   audit: AuditLog,
   ids: readonly number[],
-  parts: {
+  deps: {
     formatOf(row: Selectable<PackagesTable>): PackageFormat
     manifestKey(row: PackageRow): string
     auditOf(row: PackageRow): AuditEvent
@@ -49,19 +49,19 @@ export async function deleteRecords(
       if (!deleted)
         throw new Problem('already_running', `${row.name} ${row.version} is being changed by another request`)
       gone.push(row)
-      if (row.served) await noteRemoval(tx, row, revision, parts.formatOf(row))
+      if (row.served) await noteRemoval(tx, row, revision, deps.formatOf(row))
       await tx
         .insertInto('pending_deletions')
         .values([
-          { kind: 'manifest', key: parts.manifestKey(row) },
+          { kind: 'manifest', key: deps.manifestKey(row) },
           { kind: 'file', key: row.sha256 },
         ])
         .execute()
-      await audit.record(parts.auditOf(row), tx)
+      await audit.record(deps.auditOf(row), tx)
     }
     const names = new Map(gone.map((row) => [`${row.format} ${row.name}`, row]))
     for (const row of inNameOrder([...names.values()]))
-      await refreshArtifact(tx, parts.formatOf(row).versions, row.format, row.name)
+      await refreshArtifact(tx, deps.formatOf(row).versions, row.format, row.name)
     return gone
   })
 }

@@ -15,7 +15,7 @@ export interface ReindexResult {
   missing_files: number
 }
 
-export async function reindex(parts: {
+export async function reindex(deps: {
   db: Db
   manifests: Manifests
   pool: Pool
@@ -23,7 +23,7 @@ export async function reindex(parts: {
   checkpoint: Checkpoint
   find(codename: string): Offered | null
 }): Promise<ReindexResult> {
-  const { db, manifests, pool, publisher } = parts
+  const { db, manifests, pool, publisher } = deps
   const result: ReindexResult = { packages_indexed: 0, orphans: 0, missing_files: 0 }
   // A manifest that a crash left unwritten does not make an orphan.
   await manifests.catchUp()
@@ -32,7 +32,7 @@ export async function reindex(parts: {
   // In the order of their first publication, so that the index comes out the same.
   for (const key of await ordered(manifests)) {
     const manifest = await manifests.read(key)
-    const offered = manifest && parts.find(manifest.record.distribution)
+    const offered = manifest && deps.find(manifest.record.distribution)
     if (!manifest || !offered) {
       result.orphans++
       continue
@@ -52,7 +52,7 @@ export async function reindex(parts: {
     const inserted = await restoreRecord(db, manifest, offered, stands)
     if (inserted) {
       restored.add(record.distribution)
-      parts.checkpoint('restored')
+      deps.checkpoint('restored')
     }
     if (inserted || (await isKnown(db, manifest))) {
       result.packages_indexed++

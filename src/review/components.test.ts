@@ -14,7 +14,7 @@ import { createComponents } from '../store/files/components.ts'
 import { openDatabase, type Database } from '../store/db.ts'
 import { MIGRATIONS } from '../store/migrations/index.ts'
 import type { PackageRow } from '../store/tables.ts'
-import { createComponentScan, type ComponentScanParts } from './components.ts'
+import { createComponentScan, type ComponentScanDeps } from './components.ts'
 import { systemActor } from './deps.ts'
 
 const MANIFEST = 'opt/node_modules/left-pad/package.json'
@@ -102,7 +102,7 @@ function scan({ scanning = true, mayWork = true } = {}) {
       match: async (packages: unknown[]) => packages.map(() => ({ findings: answer(), coverage })),
     },
   }
-  return createComponentScan(parts as unknown as ComponentScanParts)
+  return createComponentScan(parts as unknown as ComponentScanDeps)
 }
 
 /** A record whose stored file carries left-pad of that version. */

@@ -17,7 +17,7 @@ import { sameCoverage } from './assess.ts'
 import { mergeFindings, sameFindings } from './merge.ts'
 import { factsOf, systemActor, type Actor, type ReviewDeps } from './deps.ts'
 
-export interface ComponentScanParts extends ReviewDeps {
+export interface ComponentScanDeps extends ReviewDeps {
   components: Components
   matcher: ComponentMatcher
   /** whether this process does the work that one process of several should do */
@@ -67,9 +67,9 @@ const ATTEMPTS = 5
  * Components are read from the stored file after the upload was answered. The table `component_work` lists the records
  * still to scan, so a crash loses none, and scanning one twice is harmless.
  */
-export function createComponentScan(parts: ComponentScanParts): ComponentScan {
-  const { db, components, matcher } = parts
-  const matching = () => parts.settings().validation.grype_scan
+export function createComponentScan(deps: ComponentScanDeps): ComponentScan {
+  const { db, components, matcher } = deps
+  const matching = () => deps.settings().validation.grype_scan
   let stopping = false
   let nudged: Promise<unknown> = Promise.resolve()
 
@@ -79,14 +79,14 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
       const work = await components.work(after, PAGE, !matching())
       // The list of file names is stored: most packages need not be opened.
       const without = work.filter(({ files }) => files !== null && !unpackFiles(files).some(mayHoldComponent))
-      await components.nothingInside(without, parts.clock.now())
+      await components.nothingInside(without, deps.clock.now())
       report.records += without.length
       for (const one of work) {
         if (stopping) return report
         if (without.includes(one)) continue
         await scanRecord(one, report).catch((error: unknown) => {
           report.failed++
-          parts.onError(error)
+          deps.onError(error)
         })
       }
       if (work.length < PAGE) return report
@@ -106,18 +106,18 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
 
   /** Null when the stored file is missing. */
   async function read({ sha256, format, distribution, filename }: ComponentWork): Promise<ComponentsOf | null> {
-    const path = await parts.pool.locate({ sha256, format, filename })
+    const path = await deps.pool.locate({ sha256, format, filename })
     if (path === null) return null
     const seen = await readComponents({
-      members: parts.offered(distribution).format.members(path),
+      members: deps.offered(distribution).format.members(path),
       filename,
-      newPath: parts.staging.newPath,
+      newPath: deps.staging.newPath,
     })
     const contents = {
       ...seen,
       components: seen.components.map((component) => ({ ...component, key: componentKey(component) })),
     }
-    await components.keep(sha256, contents, parts.clock.now())
+    await components.keep(sha256, contents, deps.clock.now())
     return contents
   }
 
@@ -136,7 +136,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
         if (!carrier) return null
         const [{ findings, coverage }] = (await matcher.match([carrier])) as [MatchOf]
         const applied = await applyFindings(
-          parts,
+          deps,
           id,
           { engine: COMPONENT_ENGINE, findings },
           { mechanism, components: coverage },
@@ -178,7 +178,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
   const carriersOf = (rows: readonly Identity[], contentsOf: (row: Identity) => ComponentsOf | undefined) =>
     rows.flatMap((row) => {
       const contents = contentsOf(row)
-      const { distribution } = parts.offered(row.distribution)
+      const { distribution } = deps.offered(row.distribution)
       return contents ? [{ row, contents, distribution, facts: factsOf(row) }] : []
     })
 
@@ -186,7 +186,7 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
     catchUp,
 
     nudge() {
-      if (!stopping && parts.mayWork()) nudged = catchUp().catch(parts.onError)
+      if (!stopping && deps.mayWork()) nudged = catchUp().catch(deps.onError)
     },
 
     touched({ complete, packages }) {
@@ -211,15 +211,15 @@ export function createComponentScan(parts: ComponentScanParts): ComponentScan {
       const contentsBySha256 = await components.ofMany(rows.map((row) => row.sha256))
       const read = carriersOf(rows, (row) => contentsBySha256.get(row.sha256))
       const matches = await matcher.match(read)
-      const now = isoTime(parts.clock.now())
+      const now = isoTime(deps.clock.now())
       const same = read.filter(({ row }, i) => {
         const { findings, coverage } = matches[i] as MatchOf
         const known = (row.cve_results ?? []) as Finding[]
         const merged = mergeFindings(
           known,
           { engine: COMPONENT_ENGINE, findings },
-          parts.engines,
-          parts.settings().cve_policy,
+          deps.engines,
+          deps.settings().cve_policy,
           now,
         )
         return sameFindings(known, merged) && sameCoverage(row.coverage['dependency_scan'], coverage)

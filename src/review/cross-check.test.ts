@@ -6,7 +6,7 @@ import { findDistribution } from '../formats/index.ts'
 import { insertRecord } from '../sbom/fixture.ts'
 import type { Database } from '../store/db.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCrossCheck, type CrossCheckParts } from './cross-check.ts'
+import { createCrossCheck, type CrossCheckDeps } from './cross-check.ts'
 
 const HOUR = 3_600_000
 const distributions = ['jammy', 'almalinux9'].map((codename) => findDistribution(codename)!.distribution)
@@ -55,7 +55,7 @@ function scanner(
 }
 
 /** As much of the review room as is reached while nothing is found. */
-function crossCheck(scanners: CveScanner[], more: Partial<CrossCheckParts> = {}) {
+function crossCheck(scanners: CveScanner[], more: Partial<CrossCheckDeps> = {}) {
   const parts = {
     db: database.db,
     clock: { now: () => new Date(now) },
@@ -69,7 +69,7 @@ function crossCheck(scanners: CveScanner[], more: Partial<CrossCheckParts> = {})
     delayMs: 10,
     ...more,
   }
-  return createCrossCheck(parts as unknown as CrossCheckParts)
+  return createCrossCheck(parts as unknown as CrossCheckDeps)
 }
 
 describe('a look', () => {

@@ -15,7 +15,7 @@ export interface CrossCheckReport {
   failed: number
 }
 
-export interface CrossCheckParts extends ReviewDeps {
+export interface CrossCheckDeps extends ReviewDeps {
   /** all but the first */
   scanners: readonly CveScanner[]
   /** the active distributions */
@@ -64,8 +64,8 @@ const RETRY_MS = 60 * 60_000
 const FAILURES = 3
 const ATTEMPTS = 3
 
-export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
-  const { db, clock } = parts
+export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
+  const { db, clock } = deps
   /** published and not scanned yet */
   const pending = new Map<string, Published>()
   let everything = false
@@ -75,7 +75,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
 
   /** Records this scanner has not scanned, or failed to scan an hour ago or earlier, by id. */
   async function unchecked(scanner: CveScanner, wanted: RawBuilder<unknown>): Promise<Row[]> {
-    const codenames = parts.distributions.map(({ codename }) => codename)
+    const codenames = deps.distributions.map(({ codename }) => codename)
     const retry = new Date(clock.now().getTime() - RETRY_MS)
     const { rows } =
       await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version from packages p
@@ -92,14 +92,14 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   }
 
   async function scanOne(scanner: CveScanner, row: Row): Promise<{ result: CveResult['result']; reopened: boolean }> {
-    const distribution = parts.distributions.find(({ codename }) => codename === row.distribution)!
+    const distribution = deps.distributions.find(({ codename }) => codename === row.distribution)!
     let reopened = false
     for (let attempt = 1; ; attempt++) {
-      const generation = await parts.generation()
+      const generation = await deps.generation()
       const scan = await scanner.scan({ facts: factsOf(row), distribution })
       if (scan.result !== 'scanned') return { result: scan.result, reopened }
       const { before, row: now } = await applyFindings(
-        parts,
+        deps,
         row.id,
         { engine: scanner.name, findings: scan.findings },
         { mechanism: 'second_scanner' },
@@ -107,7 +107,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
       )
       reopened ||= before.status === 'published' && now.status === 'pending_review'
       // A re-match in between may have used newer advisories.
-      if (attempt === ATTEMPTS || (await parts.generation()) === generation) return { result: 'scanned', reopened }
+      if (attempt === ATTEMPTS || (await deps.generation()) === generation) return { result: 'scanned', reopened }
     }
   }
 
@@ -119,7 +119,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
     failures: { inARow: number },
   ): Promise<boolean> {
     for (const row of rows) {
-      if (stopped || failures.inARow >= FAILURES || !parts.settings().validation.grype_scan) return false
+      if (stopped || failures.inARow >= FAILURES || !deps.settings().validation.grype_scan) return false
       try {
         const { result, reopened } = await scanOne(scanner, row)
         // Noted last: after a crash in between, the package is scanned again, which changes nothing.
@@ -132,7 +132,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
         if (error instanceof Problem && error.code === 'not_found') continue
         failures.inARow++
         report.failed++
-        parts.onError(error)
+        deps.onError(error)
       }
     }
     return true
@@ -166,11 +166,11 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   async function run(): Promise<CrossCheckReport> {
     const report: CrossCheckReport = { scanned: 0, reopened: 0, failed: 0 }
     while (!stopped && (everything || pending.size > 0)) {
-      const all = everything && parts.mayWork()
+      const all = everything && deps.mayWork()
       const about = [...pending.values()]
       everything = false
       pending.clear()
-      for (const scanner of parts.scanners) await (all ? scanAll(scanner, report) : scanPending(scanner, about, report))
+      for (const scanner of deps.scanners) await (all ? scanAll(scanner, report) : scanPending(scanner, about, report))
     }
     return report
   }
@@ -185,8 +185,8 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   function startSoon(): void {
     timer ??= setTimeout(() => {
       timer = null
-      start().catch(parts.onError)
-    }, parts.delayMs ?? DELAY_MS).unref()
+      start().catch(deps.onError)
+    }, deps.delayMs ?? DELAY_MS).unref()
   }
 
   function catchUp(): Promise<CrossCheckReport> {
@@ -197,7 +197,7 @@ export function createCrossCheck(parts: CrossCheckParts): CrossCheck {
   return {
     catchUp,
     nudge(about) {
-      if (parts.scanners.length === 0 || stopped) return
+      if (deps.scanners.length === 0 || stopped) return
       if (pending.size < MOST_PENDING) pending.set(`${about.distribution} ${about.package} ${about.version}`, about)
       if (!running) startSoon()
     },

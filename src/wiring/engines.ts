@@ -58,7 +58,7 @@ export interface Engines {
   close(): Promise<void>
 }
 
-export async function createEngines(parts: {
+export async function createEngines(deps: {
   env: Env
   db: Db
   clock: Clock
@@ -71,7 +71,7 @@ export async function createEngines(parts: {
   enriching(): boolean
   onError(error: unknown): void
 }): Promise<Engines> {
-  const { env, clock, log, distributions, overrides } = parts
+  const { env, clock, log, distributions, overrides } = deps
   const address = env.clamavSocket
     ? { path: env.clamavSocket }
     : env.clamavHost
@@ -82,7 +82,7 @@ export async function createEngines(parts: {
   const clamav = address
     ? createClamav({
         address,
-        newPath: parts.newPath,
+        newPath: deps.newPath,
         maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024,
         databaseDirectory: env.clamavDbDir,
         clock,
@@ -90,7 +90,7 @@ export async function createEngines(parts: {
       })
     : null
 
-  const advisories = createAdvisories(parts)
+  const advisories = createAdvisories(deps)
   const formatOf = (id: FormatId) => formats.find((format) => format.id === id)!
   const compare = (format: FormatId, a: string, b: string) => formatOf(format).versions.compare(a, b)
   // The address comes from the operator: a mirror in the own network is what most will have.
@@ -108,7 +108,7 @@ export async function createEngines(parts: {
     download: (url, toPath) => download(url, toPath, OSV_LIMITS),
   })
   const enrichment = createEnrichment({
-    scores: createScores(parts),
+    scores: createScores(deps),
     clock,
     epssUrl: env.epssUrl,
     kevUrl: env.kevUrl,
@@ -119,7 +119,7 @@ export async function createEngines(parts: {
   const { scanners, external } = overrides.cveScanner
     ? { scanners: [overrides.cveScanner], external: [] }
     : await chooseScanners({ env, embedded: osv, clock, log })
-  const enrich = enrichingWhere(parts.enriching, enrichment, parts.onError)
+  const enrich = enrichingWhere(deps.enriching, enrichment, deps.onError)
   const withScores = (scanner: CveScanner) => enriched(scanner, enrich)
   const canaries = createCanaries({
     antivirus: clamav,
@@ -133,7 +133,7 @@ export async function createEngines(parts: {
     }),
     workDirectory,
     clock,
-    onError: parts.onError,
+    onError: deps.onError,
   })
   const guarded = (scanner: CveScanner) =>
     overrides.cveScanner ? withScores(scanner) : canaries.guardCve(withScores(scanner))

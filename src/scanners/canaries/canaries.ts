@@ -27,7 +27,7 @@ export interface Canaries {
   guardCve(scanner: CveScanner): CveScanner
 }
 
-export function createCanaries(parts: {
+export function createCanaries(deps: {
   antivirus: Antivirus | null
   scanners: readonly CveScanner[]
   distributions: readonly Distribution[]
@@ -42,7 +42,7 @@ export function createCanaries(parts: {
   clock: Clock
   onError(error: unknown): void
 }): Canaries {
-  const { antivirus, scanners, clock } = parts
+  const { antivirus, scanners, clock } = deps
   let checkedAt: Date | null = null
   let scopes: SelfTest[] = []
   /** signatures of the last check; undefined before the first */
@@ -52,11 +52,11 @@ export function createCanaries(parts: {
   const hasFailed = (name: string, scope: string) =>
     scopes.some((one) => one.scanner === name && one.scope === scope && one.failed)
 
-  async function missesMalware(engine: Antivirus, format: (typeof parts.formats)[number]): Promise<boolean | null> {
-    const path = join(parts.workDirectory, `canary-${randomBytes(6).toString('hex')}`)
+  async function missesMalware(engine: Antivirus, format: (typeof deps.formats)[number]): Promise<boolean | null> {
+    const path = join(deps.workDirectory, `canary-${randomBytes(6).toString('hex')}`)
     const bytes = Buffer.from(format.canary.infectedPackage, 'base64')
     try {
-      await ensureDirectory(parts.workDirectory, 0o700)
+      await ensureDirectory(deps.workDirectory, 0o700)
       await writeFile(path, bytes, { mode: 0o600 })
       const { result } = await engine.scan({
         path,
@@ -74,7 +74,7 @@ export function createCanaries(parts: {
 
   async function missesVulnerabilities(scanner: CveScanner, distribution: Distribution): Promise<boolean | null> {
     try {
-      const known = await parts.knownVulnerable(distribution)
+      const known = await deps.knownVulnerable(distribution)
       for (const one of known) {
         const { result, findings } = await scanner.scan({
           facts: factsToMatch({
@@ -92,7 +92,7 @@ export function createCanaries(parts: {
       }
       return known.length > 0 ? true : null
     } catch (error) {
-      parts.onError(error)
+      deps.onError(error)
       return null
     }
   }
@@ -105,11 +105,11 @@ export function createCanaries(parts: {
       results.push({ scanner: name, scope, failed: failed ?? hasFailed(name, scope) })
     if (antivirus && status?.available) {
       await antivirus.measureLimits?.()
-      for (const format of parts.formats) note('clamav', format.id, await missesMalware(antivirus, format))
+      for (const format of deps.formats) note('clamav', format.id, await missesMalware(antivirus, format))
       signatures = status.db_version
     }
     for (const scanner of scanners) {
-      for (const distribution of parts.distributions) {
+      for (const distribution of deps.distributions) {
         const failed = await missesVulnerabilities(scanner, distribution)
         if (failed !== null) note(scanner.name, distribution.codename, failed)
       }
@@ -132,7 +132,7 @@ export function createCanaries(parts: {
           const { db_version: version, available } = await engine.status()
           if (running || (available && version !== signatures)) await check()
           const result = await engine.scan(target)
-          const format = parts.formats.find(({ id }) => target.filename.endsWith(`.${id}`))?.id
+          const format = deps.formats.find(({ id }) => target.filename.endsWith(`.${id}`))?.id
           const failed = format
             ? hasFailed('clamav', format)
             : scopes.some((one) => one.scanner === 'clamav' && one.failed)

@@ -21,8 +21,8 @@ const COOLDOWN_MS = 60 * 60_000
 const KEPT_LINES = 50
 
 /** @param program path or name of freshclam */
-export function createFreshclam(parts: { program: string; clock: Clock; timeoutMs?: number }): Freshclam {
-  const { program, clock, timeoutMs = TIMEOUT_MS } = parts
+export function createFreshclam(deps: { program: string; clock: Clock; timeoutMs?: number }): Freshclam {
+  const { program, clock, timeoutMs = TIMEOUT_MS } = deps
   let running = false
   let cooldown: Date | null = null
 

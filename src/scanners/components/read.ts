@@ -64,17 +64,17 @@ function kindOf(path: string): Kind | null {
 }
 
 /**
- * Goes once over the members of a package. A file that is damaged, hostile or beyond a limit is told of and costs no more
+ * Goes once over the members of a package. A file that is damaged, hostile or beyond a limit is reported and costs no more
  * than the limit; so is the rest of a package whose own archive ends early.
  * @param newPath a name for a file that is removed before this returns
  */
-export async function readComponents(parts: {
+export async function readComponents(deps: {
   members: AsyncIterable<ScanMember>
   filename: string
   newPath(): string
   limits?: Partial<ComponentLimits>
 }): Promise<ComponentsRead> {
-  const limits = { ...COMPONENT_LIMITS, ...parts.limits }
+  const limits = { ...COMPONENT_LIMITS, ...deps.limits }
   const components = new Map<string, FoundComponent>()
   const skipped: ComponentsRead['skipped'] = []
   let [unnamed, tooMany, filesSeen, bytes, archiveBytes, unpackedBytes] = [0, 0, 0, 0, 0, 0]
@@ -161,7 +161,7 @@ export async function readComponents(parts: {
     if (member.sizeBytes <= limits.mostInMemoryBytes) {
       return readJavaArchive(bufferSource(await head(member, member.sizeBytes)), path, limits, budget(), report)
     }
-    const spool = parts.newPath()
+    const spool = deps.newPath()
     const file = await open(spool, 'wx+', 0o600)
     try {
       for await (const piece of member.content) await file.appendFile(piece)
@@ -173,7 +173,7 @@ export async function readComponents(parts: {
   }
 
   try {
-    for await (const member of parts.members) {
+    for await (const member of deps.members) {
       const path = member.name.replace(/^(?:\.?\/)+/, '')
       const kind = kindOf(path)
       if (kind === 'npm') await manifest(member, path, NPM_MANIFEST_BYTES, true, npmComponent)
@@ -182,7 +182,7 @@ export async function readComponents(parts: {
     }
   } catch (error) {
     if (!isProblem(error, 'invalid_package')) throw error
-    skip(parts.filename, `could not be read to its end: ${error.detail}`)
+    skip(deps.filename, `could not be read to its end: ${error.detail}`)
   }
   if (unnamed > 0) skipped.push({ name: `${unnamed} more`, reason: 'not listed one by one' })
   if (tooMany > 0)

@@ -56,7 +56,7 @@ const LABELS: [least: number, label: string][] = [
 ]
 
 /** @param download fetches a URL into a new file, or throws */
-export function createEnrichment(parts: {
+export function createEnrichment(deps: {
   scores: ScoreStore
   clock: Clock
   epssUrl: string | null
@@ -64,7 +64,7 @@ export function createEnrichment(parts: {
   workDirectory: string
   download(url: string, toPath: string): Promise<void>
 }): Enrichment {
-  const { scores, clock } = parts
+  const { scores, clock } = deps
   let running = false
 
   async function readList(
@@ -77,9 +77,9 @@ export function createEnrichment(parts: {
     const before = (await scores.feeds()).find((feed) => feed.name === name)
     const age = before?.checkedAt ? clock.now().getTime() - before.checkedAt.getTime() : Infinity
     if (!force && before?.error === null && age < MAX_AGE_MS) return 'fresh'
-    const path = join(parts.workDirectory, `${name}-${randomBytes(6).toString('hex')}`)
+    const path = join(deps.workDirectory, `${name}-${randomBytes(6).toString('hex')}`)
     try {
-      await parts.download(url, path)
+      await deps.download(url, path)
       const digest = await digestOf(path)
       if (digest === before?.digest) {
         await scores.noteChecked(name, null)
@@ -135,8 +135,8 @@ export function createEnrichment(parts: {
       try {
         let exploited: string[] = []
         const results = {
-          epss: await readList('epss', parts.epssUrl, force, takeScores),
-          kev: await readList('kev', parts.kevUrl, force, async (path) => {
+          epss: await readList('epss', deps.epssUrl, force, takeScores),
+          kev: await readList('kev', deps.kevUrl, force, async (path) => {
             const entries = readExploited(JSON.parse(await readFile(path, 'utf8')))
             if (entries.length === 0) throw new Error('the list is empty')
             exploited = await scores.putExploited(entries, true)

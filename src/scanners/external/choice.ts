@@ -33,13 +33,13 @@ export interface Choice {
  * The scanners of `SVC_CVE_SCANNERS` that are here. A program that a variable names is taken to be here: what it should
  * have judged counts as unscanned while it is not.
  */
-export async function chooseScanners(parts: {
+export async function chooseScanners(deps: {
   env: ScannerEnv
   embedded: CveScanner
   clock: Clock
   log: Log
 }): Promise<Choice> {
-  const { env, embedded, clock, log } = parts
+  const { env, embedded, clock, log } = deps
   const environment = present({
     PATH: env.searchPath,
     HTTP_PROXY: env.httpProxy,

@@ -38,12 +38,12 @@ const MAX_BYTES = 64 << 20
 const KEPT_STDERR = 8192
 
 /**
- * @param parts.env the whole environment the program gets: nothing is inherited
- * @param parts.directory its working directory; scanners read settings from there
- * @param parts.atOnce how many run at the same time; more wait
- * @param parts.why finds the reason of a failure in stderr, if it is not the last line
+ * @param deps.env the whole environment the program gets: nothing is inherited
+ * @param deps.directory its working directory; scanners read settings from there
+ * @param deps.atOnce how many run at the same time; more wait
+ * @param deps.why finds the reason of a failure in stderr, if it is not the last line
  */
-export function createProgram(parts: {
+export function createProgram(deps: {
   name: string
   path: string
   env: Record<string, string>
@@ -51,11 +51,11 @@ export function createProgram(parts: {
   atOnce?: number
   why?(said: string): string | undefined
 }): Program {
-  const runInTurn = createSemaphore(parts.atOnce ?? 2)
+  const runInTurn = createSemaphore(deps.atOnce ?? 2)
   return {
-    name: parts.name,
+    name: deps.name,
     async run(run) {
-      const once = () => runInTurn(async () => start(parts, await parts.directory(), run))
+      const once = () => runInTurn(async () => start(deps, await deps.directory(), run))
       try {
         return await once()
       } catch (error) {

@@ -12,7 +12,7 @@ import { silentStatus } from '../scanner.ts'
 import { grypeDistro, grypeDocument } from './document.ts'
 import { readGrypeReport } from './report.ts'
 
-export interface GrypeParts {
+export interface GrypeDeps {
   /** path of the program, or its name */
   program: string
   /** of its database; made when absent */
@@ -32,13 +32,13 @@ const UPDATE_MS = 15 * 60_000
 /** No package has this name: a query for it shows whether grype knows the distribution. */
 const NOBODY = 'gatehouse-asks-whether-this-distribution-is-known'
 
-export function createGrype(parts: GrypeParts): ExternalScanner {
-  const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = parts
-  const work = workDirectory(parts)
+export function createGrype(deps: GrypeDeps): ExternalScanner {
+  const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = deps
+  const work = workDirectory(deps)
   const program = createProgram({
     name: 'grype',
-    path: parts.program,
-    env: environmentOf(parts),
+    path: deps.program,
+    env: environmentOf(deps),
     // An empty directory: a settings file of the user could make grype leave findings out.
     directory: async () => {
       await ensureDirectory(work, 0o700)
@@ -160,21 +160,21 @@ async function dateOf(program: ReturnType<typeof createProgram>): Promise<string
 }
 
 /** No network access during a scan, and no refusal of an old database: its age is reported instead. */
-function environmentOf(parts: GrypeParts): Record<string, string> {
+function environmentOf(deps: GrypeDeps): Record<string, string> {
   return {
-    ...parts.environment,
-    HOME: workDirectory(parts),
-    GRYPE_DB_CACHE_DIR: parts.cacheDirectory,
-    ...(parts.updateUrl ? { GRYPE_DB_UPDATE_URL: parts.updateUrl } : {}),
+    ...deps.environment,
+    HOME: workDirectory(deps),
+    GRYPE_DB_CACHE_DIR: deps.cacheDirectory,
+    ...(deps.updateUrl ? { GRYPE_DB_UPDATE_URL: deps.updateUrl } : {}),
     GRYPE_DB_AUTO_UPDATE: 'false',
     GRYPE_DB_VALIDATE_AGE: 'false',
     GRYPE_DB_MAX_UPDATE_CHECK_FREQUENCY: '0',
     GRYPE_CHECK_FOR_APP_UPDATE: 'false',
     GRYPE_EXTERNAL_SOURCES_ENABLE: 'false',
-    TMPDIR: workDirectory(parts),
+    TMPDIR: workDirectory(deps),
     NO_COLOR: '1',
   }
 }
 
-const workDirectory = (parts: GrypeParts) => join(parts.cacheDirectory, 'work', 'grype')
+const workDirectory = (deps: GrypeDeps) => join(deps.cacheDirectory, 'work', 'grype')
 const noData = (distribution: Distribution) => `the database of grype has no advisories for ${distribution.fullName}`

@@ -21,7 +21,7 @@ export interface AdvisoryData {
   update(progress?: (line: string) => void, options?: { force?: boolean }): Promise<UpdateOutcome>
 }
 
-export interface AdvisoryDataParts {
+export interface AdvisoryDataDeps {
   advisories: { state(): Promise<AdvisoryState>; feeds(): Promise<FeedState[]> }
   importer: OsvImporter
   /** null: none is asked */
@@ -33,8 +33,8 @@ export interface AdvisoryDataParts {
   version: string
 }
 
-export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
-  const { advisories, importer, clock } = parts
+export function createAdvisoryData(deps: AdvisoryDataDeps): AdvisoryData {
+  const { advisories, importer, clock } = deps
   let running = false
 
   const inForce = async () => (await advisories.feeds()).filter((feed) => feed.digest !== null)
@@ -45,7 +45,7 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
       results.push(result)
       progress(`${result.feed}: ${result.message}`)
     }
-    if (parts.directory) {
+    if (deps.directory) {
       const failed = (error: unknown): ImportResult => ({
         feed: 'directory',
         outcome: 'failed',
@@ -56,12 +56,12 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
         message:
           error instanceof Problem ? error.detail : `the directory could not be read: ${(error as Error).message}`,
       })
-      note(await importer.importDirectory(parts.directory, 'directory').catch(failed))
+      note(await importer.importDirectory(deps.directory, 'directory').catch(failed))
     }
-    if (parts.url) {
+    if (deps.url) {
       // One by one, so that the progress of each is reported.
-      for (const ecosystem of bucketsFor(parts.distributions)) {
-        for (const result of await importer.refresh({ url: parts.url, ecosystems: [ecosystem], force })) note(result)
+      for (const ecosystem of bucketsFor(deps.distributions)) {
+        for (const result of await importer.refresh({ url: deps.url, ecosystems: [ecosystem], force })) note(result)
       }
     }
     return results
@@ -71,12 +71,12 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
     async status() {
       try {
         const [state, feeds] = await Promise.all([advisories.state(), inForce()])
-        const available = parts.distributions.some((distribution) => coversOf(state, distribution).length > 0)
+        const available = deps.distributions.some((distribution) => coversOf(state, distribution).length > 0)
         const read = feeds.flatMap((feed) => feed.checkedAt ?? []).sort((a, b) => b.getTime() - a.getTime())[0] ?? null
         return {
           available,
           engine: 'osv',
-          version: parts.version,
+          version: deps.version,
           db_version: String(state.generation),
           db_date: newestOf(state.ecosystems, Object.keys(state.ecosystems)),
           db_updated_at: isoTimeOrNull(read),
@@ -86,7 +86,7 @@ export function createAdvisoryData(parts: AdvisoryDataParts): AdvisoryData {
           error: available ? null : 'no advisories for the distributions offered have been imported',
         }
       } catch (error) {
-        return { ...silentStatus('osv', (error as Error).message), version: parts.version }
+        return { ...silentStatus('osv', (error as Error).message), version: deps.version }
       }
     },
 

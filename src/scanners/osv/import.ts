@@ -54,7 +54,7 @@ const TURN_BYTES = 64 * 1024
  * @param workDirectory existing directory for downloads, on any file system
  * @param distros scanner ids of the distributions offered: advisories about others are left out; all are kept without
  */
-export function createOsvImporter(parts: {
+export function createOsvImporter(deps: {
   advisories: AdvisoryWriter
   compare: FormatOrder
   clock: Clock
@@ -62,9 +62,9 @@ export function createOsvImporter(parts: {
   workDirectory: string
   distros?: readonly string[]
 }): OsvImporter {
-  const { advisories, clock } = parts
-  const wanted = wantedBy(parts.distros)
-  const scope = JSON.stringify([READER, parts.distros ?? null])
+  const { advisories, clock } = deps
+  const wanted = wantedBy(deps.distros)
+  const scope = JSON.stringify([READER, deps.distros ?? null])
 
   async function bring(feed: string, source: AdvisorySource): Promise<ImportResult> {
     const before = await advisories.feed(feed)
@@ -143,7 +143,7 @@ export function createOsvImporter(parts: {
         }
         try {
           consider({
-            ...readRecord(parseJson(bytes.toString('utf8')), { compare: parts.compare, wanted }),
+            ...readRecord(parseJson(bytes.toString('utf8')), { compare: deps.compare, wanted }),
             source: digest,
           })
         } catch (error) {
@@ -163,9 +163,9 @@ export function createOsvImporter(parts: {
     const age = before?.checkedAt ? clock.now().getTime() - before.checkedAt.getTime() : Infinity
     if (!force && before?.error === null && age < MAX_AGE_MS)
       return told(feed, 'fresh', before, `checked less than 24 hours ago`)
-    const path = join(parts.workDirectory, `osv-${randomBytes(6).toString('hex')}.zip`)
+    const path = join(deps.workDirectory, `osv-${randomBytes(6).toString('hex')}.zip`)
     try {
-      await parts.download(`${url.replace(/\/+$/, '')}/${encodeURIComponent(ecosystem)}/all.zip`, path)
+      await deps.download(`${url.replace(/\/+$/, '')}/${encodeURIComponent(ecosystem)}/all.zip`, path)
       return await bring(feed, zipSource(path))
     } catch (error) {
       const message = error instanceof Problem ? error.detail : 'the advisories could not be fetched'

@@ -49,8 +49,8 @@ interface Identity {
 }
 
 /** @param compare the version orders of the package formats */
-export function createOsvMatcher(parts: { advisories: AdvisoryReader; compare: FormatOrder }): OsvMatcher {
-  const { advisories, compare } = parts
+export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: FormatOrder }): OsvMatcher {
+  const { advisories, compare } = deps
 
   async function match({ facts, distribution }: ScanInput) {
     const ecosystem = ecosystemOf(distribution.scannerDistro)

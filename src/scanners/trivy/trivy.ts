@@ -25,7 +25,7 @@ import { isOfStream, trivyDistro, trivyDocument } from './document.ts'
 import { readTrivyReport, type TrivyReport } from './report.ts'
 import { isMissing } from '../../kernel/files.ts'
 
-export interface TrivyParts {
+export interface TrivyDeps {
   /** path of the program, or its name */
   program: string
   /** of its database; made when absent */
@@ -49,17 +49,17 @@ const LEFT_OUT = [
   /Installed package version error/,
 ]
 
-export function createTrivy(parts: TrivyParts): ExternalScanner {
-  const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = parts
-  const cache = join(parts.cacheDirectory, 'trivy')
-  const loading = join(parts.cacheDirectory, 'trivy-loading')
-  const work = join(parts.cacheDirectory, 'work', 'trivy')
+export function createTrivy(deps: TrivyDeps): ExternalScanner {
+  const { clock, scanTimeoutMs = SCAN_MS, againAfterMs = 1000 } = deps
+  const cache = join(deps.cacheDirectory, 'trivy')
+  const loading = join(deps.cacheDirectory, 'trivy-loading')
+  const work = join(deps.cacheDirectory, 'work', 'trivy')
   const programIn = (directory: string, cacheDirectory: string) =>
     createProgram({
       name: 'trivy',
-      path: parts.program,
+      path: deps.program,
       env: {
-        ...parts.environment,
+        ...deps.environment,
         HOME: directory,
         TMPDIR: directory,
         TRIVY_CACHE_DIR: cacheDirectory,

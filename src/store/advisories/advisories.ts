@@ -39,8 +39,8 @@ export interface Advisories {
   begin(feed: string): Promise<AdvisoryImport>
 }
 
-export function createAdvisories(parts: { db: Db; clock: Clock }): Advisories {
-  const { db, clock } = parts
+export function createAdvisories(deps: { db: Db; clock: Clock }): Advisories {
+  const { db, clock } = deps
   return {
     async state() {
       return db.selectFrom('advisory_state').select(['generation', 'ecosystems']).executeTakeFirstOrThrow()

@@ -34,8 +34,8 @@ export interface Staging {
   close(): Promise<void>
 }
 
-export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool: Pool; exclusive: boolean }): Staging {
-  const { db, clock, paths, pool } = parts
+export function createStaging(deps: { db: Db; clock: Clock; paths: Paths; pool: Pool; exclusive: boolean }): Staging {
+  const { db, clock, paths, pool } = deps
   const instanceId = randomUUID()
   const own = join(paths.incoming, instanceId)
   const host = processSpace()
@@ -54,7 +54,7 @@ export function createStaging(parts: { db: Db; clock: Clock; paths: Paths; pool:
   async function isDead(id: string): Promise<boolean> {
     if (id === instanceId) return false
     // The embedded database admits one process, so every other one has ended.
-    if (parts.exclusive) return true
+    if (deps.exclusive) return true
     const row = await db.selectFrom('instances').selectAll().where('id', '=', id).executeTakeFirst()
     if (!row) return true
     if (row.host === host && (row.pid === process.pid || !processRuns(row.pid))) return true
