@@ -14,7 +14,7 @@ export interface AdvisoryState {
   ecosystems: Readonly<Record<string, EcosystemState>>
 }
 
-export interface Candidate {
+export interface AdvisoryCandidate {
   /** key of the advisory */
   key: number
   affected: AffectedPackage

@@ -135,7 +135,7 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   updateinfo?: {
     path(sha256: string): string
     /** null: no offered package fixes a known advisory */
-    render(known: readonly KnownAdvisory[], offered: readonly OfferedFile[], distribution: Distribution): string | null
+    render(known: readonly UpdateAdvisory[], offered: readonly OfferedFile[], distribution: Distribution): string | null
   }
 }
 
@@ -146,7 +146,7 @@ export interface Offered {
 }
 
 /** What an advisory states about the packages of one distribution. */
-export interface KnownAdvisory {
+export interface UpdateAdvisory {
   advisory: Advisory
   affected: readonly AffectedPackage[]
 }

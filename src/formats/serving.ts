@@ -5,7 +5,7 @@ import type { Distribution } from '../domain/package.ts'
 export type ListenerId = 'apt' | 'rpm'
 
 /** One published place: a directory when `prefix` ends in `/`, otherwise a single file. */
-export interface Place {
+export interface ServedPlace {
   /** URL path on the listener */
   prefix: string
   /** what the prefix names, relative to `REPOS_DIR`, without a slash at the end */
@@ -34,8 +34,8 @@ export interface Substitute {
 export interface Serving {
   listener: ListenerId
   /** the public key that clients of this format verify with; served even while the format is switched off */
-  key: Place
-  tree: Place
+  key: ServedPlace
+  tree: ServedPlace
   /** index files without a suffix that are plain text */
   textFiles?: RegExp
   /** true when the path of a package never stands for other bytes, so that caches may keep it without asking */

@@ -1,6 +1,6 @@
 // Conditional requests: the precedence table of RFC 9110 section 13.2.2, and dates within the second of a change.
 import { describe, expect, test } from 'vitest'
-import { evaluate, lastModified, rangeIsCurrent, validatorsOf, type Outcome } from './conditions.ts'
+import { evaluate, lastModified, rangeIsCurrent, validatorsOf, type ConditionOutcome } from './conditions.ts'
 import { formatHttpDate } from './http-date.ts'
 
 const CHANGED = 1_700_000_000
@@ -12,7 +12,7 @@ const exact = formatHttpDate(CHANGED)
 const after = formatHttpDate(CHANGED + 1)
 
 describe('preconditions', () => {
-  test.each<[Record<string, string>, Outcome]>([
+  test.each<[Record<string, string>, ConditionOutcome]>([
     [{}, 'send'],
     [{ 'if-none-match': '"one"' }, 'not_modified'],
     [{ 'if-none-match': 'W/"one"' }, 'not_modified'],

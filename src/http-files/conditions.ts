@@ -12,7 +12,7 @@ export interface Validators {
   settled: boolean
 }
 
-export type Outcome = 'send' | 'not_modified' | 'precondition_failed'
+export type ConditionOutcome = 'send' | 'not_modified' | 'precondition_failed'
 
 /** The kernel's clock for file times may be one tick behind the clock that processes read. */
 const TICK_MS = 50
@@ -36,7 +36,7 @@ export function lastModified({ changedAt, settled }: Validators, observedMs: num
 }
 
 /** Evaluates the preconditions of a GET or HEAD in the order of RFC 9110 section 13.2.2. */
-export function evaluate(headers: IncomingHttpHeaders, now: Validators, observedMs: number): Outcome {
+export function evaluate(headers: IncomingHttpHeaders, now: Validators, observedMs: number): ConditionOutcome {
   const ifMatch = headers['if-match']
   if (ifMatch !== undefined) {
     if (!matches(ifMatch, now.etag, 'strong')) return 'precondition_failed'

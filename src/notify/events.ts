@@ -14,7 +14,7 @@ export type NotifiedEvent =
   | 'INTEGRITY_ALERT'
   | 'SCHEDULER_JOB_FAILED'
 
-export type Entry = Selectable<AuditTable>
+export type AuditRow = Selectable<AuditTable>
 
 /** Refusals that only concern the uploader, whose client shows them. */
 const ORDINARY = new Set([
@@ -28,7 +28,7 @@ const ORDINARY = new Set([
 ])
 
 /** @param pipeline results of the record's checks; null when there is no record */
-export function eventOf(entry: Entry, pipeline: Readonly<Record<string, string>> | null): NotifiedEvent | null {
+export function eventOf(entry: AuditRow, pipeline: Readonly<Record<string, string>> | null): NotifiedEvent | null {
   switch (entry.action) {
     case 'UPLOAD':
     case 'IMPORT':
@@ -80,7 +80,7 @@ export interface Message {
 }
 
 /** The same entry always gives the same message, so that a receiver recognises a repetition by its id. */
-export function messageOf(entry: Entry, event: NotifiedEvent): Message {
+export function messageOf(entry: AuditRow, event: NotifiedEvent): Message {
   const name =
     entry.package === null
       ? 'Gatehouse'

@@ -4,25 +4,25 @@ import { isoTime } from '../kernel/clock.ts'
 import { render, type Item, type Rendered } from './letter.ts'
 
 /** The package of an item; a field is null when the event does not name it. */
-export interface Subject {
+export interface LetterSubject {
   package: string | null
   version: string | null
   arch: string | null
   distribution: string | null
 }
 
-export interface HeldItem extends Subject {
+export interface HeldItem extends LetterSubject {
   /** its current findings; null when the record is deleted or was never scanned */
   findings: { worst: Severity | null; counts: SeverityCounts; exploited: readonly string[] } | null
   due: Date | null
   reason: string | null
 }
 
-export interface DeadlineItem extends Subject {
+export interface DeadlineItem extends LetterSubject {
   due: string | null
 }
 
-export interface DecidedItem extends Subject {
+export interface DecidedItem extends LetterSubject {
   /** the action, such as `approve`, or `assigned` */
   action: string
   by: string | null
@@ -138,11 +138,11 @@ const WORDS: Record<string, string> = {
 
 const wordOf = (action: string) => WORDS[action] ?? action.replaceAll('_', ' ')
 
-const nameOf = (about: Subject) =>
+const nameOf = (about: LetterSubject) =>
   [about.package, about.version, about.distribution && `in ${about.distribution}`].filter(Boolean).join(' ') ||
   'a package'
 
-const titleOf = (about: Subject) =>
+const titleOf = (about: LetterSubject) =>
   [
     about.package ?? 'a package',
     about.version,

@@ -5,7 +5,7 @@ import type { Settings } from '../domain/settings.ts'
 import type { Log } from '../kernel/log.ts'
 import { selectRecords } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
-import { eventOf, type Entry } from './events.ts'
+import { eventOf, type AuditRow } from './events.ts'
 import type { Rendered } from './letter.ts'
 import { deadlineLetter, decisionLetter, heldLetter, type DeadlineItem, type HeldItem } from './letters.ts'
 import { MAIL_LIMIT_MS, recipientsOf, type Mailer } from './mail.ts'
@@ -19,7 +19,7 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
   const { db, log, mailer } = deps
   let complained: string | null = null
 
-  async function letterOf(event: MailedEvent, entries: readonly Entry[]): Promise<Rendered> {
+  async function letterOf(event: MailedEvent, entries: readonly AuditRow[]): Promise<Rendered> {
     const { app_url: appUrl } = deps.settings()
     switch (event) {
       case 'PENDING_REVIEW':
@@ -72,7 +72,7 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
           ? first + 1
           : events.findIndex((other, at) => at > first && other !== null && other !== event)
       const mailed = entries.slice(first, end === -1 ? undefined : end).filter((_, at) => events[first + at] === event)
-      const last = mailed.at(-1) as Entry
+      const last = mailed.at(-1) as AuditRow
       return {
         upTo: last.seq as number,
         async send() {
@@ -87,13 +87,13 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
   }
 }
 
-function mailedEventOf(entry: Entry): MailedEvent | null {
+function mailedEventOf(entry: AuditRow): MailedEvent | null {
   const event = eventOf(entry, null)
   return MAILED.find((mailed) => mailed === event) ?? null
 }
 
 /** Reads the current findings of the record. */
-async function heldItem(db: Db, entry: Entry): Promise<HeldItem> {
+async function heldItem(db: Db, entry: AuditRow): Promise<HeldItem> {
   const { distribution, package: name, version, arch } = entry
   const item: HeldItem = { ...subjectOf(entry), findings: null, due: null, reason: entry.detail }
   if (distribution === null || name === null || version === null || arch === null) return item
@@ -115,7 +115,7 @@ async function heldItem(db: Db, entry: Entry): Promise<HeldItem> {
   }
 }
 
-function expiringItems(entry: Entry): DeadlineItem[] {
+function expiringItems(entry: AuditRow): DeadlineItem[] {
   const { items } = entry.extra
   if (!Array.isArray(items)) return []
   return items.map((item: Record<string, unknown>) => ({
@@ -127,7 +127,7 @@ function expiringItems(entry: Entry): DeadlineItem[] {
   }))
 }
 
-const subjectOf = ({ package: name, version, arch, distribution }: Entry) => ({
+const subjectOf = ({ package: name, version, arch, distribution }: AuditRow) => ({
   package: name,
   version,
   arch,

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Db } from '../store/db.ts'
-import type { Entry } from './events.ts'
+import type { AuditRow } from './events.ts'
 
 export interface Channel {
   name: string
@@ -19,7 +19,7 @@ export interface Channel {
    * The next message to send for these consecutive entries.
    * @returns null when none of them is sent
    */
-  next(entries: readonly Entry[]): Promise<Due | null>
+  next(entries: readonly AuditRow[]): Promise<Due | null>
 }
 
 export interface Due {
@@ -91,7 +91,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
         return 0
       }
       if (at.retry_at && at.retry_at > clock.now()) return 0
-      let entries: Entry[] = await db
+      let entries: AuditRow[] = await db
         .selectFrom('audit')
         .selectAll()
         .where('seq', '>', at.seq)

@@ -6,7 +6,7 @@ import { hmacSha256Hex } from '../kernel/crypto.ts'
 import { HttpError, type HttpClient } from '../kernel/http-client.ts'
 import { selectRecords } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
-import { eventOf, messageOf, type Entry, type Message } from './events.ts'
+import { eventOf, messageOf, type AuditRow, type Message } from './events.ts'
 import type { Channel } from './outbox.ts'
 
 const TIMEOUT_MS = 5_000
@@ -88,7 +88,7 @@ export function createWebhook(deps: {
 /** Results of the record's checks; only quarantined records need them to choose the event. */
 async function pipelineOf(
   db: Db,
-  { distribution, package: name, version, arch, outcome }: Entry,
+  { distribution, package: name, version, arch, outcome }: AuditRow,
 ): Promise<Readonly<Record<string, string>> | null> {
   if (outcome !== 'quarantined' || distribution === null || name === null || version === null || arch === null)
     return null

@@ -5,10 +5,10 @@ import type { VersionScheme } from '../formats/ecosystem.ts'
 import type { Db } from '../store/db.ts'
 import type { ArtifactsTable, PackageRow } from '../store/tables.ts'
 
-type Candidate = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>
+type LatestCandidate = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>
 
 /** Published records come first, then the format's version order decides, then the order of arrival. */
-export function isLater(versions: VersionScheme, a: Candidate, b: Candidate): boolean {
+export function isLater(versions: VersionScheme, a: LatestCandidate, b: LatestCandidate): boolean {
   const published = Number(a.status === 'published') - Number(b.status === 'published')
   if (published !== 0) return published > 0
   const order = versions.compare(a.version, b.version)

@@ -1,7 +1,7 @@
 // Findings of several engines about one package.
 import { describe, expect, test } from 'vitest'
 import type { Finding } from '../domain/finding.ts'
-import { mergeFindings, sameFindings, type RawFinding } from './merge.ts'
+import { mergeFindings, sameFindings, type MergedFinding } from './merge.ts'
 
 const policy = { critical: 'block', high: 'review', medium: 'warn', low: 'allow', negligible: 'allow' } as const
 const ENGINES = ['grype', 'osv', 'osv-components']
@@ -10,8 +10,8 @@ const raw = (
   engine: string,
   id: string,
   severity: Finding['severity'],
-  more: Partial<RawFinding> = {},
-): RawFinding => ({
+  more: Partial<MergedFinding> = {},
+): MergedFinding => ({
   id,
   severity,
   cvss: null,
@@ -29,7 +29,7 @@ const raw = (
   sources: [engine],
   ...more,
 })
-const merge = (known: readonly Finding[], engine: string, ...findings: RawFinding[]) =>
+const merge = (known: readonly Finding[], engine: string, ...findings: MergedFinding[]) =>
   mergeFindings(known, { engine, findings }, ENGINES, policy, '2026-01-01T00:00:00+00:00')
 const short = (findings: readonly Finding[]) =>
   findings.map(({ id, severity, action, sources }) => [id, severity, action, sources.join('+')])
@@ -111,9 +111,9 @@ describe('affected components', () => {
       ['osv-components', inside('a', 'b')],
     ],
     ['replaced by the next component scan', ['osv-components', inside('c')], ['osv-components', inside('a', 'b')]],
-  ] as [string, ...[string, RawFinding?][]][])('are listed: %s', (_, ...scans) => {
+  ] as [string, ...[string, MergedFinding?][]][])('are listed: %s', (_, ...scans) => {
     const findings = scans.reduce<Finding[]>(
-      (known, [engine, ...found]) => merge(known, engine, ...(found as RawFinding[])),
+      (known, [engine, ...found]) => merge(known, engine, ...(found as MergedFinding[])),
       [],
     )
     expect(listed(findings)).toEqual([['a', 'b']])

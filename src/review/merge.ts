@@ -6,12 +6,12 @@ import { severityRank } from '../domain/risk.ts'
 import { COMPONENT_ENGINE } from '../scanners/components/match.ts'
 
 /** A finding as engines report it. */
-export type RawFinding = Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>
+export type MergedFinding = Omit<Finding, 'action' | 'first_seen' | 'accepted_by_decision'>
 
 /** Everything one engine finds in a package now. */
 export interface Seen {
   engine: string
-  findings: readonly RawFinding[]
+  findings: readonly MergedFinding[]
 }
 
 /**
@@ -64,7 +64,7 @@ export function mergeFindings(
  */
 function outweighs(
   then: Finding,
-  now: RawFinding,
+  now: MergedFinding,
   others: readonly string[],
   engine: string,
   engines: readonly string[],

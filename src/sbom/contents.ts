@@ -18,7 +18,7 @@ import {
   type Provider,
 } from '../store/records/inventory-query.ts'
 import { edgesOf, namedIn } from './edges.ts'
-import { entryOf, latest, refOf, spdxIdOf, type Entry } from './entry.ts'
+import { entryOf, latest, refOf, spdxIdOf, type SbomEntry } from './entry.ts'
 import { purlOf, type EmbeddedComponent } from './purl.ts'
 
 /** Records in memory at the same time. */
@@ -49,7 +49,7 @@ export interface Named {
 }
 
 export interface Vulnerability {
-  entry: Entry
+  entry: SbomEntry
   finding: Finding
   /** decisions in force on the record, newest first */
   decisions: readonly DecisionRow[]
@@ -58,13 +58,13 @@ export interface Vulnerability {
 /** Read the lists one after another, `components` first: the other lists refer only to what it returned. */
 export interface Contents {
   /** the package of the document; null for a whole repository */
-  subject: Entry | null
+  subject: SbomEntry | null
   /** the distribution; null for all */
   distribution: Distribution | null
-  components(): AsyncIterable<Entry>
+  components(): AsyncIterable<SbomEntry>
   stubs: readonly Stub[]
   /** what each component depends on */
-  dependencies(): AsyncIterable<{ entry: Entry; on: readonly Named[] }>
+  dependencies(): AsyncIterable<{ entry: SbomEntry; on: readonly Named[] }>
   vulnerabilities(): AsyncIterable<Vulnerability>
   /** the worst finding of each vulnerability, sorted by id */
   kinds(): AsyncIterable<Finding>
@@ -144,7 +144,7 @@ export async function packageContents(deps: ContentsDeps, id: number): Promise<C
   const [subject] = await entriesOf(deps, [row])
   if (!subject) return null
   const { providers, stubs } = await needsOf(deps, subject)
-  const needed: Entry[] = []
+  const needed: SbomEntry[] = []
   for (let at = 0; at < providers.length; at += PAGE) {
     const ids = providers.slice(at, at + PAGE).map((provider) => provider.id)
     needed.push(...(await entriesOf(deps, [...(await inventoryRows(db, ids)).values()])))
@@ -180,7 +180,7 @@ export async function packageContents(deps: ContentsDeps, id: number): Promise<C
   }
 }
 
-async function needsOf(deps: ContentsDeps, subject: Entry): Promise<{ providers: Provider[]; stubs: Stub[] }> {
+async function needsOf(deps: ContentsDeps, subject: SbomEntry): Promise<{ providers: Provider[]; stubs: Stub[] }> {
   const { row, distribution } = subject
   const format = formatOf(deps, row)
   const { versions } = format
@@ -208,7 +208,7 @@ function stubOf(requirement: Requirement, row: InventoryRow, offered: Offered): 
 }
 
 /** The capabilities of a package that match these requirements. */
-async function ownOffers(db: Db, { row }: Entry, requirements: Requirement[]) {
+async function ownOffers(db: Db, { row }: SbomEntry, requirements: Requirement[]) {
   const paths = requirements.flatMap(({ anyOf }) => anyOf.flatMap(({ name }) => (name.startsWith('/') ? [name] : [])))
   const { provides, files } = await db
     .selectFrom('blobs')
@@ -225,7 +225,7 @@ async function ownOffers(db: Db, { row }: Entry, requirements: Requirement[]) {
 }
 
 /** Converts a page of records and yields to the event loop. */
-async function entriesOf(deps: ContentsDeps, rows: readonly InventoryRow[]): Promise<Entry[]> {
+async function entriesOf(deps: ContentsDeps, rows: readonly InventoryRow[]): Promise<SbomEntry[]> {
   await turn()
   const embedded = (await deps.embedded?.(rows)) ?? new Map<number, readonly EmbeddedComponent[]>()
   return rows.flatMap((row) => {
@@ -235,13 +235,13 @@ async function entriesOf(deps: ContentsDeps, rows: readonly InventoryRow[]): Pro
   })
 }
 
-async function* vulnerabilitiesOf(db: Db, entries: readonly Entry[]): AsyncGenerator<Vulnerability, void, void> {
+async function* vulnerabilitiesOf(db: Db, entries: readonly SbomEntry[]): AsyncGenerator<Vulnerability, void, void> {
   const byId = new Map(entries.map((entry) => [entry.row.id, entry]))
   const decisions = await activeDecisions(db, [...byId.keys()])
   for await (const page of findingPages(db, [...byId.keys()], FINDINGS)) {
     await turn()
     for (const { package_id: id, finding } of page)
-      yield { entry: byId.get(id) as Entry, finding, decisions: decisions.get(id) ?? [] }
+      yield { entry: byId.get(id) as SbomEntry, finding, decisions: decisions.get(id) ?? [] }
   }
 }
 
@@ -249,7 +249,7 @@ function formatOf(deps: ContentsDeps, row: InventoryRow): PackageFormat {
   return (deps.find(row.distribution) as { format: PackageFormat }).format
 }
 
-function namesOf(entry: Entry, provider: Provider): Named {
+function namesOf(entry: SbomEntry, provider: Provider): Named {
   const ref = refOf({
     distribution: entry.row.distribution,
     name: provider.package,

@@ -2,7 +2,7 @@
 import type { Finding, Severity } from '../domain/finding.ts'
 import { analysisOf } from './analysis.ts'
 import type { Contents, Stub, Vulnerability } from './contents.ts'
-import type { EmbeddedEntry, Entry } from './entry.ts'
+import type { EmbeddedEntry, SbomEntry } from './entry.ts'
 import { jsonObject, mapped } from './json-stream.ts'
 import { licenseOf } from './license.ts'
 import { isWebAddress } from './web-address.ts'
@@ -56,14 +56,14 @@ function described({ subject, distribution }: Contents) {
   }
 }
 
-const fileRefOf = (subject: Entry) => `file:${subject.ref}`
+const fileRefOf = (subject: SbomEntry) => `file:${subject.ref}`
 
 async function* components(contents: Contents) {
   for await (const entry of contents.components()) yield component(entry)
   for (const stub of contents.stubs) yield stubComponent(stub)
 }
 
-function component(entry: Entry) {
+function component(entry: SbomEntry) {
   const { row, purl, ref, distribution } = entry
   return {
     type: 'library',
@@ -172,7 +172,7 @@ function sourceOf({ id, sources }: Finding) {
 
 const property = (name: string, value: string) => ({ name: `gatehouse:${name}`, value })
 
-const hashesOf = ({ row }: Entry) => [
+const hashesOf = ({ row }: SbomEntry) => [
   { alg: 'MD5', content: row.md5 },
   { alg: 'SHA-1', content: row.sha1 },
   { alg: 'SHA-256', content: row.sha256 },

@@ -5,7 +5,7 @@ import { holds } from '../formats/dependencies.ts'
 import type { VersionScheme } from '../formats/ecosystem.ts'
 import type { Db } from '../store/db.ts'
 import { providersOf, requirementCounts, requirementsOf, type Provider } from '../store/records/inventory-query.ts'
-import type { Entry } from './entry.ts'
+import type { SbomEntry } from './entry.ts'
 
 export interface Edges {
   /** the records that satisfy them, each once, in the order of the requirements */
@@ -22,8 +22,8 @@ const SLICE = 500
 /** The edges of a page of records. It yields to the event loop when packages have many requirements. */
 export async function edgesOf(
   db: Db,
-  entries: readonly Entry[],
-  versionsOf: (entry: Entry) => VersionScheme,
+  entries: readonly SbomEntry[],
+  versionsOf: (entry: SbomEntry) => VersionScheme,
 ): Promise<Map<number, Edges>> {
   const edges = new Map<number, Edges>()
   for (const codename of new Set(entries.map(({ row }) => row.distribution))) {
@@ -33,7 +33,7 @@ export async function edgesOf(
         db,
         group.map(({ row }) => row.sha256),
       )
-      const strong = (entry: Entry) =>
+      const strong = (entry: SbomEntry) =>
         (requirements.get(entry.row.sha256) ?? []).filter((requirement) => requirement.strong)
       const names = new Set(
         group.flatMap((entry) => strong(entry).flatMap(({ anyOf }) => anyOf.map(({ name }) => name))),
@@ -46,12 +46,12 @@ export async function edgesOf(
 }
 
 /** Splits a page into groups with few requirements. A package with many is a separate group. */
-async function groupsOf(db: Db, entries: readonly Entry[]): Promise<Entry[][]> {
+async function groupsOf(db: Db, entries: readonly SbomEntry[]): Promise<SbomEntry[][]> {
   const counts = await requirementCounts(
     db,
     entries.map(({ row }) => row.sha256),
   )
-  const groups: Entry[][] = []
+  const groups: SbomEntry[][] = []
   let sum = Infinity
   for (const entry of entries) {
     const count = counts.get(entry.row.sha256) ?? 0
@@ -76,7 +76,7 @@ async function offersOf(db: Db, codename: string, names: readonly string[]): Pro
 }
 
 async function solve(
-  { row }: Entry,
+  { row }: SbomEntry,
   requirements: readonly Requirement[],
   offers: ReadonlyMap<string, readonly Provider[]>,
   versions: VersionScheme,

@@ -11,7 +11,7 @@ export interface EmbeddedEntry extends EmbeddedComponent {
   spdxId: string
 }
 
-export interface Entry {
+export interface SbomEntry {
   row: InventoryRow
   distribution: Distribution
   purl: string
@@ -32,7 +32,7 @@ export function spdxIdOf(name: string, ref: string): string {
   return `SPDXRef-Package-${name.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 60)}-${createHash('sha256').update(ref).digest('hex').slice(0, 16)}`
 }
 
-export function entryOf(row: InventoryRow, offered: Offered, embedded: readonly EmbeddedComponent[] = []): Entry {
+export function entryOf(row: InventoryRow, offered: Offered, embedded: readonly EmbeddedComponent[] = []): SbomEntry {
   const ref = refOf(row)
   return {
     row,

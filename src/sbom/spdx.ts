@@ -1,7 +1,7 @@
 // SPDX 2.3 JSON (https://spdx.github.io/spdx-spec/v2.3/): packages and their relationships.
 import { sha256Hex } from '../kernel/crypto.ts'
 import type { Contents, Stub } from './contents.ts'
-import type { EmbeddedEntry, Entry } from './entry.ts'
+import type { EmbeddedEntry, SbomEntry } from './entry.ts'
 import { jsonObject } from './json-stream.ts'
 import { licenseOf } from './license.ts'
 import { isWebAddress } from './web-address.ts'
@@ -44,7 +44,7 @@ async function* packages(contents: Contents, licenses: Licenses) {
   for (const stub of contents.stubs) yield stubPackage(stub)
 }
 
-function packageOf({ row, spdxId, purl }: Entry, licenses: Licenses) {
+function packageOf({ row, spdxId, purl }: SbomEntry, licenses: Licenses) {
   return {
     SPDXID: spdxId,
     name: row.name,

@@ -1,8 +1,8 @@
 // Maps URL prefixes of a repository listener to published places. Clients can reach nothing else.
 import type { PackageFormat } from '../formats/format.ts'
-import type { ListenerId, Place } from '../formats/serving.ts'
+import type { ListenerId, ServedPlace } from '../formats/serving.ts'
 
-export interface Mount extends Place {
+export interface Mount extends ServedPlace {
   /** the format of the packages below a directory; null for a key */
   format: PackageFormat | null
 }

@@ -31,7 +31,7 @@ export interface Moment {
   has(generation: string): boolean
 }
 
-export interface Step {
+export interface PairStep {
   reading: Reading
   /** the generation to answer from */
   generation: string
@@ -43,10 +43,10 @@ export const IDLE: Reading = { state: 'Idle' }
 export const LONGEST_PAUSE_MS = 15_000
 
 /** Answers a request from the generation of the client's first half where that still fits, otherwise from the live one. */
-export function step(reading: Reading, request: PairRequest, moment: Moment): Step {
+export function step(reading: Reading, request: PairRequest, moment: Moment): PairStep {
   const { nowMs, live } = moment
   const started = reading.state === 'Probe' ? reading.interrupted : reading
-  const fromLive = (state: 'IndexFirst' | 'SignatureFirst'): Step => ({
+  const fromLive = (state: 'IndexFirst' | 'SignatureFirst'): PairStep => ({
     reading: { state, generation: live, atMs: nowMs },
     generation: live,
   })

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { StoredPackage } from '../../src/domain/package.ts'
 import { rpmFormat } from '../../src/formats/rpm/index.ts'
 import type { RpmRecord } from '../../src/formats/rpm/read.ts'
-import type { KnownAdvisory } from '../../src/formats/format.ts'
+import type { UpdateAdvisory } from '../../src/formats/format.ts'
 import { fixesOf, renderUpdateinfo, updateinfoPath } from '../../src/formats/rpm/updateinfo.ts'
 import { openKeys, type Keys } from '../../src/signing/keys.ts'
 import { composeSample } from '../conformance.ts'
@@ -19,7 +19,7 @@ import type { RpmClient, RpmRoot } from './rpm-root.ts'
 import { zypper } from './zypper-root.ts'
 
 const distribution = rpmFormat.distributions[0]!
-const known: KnownAdvisory[] = [
+const known: UpdateAdvisory[] = [
   {
     advisory: {
       id: 'ALSA-2026:1234',

@@ -1,7 +1,7 @@
 // `updateinfo.xml`: which packages offered here mend which advisories, as dnf and zypper read it. Pure: knows neither feeds nor tables.
 import type { Advisory } from '../../domain/advisory.ts'
 import type { Severity } from '../../domain/finding.ts'
-import type { BackgroundIndex, KnownAdvisory, OfferedFile } from '../format.ts'
+import type { BackgroundIndex, UpdateAdvisory, OfferedFile } from '../format.ts'
 import { escapeAttribute, escapeXml } from './xml.ts'
 import { parseEvr, versions } from './versions.ts'
 
@@ -15,7 +15,7 @@ export interface Fix {
  * compare it with what they have, and one that already has a later one does not get it. Withdrawn advisories and those
  * of modular packages are left out. In a fixed order, whatever the order of what is given.
  */
-export function fixesOf(known: readonly KnownAdvisory[], offered: readonly OfferedFile[]): Fix[] {
+export function fixesOf(known: readonly UpdateAdvisory[], offered: readonly OfferedFile[]): Fix[] {
   const byName = new Map<string, OfferedFile[]>()
   for (const one of offered) byName.set(one.facts.name, [...(byName.get(one.facts.name) ?? []), one])
   for (const list of byName.values()) list.sort((a, b) => versions.compare(a.facts.version, b.facts.version))

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import type { Distribution } from '../../domain/package.ts'
-import type { KnownAdvisory, Offered, OfferedFile } from '../../formats/format.ts'
+import type { UpdateAdvisory, Offered, OfferedFile } from '../../formats/format.ts'
 import { ensureDirectory, exists, replaceFile } from '../../kernel/files.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
@@ -103,7 +103,7 @@ async function collect(
   distribution: Distribution,
   generation: number,
   ecosystems: readonly string[],
-): Promise<{ known: KnownAdvisory[]; offered: OfferedFile[] }> {
+): Promise<{ known: UpdateAdvisory[]; offered: OfferedFile[] }> {
   const offered: OfferedFile[] = []
   const affected = new Map<number, AffectedPackage[]>()
   for (let after = 0; ;) {

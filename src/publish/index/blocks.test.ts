@@ -3,13 +3,13 @@ import { createHash, randomInt } from 'node:crypto'
 import { crc32, gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import lzma from 'lzma-native'
-import { changeBlocks, entriesOf, type Block, type Entry } from './blocks.ts'
+import { changeBlocks, entriesOf, type Block, type IndexEntry } from './blocks.ts'
 import { composeStream, createStreamDigests } from './compose.ts'
 import { combineCrc } from './gzip-member.ts'
 
 const PLAIN = { xz: false, plainDigest: true }
 
-function entry(id: number, size: number): Entry {
+function entry(id: number, size: number): IndexEntry {
   const digest = createHash('sha256').update(`${id}`).digest()
   return {
     id,
@@ -19,7 +19,7 @@ function entry(id: number, size: number): Entry {
   }
 }
 
-const text = (entries: Iterable<Entry>) => Buffer.concat([...entries].map((e) => e.bytes)).toString()
+const text = (entries: Iterable<IndexEntry>) => Buffer.concat([...entries].map((e) => e.bytes)).toString()
 const all = (blocks: Block[]) => blocks.flatMap((block) => [...entriesOf(block)])
 const unxz = (data: Buffer) => new Promise<Buffer>((resolve) => lzma.decompress(data, {}, resolve))
 
@@ -37,7 +37,7 @@ test('any sequence of changes gives the same bytes as a cold start from the same
       async (plainDigest, steps) => {
         const spec = { xz: false, plainDigest }
         let blocks: Block[] = []
-        let present: Entry[] = []
+        let present: IndexEntry[] = []
         let next = 1
         const digests = createStreamDigests()
         for (const step of steps) {
@@ -72,7 +72,7 @@ test('one more package changes one block, wherever it goes', async () => {
   const { blocks } = await changeBlocks([], [], entries, PLAIN)
   const appended = await changeBlocks(blocks, [], [entry(9000, 800)], PLAIN)
   expect(appended.blocks.filter((block) => !blocks.includes(block)).length).toBeLessThanOrEqual(2)
-  const removed = await changeBlocks(blocks, [entries[randomInt(3000)] as Entry], [], PLAIN)
+  const removed = await changeBlocks(blocks, [entries[randomInt(3000)] as IndexEntry], [], PLAIN)
   expect(removed.blocks.filter((block) => !blocks.includes(block)).length).toBeLessThanOrEqual(4)
 })
 

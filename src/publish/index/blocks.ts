@@ -14,7 +14,7 @@ export interface EntryKey {
   weight: number
 }
 
-export interface Entry extends EntryKey {
+export interface IndexEntry extends EntryKey {
   bytes: Uint8Array
 }
 
@@ -72,7 +72,7 @@ interface Draft {
 const newDraft = (): Draft => ({ keys: [], sizes: [], parts: [], size: 0, closed: false })
 
 /** Cuts entries into drafts of that mean size; the last one may be open. */
-function cut(entries: Iterable<Entry>, drafts: Draft[], mean: number): void {
+function cut(entries: Iterable<IndexEntry>, drafts: Draft[], mean: number): void {
   let open = drafts.at(-1)
   for (const entry of entries) {
     if (!open || open.closed) drafts.push((open = newDraft()))
@@ -112,7 +112,7 @@ async function seal({ keys, sizes, parts, size, closed }: Draft, spec: BlockSpec
   return { keys, sizes, size, raw: closed && !spec.plainDigest ? null : raw, crc: crc32(raw), deflated, xz }
 }
 
-export function* entriesOf(from: Block | Draft): Generator<Entry> {
+export function* entriesOf(from: Block | Draft): Generator<IndexEntry> {
   const raw = 'parts' in from ? null : rawOf(from)
   let at = 0
   for (const [i, key] of from.keys.entries()) {
@@ -131,7 +131,7 @@ export function* entriesOf(from: Block | Draft): Generator<Entry> {
 export async function changeBlocks(
   blocks: readonly Block[],
   removed: readonly EntryKey[],
-  added: readonly Entry[],
+  added: readonly IndexEntry[],
   spec: BlockSpec,
 ): Promise<{ blocks: Block[]; firstChanged: number }> {
   const gone = new Map<number, Set<number>>()

@@ -4,7 +4,7 @@ import type { PackageFormat, StreamSpec } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import { isBeingCleaned } from '../tree/cleaning-claim.ts'
-import { changeBlocks, type Block, type Entry, type EntryKey } from './blocks.ts'
+import { changeBlocks, type Block, type IndexEntry, type EntryKey } from './blocks.ts'
 import { createStreamDigests, type StreamDigests } from './compose.ts'
 
 /** A package file that must be in the tree before an index names it. */
@@ -135,7 +135,7 @@ async function readChanges(
   return { now, removed, added }
 }
 
-async function apply(state: IndexState, removed: EntryKey[], added: Map<string, Entry[]>): Promise<void> {
+async function apply(state: IndexState, removed: EntryKey[], added: Map<string, IndexEntry[]>): Promise<void> {
   let first = true
   for (const [key, stream] of state.streams) {
     const entries = added.get(key) ?? []
@@ -158,16 +158,16 @@ async function entriesOf(
   db: Db,
   state: IndexState,
   rows: readonly { id: number; position: number; sha256: string }[],
-): Promise<Map<string, Entry[]>> {
+): Promise<Map<string, IndexEntry[]>> {
   const { rows: stored } = await sql<{ package_id: number; stream: string; bytes: Uint8Array }>`
     select package_id, stream, bytes from entries where package_id = any(${rows.map((row) => row.id)}::bigint[])`.execute(
     db,
   )
   const byStream = new Map<string, Map<number, Uint8Array>>([...state.streams.keys()].map((key) => [key, new Map()]))
   for (const row of stored) byStream.get(row.stream)?.set(row.package_id, row.bytes)
-  const result = new Map<string, Entry[]>()
+  const result = new Map<string, IndexEntry[]>()
   for (const [key, bytes] of byStream) {
-    const entries: Entry[] = []
+    const entries: IndexEntry[] = []
     for (const row of rows) {
       const found = bytes.get(row.id)
       // Removed between the two reads: its removal comes with the next revision.

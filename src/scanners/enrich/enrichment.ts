@@ -9,7 +9,7 @@ import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
 import { silentStatus, type CveResult, type CveScanner, type EngineStatus, type UpdateOutcome } from '../scanner.ts'
 import { readExploited, readScores } from './read.ts'
 
-type RawFinding = CveResult['findings'][number]
+type ScannerFinding = CveResult['findings'][number]
 
 /** What this asks of the store. */
 export interface ScoreStore {
@@ -27,7 +27,7 @@ export interface ScoreStore {
 
 export interface Enrichment {
   /** The same findings with score, label and known-exploited flag. */
-  enrich<F extends Pick<RawFinding, 'id' | 'epss' | 'epss_percent' | 'epss_label' | 'in_kev'>>(
+  enrich<F extends Pick<ScannerFinding, 'id' | 'epss' | 'epss_percent' | 'epss_label' | 'in_kev'>>(
     findings: readonly F[],
   ): Promise<F[]>
   /**

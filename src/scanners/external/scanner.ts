@@ -14,7 +14,7 @@ export interface ExternalScanner extends CveScanner {
   update(progress?: (line: string) => void): Promise<UpdateOutcome>
 }
 
-export type RawFinding = CveResult['findings'][number]
+export type ScannerFinding = CveResult['findings'][number]
 
 const MAX_URLS = 3
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -36,8 +36,8 @@ export function urlsOf(candidates: readonly unknown[]): string[] {
 }
 
 /** Merges findings of the same vulnerability: the worst severity, all fixes. Sorted by severity, then id. */
-export function folded(findings: readonly RawFinding[]): RawFinding[] {
-  const byId = new Map<string, RawFinding>()
+export function folded(findings: readonly ScannerFinding[]): ScannerFinding[] {
+  const byId = new Map<string, ScannerFinding>()
   for (const finding of findings) {
     const other = byId.get(finding.id)
     byId.set(finding.id, other ? joined(other, finding) : finding)
@@ -45,10 +45,10 @@ export function folded(findings: readonly RawFinding[]): RawFinding[] {
   return [...byId.values()].sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
 }
 
-const rank = (finding: RawFinding) => SEVERITIES.indexOf(finding.severity)
+const rank = (finding: ScannerFinding) => SEVERITIES.indexOf(finding.severity)
 const FIX_STATES = ['fixed', 'not-fixed', 'wont-fix', 'unknown'] as const
 
-function joined(a: RawFinding, b: RawFinding): RawFinding {
+function joined(a: ScannerFinding, b: ScannerFinding): ScannerFinding {
   const [worse, other] = rank(b) < rank(a) ? [b, a] : [a, b]
   const scores = [a.cvss, b.cvss].filter((score) => score !== null)
   return {

@@ -8,14 +8,14 @@ import {
   severityOf,
   UnreadableOutput,
   urlsOf,
-  type RawFinding,
+  type ScannerFinding,
 } from '../external/scanner.ts'
 
 export interface GrypeReport {
   version: string | null
   /** when its database was built */
   databaseDate: string | null
-  findings: RawFinding[]
+  findings: ScannerFinding[]
 }
 
 interface Subject {
@@ -37,20 +37,20 @@ export function readGrypeReport(report: Json, subject: Subject): GrypeReport {
   }
 }
 
-const FIX_STATES: Readonly<Record<string, RawFinding['fix_state']>> = {
+const FIX_STATES: Readonly<Record<string, ScannerFinding['fix_state']>> = {
   fixed: 'fixed',
   'not-fixed': 'not-fixed',
   'wont-fix': 'wont-fix',
 }
 
 /** One finding for each CVE that a match is about. */
-function findingsOf(match: Json, subject: Subject): RawFinding[] {
+function findingsOf(match: Json, subject: Subject): ScannerFinding[] {
   const vulnerability = objectAt(match, 'vulnerability')
   const related = objectsAt(match, 'relatedVulnerabilities')
   const id = stringAt(vulnerability, 'id')
   if (id === null) throw new UnreadableOutput('grype wrote a match without an id')
   const fix = objectAt(vulnerability, 'fix')
-  return idsOf(id, related).map((cve): RawFinding => {
+  return idsOf(id, related).map((cve): ScannerFinding => {
     const about = [vulnerability, ...related.filter((one) => stringAt(one, 'id') === cve)]
     const scores = about.flatMap((one) => scoreOf(one) ?? [])
     return {
@@ -96,7 +96,7 @@ function scoreOf(vulnerability: Json): number | null {
   return entries.sort((a, b) => (a.version < b.version ? 1 : a.version > b.version ? -1 : 0))[0]?.score ?? null
 }
 
-function epssOf(about: readonly Json[], cve: string): Partial<Pick<RawFinding, 'epss' | 'epss_percent'>> {
+function epssOf(about: readonly Json[], cve: string): Partial<Pick<ScannerFinding, 'epss' | 'epss_percent'>> {
   const entry = about
     .flatMap((one) => objectsAt(one, 'epss'))
     .find((one) => stringAt(one, 'cve')?.toUpperCase() === cve)

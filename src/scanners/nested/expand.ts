@@ -4,7 +4,7 @@ import { isProblem } from '../../domain/problem.ts'
 import type { ScanMember } from '../scanner.ts'
 import type { EngineLimits } from '../clamav/limits.ts'
 import { HEAD_BYTES, kindOf, type Kind } from './kinds.ts'
-import { openContainer, type Entry } from './open.ts'
+import { openContainer, type NestedFile } from './open.ts'
 import { spool, type Spooled } from './spool.ts'
 
 /** What unpacking one package may cost; what is beyond is skipped and named. */
@@ -109,7 +109,7 @@ export async function* expandMembers(
   }
 
   async function* inspect(
-    entry: Entry,
+    entry: NestedFile,
     name: string,
     depth: number,
     seenByEngine: boolean,

@@ -9,7 +9,7 @@ import type { OpenKind } from './kinds.ts'
 import type { Spooled } from './spool.ts'
 
 /** One file inside a container. Its content must be read, or is skipped by the next step of the loop. */
-export interface Entry {
+export interface NestedFile {
   name: string
   /** null where the container does not say */
   sizeBytes: number | null
@@ -26,7 +26,7 @@ const ZIP_METHODS_OF_ENGINE: readonly number[] = [0, 6, 8, 9, 12]
 const NO_RATIO = { maxRatio: Infinity, maxOutputBytes: Infinity }
 
 /** @throws Error with a sentence when the container cannot be read to its end */
-export async function* openContainer(kind: OpenKind, spooled: Spooled, name: string): AsyncGenerator<Entry> {
+export async function* openContainer(kind: OpenKind, spooled: Spooled, name: string): AsyncGenerator<NestedFile> {
   switch (kind) {
     case 'zip':
       for await (const entry of zipEntriesOf(spooled, ZIP_LIMITS))

@@ -1,6 +1,6 @@
 // What matching and importing need from the store of advisories, which is passed in.
 import type { Advisory } from '../../domain/advisory.ts'
-import type { AdvisoryImport, AdvisoryState, Candidate, FeedState } from '../../domain/advisory-store.ts'
+import type { AdvisoryImport, AdvisoryState, AdvisoryCandidate, FeedState } from '../../domain/advisory-store.ts'
 import { isoTime } from '../../kernel/clock.ts'
 
 /** When the newest advisory of these ecosystems was changed, as every answer writes time; null where there is none. */
@@ -15,7 +15,7 @@ export function newestOf(ecosystems: AdvisoryState['ecosystems'], names: readonl
 export interface AdvisoryReader {
   state(): Promise<AdvisoryState>
   /** The entries of that generation about packages of these names, in a fixed order. */
-  candidates(generation: number, ecosystems: readonly string[], names: readonly string[]): Promise<Candidate[]>
+  candidates(generation: number, ecosystems: readonly string[], names: readonly string[]): Promise<AdvisoryCandidate[]>
   advisories(keys: readonly number[]): Promise<ReadonlyMap<number, Advisory>>
 }
 

@@ -14,7 +14,7 @@ export interface Hit {
   exposure: Exposure
 }
 
-export interface Subject {
+export interface FindingSubject {
   name: string
   version: string
   /** `deb`, `rpm`, `npm` … */
@@ -24,7 +24,7 @@ export interface Subject {
 const MAX_URLS = 3
 
 /** Findings in a fixed order: worst first, then by id. Bug-fix notices that name no CVE make none. */
-export function findingsOf(subject: Subject, hits: readonly Hit[], order: Order): OsvFinding[] {
+export function findingsOf(subject: FindingSubject, hits: readonly Hit[], order: Order): OsvFinding[] {
   const byId = new Map<string, Hit[]>()
   for (const [hit, ids] of vulnerabilities(hits.filter((hit) => hit.advisory.security))) {
     for (const id of ids) byId.set(id, [...(byId.get(id) ?? []), hit])
@@ -52,7 +52,7 @@ function idsOf(hit: Hit, group: readonly Hit[]): readonly string[] {
   return [names.find((name) => name.startsWith('GHSA-')) ?? group.map((member) => member.advisory.id).sort()[0]!]
 }
 
-function finding(id: string, subject: Subject, about: readonly Hit[], order: Order): OsvFinding {
+function finding(id: string, subject: FindingSubject, about: readonly Hit[], order: Order): OsvFinding {
   // An advisory about this vulnerability alone is more precise than a notice about many.
   const own = about.filter((hit) => hit.advisory.cves.length <= 1)
   const rated = own.some((hit) => severityOf(hit) !== 'Unknown') ? own : about

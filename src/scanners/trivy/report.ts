@@ -7,7 +7,7 @@ import {
   severityOf,
   UnreadableOutput,
   urlsOf,
-  type RawFinding,
+  type ScannerFinding,
 } from '../external/scanner.ts'
 
 export interface TrivyReport {
@@ -16,7 +16,7 @@ export interface TrivyReport {
   matched: boolean
   /** the distribution makes no more advisories */
   endOfLife: boolean
-  findings: RawFinding[]
+  findings: ScannerFinding[]
 }
 
 interface Subject {
@@ -49,7 +49,7 @@ export function readTrivyReport(
   }
 }
 
-const FIX_STATES: Readonly<Record<string, RawFinding['fix_state']>> = {
+const FIX_STATES: Readonly<Record<string, ScannerFinding['fix_state']>> = {
   fixed: 'fixed',
   affected: 'not-fixed',
   fix_deferred: 'not-fixed',
@@ -58,7 +58,7 @@ const FIX_STATES: Readonly<Record<string, RawFinding['fix_state']>> = {
 }
 
 /** One finding for each CVE that it is about. */
-function findingsOf(vulnerability: Json, subject: Subject): RawFinding[] {
+function findingsOf(vulnerability: Json, subject: Subject): ScannerFinding[] {
   const id = stringAt(vulnerability, 'VulnerabilityID')
   if (id === null) throw new UnreadableOutput('trivy wrote a vulnerability without an id')
   const fixed = stringAt(vulnerability, 'FixedVersion')

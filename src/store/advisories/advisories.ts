@@ -1,7 +1,7 @@
 // Stored advisories, in generations that readers see complete; feeds; changes between two generations.
 import { sql } from 'kysely'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
-import type { AdvisoryImport, AdvisoryState, Candidate, FeedState } from '../../domain/advisory-store.ts'
+import type { AdvisoryImport, AdvisoryState, AdvisoryCandidate, FeedState } from '../../domain/advisory-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/clock.ts'
 import type { Db } from '../db.ts'
@@ -23,7 +23,7 @@ export interface AdvisoryChanges {
 
 export interface Advisories {
   state(): Promise<AdvisoryState>
-  candidates(generation: number, ecosystems: readonly string[], names: readonly string[]): Promise<Candidate[]>
+  candidates(generation: number, ecosystems: readonly string[], names: readonly string[]): Promise<AdvisoryCandidate[]>
   advisories(keys: readonly number[]): Promise<Map<number, Advisory>>
   feed(name: string): Promise<AdvisoryFeed | null>
   feeds(): Promise<AdvisoryFeed[]>
