@@ -6,7 +6,7 @@ test('a file count accepts the most files and refuses one more', () => {
   for (let index = 0; index < MOST_FILES; index++) count.add('usr/share/doc/file')
   expect(() => {
     count.add('one')
-  }).toThrow('the package has more than 250,000 files, which is the most accepted')
+  }).toThrow('the package has more than 125,000 files, which is the most accepted')
 })
 
 test.each([

@@ -21,11 +21,11 @@ export const BOUNDS = {
 } as const satisfies Record<string, Bounds>
 
 /**
- * Files of one package. The largest in Debian 12 has 116,010 (papirus-icon-theme). A package of 500,000, say of
- * node_modules, may be legitimate in few cases; it is refused, because its index entries take a second to render.
+ * Files of one package. The largest in Debian 12 has 116,010 (papirus-icon-theme). A larger one, say of node_modules,
+ * may be legitimate in few cases; it is refused, because an rpm of 250,000 took 600 MB on its way to the index.
  */
-export const MOST_FILES = 250_000
-/** Names of all files together: 130 characters for each of the most files. */
+export const MOST_FILES = 125_000
+/** Names of all files together: 260 characters for each of the most files. */
 const MOST_NAME_CHARACTERS = 32 * 1024 ** 2
 /** One name: what Linux takes. */
 const LONGEST_NAME = 4095

@@ -52,6 +52,9 @@ export type SampleTags = { [tag: number]: SampleTag | null | undefined }
 
 export const string = (value: string | Uint8Array): SampleTag => ({ type: 'string', values: [value] })
 export const strings = (...values: (string | Uint8Array)[]): SampleTag => ({ type: 'strings', values })
+/** The same for lists that are too long for arguments of a call. */
+const stringList = (values: string[]): SampleTag => ({ type: 'strings', values })
+const int32List = (values: number[]): SampleTag => ({ type: 'int32', values })
 export const i18n = (value: string | Uint8Array): SampleTag => ({ type: 'i18n', values: [value] })
 export const int32 = (...values: number[]): SampleTag => ({ type: 'int32', values })
 export const bin = (values: Uint8Array): SampleTag => ({ type: 'bin', values })
@@ -244,9 +247,9 @@ function dependencyTags(
     return { name: parts?.[1] ?? text, flags: flags | (parts ? SENSES[parts[2]!]! : 0), version: parts?.[3] ?? '' }
   })
   return {
-    [nameTag]: strings(...parsed.map(({ name }) => name)),
-    [flagsTag]: int32(...parsed.map(({ flags }) => flags)),
-    [versionTag]: strings(...parsed.map(({ version }) => version)),
+    [nameTag]: stringList(parsed.map(({ name }) => name)),
+    [flagsTag]: int32List(parsed.map(({ flags }) => flags)),
+    [versionTag]: stringList(parsed.map(({ version }) => version)),
   }
 }
 
@@ -259,28 +262,28 @@ function modeOf({ kind = 'file', mode }: SampleRpmFile): number {
 
 function fileTags(files: readonly SampleRpmFile[]): SampleTags {
   const directories = [...new Set(files.map(({ path }) => path.slice(0, path.lastIndexOf('/') + 1)))]
-  const each = (value: (file: SampleRpmFile, index: number) => number) => int32(...files.map(value))
+  const each = (value: (file: SampleRpmFile, index: number) => number) => int32List(files.map(value))
   return {
     1028: each((file) => (file.kind === 'directory' ? 4096 : contentOf(file).length)),
     1030: { type: 'int16', values: files.map(modeOf) },
     1033: { type: 'int16', values: files.map(() => 0) },
     1034: each(() => 1_700_000_000),
-    1035: strings(
-      ...files.map((file) =>
+    1035: stringList(
+      files.map((file) =>
         (modeOf(file) & 0o170000) === 0o100000 && file.kind !== 'ghost' ? digest('sha256', contentOf(file)) : '',
       ),
     ),
-    1036: strings(...files.map((file) => (file.kind === 'link' ? contentOf(file).toString() : ''))),
+    1036: stringList(files.map((file) => (file.kind === 'link' ? contentOf(file).toString() : ''))),
     1037: each(({ kind }) => (kind === 'ghost' ? 64 : 0)),
-    1039: strings(...files.map(() => 'root')),
-    1040: strings(...files.map(() => 'root')),
+    1039: stringList(files.map(() => 'root')),
+    1040: stringList(files.map(() => 'root')),
     1045: each(() => -1),
     1095: each(() => 1),
     1096: each(({ inode }, index) => inode ?? index + 1),
-    1097: strings(...files.map(() => '')),
+    1097: stringList(files.map(() => '')),
     1116: each(({ path }) => directories.indexOf(path.slice(0, path.lastIndexOf('/') + 1))),
-    1117: strings(...files.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))),
-    1118: strings(...directories),
+    1117: stringList(files.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))),
+    1118: stringList(directories),
     5011: int32(8),
   }
 }

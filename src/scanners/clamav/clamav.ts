@@ -1,5 +1,4 @@
 // The ClamAV engine: scans packages over clamd's socket and reports the daemon's status.
-import { join } from 'node:path'
 import { isProblem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'

@@ -10,7 +10,7 @@ import { createSession, type Session } from './session.ts'
 const SEED_PATH = join(import.meta.dirname, '..', '..', '..', 'dist', 'pglite-seed.tar')
 
 /** A result that needs more heap than this ends the thread instead of the process. */
-const HEAP_MB = 512
+const HEAP_MB = 192
 
 /**
  * @param directory null keeps everything in memory
