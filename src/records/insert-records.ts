@@ -7,6 +7,7 @@ import type { Offered } from '../formats/format.ts'
 import type { BatchOutcome } from '../kernel/batches.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { nextTurn } from '../kernel/next-turn.ts'
 import { ensured, insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
 import { storeFindings } from '../store/records/findings.ts'
 import { tally } from '../store/records/counters.ts'
@@ -56,7 +57,10 @@ export async function insertRecords(
 async function prepare(input: NewRecord, offered: Offered): Promise<BatchOutcome<Prepared>> {
   try {
     await ensured(input.ensureBytes)
+    // The facts of the largest packages take 100 ms to parse and 200 to render: others are served in between.
+    await nextTurn()
     const blob = blobOf(input.blob)
+    await nextTurn()
     const entries = input.record.status === 'published' ? renderEntries(asRow(input.record), blob, offered) : []
     return { value: { input, blob, entries } }
   } catch (error) {
