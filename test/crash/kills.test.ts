@@ -117,7 +117,11 @@ describe('a first start that is killed several times', () => {
     expect(status).toBe(201)
     expect(await service.stop()).toBe(0)
     expect((await examine({ ...installation, collected: true })).faults).toEqual([])
-    expect((await readdir(join(installation.reposDir, 'gnupg'))).sort()).toEqual(['audit.key', 'signing-key.asc', 'svc.rsa'])
+    expect((await readdir(join(installation.reposDir, 'gnupg'))).sort()).toEqual([
+      'audit.key',
+      'signing-key.asc',
+      'svc.rsa',
+    ])
     expect((await readdir(join(installation.reposDir, 'keys'))).filter((name) => name.startsWith('.'))).toEqual([])
   })
 })
