@@ -69,7 +69,9 @@ async function holding(root: string, digest: string): Promise<string[]> {
   const found: string[] = []
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
-    if (entry.isFile() && sha256(await readFile(path)) === digest) found.push(relative(root, path))
+    // A file that the service renames meanwhile is missing.
+    const content = entry.isFile() ? await readFile(path).catch(() => null) : null
+    if (content && sha256(content) === digest) found.push(relative(root, path))
   }
   return found
 }
