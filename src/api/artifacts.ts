@@ -18,7 +18,7 @@ import { shortened } from './list-stream.ts'
 import { headOf, recordOf } from './records.ts'
 import { type Route } from './route.ts'
 import { page } from './schemas.ts'
-import { reviewStateOf } from './security-views.ts'
+import { MOST_FINDINGS, reviewStateOf } from './security-views.ts'
 import {
   getArtifacts,
   getArtifactsName,
@@ -43,8 +43,7 @@ const HISTORY = 100
 /** Full records of one name in an answer, the latest first. Narrower calls return the others. */
 const MOST_RECORDS = 25
 const MOST_HEADS = 1000
-/** In one of these records; a kernel has 3,000 findings, which are 4 MB. */
-const MOST_FINDINGS = 100
+/** In one of these records. */
 const MOST_DEPENDENCIES = 1000
 /** Missing dependencies of one package in a list. */
 const MOST_MISSING = 20

@@ -15,8 +15,11 @@ import {
 } from '../store/records/review-query.ts'
 import { headOf, type ReviewState } from './records.ts'
 
-/** Findings of one item of a list; `total_cve` counts all, and the answer about one package has them. */
-const MOST_FINDINGS = 100
+/**
+ * Findings of one package among others; a kernel has 3,000, which are 4 MB. `total_cve` counts all, and the answer about one
+ * package has them.
+ */
+export const MOST_FINDINGS = 100
 
 /** The items, in the order of `ids`. */
 export async function securityItems(deps: { db: Db; clock: Clock }, ids: readonly number[], withFindings: boolean) {

@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import multipart from '@fastify/multipart'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
+import { hasBody } from '../kernel/connections.ts'
 import { createClientAddress } from '../kernel/client-address.ts'
 import type { Log } from '../kernel/log.ts'
 import { acceptBodies } from './bodies.ts'
@@ -139,10 +140,8 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
 
 /** Ends the connection after an answer that is sent before the whole body arrived, so that the rest need not be read. */
 function closeUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
-  const { 'content-length': length = '0', 'transfer-encoding': encoding } = raw.headers
   // Without a body, an answer may be sent before Node sets `complete`. Injected test requests never have it set.
-  const hasBody = length !== '0' || encoding !== undefined
-  if (hasBody && (raw.complete as boolean | undefined) === false) reply.header('connection', 'close')
+  if (hasBody(raw) && (raw.complete as boolean | undefined) === false) reply.header('connection', 'close')
 }
 
 /** Sets the headers of every answer. */

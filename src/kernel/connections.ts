@@ -42,6 +42,11 @@ const READ_IN_A_TURN = 16
 /** How long a client may take to read an answer given before its body was read, until the connection is cut. */
 const LINGER_MS = 2_000
 
+/** Whether a request announces a body (RFC 9112, section 6). */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
 export function createConnections(server: Server, handle: Handler): Connections {
   const open = new Map<Socket, Connection>()
   const turns = createTurns()

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { answerWithContent, answerWithFile, answerWithText, refuse, type Exchange } from '../http-files/answers.ts'
 import type { AccessLog } from './access-log.ts'
-import { createConnections } from '../kernel/connections.ts'
+import { createConnections, hasBody } from '../kernel/connections.ts'
 import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
 import type { Representation } from '../http-files/representation.ts'
@@ -83,6 +83,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   const serve = (request: IncomingMessage, response: ServerResponse): (() => void) => {
     const exchange: Exchange = { request, response, progress: { bytes: 0, lastBytes: 0 } }
     const address = plainAddress(request.socket.remoteAddress)
+    // Bodies have no meaning here: instead of reading one, the connection is closed after the response.
     if (connections.draining || hasBody(request)) response.setHeader('Connection', 'close')
     try {
       const answered = answer(exchange)
@@ -209,11 +210,6 @@ function listen(server: Server, port: number, host: string): Promise<number> {
       resolve(typeof address === 'object' && address ? address.port : port)
     })
   })
-}
-
-/** Request bodies have no meaning here: instead of reading one, the connection is closed after the response. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** Best effort: clients open a connection for each file, and behind a proxy they share its address. */
