@@ -7,11 +7,12 @@ import { factColumns } from '../src/intake/new-record.ts'
 import { measure } from '../src/kernel/digests.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { linkFile } from '../src/kernel/files.ts'
+import { renderNew } from '../src/records/entries.ts'
 import { insertRecords, type NewRecord } from '../src/records/insert-records.ts'
 import { ensureDistributions } from '../src/publish/initialize.ts'
 import type { Offered } from '../src/formats/format.ts'
 import type { AuditLog } from '../src/store/audit-log.ts'
-import { packFacts } from '../src/store/files/blobs.ts'
+import { packFacts } from '../src/domain/packed-facts.ts'
 import { migrate, openDatabase } from '../src/store/db.ts'
 import { createPaths, ensurePaths } from '../src/store/paths.ts'
 import { createPool, type Pool } from '../src/store/files/pool.ts'
@@ -71,9 +72,17 @@ async function recordOf(
 ): Promise<NewRecord> {
   const { digests, sizeBytes } = await measure(path)
   const facts = await format.read(path)
-  const packed = packFacts(facts)
   const filename = format.filename(facts)
   const now = new Date()
+  const blob = {
+    ...digests,
+    format: format.id,
+    filename,
+    size_bytes: sizeBytes,
+    ...packFacts(facts),
+    created_at: now,
+  }
+  const row = { filename, size_bytes: sizeBytes, imported_at: now }
   return {
     async ensureBytes() {
       const target = pool.path({ format: format.id, sha256: digests.sha256, filename })
@@ -81,15 +90,9 @@ async function recordOf(
       await mkdir(dirname(target), { recursive: true })
       await linkFile(path, target)
     },
-    blob: {
-      ...digests,
-      format: format.id,
-      filename,
-      size_bytes: sizeBytes,
-      facts: packed.facts,
-      files: packed.files,
-      created_at: now,
-    },
+    blob,
+    facts,
+    entries: await renderNew(row, blob, facts, { format, distribution }),
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'bench', detail: basename(path) },
     record: {
       distribution: distribution.codename,
@@ -100,9 +103,7 @@ async function recordOf(
       held_reason: null,
       sha256: digests.sha256,
       received_sha256: digests.sha256,
-      filename,
-      size_bytes: sizeBytes,
-      imported_at: now,
+      ...row,
       imported_by: 'bench',
       import_method: 'upload',
       pipeline: '{}',

@@ -3,7 +3,7 @@ import { unsatisfied } from '../formats/dependencies.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import { offersOf } from '../gate/dependencies.ts'
 import { blobOf } from '../store/files/blob-query.ts'
-import { unpackFacts } from '../store/files/blobs.ts'
+import { unpackFacts } from '../domain/packed-facts.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
 

@@ -1,6 +1,7 @@
 // What a package format adds to an ecosystem: distributions, index files and signatures. Pure, like the ecosystem.
 import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
 import type { Distribution, PackageFacts, StoredPackage } from '../domain/package.ts'
+import type { PackedFacts } from '../domain/packed-facts.ts'
 import type { Ecosystem } from './ecosystem.ts'
 import type { Serving } from './serving.ts'
 
@@ -100,6 +101,9 @@ export interface SignatureVerdict {
   keyId?: string | null
 }
 
+/** A stored file as its row has it: threads parse the facts themselves. */
+export type PackedPackage = Omit<StoredPackage, 'facts'> & PackedFacts
+
 export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   /** architectures that fit every distribution of the format: `all`, `noarch` */
   readonly neutralArchs: readonly string[]
@@ -117,6 +121,8 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   packagePath(file: { filename: string; sha256: string }): string
   /** the package's index entry, one piece for each stream; rendered once and stored */
   entry(pkg: StoredPackage<Rec>, distribution: Distribution): Record<string, Uint8Array>
+  /** `entry` on a thread, for packages whose rendering would hold the event loop; absent where the format runs in place */
+  entryOnThread?(pkg: PackedPackage, distribution: Distribution): Promise<Record<string, Uint8Array>>
   /** the files of a generation; the last one is what clients read first */
   index(input: IndexInput): Promise<IndexFile[]>
 

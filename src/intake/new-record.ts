@@ -5,7 +5,7 @@ import type { PackageFacts } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { NewRecord } from '../records/insert-records.ts'
-import { packFacts } from '../store/files/blobs.ts'
+import { packFacts } from '../domain/packed-facts.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
 import type { Arrival, Meta } from './arrival.ts'
@@ -59,10 +59,9 @@ export function recordOf(
   gate: GateResult,
   settings: Settings,
   now: Date,
-): Omit<NewRecord, 'ensureBytes'> {
+): Omit<NewRecord, 'ensureBytes' | 'entries'> {
   const { candidate } = gate
   const { facts, digests, format, filename, sizeBytes, distribution } = candidate
-  const packed = packFacts(facts)
   const worst = gate.steps.find((step) => !step.passed)
   return {
     blob: {
@@ -70,10 +69,10 @@ export function recordOf(
       format: format.id,
       filename,
       size_bytes: sizeBytes,
-      facts: packed.facts,
-      files: packed.files,
+      ...packFacts(facts),
       created_at: now,
     },
+    facts,
     audit: eventOf(
       meta,
       { codename: distribution.codename, staged: arrival, candidate },

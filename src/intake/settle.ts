@@ -4,6 +4,7 @@ import type { Candidate, StepEvent } from '../gate/step.ts'
 import { createBatches } from '../kernel/batches.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { removeFile } from '../kernel/files.ts'
+import { renderNew } from '../records/entries.ts'
 import { insertRecords, type NewRecord } from '../records/insert-records.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
@@ -18,7 +19,7 @@ const MOST_TOGETHER = 50
 /** Takes the candidate's file over. @throws Problem('already_exists' or 'duplicate_conflict') */
 export type Settle = (
   candidate: Candidate,
-  record: Omit<NewRecord, 'ensureBytes'>,
+  record: Omit<NewRecord, 'ensureBytes' | 'entries'>,
   progress: (event: StepEvent) => void,
 ) => Promise<PackageRow>
 
@@ -49,11 +50,13 @@ export function createSettle(deps: {
     const path = await staging.identify(candidate.path, file)
     const hold = pool.hold(path, file, isRefused ? 'quarantine' : 'pool')
     try {
+      const isPublished = record.record.status === 'published'
+      const entries = isPublished ? await renderNew(record.record, record.blob, candidate.facts, candidate) : []
       await hold.ensure()
       const message = isRefused ? 'in quarantine' : 'stored'
       progress({ name: 'pool', label: 'Storage', status: 'done', message, detail: null })
       checkpoint('pooled')
-      const row = await insertTogether(candidate, { ...record, ensureBytes: () => hold.ensure() })
+      const row = await insertTogether(candidate, { ...record, entries, ensureBytes: () => hold.ensure() })
       checkpoint('settled')
       removeFile(path)
       return row

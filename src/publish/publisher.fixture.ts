@@ -11,9 +11,10 @@ import { createBus } from '../kernel/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { createAuditLog } from '../store/audit-log.ts'
 import type { Database } from '../store/db.ts'
-import { packFacts } from '../store/files/blobs.ts'
+import { packFacts } from '../domain/packed-facts.ts'
 import { createPool } from '../store/files/pool.ts'
 import { createPaths, ensurePaths } from '../store/paths.ts'
+import { renderNew } from '../records/entries.ts'
 import { insertRecords } from '../records/insert-records.ts'
 import { createPublisher, type PublisherDeps } from './publisher.ts'
 import { ensureDistributions } from './initialize.ts'
@@ -92,21 +93,25 @@ export async function createPublishingHouse(
         ],
       },
     }
+    const blob = {
+      sha256,
+      sha512: digest('sha512'),
+      sha1: digest('sha1'),
+      md5: digest('md5'),
+      format: format.id,
+      filename,
+      size_bytes: bytes.length,
+      ...packFacts(facts),
+      created_at: clock.now(),
+    }
+    const row = { filename, size_bytes: bytes.length, imported_at: clock.now() }
     const [outcome] = await insertRecords(db, audit, { format, distribution }, [
       {
         ensureBytes: () => pool.keep(staged, { format: format.id, sha256, filename }),
         audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'test' },
-        blob: {
-          sha256,
-          sha512: digest('sha512'),
-          sha1: digest('sha1'),
-          md5: digest('md5'),
-          format: format.id,
-          filename,
-          size_bytes: bytes.length,
-          ...packFacts(facts),
-          created_at: clock.now(),
-        },
+        blob,
+        facts,
+        entries: await renderNew(row, blob, facts, { format, distribution }),
         record: {
           distribution: codename,
           format: format.id,
@@ -118,9 +123,7 @@ export async function createPublishingHouse(
           held_reason: null,
           sha256,
           received_sha256: sha256,
-          filename,
-          size_bytes: bytes.length,
-          imported_at: clock.now(),
+          ...row,
           imported_by: 'test',
           import_method: 'upload',
           pipeline: '{}',

@@ -1,26 +1,50 @@
 // The index entries of a record, rendered by its format.
+import type { Insertable } from 'kysely'
+import type { PackageFacts } from '../domain/package.ts'
+import { unpackFacts } from '../domain/packed-facts.ts'
 import type { Offered } from '../formats/format.ts'
-import { unpackFacts } from '../store/files/blobs.ts'
-import type { BlobRow, PackageRow } from '../store/tables.ts'
+import type { BlobRow, BlobsTable, PackageRow } from '../store/tables.ts'
 
 /** A stream of the format and the bytes that the package adds to it. */
 export type StreamEntry = [stream: string, bytes: Uint8Array]
 
+/** What an entry contains of the record. */
+type Row = Pick<PackageRow, 'filename' | 'size_bytes' | 'imported_at'>
+type Digests = Pick<BlobRow, 'sha256' | 'sha512' | 'sha1' | 'md5'>
+
+/** Packed facts above this are rendered on a thread: 256 KiB take 5 ms, the largest (8 MB) 200. */
+const LARGE_BYTES = 256 * 1024
+
+/** Renders in place, which holds the event loop for up to 200 ms: inside a transaction nothing may wait for a thread. */
 export function renderEntries(
-  row: Pick<PackageRow, 'filename' | 'size_bytes' | 'imported_at'>,
-  blob: Omit<BlobRow, 'created_at'>,
+  row: Row,
+  blob: Digests & { facts: PackageFacts; files: Uint8Array },
   { format, distribution }: Offered,
 ): StreamEntry[] {
-  const { sha256, sha512, sha1, md5 } = blob
-  const rendered = format.entry(
-    {
-      facts: unpackFacts(blob),
-      filename: row.filename,
-      sizeBytes: row.size_bytes,
-      digests: { sha256, sha512, sha1, md5 },
-      addedAt: Math.floor(row.imported_at.getTime() / 1000),
-    },
-    distribution,
+  return Object.entries(format.entry({ ...fileOf(row, blob), facts: unpackFacts(blob) }, distribution))
+}
+
+/** Renders the entries of a new record, before its transaction. */
+export async function renderNew(
+  row: Row,
+  blob: Insertable<BlobsTable>,
+  facts: PackageFacts,
+  { format, distribution }: Offered,
+): Promise<StreamEntry[]> {
+  const file = fileOf(row, blob)
+  const isLarge = blob.facts.length + blob.files.byteLength > LARGE_BYTES
+  return Object.entries(
+    isLarge && format.entryOnThread
+      ? await format.entryOnThread({ ...file, facts: blob.facts, files: blob.files }, distribution)
+      : format.entry({ ...file, facts }, distribution),
   )
-  return Object.entries(rendered)
+}
+
+function fileOf(row: Row, { sha256, sha512, sha1, md5 }: Digests) {
+  return {
+    filename: row.filename,
+    sizeBytes: row.size_bytes,
+    digests: { sha256, sha512, sha1, md5 },
+    addedAt: Math.floor(row.imported_at.getTime() / 1000),
+  }
 }

@@ -11,9 +11,10 @@ import type { PackageStatus } from '../domain/status.ts'
 import { findDistribution } from '../formats/index.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { createAuditLog } from '../store/audit-log.ts'
-import { packFacts } from '../store/files/blobs.ts'
+import { packFacts } from '../domain/packed-facts.ts'
 import type { Database } from '../store/db.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { renderEntries } from './entries.ts'
 import { belongsToOneRecord, insertRecords, type NewRecord } from './insert-records.ts'
 
 const JAMMY = findDistribution('jammy')!
@@ -58,19 +59,23 @@ function newRecord(
   }
   const filename = `${name}_${version}_amd64.deb`
   const sha256 = digest('sha256')
+  const blob = {
+    sha256,
+    sha512: digest('sha512'),
+    sha1: digest('sha1'),
+    md5: digest('md5'),
+    format: 'deb' as const,
+    filename,
+    size_bytes: 100,
+    ...packFacts(facts),
+    created_at: ARRIVAL,
+  }
+  const row = { filename, size_bytes: 100, imported_at: ARRIVAL }
   return {
     ensureBytes,
-    blob: {
-      sha256,
-      sha512: digest('sha512'),
-      sha1: digest('sha1'),
-      md5: digest('md5'),
-      format: 'deb',
-      filename,
-      size_bytes: 100,
-      ...packFacts(facts),
-      created_at: ARRIVAL,
-    },
+    blob,
+    facts,
+    entries: status === 'published' ? renderEntries(row, { ...blob, facts }, JAMMY) : [],
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'a', package: name, version },
     record: {
       distribution: 'jammy',
@@ -83,9 +88,7 @@ function newRecord(
       held_reason: null,
       sha256,
       received_sha256: sha256,
-      filename,
-      size_bytes: 100,
-      imported_at: ARRIVAL,
+      ...row,
       imported_by: 'a',
       import_method: 'upload',
       pipeline: '{}',

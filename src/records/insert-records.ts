@@ -7,15 +7,14 @@ import type { Offered } from '../formats/format.ts'
 import type { BatchOutcome } from '../kernel/batches.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
-import { nextTurn } from '../kernel/next-turn.ts'
 import { ensured, insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
 import { storeFindings } from '../store/records/findings.ts'
 import { tally } from '../store/records/counters.ts'
-import type { BlobRow, BlobsTable, PackageRow, PackagesTable } from '../store/tables.ts'
+import type { BlobsTable, PackageRow, PackagesTable } from '../store/tables.ts'
 import { noteArtifacts } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
-import { renderEntries, type StreamEntry } from './entries.ts'
-import { blobOf, offer } from './offering.ts'
+import type { StreamEntry } from './entries.ts'
+import { offer, type Offering } from './offering.ts'
 
 export interface NewRecord {
   /** without what this room decides: revision, position, counters */
@@ -23,16 +22,12 @@ export interface NewRecord {
     imported_at: Date
   }
   blob: Insertable<BlobsTable>
+  facts: Offering['facts']
+  /** of a published record; rendered before, because a large one waits for a thread */
+  entries: readonly StreamEntry[]
   audit: AuditEvent
   /** Makes the bytes durable in their place unless they are there. Called outside transactions, possibly more than once. */
   ensureBytes(): Promise<void>
-}
-
-/** A record with what was computed before the transaction. */
-interface Prepared {
-  input: NewRecord
-  blob: Omit<BlobRow, 'created_at'>
-  entries: StreamEntry[]
 }
 
 /**
@@ -46,39 +41,28 @@ export async function insertRecords(
   offered: Offered,
   inputs: readonly NewRecord[],
 ): Promise<BatchOutcome<PackageRow>[]> {
-  const prepared = await Promise.all(inputs.map((input) => prepare(input, offered)))
-  const ready = prepared.flatMap((one) => ('value' in one ? [one.value] : []))
-  const inserted = await insertReady(db, audit, offered, ready)
-  return prepared.map((one) =>
-    'value' in one ? (inserted[ready.indexOf(one.value)] as BatchOutcome<PackageRow>) : one,
+  const failures = await Promise.all(
+    inputs.map(({ ensureBytes }) =>
+      ensured(ensureBytes).then(
+        () => null,
+        (error: unknown) => ({ error }),
+      ),
+    ),
   )
+  const ready = inputs.filter((_, i) => failures[i] === null)
+  const inserted = await insertReady(db, audit, offered, ready)
+  return inputs.map((input, i) => failures[i] ?? (inserted[ready.indexOf(input)] as BatchOutcome<PackageRow>))
 }
-
-async function prepare(input: NewRecord, offered: Offered): Promise<BatchOutcome<Prepared>> {
-  try {
-    await ensured(input.ensureBytes)
-    // The facts of the largest packages take 100 ms to parse and 200 to render: others are served in between.
-    await nextTurn()
-    const blob = blobOf(input.blob)
-    await nextTurn()
-    const entries = input.record.status === 'published' ? renderEntries(asRow(input.record), blob, offered) : []
-    return { value: { input, blob, entries } }
-  } catch (error) {
-    return { error }
-  }
-}
-
-const asRow = ({ filename, size_bytes, imported_at }: NewRecord['record']) => ({ filename, size_bytes, imported_at })
 
 async function insertReady(
   db: Db,
   audit: AuditLog,
   offered: Offered,
-  ready: readonly Prepared[],
+  ready: readonly NewRecord[],
 ): Promise<BatchOutcome<PackageRow>[]> {
   if (ready.length === 0) return []
   const ensureAll = async () => {
-    await Promise.all(ready.map(({ input }) => input.ensureBytes()))
+    await Promise.all(ready.map((input) => input.ensureBytes()))
   }
   try {
     const rows = await withBytes(db, ensureAll, (seen) => insertTogether(db, audit, offered, ready, seen))
@@ -106,11 +90,11 @@ async function insertTogether(
   db: Db,
   audit: AuditLog,
   { format, distribution }: Offered,
-  ready: readonly Prepared[],
+  ready: readonly NewRecord[],
   seen: SeenRemovals,
 ): Promise<PackageRow[]> {
   return db.transaction().execute(async (tx) => {
-    const records = ready.map(({ input }) => input.record)
+    const records = ready.map(({ record }) => record)
     const counts: Partial<Record<PackageStatus, number>> = {}
     for (const { status } of records) counts[status] = (counts[status] ?? 0) + 1
     const offers = counts.published ?? 0
@@ -121,7 +105,7 @@ async function insertTogether(
     })
     await insertBlobs(
       tx,
-      ready.map(({ input }) => input.blob),
+      ready.map(({ blob }) => blob),
       seen,
     )
     let next = revision - offers
@@ -149,12 +133,10 @@ async function insertTogether(
     }
     const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
     const inOrder = records.map((record) => byIdentity.get(identityOf(record)) as PackageRow)
-    const offerings = ready.map(({ blob, entries }, i) => ({
-      ...(inOrder[i] as PackageRow),
-      facts: blob.facts,
-      entries,
-    }))
-    const published = offerings.filter((row) => row.served)
+    const published = ready.flatMap(({ facts, entries }, i) => {
+      const { id, served } = inOrder[i] as PackageRow
+      return served ? [{ id, facts, entries }] : []
+    })
     if (published.length > 0) await offer(tx, distribution.codename, published)
     for (const row of rows) await storeFindings(tx, row)
     await tally(
@@ -164,7 +146,7 @@ async function insertTogether(
     )
     await noteArtifacts(tx, format.versions, rows)
     await audit.record(
-      ready.map(({ input }) => input.audit),
+      ready.map((input) => input.audit),
       tx,
     )
     return inOrder

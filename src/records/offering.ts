@@ -1,14 +1,14 @@
 // What the publisher reads of a record: its index entries, what it provides, and its removal from the index.
-import { sql, type Insertable } from 'kysely'
+import { sql } from 'kysely'
 import type { PackageFacts } from '../domain/package.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
-import type { BlobRow, BlobsTable, PackageRow } from '../store/tables.ts'
+import type { PackageRow } from '../store/tables.ts'
 import type { StreamEntry } from './entries.ts'
 
 export interface Offering {
   id: number
-  facts: PackageFacts
+  facts: Pick<PackageFacts, 'name' | 'version' | 'provides'>
   entries: readonly StreamEntry[]
 }
 
@@ -25,11 +25,6 @@ export async function offer(tx: Db, codename: string, records: readonly Offering
     select c.id, ${codename}, c.name, nullif(c.version, '')
     from unnest(${provided.map((c) => c.id)}::bigint[], ${provided.map((c) => c.name)}::text[], ${provided.map((c) => c.version ?? '')}::text[])
       as c (id, name, version)`.execute(tx)
-}
-
-/** The row of a stored file as a query returns it. */
-export function blobOf(blob: Insertable<BlobsTable>): Omit<BlobRow, 'created_at'> {
-  return { ...blob, facts: JSON.parse(blob.facts) as PackageFacts }
 }
 
 /** The opposite of `offer`. The package file goes as soon as no live index names it. */

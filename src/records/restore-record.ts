@@ -12,7 +12,7 @@ import type { Manifest } from '../store/records/manifests.ts'
 import { noteArtifacts } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import { renderEntries } from './entries.ts'
-import { blobOf, offer } from './offering.ts'
+import { offer } from './offering.ts'
 
 /**
  * Inserts the record that a manifest describes, at its old place in the index.
@@ -77,9 +77,9 @@ export async function restoreRecord(
         .where('codename', '=', record.distribution)
         .execute()
     if (row.served) {
-      const stored = blobOf(blob)
-      const entries = renderEntries(row, stored, { format, distribution })
-      await offer(tx, row.distribution, [{ id: row.id, facts: stored.facts, entries }])
+      const { facts } = manifest.blob
+      const entries = renderEntries(row, { ...blob, facts }, { format, distribution })
+      await offer(tx, row.distribution, [{ id: row.id, facts, entries }])
     }
     await storeFindings(tx, row)
     await tally(tx, [row.id], 1)

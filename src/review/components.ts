@@ -10,7 +10,7 @@ import {
   type ComponentMatcher,
 } from '../scanners/components/match.ts'
 import { mayHoldComponent, readComponents } from '../scanners/components/read.ts'
-import { unpackFiles } from '../store/files/blobs.ts'
+import { unpackFiles } from '../domain/packed-facts.ts'
 import type { Components, ComponentsOf, ComponentWork } from '../store/files/components.ts'
 import { applyFindings, type Applied } from './apply.ts'
 import { sameCoverage } from './assess.ts'

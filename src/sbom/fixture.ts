@@ -8,7 +8,7 @@ import type { Db } from '../store/db.ts'
 import { insertDecision } from '../store/records/decisions.ts'
 import { storeFindings } from '../store/records/findings.ts'
 import type { PackageRow } from '../store/tables.ts'
-import { packFacts } from '../store/files/blobs.ts'
+import { packFacts } from '../domain/packed-facts.ts'
 
 export const ARRIVAL = new Date('2026-03-01T12:00:00.123Z')
 export const DECIDED = new Date('2026-03-02T08:30:00.000Z')

@@ -1,12 +1,14 @@
-// Formats whose reading runs on threads, so that no package holds the event loop or the memory of the service.
+// Formats that work on threads, so that no package holds the event loop or the memory of the service.
 import type { PackageFacts } from '../../domain/package.ts'
+import { notePacked } from '../../domain/packed-facts.ts'
+import { nextTurn } from '../../kernel/next-turn.ts'
 import type { Member, ReadOptions } from '../ecosystem.ts'
 import type { PackageFormat } from '../format.ts'
 import type { Batch, MemberEvent, Reply } from './messages.ts'
 import type { Lease, ThreadPool } from './pool.ts'
 
 /**
- * The format with `read`, `members` and `verifySignature` on threads of the pool.
+ * The format with `read`, `members`, `verifySignature` and the entries of large packages on threads of the pool.
  * @param options apply where the caller gives none; asked for each package
  */
 export function isolate(format: PackageFormat, pool: ThreadPool, options: () => ReadOptions): PackageFormat {
@@ -15,9 +17,18 @@ export function isolate(format: PackageFormat, pool: ThreadPool, options: () => 
     async read(path, own = options()) {
       const reply = await once(pool, (lease) => lease.post({ kind: 'read', format: format.id, path, options: own }))
       if (reply.kind !== 'facts') throw unexpected(reply)
-      const files = Buffer.from(reply.files.buffer, reply.files.byteOffset, reply.files.byteLength).toString('utf8')
-      const facts = JSON.parse(reply.facts) as Omit<PackageFacts, 'files'>
-      return { ...facts, files: files === '' ? [] : files.split('\n') }
+      const { packed } = reply
+      const facts = JSON.parse(packed.facts) as PackageFacts
+      await nextTurn()
+      const lines = Buffer.from(reply.lines.buffer).toString('utf8')
+      facts.files = lines === '' ? [] : lines.split('\n')
+      notePacked(facts, packed)
+      return facts
+    },
+    async entryOnThread(pkg, distribution) {
+      const reply = await once(pool, (lease) => lease.post({ kind: 'entry', format: format.id, pkg, distribution }))
+      if (reply.kind !== 'entry') throw unexpected(reply)
+      return reply.entry
     },
     members: (path, own = options()) => membersOf(pool, format.id, path, own),
   }

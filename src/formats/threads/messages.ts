@@ -1,20 +1,24 @@
 // What the service and a reading thread send each other.
-import type { SignatureVerdict } from '../format.ts'
+import type { Distribution } from '../../domain/package.ts'
+import type { PackedFacts } from '../../domain/packed-facts.ts'
+import type { PackedPackage, SignatureVerdict } from '../format.ts'
 import type { ReadOptions } from '../ecosystem.ts'
 
 export type Request =
   | { kind: 'read'; format: string; path: string; options: ReadOptions }
   | { kind: 'members'; format: string; path: string; options: ReadOptions }
   | { kind: 'verify'; format: string; path: string; keys: readonly string[] }
+  | { kind: 'entry'; format: string; pkg: PackedPackage; distribution: Distribution }
   /** a batch was consumed: one more may be sent */
   | { kind: 'more' }
   /** nobody wants the remaining members */
   | { kind: 'stop' }
 
 export type Reply =
-  /** Facts as JSON without their files, and these as UTF-8 lines: cheaper to copy than a million strings. */
-  | { kind: 'facts'; facts: string; files: Uint8Array }
+  /** Packed facts, and the file list as UTF-8 lines: cheaper to copy than a million strings. */
+  | { kind: 'facts'; packed: PackedFacts; lines: Uint8Array }
   | { kind: 'verdict'; verdict: SignatureVerdict }
+  | { kind: 'entry'; entry: Record<string, Uint8Array> }
   | Batch
   /** answers `stop`, or `more` after the last batch */
   | { kind: 'stopped' }

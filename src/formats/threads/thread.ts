@@ -1,5 +1,6 @@
 // A thread that reads packages: it answers one request after another and ends when the service ends it.
 import { parentPort } from 'node:worker_threads'
+import { packFacts, unpackFacts } from '../../domain/packed-facts.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { formatOf } from '../index.ts'
 import { WINDOW, type MemberEvent, type Reply, type Request } from './messages.ts'
@@ -30,9 +31,15 @@ async function answer(request: Exclude<Request, { kind: 'more' | 'stop' }>): Pro
   try {
     const format = formatOf(request.format)
     if (request.kind === 'read') {
-      const { files, ...facts } = await format.read(request.path, request.options)
-      const lines = new TextEncoder().encode(files.join('\n'))
-      send({ kind: 'facts', facts: JSON.stringify(facts), files: lines }, [lines.buffer])
+      const facts = await format.read(request.path, request.options)
+      const lines = new TextEncoder().encode(facts.files.join('\n'))
+      send({ kind: 'facts', packed: packFacts(facts), lines }, [lines.buffer])
+    } else if (request.kind === 'entry') {
+      const { facts, files, ...file } = request.pkg
+      send({
+        kind: 'entry',
+        entry: format.entry({ ...file, facts: unpackFacts({ facts, files }) }, request.distribution),
+      })
     } else if (request.kind === 'verify') {
       if (!format.verifySignature) throw new Error(`${format.id} packages have no signatures`)
       send({ kind: 'verdict', verdict: await format.verifySignature(request.path, request.keys) })
