@@ -6,6 +6,7 @@ import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync }
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { build, install } from './build.mjs'
+import { SERVICE_ENV } from './service-env.mjs'
 import { sampleDeb } from './sample-deb.mjs'
 
 const data = join(process.cwd(), 'data')
@@ -46,6 +47,7 @@ function start({ admin: _admin, ...keys }) {
       ENV: 'development',
       BIND_HOST: '127.0.0.1',
       REPO_FORMAT: 'all',
+      ...SERVICE_ENV,
       ...process.env,
       DATABASE_URL: `pglite://${join(data, 'db')}`,
       REPOS_DIR: join(data, 'repos'),

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { once } from 'node:events'
+import { SERVICE_ENV } from '../bin/service-env.mjs'
 import bcrypt from '@node-rs/bcrypt'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -76,6 +77,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
+      ...SERVICE_ENV,
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
       ENV: 'development',

@@ -4,7 +4,7 @@
 export interface ThreadData {
   /** directory of the database; null keeps it in memory */
   directory: string | null
-  /** archive that a new directory starts from; null runs initdb */
+  /** archive that a database in memory starts from; null runs initdb */
   seed: string | null
 }
 

@@ -1,12 +1,16 @@
-// Opens the embedded database: its directory is locked, its thread started.
-import { existsSync } from 'node:fs'
+// Opens the embedded database: its directory is locked and filled, its thread started.
+import { createReadStream, existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { Worker } from 'node:worker_threads'
+import { readTar } from '../../archive/tar.ts'
+import { fsyncPath } from '../../kernel/files.ts'
 import { lockDirectory } from './lock.ts'
 import type { ThreadData } from './messages.ts'
 import { createSession, type Session } from './session.ts'
 
-/** Made by `npm run build`: initdb in WebAssembly takes 5.3 s and 900 MB, the seed 2.5 s. Without it, initdb runs. */
+/** Made by `npm run build`: initdb in WebAssembly takes 5.3 s and 900 MB, the seed a second. Without it, initdb runs. */
 const SEED_PATH = join(import.meta.dirname, '..', '..', '..', 'dist', 'pglite-seed.tar')
 
 /** A result that needs more heap than this ends the thread instead of the process. */
@@ -19,6 +23,7 @@ const HEAP_MB = 192
 export async function openEmbedded(directory: string | null): Promise<Session> {
   const unlock = directory === null ? async () => {} : await lockDirectory(directory)
   try {
+    if (directory !== null) await unpackSeed(directory)
     const session = await createSession({ start: () => startThread(directory), durable: directory !== null })
     return {
       acquire: () => session.acquire(),
@@ -33,9 +38,30 @@ export async function openEmbedded(directory: string | null): Promise<Session> {
   }
 }
 
+/** The file by which PGlite knows a database. */
+const VERSION_FILE = 'PG_VERSION'
+
+/**
+ * Unpacks the seed into a new directory. PGlite could as well, but its thread would keep the archive (40 MB) in memory
+ * until the process ends. The version file comes last, so an interrupted start unpacks again.
+ */
+export async function unpackSeed(directory: string): Promise<void> {
+  if (existsSync(join(directory, VERSION_FILE)) || !existsSync(SEED_PATH)) return
+  let version: Uint8Array = new Uint8Array()
+  for await (const { name, type, content } of readTar(createReadStream(SEED_PATH))) {
+    const path = join(directory, name)
+    if (type === 'directory') await mkdir(path, { recursive: true, mode: 0o700 })
+    else if (name.replace(/^\//, '') === VERSION_FILE) version = await buffer(content)
+    else await writeFile(path, content, { mode: 0o600, flush: true })
+  }
+  await fsyncPath(directory)
+  await writeFile(join(directory, VERSION_FILE), version, { mode: 0o600, flush: true })
+  await fsyncPath(directory)
+}
+
 export function startThread(directory: string | null): Worker {
-  const isNew = directory === null || !existsSync(join(directory, 'PG_VERSION'))
-  const workerData: ThreadData = { directory, seed: isNew && existsSync(SEED_PATH) ? SEED_PATH : null }
+  const seed = directory === null && existsSync(SEED_PATH) ? SEED_PATH : null
+  const workerData: ThreadData = { directory, seed }
   return new Worker(new URL('./thread.js', import.meta.url), {
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },

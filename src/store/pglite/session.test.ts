@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import { startThread } from './open.ts'
+import { startThread, unpackSeed } from './open.ts'
 import { createSession, DatabaseStopped, type Lease, type Session, type SessionOptions } from './session.ts'
 
 let directory: string
@@ -19,6 +19,7 @@ afterEach(async () => {
 })
 
 async function open(options: Partial<SessionOptions> = {}): Promise<void> {
+  await unpackSeed(directory)
   const start = () => {
     const thread = startThread(directory)
     threads.push(thread)
