@@ -91,7 +91,6 @@ async function recordOf(
       await linkFile(path, target)
     },
     blob,
-    facts,
     entries: await renderNew(row, blob, facts, { format, distribution }),
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'bench', detail: basename(path) },
     record: {

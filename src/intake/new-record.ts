@@ -72,7 +72,6 @@ export function recordOf(
       ...packFacts(facts),
       created_at: now,
     },
-    facts,
     audit: eventOf(
       meta,
       { codename: distribution.codename, staged: arrival, candidate },

@@ -110,7 +110,6 @@ export async function createPublishingHouse(
         ensureBytes: () => pool.keep(staged, { format: format.id, sha256, filename }),
         audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'test' },
         blob,
-        facts,
         entries: await renderNew(row, blob, facts, { format, distribution }),
         record: {
           distribution: codename,

@@ -12,7 +12,7 @@ import type { PackageRow, PackagesTable } from '../store/tables.ts'
 import { refreshArtifact } from './artifacts.ts'
 import type { Offered } from '../formats/format.ts'
 import { lockAndAdvance } from './distribution-row.ts'
-import { renderEntries } from './entries.ts'
+import { renderEntries, type Rendered } from './entries.ts'
 import { offer, unpublish } from './offering.ts'
 
 type Settable = Omit<
@@ -27,6 +27,8 @@ export interface Change {
   findings?: Finding[]
   set?: Partial<Settable>
   audit?: AuditEvent
+  /** its entries where `renderAhead` made them; unless the record has another file by now */
+  rendered?: Rendered | null
 }
 
 export interface Changed {
@@ -96,9 +98,10 @@ export async function changeRecord(
     .executeTakeFirstOrThrow()
   if (change.findings) await storeFindings(tx, row)
   if (offering && served) {
-    const blob = await tx.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
-    const entries = renderEntries(row, blob, { format, distribution })
-    await offer(tx, row.distribution, [{ id: row.id, facts: blob.facts, entries }])
+    const { sha256 } = row
+    const ahead = change.rendered?.sha256 === sha256 ? change.rendered.entries : null
+    const entries = ahead ?? renderEntries(row, await storedFile(tx, sha256), { format, distribution })
+    await offer(tx, row.distribution, [{ id: row.id, sha256, entries }])
   }
   // What a person unpublishes must be gone as soon as the index is: no grace time for its file.
   if (offering && !served) await unpublish(tx, before, revision, format)
@@ -109,6 +112,9 @@ export async function changeRecord(
   if (change.audit) await audit.record(change.audit, tx)
   return { before, row }
 }
+
+const storedFile = (tx: Db, sha256: string) =>
+  tx.selectFrom('blobs').selectAll().where('sha256', '=', sha256).executeTakeFirstOrThrow()
 
 export function notUnderReview(row: Pick<PackageRow, 'name' | 'version' | 'distribution' | 'status'>): Problem {
   return new Problem('not_under_review', `${row.name} ${row.version} in ${row.distribution} is ${row.status}`, {

@@ -1,8 +1,9 @@
 // The index entries of a record, rendered by its format.
-import type { Insertable } from 'kysely'
+import { sql, type Insertable } from 'kysely'
 import type { PackageFacts } from '../domain/package.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import type { Offered } from '../formats/format.ts'
+import type { Db } from '../store/db.ts'
 import type { BlobRow, BlobsTable, PackageRow } from '../store/tables.ts'
 
 /** A stream of the format and the bytes that the package adds to it. */
@@ -12,10 +13,16 @@ export type StreamEntry = [stream: string, bytes: Uint8Array]
 type Row = Pick<PackageRow, 'filename' | 'size_bytes' | 'imported_at'>
 type Digests = Pick<BlobRow, 'sha256' | 'sha512' | 'sha1' | 'md5'>
 
+/** The entries of a stored file for one record, made ahead. */
+export interface Rendered {
+  sha256: string
+  entries: readonly StreamEntry[]
+}
+
 /** Packed facts above this are rendered on a thread: 256 KiB take 5 ms, the largest (8 MB) 200. */
 const LARGE_BYTES = 256 * 1024
 
-/** Renders in place, which holds the event loop for up to 200 ms: inside a transaction nothing may wait for a thread. */
+/** Renders in place: inside a transaction nothing may wait for a thread. */
 export function renderEntries(
   row: Row,
   blob: Digests & { facts: PackageFacts; files: Uint8Array },
@@ -38,6 +45,30 @@ export async function renderNew(
       ? await format.entryOnThread({ ...file, facts: blob.facts, files: blob.files }, distribution)
       : format.entry({ ...file, facts }, distribution),
   )
+}
+
+/**
+ * Renders the entries of a large package before a transaction that may publish it: in place that would hold the event loop
+ * for up to 400 ms.
+ * @returns null for other packages
+ */
+export async function renderAhead(
+  db: Db,
+  row: Row & Pick<PackageRow, 'sha256'>,
+  { format, distribution }: Offered,
+): Promise<Rendered | null> {
+  if (!format.entryOnThread) return null
+  const blob = await db
+    .selectFrom('blobs')
+    .select(['sha256', 'sha512', 'sha1', 'md5', 'files'])
+    .select(sql<string>`facts::text`.as('facts'))
+    .where('sha256', '=', row.sha256)
+    .where(sql<boolean>`octet_length(facts::text) + octet_length(files) > ${LARGE_BYTES}`)
+    .executeTakeFirst()
+  if (!blob) return null
+  const { facts, files } = blob
+  const entry = await format.entryOnThread({ ...fileOf(row, blob), facts, files }, distribution)
+  return { sha256: row.sha256, entries: Object.entries(entry) }
 }
 
 function fileOf(row: Row, { sha256, sha512, sha1, md5 }: Digests) {

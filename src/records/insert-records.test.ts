@@ -74,7 +74,6 @@ function newRecord(
   return {
     ensureBytes,
     blob,
-    facts,
     entries: status === 'published' ? renderEntries(row, { ...blob, facts }, JAMMY) : [],
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'a', package: name, version },
     record: {

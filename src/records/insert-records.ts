@@ -14,7 +14,7 @@ import type { BlobsTable, PackageRow, PackagesTable } from '../store/tables.ts'
 import { noteArtifacts } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import type { StreamEntry } from './entries.ts'
-import { offer, type Offering } from './offering.ts'
+import { offer } from './offering.ts'
 
 export interface NewRecord {
   /** without what this room decides: revision, position, counters */
@@ -22,7 +22,6 @@ export interface NewRecord {
     imported_at: Date
   }
   blob: Insertable<BlobsTable>
-  facts: Offering['facts']
   /** of a published record; rendered before, because a large one waits for a thread */
   entries: readonly StreamEntry[]
   audit: AuditEvent
@@ -133,9 +132,9 @@ async function insertTogether(
     }
     const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
     const inOrder = records.map((record) => byIdentity.get(identityOf(record)) as PackageRow)
-    const published = ready.flatMap(({ facts, entries }, i) => {
-      const { id, served } = inOrder[i] as PackageRow
-      return served ? [{ id, facts, entries }] : []
+    const published = ready.flatMap(({ entries }, i) => {
+      const { id, served, sha256 } = inOrder[i] as PackageRow
+      return served ? [{ id, sha256, entries }] : []
     })
     if (published.length > 0) await offer(tx, distribution.codename, published)
     for (const row of rows) await storeFindings(tx, row)

@@ -1,6 +1,5 @@
 // What the publisher reads of a record: its index entries, what it provides, and its removal from the index.
 import { sql } from 'kysely'
-import type { PackageFacts } from '../domain/package.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
@@ -8,23 +7,28 @@ import type { StreamEntry } from './entries.ts'
 
 export interface Offering {
   id: number
-  facts: Pick<PackageFacts, 'name' | 'version' | 'provides'>
+  sha256: string
   entries: readonly StreamEntry[]
 }
 
-/** Stores what the publisher needs to publish records: their index entries and what they provide. */
+/**
+ * Stores what the publisher needs to publish records: their index entries and what they provide, which the database takes
+ * from the facts it has.
+ */
 export async function offer(tx: Db, codename: string, records: readonly Offering[]): Promise<void> {
   const entries = records.flatMap(({ id, entries }) =>
     entries.map(([stream, bytes]) => ({ package_id: id, stream, bytes })),
   )
   await tx.insertInto('entries').values(entries).execute()
-  const provided = records.flatMap(({ id, facts }) =>
-    [{ name: facts.name, version: facts.version }, ...facts.provides].map((capability) => ({ id, ...capability })),
-  )
   await sql`insert into capabilities (package_id, distribution, name, version)
-    select c.id, ${codename}, c.name, nullif(c.version, '')
-    from unnest(${provided.map((c) => c.id)}::bigint[], ${provided.map((c) => c.name)}::text[], ${provided.map((c) => c.version ?? '')}::text[])
-      as c (id, name, version)`.execute(tx)
+    select record.id, ${codename}, capability.name, nullif(capability.version, '')
+    from unnest(${records.map(({ id }) => id)}::bigint[], ${records.map(({ sha256 }) => sha256)}::text[]) as record (id, sha256)
+    join blobs using (sha256)
+    cross join lateral (
+      select facts->>'name', facts->>'version'
+      union all
+      select provided->>'name', provided->>'version' from jsonb_array_elements(facts->'provides') as provided
+    ) as capability (name, version)`.execute(tx)
 }
 
 /** The opposite of `offer`. The package file goes as soon as no live index names it. */

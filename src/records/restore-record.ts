@@ -77,9 +77,8 @@ export async function restoreRecord(
         .where('codename', '=', record.distribution)
         .execute()
     if (row.served) {
-      const { facts } = manifest.blob
-      const entries = renderEntries(row, { ...blob, facts }, { format, distribution })
-      await offer(tx, row.distribution, [{ id: row.id, facts, entries }])
+      const entries = renderEntries(row, { ...blob, facts: manifest.blob.facts }, { format, distribution })
+      await offer(tx, row.distribution, [{ id: row.id, sha256: row.sha256, entries }])
     }
     await storeFindings(tx, row)
     await tally(tx, [row.id], 1)

@@ -13,6 +13,7 @@ import {
   type Change,
   type Changed,
 } from '../records/change-record.ts'
+import { renderAhead, type Rendered } from '../records/entries.ts'
 import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions, closeDecisions, insertDecision, reopenDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
@@ -62,9 +63,13 @@ export async function decide(
   const held = rows.filter((row) => row.status === 'pending_review')
   if (held.length === 0) throw notUnderReview(newest)
   requireAlike(held)
+  const rendered = new Map<number, Rendered | null>()
+  if (plan.decision === 'approve')
+    for (const row of held) rendered.set(row.id, await renderAhead(deps.db, row, deps.offered(row.distribution)))
   const decided = await deps.db.transaction().execute(async (tx) => {
     const done: DecidedHere[] = []
-    for (const { id } of inLockOrder(held)) done.push(await decideOne(deps, tx, id, plan, actor))
+    for (const { id } of inLockOrder(held))
+      done.push(await decideOne(deps, tx, id, plan, actor, { rendered: rendered.get(id) }))
     return done
   })
   deps.checkpoint('decided')
@@ -118,7 +123,7 @@ export async function decideOne(
   id: number,
   plan: Plan,
   actor: Actor,
-  event = EVENTS[plan.action],
+  { event = EVENTS[plan.action], rendered }: { event?: StatusEvent; rendered?: Rendered | null } = {},
 ): Promise<DecidedHere> {
   const now = deps.clock.now()
   const before = await lockRecord(tx, id)
@@ -154,6 +159,7 @@ export async function decideOne(
   if (plan.decision === 'approve') requireAllDecided(findings, after, event)
   const change: Change = {
     event,
+    rendered,
     findings: after,
     set:
       event === 'approve'

@@ -82,7 +82,7 @@ export async function replaceDecision(
     const present = new Set(((before.cve_results ?? []) as Finding[]).map((finding) => finding.id))
     const cveIds = plan.cveIds ?? covers.filter((cve) => present.has(cve))
     await closeDecisions(tx, [id], { at: deps.clock.now(), by: actor.name, note: 'replaced by a later decision' })
-    return decideOne(deps, tx, before.id, { ...plan, cveIds }, actor, 'refresh')
+    return decideOne(deps, tx, before.id, { ...plan, cveIds }, actor, { event: 'refresh' })
   })
   await cleanUp(deps, [changed])
   return changed.decision

@@ -137,4 +137,37 @@ describe.each(ENGINES)('with the %s database', (engine) => {
     if (status === 400) expect(result.body.code).toBe('invalid_package')
     expectHarmless(`${engine}: ${name}`, measured)
   })
+
+  describe('that are held', () => {
+    beforeAll(async () => {
+      const validation = { clamav_scan: true, on_unscanned: 'hold' }
+      expect((await target.call('PATCH', '/settings/', { validation })).status).toBe(200)
+    })
+
+    test.each(CASES.filter(({ status, distribution }) => status === 201 && distribution === 'rocky9'))(
+      '$name: shown, rescanned, approved',
+      async ({ name, file, build }) => {
+        const held = await target.upload(await build(), file, { distribution: 'almalinux9' })
+        expect([held.status, held.body.status]).toEqual([201, 'pending_review'])
+        const at = `/security/packages/${held.body.package}/${held.body.version}`
+        const calls = [
+          ['GET', `/artifacts/${held.body.package}`],
+          ['GET', `/artifacts/${held.body.package}/dependencies`],
+          ['GET', `/sbom/${held.body.package}/${held.body.version}`],
+          ['GET', `${at}/decision`],
+          ['POST', `${at}/rescan`],
+          ['POST', `${at}/decide`],
+        ] as const
+        for (const [method, path] of calls) {
+          const body =
+            method === 'POST'
+              ? { decision: 'approve', justification: 'measured', distribution: 'almalinux9' }
+              : undefined
+          const measured = await target.measure(() => target.call(method, path, body), { afterMs: 2000 })
+          expect(measured.result.status, `${method} ${path}`).toBe(200)
+          expectHarmless(`${engine}: ${method} ${path}, ${name}`, measured)
+        }
+      },
+    )
+  })
 })

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildApk } from '../../../test/samples/apk.ts'
 import { buildDeb } from '../../../test/samples/deb.ts'
 import { buildRpm } from '../../../test/samples/rpm.ts'
+import { packFacts } from '../../domain/packed-facts.ts'
 import type { Member } from '../ecosystem.ts'
 import { formatOf } from '../index.ts'
 import { isolate } from './isolate.ts'
@@ -49,8 +50,18 @@ describe('a format on threads', () => {
       apk: async () => buildApk({ files }),
     }[id] as () => Promise<Buffer>
     const path = await stored(`same.${id}`, await sample())
-    expect(await isolated(id).read(path)).toEqual(await formatOf(id).read(path))
+    const facts = await isolated(id).read(path)
+    expect(facts).toEqual(await formatOf(id).read(path))
     expect(await contents(isolated(id).members(path))).toEqual(await contents(formatOf(id).members(path)))
+
+    const distribution = formatOf(id).distributions[0]!
+    const digests = { sha256: 'a'.repeat(64), sha512: 'b'.repeat(128), sha1: 'c'.repeat(40), md5: 'd'.repeat(32) }
+    const file = { filename: formatOf(id).filename(facts), sizeBytes: 5, digests, addedAt: 1 }
+    const rendered = await isolated(id).entryOnThread!({ ...file, ...packFacts(facts) }, distribution)
+    const expected = Object.entries(formatOf(id).entry({ ...file, facts }, distribution))
+    expect(Object.entries(rendered).map(([key, bytes]) => [key, Buffer.from(bytes)])).toEqual(
+      expected.map(([key, bytes]) => [key, Buffer.from(bytes)]),
+    )
   })
 
   it('verifies signatures', async () => {
