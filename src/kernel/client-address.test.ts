@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { canonicalAddress, createClientAddress, limitKey } from './client-address.ts'
+import { canonicalAddress, createClientAddress, createTrust, limitKey, socketAddress } from './client-address.ts'
 
 describe('the canonical spelling', () => {
   test.each([
     ['1.2.3.4', '1.2.3.4'],
     [' 1.2.3.4 ', '1.2.3.4'],
     ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['::FFFF:1.2.3.4', '1.2.3.4'],
+    ['::ffff:1.2.3.256', null],
     ['::FFFF:0102:0304', '1.2.3.4'],
     ['0:0:0:0:0:ffff:1.2.3.4', '1.2.3.4'],
     ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
@@ -21,6 +23,24 @@ describe('the canonical spelling', () => {
   ])('of %j is %j', (text, canonical) => {
     expect(canonicalAddress(text)).toBe(canonical)
   })
+})
+
+test.each([
+  ['::ffff:10.0.0.1', '10.0.0.1'],
+  ['fe80::1%eth0', 'fe80::1'],
+  [undefined, 'unknown'],
+])('the address of a socket %j is %j', (text, address) => {
+  expect(socketAddress(text)).toBe(address)
+})
+
+test.each([
+  ['10.255.0.1', true],
+  ['11.0.0.1', false],
+  ['::1', true],
+  ['::2', false],
+  ['unknown', false],
+])('whether %s is trusted: %s', (address, isTrusted) => {
+  expect(createTrust(['10.0.0.0/8', '::1'])(address)).toBe(isTrusted)
 })
 
 describe('the key of limits', () => {

@@ -1,4 +1,4 @@
-// The address of a client: one spelling for each address, one key for each limit.
+// The address of a client: one spelling for each address, one key for each limit, and the proxies that are trusted.
 import { BlockList, isIP } from 'node:net'
 
 /** Names the client of a request from its peer and its `X-Forwarded-For` header. */
@@ -14,12 +14,20 @@ const UNKNOWN = 'unknown'
 export function canonicalAddress(text: string): string | null {
   const address = text.trim().replace(/%[^%\]]*$/, '')
   if (isIP(address) === 4) return address
+  // As a dual-stack socket names each IPv4 peer: without the URL parser, for every request of a listener.
+  const [, plain = ''] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
+  if (isIP(plain) === 4) return plain
   if (isIP(address) !== 6) return null
   const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1)
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(canonical)
   if (!mapped) return canonical
   const [high, low] = [parseInt(mapped[1] as string, 16), parseInt(mapped[2] as string, 16)]
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/** The canonical address of one end of a connection. */
+export function socketAddress(text: string | undefined): string {
+  return canonicalAddress(text ?? '') ?? UNKNOWN
 }
 
 /**
@@ -39,23 +47,32 @@ export function limitKey(address: string): string {
 }
 
 /**
+ * @param networks addresses and networks in CIDR notation
+ * @returns whether a canonical address is in one of them; false for `unknown`
+ */
+export function createTrust(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    if (prefix === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(prefix), family)
+  }
+  return (address) => {
+    const family = isIP(address)
+    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  }
+}
+
+/**
  * Reads `X-Forwarded-For` from its right end, past addresses of trusted proxies, to the first address that is none.
  * An entry that is no address says nothing about the client: the peer itself counts then.
  * @param trusted addresses and networks in CIDR notation
  */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {
-  const proxies = new BlockList()
-  for (const network of trusted) {
-    const [address = '', prefix] = network.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    if (prefix === undefined) proxies.addAddress(address, family)
-    else proxies.addSubnet(address, Number(prefix), family)
-  }
-  const isTrusted = (address: string) => proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
-
+  const isTrusted = createTrust(trusted)
   return (peerText, forwardedFor) => {
-    const peer = canonicalAddress(peerText ?? '')
-    if (peer === null) return UNKNOWN
+    const peer = socketAddress(peerText)
     const hops = [forwardedFor ?? []].flat().join(',').split(',').reverse()
     let client = peer
     for (const hop of hops) {

@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Offered } from '../formats/format.ts'
 import type { ListenerId, SetupKeys } from '../formats/serving.ts'
-import { addressOf, plainAddress } from './public-address.ts'
+import { socketAddress } from '../kernel/client-address.ts'
+import { addressOf } from './public-address.ts'
 
 export interface ClientSetups {
   /**
@@ -53,8 +54,8 @@ export function createSetupAnswer(
     const [path = ''] = url.split('?', 1)
     if (!SETUP_PATH.test(path)) return null
     const peer = {
-      remoteAddress: plainAddress(socket.remoteAddress),
-      localAddress: plainAddress(socket.localAddress),
+      remoteAddress: socketAddress(socket.remoteAddress),
+      localAddress: socketAddress(socket.localAddress),
       localPort: socket.localPort ?? 0,
     }
     return setups.find(listener, path, addressOf(headers, peer, publicUrl, trusts))

@@ -1,6 +1,8 @@
 // The address under which a client reached a listener, for texts that tell the client where to come back. Pure.
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
+
+export { createTrust } from '../kernel/client-address.ts'
 
 /** What is known of the connection a request came on. */
 export interface Peer {
@@ -51,24 +53,4 @@ function lastOf(field: string | string[] | undefined): string | undefined {
 
 function ownAddress({ localAddress, localPort }: Peer): { host: string; port: number } {
   return { host: isIP(localAddress) === 6 ? `[${localAddress}]` : localAddress, port: localPort }
-}
-
-/** @param networks addresses and networks, `10.0.0.0/8` */
-export function createTrust(networks: readonly string[]): (address: string) => boolean {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', prefix] = network.split('/')
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    if (prefix === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(prefix), family)
-  }
-  return (address) => {
-    const family = isIP(address)
-    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4')
-  }
-}
-
-/** An IPv4 peer of a dual-stack socket, `::ffff:10.0.0.1`, as the IPv4 address it is; `-` when there is none. */
-export function plainAddress(address: string | undefined): string {
-  return (address ?? '-').replace(/^::ffff:(?=\d+\.)/i, '')
 }

@@ -1,6 +1,7 @@
 // A repository listener, from which package clients install. Reads published files; never the database or settings.
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { socketAddress } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { answerWithContent, answerWithFile, answerWithText, refuse, type Exchange } from '../http-files/answers.ts'
@@ -10,7 +11,6 @@ import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
 import type { Representation } from '../http-files/representation.ts'
 import { createRepresentations, type MemoryLimits } from './representations.ts'
-import { plainAddress } from './public-address.ts'
 import { locate, type Located, type Refused } from './request-path.ts'
 import { createSignedPairs } from './signed-pairs.ts'
 
@@ -82,7 +82,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
 
   const serve = (request: IncomingMessage, response: ServerResponse): (() => void) => {
     const exchange: Exchange = { request, response, progress: { bytes: 0, lastBytes: 0 } }
-    const address = plainAddress(request.socket.remoteAddress)
+    const address = socketAddress(request.socket.remoteAddress)
     // Bodies have no meaning here: instead of reading one, the connection is closed after the response.
     if (connections.draining || hasBody(request)) response.setHeader('Connection', 'close')
     try {
@@ -168,7 +168,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     const status = UNREADABLE[error.code ?? ''] ?? 400
     const text = `${STATUS_CODES[status]?.toLowerCase()}\n`
     accessLog.record({
-      address: plainAddress(socket.remoteAddress),
+      address: socketAddress(socket.remoteAddress),
       request: '',
       status,
       bytes: text.length,
@@ -215,5 +215,5 @@ function listen(server: Server, port: number, host: string): Promise<number> {
 /** Best effort: clients open a connection for each file, and behind a proxy they share its address. */
 function clientOf({ socket, headers }: IncomingMessage): string {
   const said = [headers['user-agent'], headers['x-forwarded-for']].map((value) => String(value ?? '').slice(0, 200))
-  return [plainAddress(socket.remoteAddress), ...said].join(' ')
+  return [socketAddress(socket.remoteAddress), ...said].join(' ')
 }
