@@ -10,7 +10,7 @@ import type { AuditLog } from '../store/audit-log.ts'
 import { auditPage } from '../store/audit-query.ts'
 import type { Db } from '../store/db.ts'
 import { sha512Of } from '../store/files/blob-query.ts'
-import { artifactPage, headRows, recordsOf, selectRecords } from '../store/records/artifact-query.ts'
+import { artifactPage, headRows, recordsOf } from '../store/records/artifact-query.ts'
 import type { Totals } from '../store/records/totals.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { resolveDependencies } from './dependencies.ts'
@@ -91,7 +91,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       )
     }),
     handle(getArtifactsName, async ({ params, query, caller }) => {
-      const heads = await headRows(db, params.name)
+      const heads = await headRows(db, { name: params.name })
       const rows = ofOneFormat(heads.filter((row) => !query.format || row.format === query.format))
       const sorted = [...rows].sort((a, b) => (isLater(formatOf(a).versions, a, b) ? -1 : 1))
       const full = await recordsOf(
@@ -134,8 +134,9 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       }
     }),
     handle(getArtifactsNameDependencies, async ({ params, query }) => {
-      const rows = await selectRecords(db, { name: params.name, ...query })
-      const row = latestOf(ofOneFormat(rows), formatOf)
+      const rows = await headRows(db, { name: params.name, ...query })
+      const latest = latestOf(ofOneFormat(rows), formatOf)
+      const [row] = latest ? await recordsOf(db, [latest.id]) : []
       if (!row) throw unknownPackage({ ...params, ...query })
       return resolveDependencies(db, row, formatOf(row))
     }),
@@ -178,9 +179,9 @@ function ofOneFormat<Row extends Pick<PackageRow, 'id' | 'format'>>(rows: Row[])
   return rows.filter((row) => row.format === newest?.format)
 }
 
-function latestOf(rows: readonly PackageRow[], formatOf: (row: PackageRow) => PackageFormat): PackageRow | null {
-  return rows.reduce<PackageRow | null>(
-    (best, row) => (best && !isLater(formatOf(row).versions, row, best) ? best : row),
-    null,
-  )
+function latestOf<R extends Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>>(
+  rows: readonly R[],
+  formatOf: (row: R) => PackageFormat,
+): R | null {
+  return rows.reduce<R | null>((best, row) => (best && !isLater(formatOf(row).versions, row, best) ? best : row), null)
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { decisionOf } from '../review/decisions.ts'
 import type { Review } from '../review/review.ts'
 import { slaOf } from '../review/sla.ts'
-import { selectRecords } from '../store/records/artifact-query.ts'
+import { matchingRecords, recordsOf } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import { blobOf } from '../store/files/blob-query.ts'
 import { recordOf } from './records.ts'
@@ -68,7 +68,9 @@ export function securityDecideRoutes(deps: { db: Db; clock: Clock; review: Revie
       }
     }),
     handle(getSecurityPackagesNameVersionDecision, async (call) => {
-      const row = representative(await selectRecords(db, selectorOf(call, undefined)))
+      const rows = await matchingRecords(db, selectorOf(call, undefined)).select(['id', 'status', 'risk']).execute()
+      const shown = representative(rows)
+      const [row] = shown ? await recordsOf(db, [shown.id]) : []
       if (!row) throw unknown(call.params)
       const now = deps.clock.now()
       const reviewState = (await reviewStateOf(db, [row], now))(row)
@@ -81,7 +83,7 @@ export function securityDecideRoutes(deps: { db: Db; clock: Clock; review: Revie
       }
     }),
     handle(postSecurityPackagesNameVersionDecisionResolve, async (call) => {
-      const rows = await selectRecords(db, selectorOf(call, call.body))
+      const rows = await matchingRecords(db, selectorOf(call, call.body)).select('id').execute()
       if (rows.length === 0) throw unknown(call.params)
       const decision = await review.resolveDecision(
         rows.map((row) => row.id),

@@ -1,9 +1,10 @@
 // The lists of /security: packages with findings, vulnerabilities, posture, review queue.
+import { sql } from 'kysely'
 import { countSeverities, FIX_STATES, type Finding } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { selectRecords } from '../store/records/artifact-query.ts'
+import { matchingRecords, recordsOf } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import {
   posturePage,
@@ -82,8 +83,12 @@ export function securityListingRoutes(deps: { db: Db; clock: Clock }): Route[] {
       return { ...page(items, review, query), packages: items, blocked_count: blocked, review_count: review }
     }),
     handle(getSecurityPackagesNameVersionCve, async ({ params, query }) => {
-      const rows = await selectRecords(db, selectorOf({ params, query }, undefined))
-      const row = representative(rows)
+      const rows = await matchingRecords(db, selectorOf({ params, query }, undefined))
+        .select(['id', 'distribution', 'arch', 'status', 'risk'])
+        .select(sql<number>`coalesce(jsonb_array_length(cve_results), 0)`.as('total'))
+        .execute()
+      const shown = representative(rows)
+      const [row] = shown ? await recordsOf(db, [shown.id]) : []
       if (!row) throw new Problem('not_found', `there is no package ${params.name} ${params.version}`)
       const findings = (row.cve_results ?? []) as Finding[]
       return {
@@ -95,12 +100,7 @@ export function securityListingRoutes(deps: { db: Db; clock: Clock }): Route[] {
         total: findings.length,
         cve_results: findings,
         has_structured_data: row.cve_results !== null,
-        records: rows.map((other) => ({
-          distribution: other.distribution,
-          arch: other.arch,
-          status: other.status,
-          total: (other.cve_results ?? []).length,
-        })),
+        records: rows.map(({ distribution, arch, status, total }) => ({ distribution, arch, status, total })),
       }
     }),
   ]

@@ -76,8 +76,8 @@ export async function reviewStateOf(
 }
 
 /** The record shown for a version: one under review, else the one with the highest risk, else the newest. */
-export function representative(rows: readonly PackageRow[]): PackageRow | null {
-  const weight = (row: PackageRow) => [Number(row.status === 'pending_review'), row.risk, row.id]
+export function representative<R extends Pick<PackageRow, 'status' | 'risk' | 'id'>>(rows: readonly R[]): R | null {
+  const weight = (row: R) => [Number(row.status === 'pending_review'), row.risk, row.id]
   return [...rows].sort((a, b) => compare(weight(b), weight(a)))[0] ?? null
 }
 

@@ -9,7 +9,7 @@ import { deleteRecords } from '../records/delete-records.ts'
 import type { PendingDeletions } from '../records/pending-deletions.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
-import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
+import { matchingRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { Manifests } from '../store/records/manifests.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Publisher } from '../publish/publisher.ts'
@@ -36,7 +36,7 @@ export type DeletePackages = (selector: RecordSelector, caller: Caller, origin: 
 export function createDeletePackages(deps: DeletePackagesDeps): DeletePackages {
   const { db, audit, bus, publisher } = deps
   return async (selector, caller, origin) => {
-    const rows = await selectRecords(db, selector)
+    const rows = await matchingRecords(db, selector).select('id').execute()
     if (rows.length === 0) throw unknownPackage(selector)
     const ids = rows.map((row) => row.id)
     const deleted = await deleteRecords(db, audit, ids, {

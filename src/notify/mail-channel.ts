@@ -3,7 +3,7 @@ import { countSeverities, type Severity } from '../domain/finding.ts'
 import { severityBits, worstOfBits } from '../domain/risk.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Log } from '../kernel/log.ts'
-import { selectRecords } from '../store/records/artifact-query.ts'
+import { matchingRecords } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import { eventOf, type AuditRow } from './events.ts'
 import type { Rendered } from './letter.ts'
@@ -97,7 +97,9 @@ async function heldItem(db: Db, entry: AuditRow): Promise<HeldItem> {
   const { distribution, package: name, version, arch } = entry
   const item: HeldItem = { ...subjectOf(entry), findings: null, due: null, reason: entry.detail }
   if (distribution === null || name === null || version === null || arch === null) return item
-  const [row] = await selectRecords(db, { distribution, name, version, arch })
+  const row = await matchingRecords(db, { distribution, name, version, arch })
+    .select(['id', 'review_due_at', 'last_scan'])
+    .executeTakeFirst()
   if (!row) return item
   const findings: { cve: string; severity: Severity; in_kev: boolean }[] = await db
     .selectFrom('findings')

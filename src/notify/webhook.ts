@@ -4,7 +4,7 @@ import type { Settings } from '../domain/settings.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import { hmacSha256Hex } from '../kernel/crypto.ts'
 import { HttpError, type HttpClient } from '../kernel/http-client.ts'
-import { selectRecords } from '../store/records/artifact-query.ts'
+import { matchingRecords } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import { eventOf, messageOf, type AuditRow, type Message } from './events.ts'
 import type { Channel } from './outbox.ts'
@@ -92,6 +92,6 @@ async function pipelineOf(
 ): Promise<Readonly<Record<string, string>> | null> {
   if (outcome !== 'quarantined' || distribution === null || name === null || version === null || arch === null)
     return null
-  const [row] = await selectRecords(db, { distribution, name, version, arch })
+  const row = await matchingRecords(db, { distribution, name, version, arch }).select('pipeline').executeTakeFirst()
   return row?.pipeline ?? null
 }

@@ -14,7 +14,7 @@ import {
   type Changed,
 } from '../records/change-record.ts'
 import { renderAhead, type Rendered } from '../records/entries.ts'
-import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
+import { matchingRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions, closeDecisions, insertDecision, reopenDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
@@ -57,7 +57,8 @@ export async function decide(
   actor: Actor,
 ): Promise<Decided[]> {
   const plan = readPlan(body)
-  const rows = await selectRecords(deps.db, selector)
+  // With findings, which `requireAlike` compares: a version has at most one record per distribution and architecture.
+  const rows = await matchingRecords(deps.db, selector).selectAll().execute()
   const newest = rows.at(-1)
   if (!newest) throw noSuchPackage(selector)
   const held = rows.filter((row) => row.status === 'pending_review')

@@ -2,7 +2,7 @@
 import type { Finding } from '../domain/finding.ts'
 import { transitionOf } from '../domain/transitions.ts'
 import { changeRecord, lockRecord, notUnderReview, type Changed } from '../records/change-record.ts'
-import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
+import { headRows, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import { withAcceptance } from './coverage.ts'
 import { eventBase, inLockOrder, NO_REVIEW, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
@@ -18,7 +18,7 @@ export async function quarantine(
   reason: string | null,
   actor: Actor,
 ): Promise<Changed[]> {
-  const rows = await selectRecords(deps.db, selector)
+  const rows = await headRows(deps.db, selector)
   const newest = rows.at(-1)
   if (!newest) throw noSuchPackage(selector)
   const reachable = rows.filter((row) => transitionOf(row.status, 'quarantine'))

@@ -8,7 +8,7 @@ import type { Candidate, StepResult } from '../gate/step.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { removeFile } from '../kernel/files.ts'
 import { packFacts, unpackFacts } from '../domain/packed-facts.ts'
-import { selectRecords, type RecordSelector } from '../store/records/artifact-query.ts'
+import { matchingRecords, recordsOf, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { PackageRow, ReviewReason } from '../store/tables.ts'
 import { applyFindings, reviseFindings, type Alongside, type Applied, type ApplyDeps } from './apply.ts'
 import type { Check } from './assess.ts'
@@ -57,10 +57,13 @@ export async function rescan(
   actor: Actor,
   options: RescanOptions = {},
 ): Promise<Rescanned[]> {
-  const rows = await selectRecords(deps.db, selector)
-  if (rows.length === 0) throw noSuchPackage(selector)
   const done: Rescanned[] = []
-  for (const row of rows) done.push(await rescanOne(deps, row, actor, options))
+  for (const { id } of await matchingRecords(deps.db, selector).select('id').execute()) {
+    // Read when its turn comes: the scans of those before take time.
+    const [row] = await recordsOf(deps.db, [id])
+    if (row) done.push(await rescanOne(deps, row, actor, options))
+  }
+  if (done.length === 0) throw noSuchPackage(selector)
   return done.sort((a, b) => b.risk - a.risk)
 }
 

@@ -2,7 +2,7 @@
 import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
-import { selectRecords } from '../store/records/artifact-query.ts'
+import { matchingRecords } from '../store/records/artifact-query.ts'
 import { countOffered } from '../store/records/inventory-query.ts'
 import { packageContents, repositoryContents, type Contents, type ContentsDeps } from './contents.ts'
 import { cyclonedx } from './cyclonedx.ts'
@@ -69,7 +69,7 @@ export function createSbom(deps: SbomDeps): Sbom {
   }
 
   async function contentsOf(selector: PackageSelector): Promise<Contents> {
-    const rows = await selectRecords(deps.db, selector)
+    const rows = await matchingRecords(deps.db, selector).select(['id', 'status', 'imported_at']).execute()
     const isPublished = (status: string) => Number(status === 'published')
     const newest = rows.sort(
       (a, b) =>

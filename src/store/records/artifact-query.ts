@@ -131,18 +131,21 @@ export interface RecordSelector {
   arch?: string | undefined
 }
 
-export function selectRecords(db: Db, selector: RecordSelector) {
-  let query = db.selectFrom('packages').selectAll().where('name', '=', selector.name)
+/**
+ * The records that a selector matches, in the order of their ids. The caller selects the columns that it needs: the
+ * findings of one record may take megabytes, and a name may have many records.
+ */
+export function matchingRecords(db: Db, selector: RecordSelector) {
+  let query = db.selectFrom('packages').where('name', '=', selector.name)
   if (selector.version !== undefined) query = query.where('version', '=', selector.version)
   if (selector.distribution !== undefined) query = query.where('distribution', '=', selector.distribution)
   if (selector.arch !== undefined) query = query.where('arch', '=', selector.arch)
-  return query.orderBy('id').execute()
+  return query.orderBy('id')
 }
 
 /** What lists and ordering need of all records of a name. */
-export function headRows(db: Db, name: string) {
-  return db
-    .selectFrom('packages')
+export function headRows(db: Db, selector: RecordSelector) {
+  return matchingRecords(db, selector)
     .select([
       'id',
       'name',
@@ -156,8 +159,6 @@ export function headRows(db: Db, name: string) {
       'imported_at',
       'imported_by',
     ])
-    .where('name', '=', name)
-    .orderBy('id')
     .execute()
 }
 
