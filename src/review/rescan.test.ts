@@ -1,25 +1,28 @@
-// A rescan that clears a quarantined package and replaces its file by a signed copy. Uses PGlite in memory.
+// A rescan that clears a quarantined package and replaces its file by a signed copy, and two rescans at the same time.
 import { access, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import type { Finding } from '../domain/finding.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PipelineKey } from '../domain/status.ts'
 import { findDistribution } from '../formats/index.ts'
 import type { StepResult } from '../gate/step.ts'
 import { measure } from '../kernel/digests.ts'
-import { insertRecord } from '../sbom/fixture.ts'
+import { finding, insertRecord } from '../sbom/fixture.ts'
+import { createAuditLog } from '../store/audit-log.ts'
 import type { Database } from '../store/db.ts'
 import { createPool, type Pool } from '../store/files/pool.ts'
 import { createStaging, type Staging } from '../store/files/staging.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
+import { tally } from '../store/records/counters.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { systemActor } from './deps.ts'
 import { rescan, type RescanDeps } from './rescan.ts'
 
 const clock = { now: () => new Date('2026-03-05T00:00:00Z') }
-const policy = { sla_critical_days: 0, sla_high_days: 7, sla_medium_days: 30 }
+const policy = { critical: 'review', sla_critical_days: 0, sla_high_days: 7, sla_medium_days: 30 }
 
 let database: Database
 let paths: Paths
@@ -49,7 +52,8 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await database.db.deleteFrom('pending_deletions').execute()
-  await database.db.deleteFrom('packages').execute()
+  for (const table of ['package_counts', 'finding_counts', 'audit', 'packages'] as const)
+    await database.db.deleteFrom(table).execute()
   await database.db.deleteFrom('blobs').execute()
   await database.db.deleteFrom('distributions').execute()
   await rm(paths.root, { recursive: true })
@@ -140,3 +144,82 @@ test('when the change cannot be recorded, the record keeps its file and the copy
   const pooled = await readdir(paths.pool, { recursive: true })
   expect(pooled.filter((name) => name.endsWith(row.filename))).toEqual([])
 })
+
+test.each(['quarantined', 'published'] as const)(
+  'two rescans of a %s record at the same time: findings, counters and audit log agree with the record',
+  async (status) => {
+    const { db } = database
+    const two = await insertRecord(db, {
+      name: 'two',
+      distribution: 'almalinux9',
+      status,
+      findings: [finding('CVE-2026-1')],
+    })
+    const received = staging.newPath()
+    await writeFile(received, 'unsigned')
+    await (status === 'quarantined' ? pool.quarantine(received, two) : pool.keep(received, two))
+    await rm(received)
+    await tally(db, [row.id, two.id], 1)
+    const whenBothHaveScanned = barrier(2)
+    const audit = createAuditLog({
+      db,
+      clock,
+      directory: paths.audit,
+      key: 'key',
+      checkpoint: () => {},
+      mayFile: () => true,
+      onError: (error) => {
+        throw error
+      },
+    })
+    const scanned: RescanDeps['steps'][0]['run'] = async () => {
+      await whenBothHaveScanned()
+      const verdict = { name: 'cve', outcome: 'hold', result: 'review', message: 'one vulnerability' } as const
+      return { verdict, findings: [finding('CVE-2026-2', { severity: 'Critical' })] }
+    }
+    const { steps, ...others } = deps()
+    const racing = {
+      ...others,
+      audit,
+      steps: steps.map((step) => (step.key === 'cve_scan' ? { ...step, run: scanned } : step)),
+    }
+    const rescanTwo = () => rescan(racing, { name: 'two' }, systemActor('system'))
+    const results = (await Promise.all([rescanTwo(), rescanTwo()])).flat()
+
+    expect(results.map((result) => result.new_status)).toEqual(['pending_review', 'pending_review'])
+    expect(results.flatMap((result) => result.new_cve_ids)).toEqual(['CVE-2026-2'])
+    expect(results.flatMap((result) => result.dropped_cve_ids)).toEqual(['CVE-2026-1'])
+    const after = await db.selectFrom('packages').selectAll().where('id', '=', two.id).executeTakeFirstOrThrow()
+    expect((after.cve_results as Finding[]).map(({ id }) => id)).toEqual(['CVE-2026-2'])
+    await access(pool.path(after))
+    expect(await staged()).toEqual([])
+    const findings = await db.selectFrom('findings').select(['package_id', 'cve', 'severity']).execute()
+    expect(findings).toEqual([{ package_id: two.id, cve: 'CVE-2026-2', severity: 'Critical' }])
+    const kept = await counters()
+    await db.deleteFrom('package_counts').execute()
+    await db.deleteFrom('finding_counts').execute()
+    await tally(db, [row.id, two.id], 1)
+    expect(kept).toEqual(await counters())
+    const entries = await db.selectFrom('audit').select('action').where('package', '=', 'two').execute()
+    expect(entries).toEqual([{ action: 'RESCAN' }, { action: 'RESCAN' }])
+  },
+)
+
+/** Resolves for all callers when `count` of them have called. */
+function barrier(count: number): () => Promise<void> {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return () => {
+    if (--count === 0) open()
+    return opened
+  }
+}
+
+async function counters() {
+  const { db } = database
+  const order = (rows: object[]) => rows.map((counted) => JSON.stringify(counted)).sort()
+  return [
+    ...order(await db.selectFrom('package_counts').selectAll().where('n', '<>', 0).execute()),
+    ...order(await db.selectFrom('finding_counts').selectAll().where('n', '<>', 0).execute()),
+  ]
+}
