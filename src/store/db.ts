@@ -23,17 +23,25 @@ export interface Database {
 /** Type number of bigint, which `pg` returns as text; ours stay far below 2^53. */
 const INT8 = 20
 
+export interface DatabaseOptions {
+  /** connections to PostgreSQL */
+  poolSize?: number
+  /** a statement that takes longer is stopped; in milliseconds */
+  longestStatementMs?: number
+  onError?: (error: Error) => void
+}
+
 /**
  * @param url `postgres://…`, `pglite://<directory>` or `pglite://memory` (tests)
  * @throws StartError when another process uses the directory of an embedded database
  */
 export async function openDatabase(
   url: string,
-  options: { poolSize?: number; onError?: (error: Error) => void } = {},
+  { poolSize = 12, longestStatementMs = LONGEST_STATEMENT_MS, onError }: DatabaseOptions = {},
 ): Promise<Database> {
   if (url.startsWith('pglite://')) {
     const place = decodeURIComponent(url.slice('pglite://'.length))
-    const session = await openEmbedded(place === 'memory' ? null : place)
+    const session = await openEmbedded(place === 'memory' ? null : place, longestStatementMs)
     const db = new Kysely<Tables>({ dialect: pgliteDialect(session) })
     return {
       db,
@@ -48,17 +56,17 @@ export async function openDatabase(
   types.setTypeParser(INT8, Number)
   const pool = new pg.Pool({
     connectionString: url,
-    max: options.poolSize ?? 12,
+    max: poolSize,
     types,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
-    statement_timeout: LONGEST_STATEMENT_MS,
+    statement_timeout: longestStatementMs,
     // A server that went away without a word ends nothing itself.
-    query_timeout: LONGEST_STATEMENT_MS + 10_000,
+    query_timeout: longestStatementMs + 10_000,
     // A process that hangs in a transaction must not keep its row locks.
-    idle_in_transaction_session_timeout: LONGEST_STATEMENT_MS,
+    idle_in_transaction_session_timeout: longestStatementMs,
   })
-  pool.on('error', (error) => options.onError?.(error))
+  pool.on('error', (error) => onError?.(error))
   // The pool handles errors of idle connections only: one lost in a transaction would otherwise end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

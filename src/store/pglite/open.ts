@@ -18,13 +18,14 @@ const HEAP_MB = 192
 
 /**
  * @param directory null keeps everything in memory
+ * @param limitMs a statement that takes longer is stopped
  * @throws when a living process holds the directory
  */
-export async function openEmbedded(directory: string | null): Promise<Session> {
+export async function openEmbedded(directory: string | null, limitMs: number): Promise<Session> {
   const unlock = directory === null ? async () => {} : await lockDirectory(directory)
   try {
     if (directory !== null) await unpackSeed(directory)
-    const session = await createSession({ start: () => startThread(directory), durable: directory !== null })
+    const session = await createSession({ start: () => startThread(directory), durable: directory !== null, limitMs })
     return {
       acquire: () => session.acquire(),
       async close() {
