@@ -3,7 +3,7 @@ import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 export default defineConfig(
-  globalIgnores(['dist/', 'data/', 'node_modules/', 'bench/serve.mjs']),
+  globalIgnores(['dist/', 'data/', 'node_modules/']),
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

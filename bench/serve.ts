@@ -1,13 +1,14 @@
 // Compares a repository listener with nginx: the same tree, access logs on both, 64 connections of wrk, in turns.
-// Usage: node bench/serve.mjs [--seconds 5] [--rounds 3] [--connections 64] [--workers auto] [--only name]. Needs nginx and wrk.
+// Usage: node --import ./bench/typescript.mjs bench/serve.ts [--seconds 5] [--rounds 3] [--connections 64] [--workers auto] [--only name]. Needs nginx and wrk.
 // On a machine with other work, the CPU time per request varies less than the rate.
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, connect } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { median } from './database.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..')
 const SMALL_FILES = 1000
@@ -18,31 +19,37 @@ const REPORT = `done = function(summary, latency)
   io.write(string.format('RESULT %d %d %f %d\\n', summary.requests, summary.duration, latency:percentile(99), errors))
 end`
 
-if (process.argv[2] === 'listener') await runListener(process.argv[3], process.argv[4], Number(process.argv[5]))
-else await compare()
-
-/** The child process: runs only the listener, from compiled code. */
-async function runListener(built, reposDir, port) {
-  const { createRepositoryListener } = await import(join(built, 'serve/repository-listener.js'))
-  const { createAccessLog } = await import(join(built, 'serve/access-log.js'))
-  const { mountsOf } = await import(join(built, 'serve/mounts.js'))
-  const { formats } = await import(join(built, 'formats/index.js'))
-  const { systemClock: clock } = await import(join(built, 'kernel/clock.js'))
-  const { createLog } = await import(join(built, 'kernel/log.js'))
-  const log = createLog('info')
-  const accessLog = createAccessLog({ path: join(reposDir, 'logs/access-apt.log'), clock, log })
-  const listener = createRepositoryListener({
-    reposDir,
-    mounts: mountsOf('apt', formats, formats),
-    accessLog,
-    clock,
-    log,
-  })
-  await listener.listen(port, '127.0.0.1')
-  process.once('SIGTERM', () => void listener.close(1000))
+interface Server {
+  port: number
+  /** of all its processes */
+  pids(): number[]
+  stop(): Promise<void>
 }
 
-async function compare() {
+interface Load {
+  seconds: string
+  connections: string
+}
+
+/** Means over one run of wrk. */
+interface Run {
+  /** requests per second */
+  rate: number
+  /** latency in ms */
+  p99: number
+  /** processor time for each request in microseconds */
+  cpu: number
+}
+
+interface Scenario {
+  name: string
+  /** files for wrk, one for each server */
+  scripts: string[]
+}
+
+await compare()
+
+async function compare(): Promise<void> {
   const { values } = parseArgs({
     options: {
       seconds: { type: 'string', default: '5' },
@@ -53,31 +60,31 @@ async function compare() {
     },
   })
   const dir = mkdtempSync(join(tmpdir(), 'bench-serve-'))
-  const servers = []
+  const servers: Server[] = []
   try {
-    const built = compile(dir)
+    const listener = compile(dir)
     const tree = makeTree(join(dir, 'repos'))
-    servers.push(await startNginx(dir, tree, values.workers), await startOurs(built, tree))
+    servers.push(await startNginx(dir, tree, values.workers), await startOurs(listener, tree))
     const scenarios = await describeScenarios(dir, servers)
     const chosen = scenarios.filter(({ name }) => !values.only || name.includes(values.only))
 
     console.log(`${values.connections} connections, ${values.rounds} rounds of ${values.seconds} s, medians`)
-    console.log(`Node ${process.version}, nginx worker_processes ${values.workers}, load ${loadavg()[0].toFixed(1)}`)
+    console.log(`Node ${process.version}, nginx worker_processes ${values.workers}, load ${loadavg()[0]!.toFixed(1)}`)
     printRow('scenario', 'nginx req/s', 'ours req/s', 'ratio', 'p99 ms', 'CPU us/request', 'ratio')
     for (const scenario of chosen) {
-      const results = servers.map(() => [])
+      const results = servers.map((): Run[] => [])
       // One warm-up round each, for compiled code and caches.
-      for (const [i, server] of servers.entries()) runWrk(server, scenario.scripts[i], values)
+      for (const [i, server] of servers.entries()) runWrk(server, scenario.scripts[i]!, values)
       for (let round = 0; round < Number(values.rounds); round++) {
-        for (const [i, server] of servers.entries()) results[i].push(runWrk(server, scenario.scripts[i], values))
+        for (const [i, server] of servers.entries()) results[i]!.push(runWrk(server, scenario.scripts[i]!, values))
       }
       const [nginx, ours] = results.map((runs) => ({
         rate: median(runs.map(({ rate }) => rate)),
         p99: median(runs.map(({ p99 }) => p99)),
         cpu: median(runs.map(({ cpu }) => cpu)),
-      }))
-      const pair = (a, b) => `${a.toFixed(0)}, ${b.toFixed(0)}`
-      const ratio = (a, b) => (a / b).toFixed(2)
+      })) as [Run, Run]
+      const pair = (a: number, b: number) => `${a.toFixed(0)}, ${b.toFixed(0)}`
+      const ratio = (a: number, b: number) => (a / b).toFixed(2)
       const rates = [nginx.rate.toFixed(0), ours.rate.toFixed(0), ratio(ours.rate, nginx.rate)]
       printRow(
         scenario.name,
@@ -87,7 +94,10 @@ async function compare() {
         ratio(nginx.cpu, ours.cpu),
       )
     }
-    const [nginx, ours] = servers.map(({ pids }) => pids().reduce((sum, pid) => sum + peakMemory(pid), 0))
+    const [nginx, ours] = servers.map(({ pids }) => pids().reduce((sum, pid) => sum + peakMemory(pid), 0)) as [
+      number,
+      number,
+    ]
     console.log(`peak memory: nginx ${nginx.toFixed(0)} MiB in all its processes, ours ${ours.toFixed(0)} MiB`)
   } finally {
     for (const server of servers) await server.stop()
@@ -95,24 +105,33 @@ async function compare() {
   }
 }
 
-function printRow(name, ...cells) {
+function printRow(name: string, ...cells: string[]): void {
   const widths = [12, 12, 7, 12, 16, 7]
-  console.log(name.padEnd(34), ...cells.map((cell, i) => cell.padStart(widths[i])))
+  console.log(name.padEnd(34), ...cells.map((cell, i) => cell.padStart(widths[i]!)))
 }
 
-function compile(dir) {
+/** Compiles the listener, because the compiler of `bench/typescript.mjs` would count as its memory. @returns its path */
+function compile(dir: string): string {
   const out = join(dir, 'built')
   mkdirSync(out)
   symlinkSync(join(PROJECT, 'node_modules'), join(dir, 'node_modules'))
   writeFileSync(join(out, 'package.json'), '{"type":"module"}')
+  const config = {
+    extends: join(PROJECT, 'tsconfig.build.json'),
+    compilerOptions: { rootDir: PROJECT, outDir: out },
+    files: [join(PROJECT, 'bench/listener.ts')],
+    include: [],
+  }
+  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify(config))
   const tsc = join(PROJECT, 'node_modules/typescript/bin/tsc')
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', dir], { encoding: 'utf8' })
+  const path = join(out, 'bench/listener.js')
   // The compiler writes its output even when there are type errors elsewhere.
-  spawnSync(process.execPath, [tsc, '-p', join(PROJECT, 'tsconfig.build.json'), '--outDir', out], { stdio: 'ignore' })
-  if (!existsSync(join(out, 'serve/repository-listener.js'))) throw new Error('the listener did not compile')
-  return out
+  if (!existsSync(path)) throw new Error(`the listener did not compile: ${stdout}`)
+  return path
 }
 
-function makeTree(repos) {
+function makeTree(repos: string): string {
   const base = join(repos, '.generations/deb/jammy')
   const index = join(base, 'r1-bench/main/binary-amd64')
   for (const path of [index, join(base, 'pool'), join(repos, 'dists'), join(repos, 'logs')])
@@ -126,7 +145,7 @@ function makeTree(repos) {
   return repos
 }
 
-async function startNginx(dir, repos, workers) {
+async function startNginx(dir: string, repos: string, workers: string): Promise<Server> {
   const port = await freePort()
   const work = join(dir, 'nginx')
   mkdirSync(work)
@@ -146,30 +165,28 @@ async function startNginx(dir, repos, workers) {
   await reachable(port)
   const children = () =>
     readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number)
-  return { port, pids: () => [child.pid, ...children()], stop: () => stop(child, 'SIGQUIT') }
+  return { port, pids: () => [child.pid!, ...children()], stop: () => stop(child, 'SIGQUIT') }
 }
 
-async function startOurs(built, repos) {
+async function startOurs(listener: string, repos: string): Promise<Server> {
   const port = await freePort()
-  const child = spawn(process.execPath, [import.meta.filename, 'listener', built, repos, String(port)], {
-    stdio: 'inherit',
-  })
+  const child = spawn(process.execPath, [listener, repos, String(port)], { stdio: 'inherit' })
   await reachable(port)
-  return { port, pids: () => [child.pid], stop: () => stop(child, 'SIGTERM') }
+  return { port, pids: () => [child.pid!], stop: () => stop(child, 'SIGTERM') }
 }
 
 /** Each scenario is a Lua file for wrk. The files for the two servers differ only in entity tags. */
-async function describeScenarios(dir, servers) {
+async function describeScenarios(dir: string, servers: readonly Server[]): Promise<Scenario[]> {
   const base = '/repos/dists/jammy'
   const index = `${base}/main/binary-amd64/Packages.gz`
-  const tags = []
+  const tags: (string | null)[] = []
   for (const { port } of servers)
     tags.push((await fetch(`http://127.0.0.1:${port}${base}/InRelease`)).headers.get('etag'))
-  const range = (path, size, length) =>
+  const range = (path: string, size: number, length: number) =>
     `request = function() local at = math.random(0, ${size - length}); ` +
     `return wrk.format('GET', '${path}', { Range = 'bytes=' .. at .. '-' .. (at + ${length - 1}) }) end`
-  const get = (path) => `wrk.path = '${path}'`
-  const scenarios = [
+  const get = (path: string) => `wrk.path = '${path}'`
+  const scenarios: [name: string, script: (server: number) => string][] = [
     [
       '1,000 random packages of 2 KiB',
       () =>
@@ -192,17 +209,19 @@ async function describeScenarios(dir, servers) {
   }))
 }
 
-function runWrk(server, script, { seconds, connections }) {
+function runWrk(server: Server, script: string, { seconds, connections }: Load): Run {
   const before = cpuTime(server)
   const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script]
   const output = execFileSync('wrk', [...options, `http://127.0.0.1:${server.port}`], { encoding: 'utf8' })
-  const [requests, microseconds, p99, errors] = (/RESULT (.*)/.exec(output)?.[1] ?? '').split(' ').map(Number)
+  const [requests = NaN, microseconds = NaN, p99 = NaN, errors] = (/RESULT (.*)/.exec(output)?.[1] ?? '')
+    .split(' ')
+    .map(Number)
   if (errors !== 0) throw new Error(output)
   return { rate: (requests / microseconds) * 1e6, p99: p99 / 1000, cpu: (cpuTime(server) - before) / requests }
 }
 
 /** CPU time of all processes of a server in microseconds. The kernel counts in hundredths of a second. */
-function cpuTime({ pids }) {
+function cpuTime({ pids }: Server): number {
   const ticks = pids().map((pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /, '')
@@ -212,26 +231,23 @@ function cpuTime({ pids }) {
   return ticks.reduce((sum, each) => sum + each, 0) * 10_000
 }
 
-function peakMemory(pid) {
+/** In MiB. */
+function peakMemory(pid: number): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }
 
-function median(values) {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]
-}
-
-function freePort() {
+function freePort(): Promise<number> {
   return new Promise((done) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
+      const { port } = server.address() as AddressInfo
       server.close(() => done(port))
     })
   })
 }
 
-async function reachable(port) {
+async function reachable(port: number): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    const open = await new Promise((done) => {
+    const open = await new Promise<boolean>((done) => {
       const socket = connect(port, '127.0.0.1', () => done(true))
       socket.once('error', () => done(false))
       socket.once('connect', () => socket.destroy())
@@ -242,9 +258,9 @@ async function reachable(port) {
   throw new Error(`nothing listens on port ${port}`)
 }
 
-function stop(child, signal) {
+function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   return new Promise((done) => {
-    child.once('exit', done)
+    child.once('exit', () => done())
     child.kill(signal)
   })
 }
