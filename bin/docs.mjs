@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Writes the documentation pages that are generated from declarations: docs/environment.md and docs/settings.md.
+// Writes the documentation pages that are generated from declarations: docs/environment.md, docs/settings.md, docs/distributions.md.
 // Usage: npx tsc -p tsconfig.build.json && node bin/docs.mjs
 import { writeFile } from 'node:fs/promises'
 
@@ -20,5 +20,10 @@ async function built(path) {
 const { environmentPage } = await built('config/environment-page')
 /** @type {typeof import('../src/settings/settings-page.ts')} */
 const { settingsPage } = await built('settings/settings-page')
+/** @type {typeof import('../src/formats/declared/distributions-page.ts')} */
+const { distributionsPage } = await built('formats/declared/distributions-page')
+/** @type {typeof import('../src/formats/index.ts')} */
+const { formats } = await built('formats/index')
+await writeFile(new URL('docs/distributions.md', root), distributionsPage(formats))
 await writeFile(new URL('docs/environment.md', root), environmentPage())
 await writeFile(new URL('docs/settings.md', root), settingsPage())

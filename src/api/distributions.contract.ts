@@ -15,6 +15,7 @@ export const getDistributions = declare({
       codename: Type.String(),
       format: Type.String(),
       arch: Type.String(),
+      architectures: Type.Array(Type.String()),
       active: Type.Boolean(),
       package_count: Type.Integer(),
     }),

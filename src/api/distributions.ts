@@ -41,6 +41,7 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
           version: d.osVersion,
           format: d.format,
           arch: d.arch,
+          architectures: [d.arch],
           component: d.component,
           scanner_distro: d.scannerDistro,
           package_manager: d.packageManager,
@@ -54,7 +55,11 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
     }),
     handle(getDistributionsCodenamePackages, async ({ params: { codename }, reply }) => {
       if (!deps.all.some(({ distribution }) => distribution.codename === codename))
-        throw unknownDistribution(codename, 'not_found')
+        throw unknownDistribution(
+          codename,
+          deps.all.map(({ distribution }) => distribution),
+          'not_found',
+        )
       return sendList(reply, { codename }, 'packages', servedPackages(db, codename))
     }),
     handle(postDistributionsInit, async ({ caller, origin }) => {

@@ -107,7 +107,16 @@ export type PackedPackage = Omit<StoredPackage, 'facts'> & PackedFacts
 export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   /** architectures that fit every distribution of the format: `all`, `noarch` */
   readonly neutralArchs: readonly string[]
+  /** those offered by default: the specification's list */
   readonly distributions: readonly Distribution[]
+  /** more that a deployment may name in SVC_DISTRIBUTIONS */
+  readonly presets: readonly Distribution[]
+  /** Debian's name of each architecture, with the format's own */
+  readonly architectures: Readonly<Record<string, string>>
+  /** the component of a distribution that declares none; null where repositories have no components */
+  readonly component: string | null
+  /** programs that install from such a repository; the first one unless a distribution names another */
+  readonly packageManagers: readonly string[]
   readonly streams: readonly StreamSpec[]
   /** the word of REPO_FORMAT that switches the format on */
   readonly repoFormat: string

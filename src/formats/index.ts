@@ -23,7 +23,7 @@ export function switchedOn(words: readonly string[]): PackageFormat[] {
   return formats.filter((format) => words.includes(format.repoFormat))
 }
 
-/** The distribution of a codename with its format; null for an unknown codename. */
+/** The default distribution of a codename with its format; null for an unknown codename. */
 export function findDistribution(codename: string, among = formats): Offered | null {
   for (const format of among) {
     const distribution = format.distributions.find((candidate) => candidate.codename === codename)

@@ -1,11 +1,13 @@
-// The refusal of a codename that no format has: names the distribution that was probably meant, or all of them.
+// The refusal of a codename that is not declared: names the distribution that was probably meant, or all of them.
 import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
-import { formats } from './index.ts'
 
 /** @param code `not_found` where the codename is part of the address */
-export function unknownDistribution(codename: string, code: 'unknown_distribution' | 'not_found'): Problem {
-  const known = formats.flatMap((format) => format.distributions)
+export function unknownDistribution(
+  codename: string,
+  known: readonly Distribution[],
+  code: 'unknown_distribution' | 'not_found',
+): Problem {
   const meant = meantBy(codename, known)
   const hint =
     meant.length > 0

@@ -1,5 +1,6 @@
 // Before the gate: is the file a package, is it for this distribution, and is it new?
 import { readPiece } from '../archive/file-range.ts'
+import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
 import { unknownDistribution } from '../formats/unknown-distribution.ts'
@@ -14,17 +15,19 @@ const NEUTRAL_WORDS = ['all', 'any', 'noarch']
 export interface FormatRegistry {
   recognize(head: Uint8Array): PackageFormat | null
   find(codename: string): Offered | null
+  /** all that can be named, active or not */
+  readonly distributions: readonly Distribution[]
   isActive(codename: string): boolean
 }
 
 /** @throws Problem('unknown_distribution' or 'distribution_inactive') */
 export function openDistribution(registry: FormatRegistry, codename: string): Offered {
   const found = registry.find(codename)
-  if (!found) throw unknownDistribution(codename, 'unknown_distribution')
+  if (!found) throw unknownDistribution(codename, registry.distributions, 'unknown_distribution')
   if (!registry.isActive(codename))
     throw new Problem(
       'distribution_inactive',
-      `${codename} takes ${found.format.id} packages, which this deployment leaves out`,
+      `${codename} takes no packages: its format is switched off, or it is no longer declared`,
     )
   return found
 }

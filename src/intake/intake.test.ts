@@ -66,7 +66,7 @@ beforeEach(async () => {
     staging,
     manifests: createManifests(db, paths),
     publisher: { expect: () => () => {}, converge: (codename: string) => converge(codename) } as unknown as Publisher,
-    registry: { recognize, find: findDistribution, isActive: (codename) => codename !== 'noble' },
+    registry: { recognize, find: findDistribution, isActive: (codename) => codename !== 'noble', distributions: [] },
     steps,
     settings: () => SETTINGS,
     checkpoint: () => {},

@@ -33,6 +33,7 @@ export async function openDocuments(): Promise<Documents> {
       createSbom({
         db,
         find: findDistribution,
+        distributions: [],
         version,
         embedded: async (rows) => new Map(rows.map((row) => [row.id, documents.embedded.get(row.name) ?? []])),
       }),

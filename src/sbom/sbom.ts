@@ -51,6 +51,8 @@ export interface Sbom {
 export interface SbomDeps extends ContentsDeps {
   /** of this service; documents name it as their tool */
   version: string
+  /** all that can be named */
+  distributions: readonly Distribution[]
 }
 
 const PREVIEWED = 10
@@ -64,7 +66,7 @@ export function createSbom(deps: SbomDeps): Sbom {
   function checkDistribution(codename: string | undefined): Distribution | null {
     if (codename === undefined) return null
     const found = deps.find(codename)
-    if (!found) throw unknownDistribution(codename, 'unknown_distribution')
+    if (!found) throw unknownDistribution(codename, deps.distributions, 'unknown_distribution')
     return found.distribution
   }
 

@@ -1,7 +1,7 @@
 // The tables as TypeScript types; `migrations/` creates them. JSON columns are written as text and read as objects.
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../domain/status.ts'
-import type { FormatId, PackageFacts } from '../domain/package.ts'
+import type { Distribution, FormatId, PackageFacts } from '../domain/package.ts'
 import type { VersionRange } from '../domain/advisory.ts'
 import type { Finding, PolicyAction, Severity } from '../domain/finding.ts'
 import type { Role } from '../domain/roles.ts'
@@ -79,6 +79,8 @@ export interface DistributionsTable {
   /** raised by each of these claims: a publish that began before one is not made visible */
   cleanings: Generated<number>
   initialized_at: Date | null
+  /** as it was declared last; null in rows that were made before this column */
+  definition: JsonOrNull<Distribution>
   published_count: Generated<number>
   pending_count: Generated<number>
   quarantined_count: Generated<number>

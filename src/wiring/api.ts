@@ -20,7 +20,6 @@ import { settingsRoutes } from '../api/settings.ts'
 import { setupRoutes } from '../api/setup.ts'
 import { uploadRoutes } from '../api/upload.ts'
 import { webhookRoutes } from '../api/webhooks.ts'
-import { findDistribution } from '../formats/index.ts'
 import { exists } from '../kernel/files.ts'
 import { createDeletePackages } from '../intake/delete-packages.ts'
 import { reindex } from '../records/reindex.ts'
@@ -96,7 +95,7 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
         formatOf: ({ distribution }) => offered(distribution).format,
       }),
       reindex: () =>
-        reindex({ db, manifests, pool, publisher, checkpoint, find: findDistribution }).finally(totals.forget),
+        reindex({ db, manifests, pool, publisher, checkpoint, find: registry.find }).finally(totals.forget),
     }),
     ...uploadRoutes({ intake: gate.intake, settings, log }),
     ...distributionRoutes({
@@ -139,7 +138,13 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
     }),
     ...policyRoutes({ settings: foundation.settings, audit }),
     ...sbomRoutes({
-      sbom: createSbom({ db, find: findDistribution, version: env.appVersion, embedded: embeddedOf(gate.components) }),
+      sbom: createSbom({
+        db,
+        find: registry.find,
+        distributions: registry.distributions,
+        version: env.appVersion,
+        embedded: embeddedOf(gate.components),
+      }),
     }),
     ...settingsRoutes({ settings: foundation.settings, audit, notifier: accounts.notifier }),
     ...healthRoutes({

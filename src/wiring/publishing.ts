@@ -1,18 +1,20 @@
 // The way out: signing keys, the distributions this deployment offers, the publisher, pending deletions.
 import { join } from 'node:path'
 import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
+import type { Distribution } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Offered } from '../formats/format.ts'
-import { findDistribution, formats, recognize, switchedOn } from '../formats/index.ts'
+import { formatOf, formats, recognize, switchedOn } from '../formats/index.ts'
 import { isolate } from '../formats/threads/isolate.ts'
 import { createThreadPool } from '../formats/threads/pool.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { ensureContent } from '../kernel/files.ts'
-import { ensureDistributions } from '../publish/initialize.ts'
+import { ensureDistributions, formerDistributions } from '../publish/initialize.ts'
 import { createPublisher } from '../publish/publisher.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
 import { openKeys } from '../signing/keys.ts'
 import { createAuditCheckpoints } from '../store/audit-checkpoints.ts'
+import { readDeclared } from './declared.ts'
 import type { Foundation } from './foundation.ts'
 
 export type Publishing = Awaited<ReturnType<typeof createPublishing>>
@@ -38,24 +40,35 @@ export async function createPublishing(foundation: Foundation) {
   const isolated = formats.map((format) =>
     isolate(format, readers, () => ({ maxUnpackedBytes: unpackedLimit(foundation.settings.current()) })),
   )
-  const all: Offered[] = isolated.flatMap((format) =>
-    format.distributions.map((distribution) => ({ format, distribution })),
-  )
+  const offer = (distribution: Distribution): Offered => ({
+    format: isolated.find(({ id }) => id === distribution.format) ?? formatOf(distribution.format),
+    distribution,
+  })
   const activeFormats = switchedOn(REPO_FORMAT_WORDS[env.repoFormat])
-  const active = all.filter(({ format }) => activeFormats.some(({ id }) => id === format.id))
-  const isActive = (codename: string) => active.some(({ distribution }) => distribution.codename === codename)
-  const find = (codename: string) => findDistribution(codename, isolated)
+  const declared = await readDeclared(env)
+  const active = declared.filter(({ format }) => activeFormats.some(({ id }) => id === format)).map(offer)
+  await ensureDistributions(db, clock, active)
+  const former = await formerDistributions(db, new Set(declared.map(({ codename }) => codename)))
+  const all = [...declared, ...former].map(offer)
+  const byCodename = new Map(all.map((one) => [one.distribution.codename, one]))
+  const activeCodenames = new Set(active.map(({ distribution }) => distribution.codename))
+  const isActive = (codename: string) => activeCodenames.has(codename)
+  const find = (codename: string) => byCodename.get(codename) ?? null
   const offered = (codename: string): Offered => {
     const found = find(codename)
     if (!found) throw new Error(`no distribution ${codename}`)
     return found
   }
-  const registry: FormatRegistry = { recognize: (head) => recognize(head, isolated), find, isActive }
+  const registry: FormatRegistry = {
+    recognize: (head) => recognize(head, isolated),
+    find,
+    isActive,
+    distributions: all.map(({ distribution }) => distribution),
+  }
   const known = (codename: string) => find(codename) !== null
   const signers = keys
   const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
-  await ensureDistributions(db, clock, active)
   return {
     readers,
     keys,

@@ -1,9 +1,9 @@
-// The apk distributions offered: data, not code.
+// The apk distributions: those offered by default, and the presets that a deployment may name. Data, not code.
 import type { Distribution } from '../../domain/package.ts'
 
-function distribution(osVersion: string, packageManagerMajor: number): Distribution {
+function distribution(osVersion: string, packageManagerMajor: number, codename = `alpine${osVersion}`): Distribution {
   return {
-    codename: `alpine${osVersion}`,
+    codename,
     format: 'apk',
     arch: 'x86_64',
     component: 'main',
@@ -21,3 +21,9 @@ function distribution(osVersion: string, packageManagerMajor: number): Distribut
 export const distributions: readonly Distribution[] = ['3.18', '3.19', '3.20', '3.21'].map((version) =>
   distribution(version, 2),
 )
+
+export const presets: readonly Distribution[] = [
+  distribution('3.22', 2),
+  distribution('3.23', 3),
+  distribution('edge', 3, 'alpine-edge'),
+]

@@ -1,7 +1,7 @@
 // The apk format.
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
-import { distributions } from './distributions.ts'
+import { distributions, presets } from './distributions.ts'
 import { apkFilename, apkMembers, readApk, type ApkRecord } from './read.ts'
 import { recognizes } from './recognize.ts'
 import { INDEX_FILE, packagePath, renderEntry, renderIndex, STREAM } from './render.ts'
@@ -17,6 +17,14 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   repoFormat: 'apk',
   neutralArchs: ['noarch'],
   distributions,
+  presets,
+  // Alpine's armv7 is Debian's armhf; its own armhf is for ARMv6.
+  architectures: {
+    ...{ amd64: 'x86_64', arm64: 'aarch64', armhf: 'armv7', i386: 'x86' },
+    ...{ ppc64el: 'ppc64le', riscv64: 'riscv64', s390x: 's390x' },
+  },
+  component: 'main',
+  packageManagers: ['apk'],
   versions,
   canary,
   streams: [{ key: STREAM, xz: false, plainDigest: false }],

@@ -1,7 +1,7 @@
 // The deb format.
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
-import { distributions } from './distributions.ts'
+import { distributions, presets } from './distributions.ts'
 import { debFilename, debMembers, readDeb, type DebRecord } from './read.ts'
 import { binaryDirectory, packagePath, renderEntry, renderIndex } from './render.ts'
 import { setup } from './setup.ts'
@@ -19,6 +19,13 @@ export const debFormat: PackageFormat<DebRecord> = {
   repoFormat: 'apt',
   neutralArchs: ['all'],
   distributions,
+  presets,
+  architectures: {
+    ...{ amd64: 'amd64', arm64: 'arm64', armhf: 'armhf', i386: 'i386' },
+    ...{ ppc64el: 'ppc64el', riscv64: 'riscv64', s390x: 's390x' },
+  },
+  component: 'main',
+  packageManagers: ['apt'],
   versions,
   canary,
   streams: [{ key: 'packages', xz: true, plainDigest: true }],
@@ -33,7 +40,7 @@ export const debFormat: PackageFormat<DebRecord> = {
     linkTarget: '',
     packages: null,
     packagesName: 'pool',
-    byHashIn: [binaryDirectory(distribution), 'main'],
+    byHashIn: [binaryDirectory(distribution), distribution.component ?? 'main'],
   }),
   serving: {
     listener: 'apt',

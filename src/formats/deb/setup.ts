@@ -1,14 +1,14 @@
 // What an apt client needs to use a distribution: a deb822 file, and a script that installs it.
 import type { ClientSetup, SetupInput } from '../serving.ts'
 
-/** apt before 2.4 cannot read a key inside `Signed-By` (apt 2.4 release notes); Ubuntu 20.04 has 2.0. */
-const WITHOUT_INLINE_KEYS = new Set(['focal'])
+/** apt before 2.4 cannot read a key inside `Signed-By` (apt 2.4 release notes); Ubuntu 20.04 has 2.0, Debian 11 has 2.2. */
+const WITHOUT_INLINE_KEYS = new Set(['ubuntu:18.04', 'ubuntu:20.04', 'debian:10', 'debian:11'])
 const KEY_FILE = '/etc/apt/keyrings/gatehouse.asc'
 
 export function setup({ distribution, url, keys }: SetupInput): ClientSetup {
-  const { codename, fullName, component, arch } = distribution
+  const { codename, fullName, component, arch, scannerDistro } = distribution
   const armored = keys.openpgpArmored.trim()
-  const inline = !WITHOUT_INLINE_KEYS.has(codename)
+  const inline = !WITHOUT_INLINE_KEYS.has(scannerDistro)
   const installAs = `/etc/apt/sources.list.d/gatehouse-${codename}.sources`
   const keyCommands = inline
     ? ''

@@ -1,4 +1,4 @@
-// The rpm distributions offered: data, not code.
+// The rpm distributions: those offered by default, and the presets that a deployment may name. Data, not code.
 import type { Distribution } from '../../domain/package.ts'
 
 function distribution(
@@ -40,4 +40,18 @@ export const distributions: readonly Distribution[] = [
     'zypper',
     'openSUSE Tumbleweed',
   ),
+]
+
+export const presets: readonly Distribution[] = [
+  distribution('almalinux10', 'almalinux:10', 'AlmaLinux', '10', 'dnf', 'AlmaLinux OS 10'),
+  distribution('rocky10', 'rockylinux:10', 'Rocky Linux', '10', 'dnf', 'Rocky Linux 10'),
+  distribution('centos-stream10', 'centos:10', 'CentOS Stream', '10', 'dnf', 'CentOS Stream 10'),
+  distribution('oraclelinux9', 'oraclelinux:9', 'Oracle Linux', '9', 'dnf', 'Oracle Linux 9'),
+  distribution('oraclelinux10', 'oraclelinux:10', 'Oracle Linux', '10', 'dnf', 'Oracle Linux 10'),
+  distribution('fedora43', 'fedora:43', 'Fedora', '43', 'dnf', 'Fedora Linux 43'),
+  distribution('fedora44', 'fedora:44', 'Fedora', '44', 'dnf', 'Fedora Linux 44'),
+  distribution('amazonlinux2023', 'amazonlinux:2023', 'Amazon Linux', '2023', 'dnf', 'Amazon Linux 2023'),
+  distribution('opensuse-leap-16.0', 'opensuse/leap:16.0', 'openSUSE Leap', '16.0', 'zypper', 'openSUSE Leap 16.0'),
+  // Scanners know service packs only: with `sles:15` they find nothing.
+  distribution('sles15', 'sles:15.7', 'SLES', '15.7', 'zypper', 'SUSE Linux Enterprise Server 15 SP7'),
 ]

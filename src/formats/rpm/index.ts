@@ -1,7 +1,7 @@
 // The rpm format.
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
-import { distributions } from './distributions.ts'
+import { distributions, presets } from './distributions.ts'
 import { LEAD_MAGIC } from './open.ts'
 import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
 import { packagePath, PACKAGES, renderEntry, renderIndex, REPODATA, ofEarlierGeneration } from './render.ts'
@@ -23,6 +23,8 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
     systems: {
       rockylinux: { vendor: 'rocky', id: 'rocky' },
       oraclelinux: { vendor: 'oracle', id: 'ol' },
+      amazonlinux: { vendor: 'amzn', id: 'amzn' },
+      sles: { vendor: 'suse', id: 'sles' },
       'opensuse/leap': { vendor: 'opensuse', id: 'opensuse-leap' },
       'opensuse/tumbleweed': { vendor: 'opensuse', id: 'opensuse-tumbleweed' },
     },
@@ -30,6 +32,13 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   repoFormat: 'rpm',
   neutralArchs: ['noarch'],
   distributions,
+  presets,
+  architectures: {
+    ...{ amd64: 'x86_64', arm64: 'aarch64', armhf: 'armv7hl', i386: 'i686' },
+    ...{ ppc64el: 'ppc64le', riscv64: 'riscv64', s390x: 's390x' },
+  },
+  component: null,
+  packageManagers: ['dnf', 'zypper'],
   versions,
   canary,
   streams: [

@@ -12,6 +12,7 @@ import * as notifications from './0009-notifications.ts'
 import * as publishing from './0010-publishing.ts'
 import * as auditMac from './0011-audit-mac.ts'
 import * as knownVulnerable from './0012-known-vulnerable.ts'
+import * as declaredDistributions from './0013-declared-distributions.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -26,4 +27,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0010-publishing': publishing,
   '0011-audit-mac': auditMac,
   '0012-known-vulnerable': knownVulnerable,
+  '0013-declared-distributions': declaredDistributions,
 }

@@ -15,6 +15,7 @@ const KEYS = [
   'version',
   'format',
   'arch',
+  'architectures',
   'component',
   'scanner_distro',
   'package_manager',

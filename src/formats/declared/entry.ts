@@ -1,0 +1,92 @@
+// What an entry of SVC_DISTRIBUTIONS_FILE may say, and the distribution that it declares. Pure.
+import Type, { type Static } from 'typebox'
+import { FORMATS, type Distribution } from '../../domain/package.ts'
+import type { PackageFormat } from '../format.ts'
+
+const Text = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\x00-\\x1f\\x7f]+$' })
+
+/** Part of paths and URLs; a dot only within a release, so that no codename looks like a file beside it. */
+export const CODENAME = '^[a-z0-9]+([-+_][a-z0-9]+|\\.[0-9]+)*$'
+
+export const EntrySchema = Type.Object(
+  {
+    codename: Type.String({ pattern: CODENAME, maxLength: 64 }),
+    format: Type.Optional(Type.Enum([...FORMATS])),
+    /** one, until a distribution may have several */
+    architectures: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 1 })),
+    component: Type.Optional(Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 64 })),
+    scanner_distro: Type.Optional(Type.String({ pattern: '^[a-z0-9/-]+:[a-z0-9.]+$', maxLength: 64 })),
+    os: Type.Optional(Text),
+    version: Type.Optional(Text),
+    name: Type.Optional(Text),
+    full_name: Type.Optional(Text),
+    package_manager: Type.Optional(Type.String()),
+    package_manager_major: Type.Optional(Type.Integer({ minimum: 1, maximum: 99 })),
+  },
+  { additionalProperties: false },
+)
+export type Entry = Static<typeof EntrySchema>
+
+/** Directories of a format's tree that a component would hide. */
+const RESERVED_COMPONENTS = new Set(['pool', 'by-hash'])
+
+/**
+ * The distribution that an entry declares: its own, or the preset of that codename with what the entry changes.
+ * @param architecture Debian's name of the one that distributions have unless they say otherwise
+ * @param fault called for each thing that is wrong; the result is then of no use
+ */
+export function distributionOf(
+  entry: Entry,
+  preset: Distribution | null,
+  formats: readonly PackageFormat[],
+  architecture: string,
+  fault: (field: keyof Entry, sentence: string) => void,
+): Distribution | null {
+  if (preset && entry.format && entry.format !== preset.format)
+    fault('format', `is ${preset.format} for this preset; a distribution of another format needs another codename`)
+  const format = formats.find(({ id }) => id === (preset?.format ?? entry.format))
+  if (!preset && !entry.format) fault('format', 'is required for a codename that is no preset')
+  if (!preset && !entry.scanner_distro)
+    fault('scanner_distro', 'is required for a codename that is no preset: without it scanners find nothing')
+  if (!format) return null
+  checkComponent(entry, format, fault)
+  if (entry.package_manager && !format.packageManagers.includes(entry.package_manager))
+    fault('package_manager', `must be ${format.packageManagers.join(' or ')}`)
+  const wanted = entry.architectures?.[0]
+  const arch = wanted === undefined ? (preset?.arch ?? format.architectures[architecture]) : archOf(format, wanted)
+  if (arch === undefined)
+    fault('architectures', `must be among ${Object.values(format.architectures).join(', ')} for ${format.id}`)
+  const scannerDistro = entry.scanner_distro ?? preset?.scannerDistro ?? ''
+  const [system = '', release = ''] = scannerDistro.split(':')
+  const name = entry.name ?? preset?.name ?? entry.codename
+  const major = entry.package_manager_major ?? preset?.packageManagerMajor
+  return {
+    codename: entry.codename,
+    format: format.id,
+    arch: arch ?? '',
+    component: entry.component ?? preset?.component ?? format.component,
+    scannerDistro,
+    os: entry.os ?? preset?.os ?? system,
+    osVersion: entry.version ?? preset?.osVersion ?? release,
+    name,
+    fullName: entry.full_name ?? preset?.fullName ?? name,
+    packageManager: entry.package_manager ?? preset?.packageManager ?? format.packageManagers[0] ?? '',
+    ...(major === undefined ? {} : { packageManagerMajor: major }),
+  }
+}
+
+function checkComponent(
+  { component }: Entry,
+  format: PackageFormat,
+  fault: (field: keyof Entry, sentence: string) => void,
+): void {
+  if (component === undefined) return
+  if (format.component === null) fault('component', `does not exist in ${format.id} repositories`)
+  if (RESERVED_COMPONENTS.has(component)) fault('component', `must not be ${component}, which the tree uses itself`)
+}
+
+/** The format's name of an architecture that is given under this name or Debian's. */
+export function archOf(format: PackageFormat, name: string): string | undefined {
+  if (Object.hasOwn(format.architectures, name)) return format.architectures[name]
+  return Object.values(format.architectures).find((own) => own === name)
+}
