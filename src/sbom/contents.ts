@@ -6,6 +6,7 @@ import type { Capability, Distribution, Requirement } from '../domain/package.ts
 import { unsatisfied } from '../formats/dependencies.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
 import { filesAmong } from '../domain/packed-facts.ts'
+import { createPacer } from '../kernel/pacer.ts'
 import { activeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
@@ -224,15 +225,19 @@ async function ownOffers(db: Db, { row }: SbomEntry, requirements: Requirement[]
   }
 }
 
-/** Converts a page of records and yields to the event loop. */
+/** Converts a page of records and yields to the event loop: one record may have thousands of components. */
 async function entriesOf(deps: ContentsDeps, rows: readonly InventoryRow[]): Promise<SbomEntry[]> {
   await turn()
   const embedded = (await deps.embedded?.(rows)) ?? new Map<number, readonly EmbeddedComponent[]>()
-  return rows.flatMap((row) => {
+  const pace = createPacer()
+  const entries: SbomEntry[] = []
+  for (const row of rows) {
+    await pace()
     // A record of a distribution that this release no longer has cannot be described.
     const found = deps.find(row.distribution)
-    return found ? [entryOf(row, found, embedded.get(row.id))] : []
-  })
+    if (found) entries.push(await entryOf(row, found, embedded.get(row.id) ?? [], pace))
+  }
+  return entries
 }
 
 async function* vulnerabilitiesOf(db: Db, entries: readonly SbomEntry[]): AsyncGenerator<Vulnerability, void, void> {

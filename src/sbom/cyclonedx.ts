@@ -2,6 +2,7 @@
 import type { Finding, Severity } from '../domain/finding.ts'
 import { analysisOf } from './analysis.ts'
 import type { Contents, Stub, Vulnerability } from './contents.ts'
+import { createPacer, type Pace } from '../kernel/pacer.ts'
 import type { EmbeddedEntry, SbomEntry } from './entry.ts'
 import { jsonObject, mapped } from './json-stream.ts'
 import { licenseOf } from './license.ts'
@@ -59,11 +60,14 @@ function described({ subject, distribution }: Contents) {
 const fileRefOf = (subject: SbomEntry) => `file:${subject.ref}`
 
 async function* components(contents: Contents) {
-  for await (const entry of contents.components()) yield component(entry)
+  const pace = createPacer()
+  for await (const entry of contents.components()) {
+    yield component(entry, await embeddedComponents(entry, pace))
+  }
   for (const stub of contents.stubs) yield stubComponent(stub)
 }
 
-function component(entry: SbomEntry) {
+function component(entry: SbomEntry, embedded: readonly object[]) {
   const { row, purl, ref, distribution } = entry
   return {
     type: 'library',
@@ -76,7 +80,7 @@ function component(entry: SbomEntry) {
     ...licenses(row.license),
     purl,
     ...(isWebAddress(row.url) ? { externalReferences: [{ type: 'website', url: row.url }] } : {}),
-    ...(entry.embedded.length > 0 ? { components: entry.embedded.map(embeddedComponent) } : {}),
+    ...(embedded.length > 0 ? { components: embedded } : {}),
     properties: [
       property('distribution', row.distribution),
       property('distribution_name', distribution.fullName),
@@ -89,6 +93,15 @@ function component(entry: SbomEntry) {
       property('status', row.status),
     ],
   }
+}
+
+async function embeddedComponents({ embedded }: SbomEntry, pace: Pace): Promise<object[]> {
+  const components: object[] = []
+  for (const entry of embedded) {
+    await pace()
+    components.push(embeddedComponent(entry))
+  }
+  return components
 }
 
 function embeddedComponent({ type, name, version, license, path, purl, ref }: EmbeddedEntry) {

@@ -1,7 +1,8 @@
-// One record of the repository with its identifiers in documents. Pure.
+// One record of the repository with its identifiers in documents.
 import { createHash } from 'node:crypto'
 import type { Distribution } from '../domain/package.ts'
 import type { Offered } from '../formats/format.ts'
+import type { Pace } from '../kernel/pacer.ts'
 import type { InventoryRow } from '../store/records/inventory-query.ts'
 import { embeddedPurlOf, purlOf, type EmbeddedComponent } from './purl.ts'
 
@@ -32,7 +33,12 @@ export function spdxIdOf(name: string, ref: string): string {
   return `SPDXRef-Package-${name.replace(/[^A-Za-z0-9.-]+/g, '-').slice(0, 60)}-${createHash('sha256').update(ref).digest('hex').slice(0, 16)}`
 }
 
-export function entryOf(row: InventoryRow, offered: Offered, embedded: readonly EmbeddedComponent[] = []): SbomEntry {
+export async function entryOf(
+  row: InventoryRow,
+  offered: Offered,
+  embedded: readonly EmbeddedComponent[],
+  pace: Pace,
+): Promise<SbomEntry> {
   const ref = refOf(row)
   return {
     row,
@@ -40,18 +46,24 @@ export function entryOf(row: InventoryRow, offered: Offered, embedded: readonly 
     purl: purlOf(row, offered),
     ref,
     spdxId: spdxIdOf(row.name, ref),
-    embedded: embeddedEntries(ref, embedded),
+    embedded: await embeddedEntries(ref, embedded, pace),
   }
 }
 
-/** Sorted and without duplicates: a package may contain the same component several times. */
-function embeddedEntries(owner: string, components: readonly EmbeddedComponent[]): EmbeddedEntry[] {
-  const entries = components.map((component) => {
+/** Sorted and without duplicates: a package may contain the same component several times, and 20,000 of them. */
+async function embeddedEntries(
+  owner: string,
+  components: readonly EmbeddedComponent[],
+  pace: Pace,
+): Promise<EmbeddedEntry[]> {
+  const entries = new Map<string, EmbeddedEntry>()
+  for (const component of components) {
+    await pace()
     const purl = embeddedPurlOf(component)
     const ref = `${owner}#${purl}${component.path ? `#${component.path}` : ''}`
-    return { ...component, purl, ref, spdxId: spdxIdOf(component.name, ref) }
-  })
-  return [...new Map(entries.map((entry) => [entry.ref, entry])).values()].sort((a, b) => (a.ref < b.ref ? -1 : 1))
+    entries.set(ref, { ...component, purl, ref, spdxId: spdxIdOf(component.name, ref) })
+  }
+  return [...entries.values()].sort((a, b) => (a.ref < b.ref ? -1 : 1))
 }
 
 /** The newest of several times. It dates a document, so that the same content gives the same document. */

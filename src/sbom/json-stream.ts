@@ -1,6 +1,6 @@
 // Writes JSON piece by piece and ends it with an id computed from the content. Knows no document format.
 import { createHash } from 'node:crypto'
-import { setImmediate as turn } from 'node:timers/promises'
+import { createPacer } from '../kernel/pacer.ts'
 
 /** Small pieces cost a system call each. */
 const CHUNK_CHARS = 64 * 1024
@@ -62,13 +62,14 @@ export async function* mapped<T, U>(items: AsyncIterable<T>, map: (item: T) => U
 /** Joins pieces into chunks of at least `CHUNK_CHARS`. */
 export async function* batched(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {
   let text = ''
+  // Otherwise a list in memory would be written to its end in one turn of the event loop.
+  const pace = createPacer()
   for await (const piece of pieces) {
+    await pace()
     text += piece
     if (text.length < CHUNK_CHARS) continue
     yield text
     text = ''
-    // Otherwise a list in memory would be written to its end in one turn of the event loop.
-    await turn()
   }
   if (text !== '') yield text
 }
