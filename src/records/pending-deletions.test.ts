@@ -7,7 +7,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { exists } from '../kernel/files.ts'
 import { systemClock } from '../kernel/clock.ts'
+import { insertRecord } from '../sbom/fixture.ts'
 import type { Database } from '../store/db.ts'
+import { placeBytes } from '../store/files/placement.ts'
 import { createPool } from '../store/files/pool.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
 import { createManifests } from '../store/records/manifests.ts'
@@ -88,3 +90,20 @@ test.each(['jammy/s/strange.json', 'jammy/s/a_b_c_d.json', 'jammy/s/%5F.json'])(
     expect(await exists(path)).toBe(false)
   },
 )
+
+test('the sweep deletes the row of a removed file after an hour, unless a record refers to it', async () => {
+  const { db } = database
+  const pool = createPool(paths)
+  const { sha256: referred } = await insertRecord(db, { name: 'referred' })
+  const removed = 'a'.repeat(64)
+  // As a failed upload leaves it: bytes at most, and no row.
+  await placeBytes(db, pool, removed, 'deb')
+  await sql`update blobs set removal_token = 'old', removal_ended_at = now() where sha256 = ${referred}`.execute(db)
+  const kept = async () => (await db.selectFrom('blobs').select('sha256').execute()).map(({ sha256 }) => sha256).sort()
+  await pendingDeletions().sweep()
+  expect(await kept()).toEqual([referred, removed].sort())
+
+  await sql`update blobs set removal_ended_at = removal_ended_at - interval '61 minutes'`.execute(db)
+  await pendingDeletions().sweep()
+  expect(await kept()).toEqual([referred])
+})

@@ -53,7 +53,7 @@ export async function examine({
     const faults: string[] = []
     const rows = await db.selectFrom('packages').selectAll().orderBy('id').execute()
     const dates = await examineTrees(db, paths, rows, collected, faults)
-    await examineFiles(db, paths, rows, faults)
+    await examineFiles(db, paths, rows, collected, faults)
     await examineManifests(db, paths, rows, faults)
     await examineTables(db, rows, faults)
     if (!killed) await examineAudit(db, paths, faults)
@@ -72,6 +72,7 @@ export function describe(
 
 async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
   await sql`update removals set removed_at = removed_at - interval '1 day'`.execute(db)
+  await sql`update blobs set removal_ended_at = removal_ended_at - interval '1 day'`.execute(db)
   const clock = { now: () => new Date(Date.now() + DAY_MS) }
   const checkpoint = () => {}
   const pool = createPool(paths)
@@ -160,7 +161,13 @@ async function examineTrees(
 }
 
 /** Files in pool and quarantine match their rows. */
-async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: string[]): Promise<void> {
+async function examineFiles(
+  db: Db,
+  paths: Paths,
+  rows: PackageRow[],
+  collected: boolean,
+  faults: string[],
+): Promise<void> {
   const pool = createPool(paths)
   const expected = new Map<string, string>()
   for (const row of rows) {
@@ -186,10 +193,10 @@ async function examineFiles(db: Db, paths: Paths, rows: PackageRow[], faults: st
         faults.push(`${relative(paths.root, join(place, path))} is empty`)
     }
   }
-  // The row of a removed file is kept for an hour.
-  const lasting = db.selectFrom('blobs').select('sha256').where('removal_ended_at', 'is', null)
-  for (const { sha256 } of await lasting.execute())
-    if (!used.has(sha256)) faults.push(`the blob ${sha256} has no record`)
+  // The row of a removed file is kept for an hour, then the sweep deletes it.
+  const blobs = await db.selectFrom('blobs').select(['sha256', 'removal_ended_at']).execute()
+  for (const { sha256, removal_ended_at: endedAt } of blobs)
+    if (!used.has(sha256) && (collected || endedAt === null)) faults.push(`the blob ${sha256} has no record`)
 }
 
 async function examineManifests(db: Db, paths: Paths, rows: PackageRow[], faults: string[]): Promise<void> {
