@@ -57,7 +57,7 @@ try {
     const publishes = service.log.filter((entry) => typeof entry === 'object' && entry['msg'] === 'published').length
     const peak = /VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${service.process.pid}/status`, 'utf8'))?.[1]
     console.log(
-      `ours: ${(ours / 1000).toFixed(1)} s, ${(count / (ours / 1000)).toFixed(0)} packages/s, each answered when served; ${publishes} publishes; ${((busy * 1000) / count).toFixed(1)} ms of the processor in Node for each; peak memory ${Math.round(Number(peak) / 1024)} MiB`,
+      `ours: ${(ours / 1000).toFixed(1)} s, ${(count / (ours / 1000)).toFixed(0)} packages/s, each answered after it is served; ${publishes} publishes; ${((busy * 1000) / count).toFixed(1)} ms of processor time in Node per package; peak memory ${Math.round(Number(peak) / 1024)} MiB`,
     )
   } finally {
     await service.stop()

@@ -78,7 +78,7 @@ try {
       `${count} packages, ${values.advisories} new advisories, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`,
     )
     console.log(
-      `matched ${report['matched']} packages, ${report['changed']} changed, ${report['reopened']} back in review: ${report['milliseconds']} ms; with the import ${took.toFixed(0)} ms`,
+      `matched ${report['matched']} packages, ${report['changed']} changed, ${report['reopened']} back in review: ${report['milliseconds']} ms, ${took.toFixed(0)} ms including the import`,
     )
     console.log(`${rows[0]?.n} findings stored, peak memory ${Math.round(Number(peak) / 1024)} MiB`)
   } finally {

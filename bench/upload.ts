@@ -119,7 +119,7 @@ try {
       }
       const rate = (times: number[]) => (mib / (median(times) / 1000)).toFixed(0)
       console.log(
-        `${mib} MiB: ours ${rate(ours)} MiB/s until served, curl to a sink ${rate(theirs)} MiB/s (${(median(theirs) / median(ours)).toFixed(2)}); memory ${idle.toFixed(0)} MiB idle, at most ${(await rss(pid, 'VmHWM')).toFixed(0)}`,
+        `${mib} MiB: ours ${rate(ours)} MiB/s until served, curl to a sink ${rate(theirs)} MiB/s (${(median(theirs) / median(ours)).toFixed(2)}); memory ${idle.toFixed(0)} MiB idle, peak ${(await rss(pid, 'VmHWM')).toFixed(0)}`,
       )
     } finally {
       await service.stop()

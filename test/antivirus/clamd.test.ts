@@ -1,4 +1,4 @@
-// The engine against a real clamd with signatures of its own, over both kinds of socket; run with
+// Runs the engine against a real clamd with test signatures, over both kinds of socket:
 // `npx vitest run --config vitest.suites.config.ts test/antivirus`.
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -52,7 +52,7 @@ const engine = (address: ClamavOptions['address'], options: Partial<ClamavOption
   })
 
 describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
-  it('passes clean members and counts what it saw', async () => {
+  it('passes clean members and counts them', async () => {
     const result = await engine(clamd[kind]).scan(await target({ a: 'one', b: Buffer.alloc(MIB, 1), c: '' }, 'raw'))
     expect(result).toMatchObject({ result: 'clean', coverage: { engine: 'ClamAV', files_seen: 4, files_skipped: [] } })
     expect(result.coverage.bytes).toBe(3 + MIB + 3)
@@ -60,7 +60,7 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
     expect(result.coverage.database_date).toBeNull()
   })
 
-  it('finds EICAR as a member by its hash, which the raw package does not show', async () => {
+  it('finds EICAR by its hash in a member, although the raw package does not contain it', async () => {
     const raw = gzipSync(eicar()).reverse()
     const result = await engine(clamd[kind]).scan(await target({ 'usr/bin/ok': 'x', 'usr/bin/bad': eicar() }, raw))
     expect(result).toMatchObject({ result: 'infected', member: 'usr/bin/bad' })
@@ -86,12 +86,12 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
     expect(await engine(clamd[kind]).scan(await target(files))).toMatchObject({ result: 'infected', member: 'bad' })
   })
 
-  it('is limited by that zip when nothing else is found', async () => {
+  it('returns `limited` for that zip when it finds nothing else', async () => {
     const result = await engine(clamd[kind]).scan(await target({ 'a.zip': zipOf(10_500), ok: 'x' }))
     expect(result).toMatchObject({ result: 'limited', coverage: { files_seen: 2, files_skipped: [{ name: 'a.zip' }] } })
   })
 
-  it('is limited, each time, when clamd stops a stream at its own limit while it is being sent', async () => {
+  it('returns `limited` every time clamd stops a stream at its limit while the engine sends it', async () => {
     const small = await another(['StreamMaxLength 2M'])
     const antivirus = engine(small[kind])
     const file = await target({ a: 'x', big: Buffer.alloc(9 * MIB), b: 'y' })
@@ -101,7 +101,7 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
     }
   })
 
-  it('is unavailable when the daemon is gone, or goes midway', async () => {
+  it('reports the scanner unavailable when the daemon stopped before or during a scan', async () => {
     const mortal = await another([])
     const antivirus = engine(mortal[kind])
     const file = await target({})
@@ -120,26 +120,26 @@ describe.each(['unix', 'tcp'] as const)('over %s', (kind) => {
   })
 })
 
-describe('what clamd must be told', () => {
-  // Documents why the deployed clamd.conf sets AlertExceedsMax, and why maxStreamBytes must not exceed MaxFileSize.
+describe('required settings of clamd', () => {
+  // Shows why the deployed clamd.conf sets AlertExceedsMax, and why maxStreamBytes must not exceed MaxFileSize.
   const tooLong = () => Buffer.concat([Buffer.from(BODY_MARKER), Buffer.alloc(3 * MIB)])
 
-  it('AlertExceedsMax makes a member above MaxFileSize limited', async () => {
+  it('AlertExceedsMax makes the result of a member above MaxFileSize `limited`', async () => {
     const telling = await another(['MaxFileSize 2M', 'AlertExceedsMax yes'])
     const result = await engine(telling.unix).scan(await target({ a: tooLong() }))
     expect(result).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'a' }] } })
   })
 
-  it('without it clamd calls the same member OK; a maxStreamBytes no larger than MaxFileSize does not let it', async () => {
+  it('without it clamd reports the same member as OK, unless maxStreamBytes is at most MaxFileSize', async () => {
     const silent = await another(['MaxFileSize 2M'])
     const file = await target({ a: tooLong() })
     expect((await engine(silent.unix).scan(file)).result).toBe('clean')
     expect((await engine(silent.unix, { maxStreamBytes: 2 * MIB }).scan(file)).result).toBe('limited')
   })
 
-  it('a session that clamd ends while a scan takes longer than ReadTimeout costs no answer', async () => {
+  it('a session that clamd closes because a scan takes longer than ReadTimeout loses no result', async () => {
     const hasty = await another(['ReadTimeout 1', 'CommandReadTimeout 1', 'MaxScanSize 2000M'])
-    // Small as a file, so that it goes through the session; long to look into.
+    // A small file, so that it goes through the session, that takes long to scan.
     const files = { 'slow.zip': zipOf(3, 60 * MIB), ok: 'x' }
     const result = await engine(hasty.unix).scan(await target(files))
     expect(result).toMatchObject({ result: 'clean', coverage: { files_seen: 3, files_skipped: [] } })
@@ -148,7 +148,7 @@ describe('what clamd must be told', () => {
 
 describe('limits and archives', () => {
   const ALERTS = ['AlertExceedsMax yes', 'AlertEncrypted yes', 'AlertBrokenExecutables yes']
-  // A set of its own: clamd remembers what it has called clean.
+  // A new daemon each time: clamd remembers what it reported as clean.
   const measured = async (settings: string[]) => {
     const antivirus = engine((await another(settings)).unix)
     await antivirus.measureLimits()
@@ -178,25 +178,28 @@ describe('limits and archives', () => {
   it.each([
     ['that reports nothing', []],
     ['with all alerts', ALERTS],
-  ])('a daemon %s is given what it does not open itself, and nothing unopened is clean', async (_, settings) => {
-    const antivirus = await measured(settings)
-    for (const [title, name, content] of await hidden()) {
-      const result = await antivirus.scan(await target({ ok: 'x', [name]: content }))
-      expect([title, result.result]).toEqual([title, 'infected'])
-    }
-    for (const [title, content] of await unopened()) {
-      if (['a 7-Zip archive', 'a RAR archive'].includes(title) && settings.length > 0) continue
-      const result = await antivirus.scan(await target({ ok: 'x', member: content }))
-      expect([title, result.result]).toEqual([
-        title,
-        title.includes('nested') ? expect.stringMatching(/limited|infected/) : 'limited',
-      ])
-    }
-    const many = await antivirus.scan(await target({ 'many.zip': zipOf(12_000) }))
-    expect(many).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'many.zip' }] } })
-  })
+  ])(
+    'a daemon %s gets the contents of files that it does not open, and no unopened file is clean',
+    async (_, settings) => {
+      const antivirus = await measured(settings)
+      for (const [title, name, content] of await hidden()) {
+        const result = await antivirus.scan(await target({ ok: 'x', [name]: content }))
+        expect([title, result.result]).toEqual([title, 'infected'])
+      }
+      for (const [title, content] of await unopened()) {
+        if (['a 7-Zip archive', 'a RAR archive'].includes(title) && settings.length > 0) continue
+        const result = await antivirus.scan(await target({ ok: 'x', member: content }))
+        expect([title, result.result]).toEqual([
+          title,
+          title.includes('nested') ? expect.stringMatching(/limited|infected/) : 'limited',
+        ])
+      }
+      const many = await antivirus.scan(await target({ 'many.zip': zipOf(12_000) }))
+      expect(many).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'many.zip' }] } })
+    },
+  )
 
-  it('a truncated executable is limited under AlertBrokenExecutables, not infected', async () => {
+  it('a truncated executable is `limited` under AlertBrokenExecutables, not infected', async () => {
     const antivirus = await measured(ALERTS)
     const elf = Buffer.alloc(200)
     elf.write('\x7fELF\x02\x01\x01', 'latin1')
@@ -213,7 +216,7 @@ describe('limits and archives', () => {
 })
 
 describe('the status', () => {
-  it('tells version and database files', async () => {
+  it('contains version and database files', async () => {
     expect(await engine(clamd.unix, { databaseDirectory: clamd.databaseDirectory }).status()).toMatchObject({
       available: true,
       engine: 'ClamAV',
@@ -228,7 +231,7 @@ describe('the status', () => {
 })
 
 describe('cost', () => {
-  // First, while this process has held nothing large yet.
+  // Runs first, before this process holds anything large.
   it('takes far less than 100 MiB of memory for a package of 500 MiB', async () => {
     const piece = Buffer.alloc(64 * 1024, 'abc')
     async function* content(bytes: number) {

@@ -1,4 +1,4 @@
-// For unit tests of the ClamAV engine: a directory, fake daemons and engines of one test, cleaned up after it.
+// For unit tests of the ClamAV engine: a directory, fake daemons and engines, removed after each test.
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { createTarget } from './target.ts'
 
 export const MIB = 1024 * 1024
 
-/** Registers its own hooks: to be called once at the top of a test file. */
+/** Registers hooks: call it once at the top of a test file. */
 export function useClamd() {
   let directory = ''
   let fakes: FakeClamd[] = []
@@ -34,7 +34,7 @@ export function useClamd() {
       fakes.push(started)
       return started
     },
-    /** the address of a daemon that is gone */
+    /** the address of a daemon that has stopped */
     async gone(): Promise<Pick<FakeClamd, 'address'>> {
       const { address, close } = await startFakeClamd()
       await close()

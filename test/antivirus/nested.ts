@@ -1,4 +1,4 @@
-// The EICAR test file inside containers that clamd does not open, and containers that nothing opens.
+// The EICAR test file in containers that clamd does not open, and containers that neither clamd nor the engine opens.
 import { crc32, gzipSync } from 'node:zlib'
 import { eicar } from '../fakes/clamd.ts'
 import { buildAr } from '../samples/ar.ts'
@@ -8,11 +8,11 @@ import { buildRpm } from '../samples/rpm.ts'
 import { buildTar } from '../samples/tar.ts'
 import { buildZip } from '../samples/zip.ts'
 
-/** Blocks shorter than any signature, so that the compressed bytes do not show the content. */
+/** Uses blocks shorter than any signature, so that no signature matches the compressed bytes. */
 const zstd = (content: Uint8Array) => zstdFrame(content, 7)
 const tar = (content: Uint8Array) => buildTar([{ name: 'opt/eicar.com', content }])
 
-/** Each holds the test file and does not show it: container and path of the file the engine has to be given. */
+/** Containers with the test file in a form that no signature matches, and the path of the file that the engine extracts. */
 export async function hidden(): Promise<[title: string, file: string, content: Buffer, found: string][]> {
   const file = eicar()
   const deb = await buildDeb({ files: { 'opt/eicar.com': file } })
@@ -45,7 +45,7 @@ export async function hidden(): Promise<[title: string, file: string, content: B
   ]
 }
 
-/** Containers that count as not looked into: name, content, a part of the reason. */
+/** Containers that are reported as not scanned: title, content, part of the reason. */
 export async function unopened(): Promise<[title: string, content: Buffer, reason: string][]> {
   const magic = (hex: string) => Buffer.concat([Buffer.from(hex, 'hex'), Buffer.alloc(200, 1)])
   const zip = buildZip([{ name: 'e', content: 'x'.repeat(5000) }])
@@ -90,7 +90,7 @@ function zipLzma(alone: Buffer): Buffer {
   return Buffer.concat([Buffer.from([9, 20, 5, 0]), alone.subarray(0, 5), alone.subarray(13)])
 }
 
-/** A zip of one entry, packed by whatever made `packed`. LZMA streams of ours end with a marker (flag bit 1). */
+/** A zip of one entry with given compressed bytes. Our LZMA streams end with a marker (flag bit 1). */
 function zipEntry(method: number, packed: Buffer, content: Buffer): Buffer {
   const zip = buildZip([{ name: 'entry', content }])
   const [local, central] = [0, zip.indexOf('PK\x01\x02')]

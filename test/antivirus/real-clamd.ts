@@ -1,4 +1,4 @@
-// A real clamd of one's own for a test: a few signatures, a unix socket and a loopback port, in a temporary directory.
+// Starts a real clamd for a test: a few signatures, a unix socket and a loopback port, in a temporary directory.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -7,18 +7,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eicar } from '../fakes/clamd.ts'
 
-/** Text that the body signature `Test.Body` matches anywhere in a file; EICAR is matched both ways. */
+/** Text that the body signature `Test.Body` matches anywhere in a file. EICAR has a hash and a body signature. */
 export const BODY_MARKER = 'gatehouse-body-signature-marker'
 
 export interface RealClamd {
   unix: { path: string }
   tcp: { host: string; port: number }
   databaseDirectory: string
-  /** kills it, as a crash would, and removes its directory */
+  /** kills it like a crash and removes its directory */
   stop(): Promise<void>
 }
 
-/** @param settings lines of clamd.conf(5) beside those for addresses and directories */
+/** @param settings further lines of clamd.conf(5) */
 export async function startClamd(settings: string[] = []): Promise<RealClamd> {
   const directory = await mkdtemp(join(tmpdir(), 'clamd-'))
   const databaseDirectory = join(directory, 'db')
@@ -55,7 +55,7 @@ export async function startClamd(settings: string[] = []): Promise<RealClamd> {
     let output = ''
     const onText = (text: Buffer) => {
       output += String(text)
-      // The last line before it accepts connections.
+      // clamd logs this last before it accepts connections.
       if (output.includes('Self checking')) resolve()
     }
     child.stdout.on('data', onText)

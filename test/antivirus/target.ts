@@ -1,16 +1,16 @@
-// Package files for antivirus tests: any raw content with any members, as a format would hand them over.
+// Package files for antivirus tests: any raw content with any members, as a format returns them.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ScanMember, ScanTarget } from '../../src/scanners/scanner.ts'
 
 export type Files = Record<string, Buffer | string>
 
-/** Content in pieces of `size` bytes, as a decompressor gives it. */
+/** Yields content in pieces of `size` bytes, like a decompressor. */
 export async function* inPieces(content: Buffer, size = 10_000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size)
 }
 
-/** Writes `sample.deb` with that raw content; its members are `files`, whatever the raw content says. */
+/** Writes `sample.deb` with that raw content; its members are `files`, independent of the raw content. */
 export async function createTarget(
   directory: string,
   files: Files,

@@ -1,10 +1,10 @@
-// Zip files that are costly to look into: many entries, or few long ones of one repeated byte.
+// Zip files that take long to scan: many entries, or a few long ones of one repeated byte.
 import { randomBytes } from 'node:crypto'
 import { crc32, deflateRawSync } from 'node:zlib'
 
 /**
- * A zip of `count` entries of `bytes` bytes each, all different from those of any other call: clamd remembers what it
- * has called clean. See APPNOTE.TXT 4.3 for the two headers.
+ * A zip of `count` entries of `bytes` bytes each. Every call makes different content, because clamd remembers what it
+ * reported as clean. See APPNOTE.TXT 4.3 for the two headers.
  */
 export function zipOf(count: number, bytes = 0): Buffer {
   const salt = randomBytes(8).toString('hex')

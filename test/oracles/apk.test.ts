@@ -25,7 +25,7 @@ describe('packages made by nfpm', () => {
     ['deb', '1.2.3~rc1-2', 'amd64', { name: 'libc6', op: '>=', version: '2.14' }],
     ['rpm', '1.2.3~rc1-2', 'x86_64', { name: 'glibc', op: '>=', version: '2.14' }],
     ['apk', '1.2.3_rc1-r2', 'x86_64', { name: 'musl', op: '>=', version: '1.2' }],
-  ])('%s', async (id, version, arch, relation) => {
+  ])('the facts and members of %s are read', async (id, version, arch, relation) => {
     const format = formats.find((candidate) => candidate.id === id)!
     const facts = await format.read(join(directory, `sample.${id}`))
     expect(facts).toMatchObject({
@@ -56,7 +56,7 @@ describe.each(programs.length > 0 ? programs : [''])('apk-tools %s', (program) =
   const random = seeded(20261121)
   const pick = <T>(choices: readonly T[]): T => choices[random(choices.length)]!
   const number = () => pick(['0', '1', '2', '9', '10', '11', '100', '20240101'])
-  /** Without what apk-tools 2 does not know (hashes) or takes otherwise than 3 (two numbers that begin with 0). */
+  /** Leaves out what apk-tools 2 rejects (hashes) or orders differently from 3 (two numbers that begin with 0). */
   function version(): string {
     let text = number()
     for (let parts = random(3); parts > 0; parts--) text += `.${number()}`
@@ -67,11 +67,11 @@ describe.each(programs.length > 0 ? programs : [''])('apk-tools %s', (program) =
     return random(2) ? `${text}-r${number()}` : text
   }
 
-  it.skipIf(program === '')('orders 1,500 pairs of versions alike', () => {
+  it.skipIf(program === '')('orders 1,500 pairs of versions as we do', () => {
     const wrong: string[] = []
     for (let round = 0; round < 1500; round++) {
       const a = version()
-      // Mostly of a common beginning, where the rules show.
+      // Mostly with a common beginning: only the rest then decides the order.
       const b = random(3)
         ? a.slice(0, 1 + random(a.length)).replace(/[._~-]$|_[a-z]*$|-r?$/, '') +
           pick(['', '.0', 'a', '_p', '_rc1', '-r1'])

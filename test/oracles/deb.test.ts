@@ -1,4 +1,4 @@
-// The deb format against Debian's own tools: dpkg, dpkg-deb, apt-ftparchive and apt-get, on packages of this machine's
+// Compares the deb format with Debian's tools: dpkg, dpkg-deb, apt-ftparchive and apt-get, on packages of this machine's
 // distribution. Needs dpkg, apt-utils and a package mirror.
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -54,7 +54,7 @@ const NAMES = [
   'exim4-base',
 ]
 
-/** So many of Debian's smaller packages, spread evenly over all names: other sections, fields, languages and versions. */
+/** Names of `count` small Debian packages, evenly spread over all names for variety in sections, fields and versions. */
 async function smallPackages(count: number): Promise<string[]> {
   const { stdout } = await run('apt-cache', ['dumpavail'], MEBIBYTES)
   const names = stdout
@@ -175,7 +175,7 @@ describe('the deb format and Debian’s tools', () => {
     expect(new Set(words).size).toBe(3)
   }, 300_000)
 
-  it('is read by apt-get: update, policy, download, and Contents', async () => {
+  it('writes an index that apt-get reads: update, policy, download and Contents', async () => {
     const jammy = debFormat.distributions.find((distribution) => distribution.codename === 'jammy')!
     const host = join(directory, 'host')
     const root = join(host, 'dists/jammy')
@@ -205,7 +205,7 @@ describe('the deb format and Debian’s tools', () => {
     })
     const written = [...files, { path: 'main/Contents-amd64.gz', content: listGz }]
     for (const file of written) {
-      // The sample's signatures are none: apt is told to trust the Release file as it is.
+      // The sample's signatures are not real: apt trusts the Release file as it is.
       if (file.path === 'InRelease' || file.path === 'Release.gpg') continue
       const target = join(root, file.path)
       await mkdir(dirname(target), { recursive: true })
@@ -255,7 +255,7 @@ describe('the deb format and Debian’s tools', () => {
       } catch (error) {
         text = String((error as { stderr: Buffer }).stderr)
       }
-      // An initial letter is a warning of dpkg's and allowed by Policy.
+      // dpkg warns about an initial letter, and Policy allows it.
       const accepted = text === '' || /does not start with digit/.test(text)
       expect(debFormat.versions.isValid(version), `${version}: ${text}`).toBe(accepted)
     }
@@ -275,7 +275,7 @@ async function storedPackage(path: string, read: PackageFacts<DebRecord>): Promi
   return { facts: read, filename: debFormat.filename(read), sizeBytes: bytes.length, digests, addedAt: 0 }
 }
 
-/** apt with its own lists, cache and empty dpkg status: nothing of the machine's is read or written. */
+/** apt with its own lists, cache and empty dpkg status: it neither reads nor writes those of the machine. */
 async function isolatedApt(directory: string, source: string): Promise<(...command: string[]) => Promise<string>> {
   for (const name of ['etc', 'lists/partial', 'cache/archives/partial', 'downloads'])
     await mkdir(join(directory, name), { recursive: true })
@@ -298,7 +298,7 @@ async function isolatedApt(directory: string, source: string): Promise<(...comma
   }
 }
 
-/** Pairs that differ little, so that every rule of the order is met. */
+/** Pairs that differ little, so that they exercise every rule of the order. */
 function versionPairs(count: number): [string, string][] {
   let seed = 20261121
   const random = (below: number) => {

@@ -1,4 +1,4 @@
-// The embedded matcher on all of AlmaLinux's published advisories. Needs the project's shared data beside the checkout.
+// Runs the embedded matcher on all published AlmaLinux advisories. Needs the project's shared data beside the checkout.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -105,7 +105,7 @@ function samples(): Sample[] {
     const fixes = fixesIn(advisory, release)
     if (chosen.has(id) || fixes.length === 0) continue
     const { name } = fixes[random(fixes.length)]!
-    // Where an advisory names several builds of a package, the fix begins with the lowest.
+    // When an advisory names several builds of a package, the lowest one is the first with the fix.
     const fixed = fixesIn(advisory, release, name)
       .map((fix) => fix.fixed)
       .sort(rpm.compare)[0]!
@@ -115,7 +115,7 @@ function samples(): Sample[] {
 }
 
 describe('the AlmaLinux advisories', () => {
-  test('are imported whole, and again without a change', async () => {
+  test('are imported completely, and a second import changes nothing', async () => {
     const started = performance.now()
     const used = process.cpuUsage()
     let peak = process.memoryUsage().rss
@@ -139,7 +139,7 @@ describe('the AlmaLinux advisories', () => {
     expect((await advisories.state()).generation).toBe(generation)
   })
 
-  test('are given just below a fixed version and not at it, for a thousand of them', async () => {
+  test('match just below the fixed version and not at it, for a thousand of them', async () => {
     const wrong: string[] = []
     const started = performance.now()
     for (const { id, release, name, fixed } of samples()) {
@@ -150,11 +150,11 @@ describe('the AlmaLinux advisories', () => {
       if (!(await at(below)).includes(id)) wrong.push(`${id}: ${name} ${below} was not found`)
       if ((await at(fixed)).includes(id)) wrong.push(`${id}: ${name} ${fixed} was found`)
     }
-    console.log(`${database.engine}: ${((performance.now() - started) / SAMPLES / 2).toFixed(2)} ms a package`)
+    console.log(`${database.engine}: ${((performance.now() - started) / SAMPLES / 2).toFixed(2)} ms per package`)
     expect(wrong).toEqual([])
   })
 
-  test('become one finding for each CVE, with the severity of the summary', async () => {
+  test('become one finding per CVE, with the severity in the summary', async () => {
     let seen = 0
     for (const { advisory, release, name, fixed } of samples().slice(0, 300)) {
       const result = await matcher.scan({ facts: facts(name, `${fixed}~`), distribution: distribution(release) })
@@ -174,7 +174,7 @@ describe('the AlmaLinux advisories', () => {
     expect(seen).toBeGreaterThan(500)
   })
 
-  test('cost milliseconds a package, the kernel and names without any included', async () => {
+  test('take milliseconds per package, also for the kernel and for names without advisories', async () => {
     const packages: [name: string, version: string][] = [
       ['bash', '4.4.20-1.el8'],
       ['kernel', '4.18.0-80.el8'],

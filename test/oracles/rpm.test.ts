@@ -19,7 +19,7 @@ const run = promisify(execFile)
 const MEBIBYTES = { maxBuffer: 1024 ** 3 }
 const ROUNDS = 6000
 
-/** Payload compressions by rpmbuild's own words. */
+/** Payload compressions as rpmbuild names them. */
 const PAYLOADS = ['w9.gzdio', 'w6.xzdio', 'w3.zstdio', 'w9.bzdio', 'w6.lzdio', 'w.ufdio']
 
 describe('the rpm format and rpm tools', () => {
@@ -110,7 +110,7 @@ describe('the rpm format and rpm tools', () => {
 
   it('orders versions as rpm does', () => {
     const pairs = versionPairs(ROUNDS)
-    // The command line takes 128 KiB in one argument.
+    // One argument of a command line has at most 128 KiB.
     const answers = Array.from({ length: ROUNDS / 1000 }, (_, thousand) => {
       const some = pairs.slice(thousand * 1000, thousand * 1000 + 1000)
       const script = some.map(([a, b]) => `print(rpm.vercmp("${a}","${b}")," ")`).join(' ')
@@ -126,7 +126,7 @@ describe('the rpm format and rpm tools', () => {
     expect(new Set(answers).size).toBe(3)
   }, 120_000)
 
-  describe('a signature of ours', () => {
+  describe('our signature', () => {
     let keys: Keys
     let database: string
     const check = (path: string) =>
@@ -200,7 +200,7 @@ describe('the rpm format and rpm tools', () => {
       expect(text).not.toContain('NOKEY')
     }, 60_000)
 
-    it('is judged as rpm judges it, for every kind of key', async () => {
+    it('gets the same result from our check as from rpm, for every kind of key', async () => {
       for (const kind of ['rsa2048', 'rsa4096', 'ed25519']) {
         const home = join(directory, kind)
         await mkdir(home, { mode: 0o700 })
@@ -250,7 +250,7 @@ async function stored(path: string, read: PackageFacts<RpmRecord>): Promise<Stor
   }
 }
 
-/** Real-looking packages for rpmbuild, each kind of payload once and the rest in turn. */
+/** Realistic packages for rpmbuild: each kind of payload once, then in turn. */
 function specs(): { text: string; payload: string; arch: string }[] {
   const full = (name: string, extra: string, body = '') => `
 Name: ${name}
@@ -519,7 +519,7 @@ function pkgidOf(node: XmlNode): string {
   return node.attributes.pkgid ?? node.children.find((child) => child.name === 'checksum')!.text
 }
 
-/** Without what must differ (where the file lies) and without white space between elements. */
+/** Removes the location, which must differ, and white space between elements. */
 function comparable(node: XmlNode): unknown {
   const { name, attributes, children, text } = node
   if (name === 'location') return { name }
@@ -527,7 +527,7 @@ function comparable(node: XmlNode): unknown {
   return { name, attributes, text }
 }
 
-/** Pairs that differ little, so that every rule of the order is met. */
+/** Pairs that differ little, so that they exercise every rule of the order. */
 function versionPairs(count: number): [string, string][] {
   let seed = 20261121
   const random = (below: number) => {

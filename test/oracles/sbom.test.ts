@@ -1,4 +1,4 @@
-// SPDX documents against the SPDX project's own library, which checks licence expressions, references and formats too.
+// Validates SPDX documents with the SPDX project's library, which also checks licence expressions, references and formats.
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -61,7 +61,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-/** @returns what the library has to say against a document; empty when it is sound */
+/** @returns the problems that the library reports; empty for a valid document */
 async function complaints(text: string): Promise<string> {
   const path = join(directory, 'document.spdx.json')
   await writeFile(path, text)
@@ -71,7 +71,7 @@ async function complaints(text: string): Promise<string> {
   return stdout + stderr
 }
 
-test('an export is sound', async () => {
+test('an export is valid', async () => {
   expect(await complaints(await textOf(await documents.make().ofRepository(undefined, 'spdx')))).toBe('')
 })
 
@@ -85,12 +85,12 @@ test.each([
   expect(await complaints(await textOf(await documents.make().ofPackage({ name, version }, 'spdx')))).toBe('')
 })
 
-test('an empty document is sound', async () => {
+test('an empty document is valid', async () => {
   const text = await textOf(await documents.make().ofRepository('noble', 'spdx'))
   expect(await complaints(text)).toBe('')
 })
 
-test('a document that is not sound is told', async () => {
+test('an invalid document is reported', async () => {
   const text = await textOf(await documents.make().ofPackage({ name: 'bundle', version: '1.0-1' }, 'spdx'))
   for (const [what, instead] of [
     ['"DEPENDS_ON"', '"NEEDS"'],
@@ -103,7 +103,7 @@ test('a document that is not sound is told', async () => {
   }
 })
 
-/** The library in a directory of its own, made once for each version. */
+/** Installs the library in a separate directory, once per version. */
 async function spdxTools(): Promise<string> {
   const tools = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gatehouse', `spdx-tools-${VERSION}`)
   const path = join(tools, 'bin', 'pyspdxtools')

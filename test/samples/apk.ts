@@ -1,4 +1,4 @@
-// Builds .apk files for tests, sound or hostile, with Node alone.
+// Builds .apk files for tests, valid or hostile, with Node alone.
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { buildTar, paxEntry, tarEntry, type SampleEntry } from './tar.ts'
@@ -7,7 +7,7 @@ export interface SampleApk {
   name?: string
   version?: string
   arch?: string
-  /** further or replaced lines of `.PKGINFO`; null omits one, a list repeats the key */
+  /** more or replaced lines of `.PKGINFO`; null omits one, a list repeats the key */
   info?: Record<string, string | readonly string[] | null>
   /** path to content; default one small file named after the package */
   files?: Record<string, string | Uint8Array>
@@ -19,7 +19,7 @@ export interface SampleApk {
 export interface SampleSignature {
   key: SampleKey
   algorithm?: 'RSA' | 'RSA256' | 'RSA512'
-  /** what is signed instead of the control segment */
+  /** signed instead of the control segment */
   content?: Uint8Array
 }
 
@@ -51,7 +51,7 @@ export function buildApk(sample: SampleApk = {}): Buffer {
   return assembleApk({ control, data, signatures: sample.signatures ?? [] })
 }
 
-/** `.PKGINFO` of the sample; `data` is the segment its `datahash` is of. */
+/** `.PKGINFO` of the sample, with the `datahash` of `data`. */
 export function pkginfoText(sample: SampleApk = {}, data: Uint8Array = gzipSync(buildTar([]))): string {
   const { name = 'sample', version = '1.0-r0', arch = 'x86_64', info = {} } = sample
   const all: NonNullable<SampleApk['info']> = {
@@ -89,7 +89,7 @@ export function assembleApk(parts: {
   return Buffer.concat([...signed, parts.control, parts.data])
 }
 
-/** A gzip member with a tar archive without an end, as in all but the last of a package. */
+/** A gzip member with a tar archive without end blocks, like every segment of a package except the last. */
 export function segment(entries: readonly SampleEntry[]): Buffer {
   return gzipSync(buildTar(entries, { end: false }))
 }

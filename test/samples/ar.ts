@@ -3,7 +3,7 @@
 export interface SampleArMember {
   name: string
   content: Uint8Array | string
-  /** size in the header, where it differs */
+  /** size in the header, if it differs */
   size?: string
 }
 

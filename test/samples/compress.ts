@@ -26,7 +26,7 @@ async function through(encoder: NodeJS.ReadWriteStream, data: Uint8Array): Promi
   return Buffer.concat(parts)
 }
 
-/** A zstd frame of raw blocks of at most `most` bytes, its content size given and no checksum (RFC 8878, section 3.1.1). */
+/** A zstd frame of raw blocks of at most `most` bytes, with content size and without checksum (RFC 8878, section 3.1.1). */
 export function zstdFrame(data: Uint8Array, most = 128 * 1024): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32LE(0xfd2fb528, 0)
@@ -44,7 +44,7 @@ export function zstdFrame(data: Uint8Array, most = 128 * 1024): Buffer {
   return Buffer.concat(parts)
 }
 
-/** A zstd frame of `times` blocks that repeat one byte for 128 KiB, 4 bytes each. */
+/** A zstd frame of `blocks` blocks of 4 bytes, each of which expands to 128 KiB of one byte. */
 export function zstdRepeated(byte: number, blocks: number): Buffer {
   const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38])
   const body = Buffer.alloc(blocks * 4)

@@ -6,7 +6,7 @@ export interface SampleCpioEntry {
   mode?: number
   inode?: number
   links?: number
-  /** size in the header, where it differs */
+  /** size in the header, if it differs */
   size?: number
 }
 

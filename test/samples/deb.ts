@@ -1,4 +1,4 @@
-// Builds .deb files for tests, sound or hostile, with Node alone.
+// Builds .deb files for tests, valid or hostile, with Node alone.
 import { buildAr } from './ar.ts'
 import { compressSample, type SampleCompression } from './compress.ts'
 import { buildTar, type SampleEntry } from './tar.ts'
@@ -7,7 +7,7 @@ export interface SampleDeb {
   name?: string
   version?: string
   arch?: string
-  /** further or replaced control fields; null omits one */
+  /** more or replaced control fields; null omits one */
   fields?: Record<string, string | null>
   /** path to content; default one small file named after the package */
   files?: Record<string, string | Uint8Array>

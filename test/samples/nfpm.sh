@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes one package of each format as most CI does, with nfpm: nfpm.sh DIRECTORY. Prints their paths.
-# And sample-plain.apk: of a description of several lines nfpm makes a .PKGINFO that apko cannot read, though apk can.
-# NFPM_BIN names an nfpm that is there already; otherwise it is built with Go (half a minute).
+# Makes one package of each format with nfpm, which most CI uses, and prints their paths: nfpm.sh DIRECTORY.
+# Also makes sample-plain.apk, because apko cannot read the .PKGINFO that nfpm writes for a description of several lines.
+# NFPM_BIN names an existing nfpm; without it, nfpm is built with Go (half a minute).
 set -eu
 
 version=v2.43.0

@@ -1,4 +1,4 @@
-// Builds .rpm files for tests, sound or hostile, with Node alone.
+// Builds .rpm files for tests, valid or hostile, with Node alone.
 import { createHash } from 'node:crypto'
 import { compressSample, type SampleCompression } from './compress.ts'
 import { buildCpio, cpioEntry, strippedCpioEntry } from './cpio.ts'
@@ -11,7 +11,7 @@ export interface SampleRpmFile {
   inode?: number
 }
 
-/** `name`, `name >= 1.2-3`, or with flags of its own (RPMSENSE bits beside the comparison) */
+/** `name`, `name >= 1.2-3`, or with further flags (RPMSENSE bits other than the comparison) */
 export type SampleDependency = string | { text: string; flags: number }
 
 export type SampleDependencies = Partial<
@@ -29,7 +29,7 @@ export interface SampleRpm extends SampleDependencies {
   arch?: string
   files?: SampleRpmFile[]
   changelogs?: { time: number; author: string; text: string }[]
-  /** further or replaced tags of the main header; null omits one */
+  /** more or replaced tags of the main header; null omits one */
   tags?: SampleTags
   /** the same for the signature header */
   signatureTags?: SampleTags
@@ -47,12 +47,12 @@ export type SampleTag =
   | { type: 'string' | 'i18n' | 'strings'; values: (string | Uint8Array)[] }
   | { type: 'bin'; values: Uint8Array }
 
-/** Tag numbers to their data; what has none is left out. */
+/** Data by tag number; tags without data are left out. */
 export type SampleTags = { [tag: number]: SampleTag | null | undefined }
 
 export const string = (value: string | Uint8Array): SampleTag => ({ type: 'string', values: [value] })
 export const strings = (...values: (string | Uint8Array)[]): SampleTag => ({ type: 'strings', values })
-/** The same for lists that are too long for arguments of a call. */
+/** The same for lists that are too long for the arguments of a call. */
 const stringList = (values: string[]): SampleTag => ({ type: 'strings', values })
 const int32List = (values: number[]): SampleTag => ({ type: 'int32', values })
 export const i18n = (value: string | Uint8Array): SampleTag => ({ type: 'i18n', values: [value] })
@@ -95,7 +95,7 @@ export async function buildRpm(sample: SampleRpm = {}): Promise<Buffer> {
   return assembleRpm({ name: sample.name ?? 'sample', signature, header, payload })
 }
 
-/** An rpm of given parts; the digests in them are the caller's. */
+/** Joins the parts of an rpm; the caller provides their digests. */
 export function assembleRpm(parts: {
   name?: string
   kind?: number

@@ -7,9 +7,9 @@ export interface SampleEntry {
   type?: string
   linkName?: string
   mode?: number
-  /** size in the header, where it differs from the content */
+  /** size in the header, if it differs from the content */
   size?: number | Buffer
-  /** written into the checksum field instead of the right one */
+  /** written into the checksum field instead of the correct one */
   checksum?: number
 }
 
@@ -18,7 +18,7 @@ export function buildTar(entries: readonly SampleEntry[], { end = true } = {}): 
   return Buffer.concat([...entries.map(tarEntry), ...(end ? [Buffer.alloc(1024)] : [])])
 }
 
-/** One entry: header, content, padding. Names over 100 bytes get a GNU long-name entry before. */
+/** One entry: header, content, padding. A GNU long-name entry precedes names over 100 bytes. */
 export function tarEntry(entry: SampleEntry): Buffer {
   const name = Buffer.from(entry.name)
   const content = Buffer.from(entry.content ?? '')

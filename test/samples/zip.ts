@@ -1,4 +1,4 @@
-// Builds zip and jar files for tests, sound or hostile, with Node alone.
+// Builds zip and jar files for tests, valid or hostile, with Node alone.
 import { crc32, deflateRawSync } from 'node:zlib'
 
 export interface SampleZipEntry {
@@ -6,7 +6,7 @@ export interface SampleZipEntry {
   content: Uint8Array | string
   /** stored without compression, as Spring Boot stores nested archives */
   stored?: boolean
-  /** size in both headers, where it differs from the content */
+  /** size in both headers, if it differs from the content */
   size?: number
 }
 
