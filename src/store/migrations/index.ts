@@ -13,6 +13,7 @@ import * as publishing from './0010-publishing.ts'
 import * as auditMac from './0011-audit-mac.ts'
 import * as knownVulnerable from './0012-known-vulnerable.ts'
 import * as declaredDistributions from './0013-declared-distributions.ts'
+import * as servedFilenames from './0014-served-filenames.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -28,4 +29,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0011-audit-mac': auditMac,
   '0012-known-vulnerable': knownVulnerable,
   '0013-declared-distributions': declaredDistributions,
+  '0014-served-filenames': servedFilenames,
 }

@@ -1,4 +1,5 @@
 // Reads of what clients are offered, in pages by key, so that no answer is held in memory whole.
+import { sql } from 'kysely'
 import type { Db } from '../db.ts'
 
 const PAGE = 1000
@@ -15,7 +16,7 @@ export async function* servedFilenames(db: Db): AsyncGenerator<string[]> {
       .selectFrom('packages')
       .select('filename')
       .distinct()
-      .where('served', '=', true)
+      .where(sql<boolean>`served`)
       .where('filename', '>', after)
       .orderBy('filename')
       .limit(PAGE)
