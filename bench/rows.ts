@@ -25,7 +25,7 @@ export async function fillRows(databaseUrl: string, count: number): Promise<Data
     await sql`insert into packages (distribution, format, name, version, arch, status, cve_status, served, sha256, received_sha256, filename, size_bytes,
         description, section, source_package, source_version, imported_at, imported_by, import_method, pipeline, validation_steps, coverage, dependencies,
         deps_missing, tags, cve_summary, cve_results, last_scan, severities, risk, changed_revision, position, manifest_pending, review_origin, review_since, review_due_at)
-      select ${distribution.codename}, ${format.id}, ${name}, ${VERSIONS[format.id]}, ${distribution.arch},
+      select ${distribution.codename}, ${format.id}, ${name}, ${VERSIONS[format.id]}, ${distribution.architectures[0]},
         case when i % 100 = 0 then 'pending_review' else 'published' end, 'approved', i % 100 <> 0,
         md5(i::text) || md5('b' || i), md5(i::text) || md5('b' || i), ${name} || '.' || ${format.id}::text, 10000 + i,
         'number ' || i || ' of many, which reads what the others write', 'misc', 'source-' || (i % 20000), ${VERSIONS[format.id]},

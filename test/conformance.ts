@@ -96,9 +96,11 @@ export function conformance(format: PackageFormat, samples: ConformanceSamples):
       for (const { name, bytes } of good) {
         const pkg = await readSample(bytes)
         expect(pkg.filename, name).toMatch(/^[A-Za-z0-9][A-Za-z0-9.+_~^-]*$/)
-        const path = format.packagePath({ filename: pkg.filename, sha256: pkg.digests.sha256 })
-        expect(path.split('/'), name).not.toContain('..')
-        expect(path.endsWith(pkg.filename), name).toBe(true)
+        const file = { filename: pkg.filename, sha256: pkg.digests.sha256, arch: pkg.facts.arch }
+        for (const path of format.packagePaths(file, format.distributions[0]!)) {
+          expect(path.split('/'), name).not.toContain('..')
+          expect(path.endsWith(pkg.filename), name).toBe(true)
+        }
       }
     })
 
@@ -213,8 +215,10 @@ async function renderIndex(
     distribution,
     revision: 7,
     date: new Date('2026-11-21T11:00:00Z'),
-    count: packages.length,
-    compose: async (stream, head, tail) => composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
+    architectures: distribution.architectures,
+    count: () => packages.length,
+    compose: async (stream, _arch, head, tail) =>
+      composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
     signers: sampleSigners,
     backgroundIndexes: [],
   })

@@ -1,6 +1,6 @@
 // /artifacts: packages by name, their dependencies, and deleting them.
 import { mayAccess } from '../domain/roles.ts'
-import type { PackageFormat } from '../formats/format.ts'
+import type { Offered, PackageFormat } from '../formats/format.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { unknownPackage, type DeletePackages } from '../intake/delete-packages.ts'
@@ -138,7 +138,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       const latest = latestOf(ofOneFormat(rows), formatOf)
       const [row] = latest ? await recordsOf(db, [latest.id]) : []
       if (!row) throw unknownPackage({ ...params, ...query })
-      return resolveDependencies(db, row, formatOf(row))
+      return resolveDependencies(db, row, deps.registry.find(row.distribution) as Offered)
     }),
     handle(deleteArtifactsName, async ({ params, query, caller, origin }) => {
       const gone = await deps.deletePackages({ name: params.name, ...query }, caller, origin)

@@ -1,6 +1,6 @@
 // The answer of /artifacts/{name}/dependencies: each requirement, and whether published packages meet it.
-import { unsatisfied } from '../formats/dependencies.ts'
-import type { PackageFormat } from '../formats/format.ts'
+import { reachOf, unsatisfied } from '../formats/dependencies.ts'
+import type { Offered } from '../formats/format.ts'
 import { offersOf } from '../gate/dependencies.ts'
 import { blobOf } from '../store/files/blob-query.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
@@ -10,13 +10,13 @@ import type { PackageRow } from '../store/tables.ts'
 /** Requirements in one answer; the largest package of Debian 12 has 980. */
 const MOST_LISTED = 1000
 
-export async function resolveDependencies(db: Db, row: PackageRow, format: PackageFormat) {
+export async function resolveDependencies(db: Db, row: PackageRow, { format, distribution }: Offered) {
   const blob = await blobOf(db, row.sha256)
   const facts = unpackFacts(blob)
   const strong = facts.requirements.filter((requirement) => requirement.strong)
   const names = new Set(strong.flatMap((requirement) => requirement.anyOf.map((relation) => relation.name)))
   const offers = await offersOf(db, row.distribution, [...names])
-  const missing = new Set(unsatisfied(facts, offers, format.versions))
+  const missing = new Set(unsatisfied(facts, offers, format.versions, reachOf(row, format, distribution)))
   return {
     package: row.name,
     version: row.version,

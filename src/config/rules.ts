@@ -28,7 +28,7 @@ export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
       'JOB_STATE_BACKEND redis means several replicas, and the embedded database of DATABASE_URL serves one process only: use PostgreSQL',
     )
   }
-  if (env.architectures?.length !== 1) faults.push('SVC_ARCHITECTURES must name one architecture')
+  if (env.architectures?.length === 0) faults.push('SVC_ARCHITECTURES must name an architecture')
   faults.push(...sharedPorts(env))
   return faults
 }

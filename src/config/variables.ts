@@ -84,7 +84,7 @@ export const VARIABLES = {
   repoFormat: service('REPO_FORMAT', kinds.choice('apt', 'rpm', 'apk', 'both', 'all'), 'apt', 'Package formats served: `apt` deb, `rpm` rpm, `apk` apk, `both` deb and rpm, `all` all three. Any other value logs a warning and counts as `apt`.', { lenient: true }),
   distributions: service('SVC_DISTRIBUTIONS', kinds.list(kinds.text), null, 'Codenames of the distributions offered, from the presets in docs/distributions.md. Unset means the default list.'),
   distributionsFile: service('SVC_DISTRIBUTIONS_FILE', kinds.absolutePath, null, 'JSON file with distributions of your own and changes to presets; see docs/distributions.md.'),
-  architectures: service('SVC_ARCHITECTURES', kinds.list(kinds.choice('amd64', 'arm64', 'armhf', 'i386', 'ppc64el', 'riscv64', 's390x')), ['amd64'], "Architecture of the presets, by Debian's name; rpm and apk distributions get their own name for it. One for now."),
+  architectures: service('SVC_ARCHITECTURES', kinds.list(kinds.choice('amd64', 'arm64', 'armhf', 'i386', 'ppc64el', 'riscv64', 's390x')), ['amd64'], "Architectures of the presets, by Debian's names; rpm and apk distributions get their own names for them."),
   appVersion: service('APP_VERSION', kinds.text, 'dev', 'The build, shown by `GET /health`.'),
   logLevel: service('LOG_LEVEL', kinds.choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least severe log line that is written.'),
   dieAt: service('GATEHOUSE_DIE_AT', kinds.checkpoint, null, 'Crash tests only: the process kills itself at this checkpoint. Refused in production.'),

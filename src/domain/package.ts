@@ -3,12 +3,12 @@
 export const FORMATS = ['deb', 'rpm', 'apk'] as const
 export type FormatId = (typeof FORMATS)[number]
 
-/** A codename that packages are published under: one format, one architecture. */
+/** A codename that packages are published under: one format, and one unit of publication whatever its architectures. */
 export interface Distribution {
   codename: string
   format: FormatId
-  /** the architecture of the tree, as the format names it */
-  arch: string
+  /** as the format names them; packages for all of them (`all`, `noarch`) are in the index of each */
+  architectures: readonly string[]
   component: string | null
   /** the distribution as scanners name it; without it they find nothing and report "clean" */
   scannerDistro: string
@@ -29,7 +29,7 @@ export interface Relation {
   name: string
   op?: ComparisonOperator
   version?: string
-  /** `foo:any`, `foo(x86-64)`: shown, but ignored by the resolver, which works inside one architecture */
+  /** `any` or an architecture, as in `foo:any` and `foo:amd64` (deb) */
   arch?: string
 }
 
@@ -74,6 +74,8 @@ export interface PackageFacts<Rec = unknown> {
   installedSizeKb: number | null
   requirements: Requirement[]
   provides: Capability[]
+  /** whether it serves packages of other architectures: Debian's field Multi-Arch */
+  multiArch?: 'foreign' | 'allowed' | 'same'
   /** absolute paths without leading slash, in archive order; directories excluded */
   files: string[]
   signatures: EmbeddedSignature[]

@@ -1,14 +1,36 @@
 // Checks requirements against what packages offer.
-import type { ComparisonOperator, PackageFacts, Relation, Requirement } from '../domain/package.ts'
+import type { ComparisonOperator, Distribution, PackageFacts, Relation, Requirement } from '../domain/package.ts'
 import type { VersionScheme } from './ecosystem.ts'
 
 /** What is offered under a name: a package with its version, or a provide, perhaps without one. */
 export interface Offer {
   version?: string | null
+  /** of the offering package; left out: that of the one that asks */
+  arch?: string
+  multiArch?: string | null
 }
 
 /** Offers of other packages, by name. */
 export type Offers = ReadonlyMap<string, readonly Offer[]>
+
+/** Architectures whose packages can meet what a package needs. */
+export interface Reach {
+  /** its own; of a package for all of them, those of its distribution */
+  own: readonly string[]
+  /** `all`, `noarch` */
+  neutral: readonly string[]
+}
+
+/** For offers without an architecture. */
+const EVERYWHERE: Reach = { own: [], neutral: [] }
+
+export function reachOf(
+  { arch }: Pick<PackageFacts, 'arch'>,
+  { neutralArchs }: { neutralArchs: readonly string[] },
+  { architectures }: Pick<Distribution, 'architectures'>,
+): Reach {
+  return { own: neutralArchs.includes(arch) ? architectures : [arch], neutral: neutralArchs }
+}
 
 type Self = Pick<PackageFacts, 'name' | 'version' | 'provides' | 'requirements' | 'files'>
 type Order = Pick<VersionScheme, 'compare' | 'meets'>
@@ -17,7 +39,7 @@ type Order = Pick<VersionScheme, 'compare' | 'meets'>
  * The strong requirements that nothing satisfies, in order. Offers satisfy them, and the package's own name, provides
  * and, for paths, files.
  */
-export function unsatisfied(facts: Self, offers: Offers, versions: Order): Requirement[] {
+export function unsatisfied(facts: Self, offers: Offers, versions: Order, reach: Reach = EVERYWHERE): Requirement[] {
   const own = new Map<string, Offer[]>([[facts.name, [{ version: facts.version }]]])
   for (const { name, version } of facts.provides) {
     const list = own.get(name)
@@ -31,9 +53,25 @@ export function unsatisfied(facts: Self, offers: Offers, versions: Order): Requi
     return files.has(name.slice(1))
   }
   const isMet = (relation: Relation): boolean =>
-    [own, offers].some((from) => from.get(relation.name)?.some((offer) => fits(relation, offer, versions))) ||
-    isOwnFile(relation.name)
+    [own, offers].some((from) =>
+      from.get(relation.name)?.some((offer) => satisfies(relation, offer, versions, reach)),
+    ) || isOwnFile(relation.name)
   return facts.requirements.filter((requirement) => requirement.strong && !requirement.anyOf.some(isMet))
+}
+
+/** Whether an offer meets a relation of a package with this reach. */
+export function satisfies(relation: Relation, offer: Offer, versions: Order, reach: Reach): boolean {
+  return isWithinReach(relation, offer, reach) && fits(relation, offer, versions)
+}
+
+/**
+ * Whether a package of the offer's architecture counts (https://wiki.debian.org/MultiArch/Implementation, "Dependencies
+ * involving Architecture"). The relation `foo:any` is also met by a foreign package that allows it.
+ */
+function isWithinReach({ arch: wanted }: Relation, { arch, multiArch }: Offer, { own, neutral }: Reach): boolean {
+  if (arch === undefined || neutral.includes(arch)) return true
+  if (wanted !== undefined && wanted !== 'any') return arch === wanted
+  return own.includes(arch) || multiArch === 'foreign' || (wanted === 'any' && multiArch === 'allowed')
 }
 
 /**

@@ -60,13 +60,15 @@ export interface IndexFile {
 
 export interface IndexInput {
   distribution: Distribution
+  /** those to render: all of them, or with `independentArchitectures` those that changed */
+  architectures: readonly string[]
   revision: number
   /** the Release date: strictly later than that of the generation before */
   date: Date
-  /** number of packages offered */
-  count: number
-  /** joins a stream's blocks between a head and a tail of the format's choice */
-  compose(stream: string, head: Uint8Array, tail: Uint8Array): Promise<ComposedStream>
+  /** number of packages offered for an architecture */
+  count(arch: string): number
+  /** joins the blocks of a stream of one architecture between a head and a tail of the format's choice */
+  compose(stream: string, arch: string, head: Uint8Array, tail: Uint8Array): Promise<ComposedStream>
   signers: Signers
   /** those that a background run has finished */
   backgroundIndexes: readonly BackgroundIndex[]
@@ -83,14 +85,15 @@ export interface BackgroundIndex {
 
 /** Where a distribution's files are, relative to `REPOS_DIR`. */
 export interface TreeLayout {
-  /** the name clients use: a symbolic link, replaced by one `rename` */
+  /** the link to the live generation, replaced by one `rename`: the name clients use, or what `standing` leads through */
   link: string
-  /** what the link points at, below the generation; empty for the generation itself */
-  linkTarget: string
-  /** directory of package files, shared by all generations; null: below `.generations`, linked in as `packagesName` */
+  /** links that no publish replaces: names clients use, and what they name below `link` */
+  standing: readonly { path: string; target: string }[]
+  /** directory of package files, shared by all generations; null: `packagesName` beside the generations */
   packages: string | null
-  /** name of the shared package directory inside a generation */
   packagesName: string
+  /** places inside a generation that link to the package directory */
+  packagesIn: readonly string[]
   /** directories inside a generation that hold a `by-hash` link */
   byHashIn: readonly string[]
 }
@@ -126,12 +129,16 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   refusal?(facts: PackageFacts<Rec>, distribution: Distribution): string | null
 
   layout(distribution: Distribution): TreeLayout
-  /** path of a package file below the shared package directory */
-  packagePath(file: { filename: string; sha256: string }): string
+  /** paths of a package file below the shared package directory: one, or one for each architecture that has it */
+  packagePaths(file: { filename: string; sha256: string; arch: string }, distribution: Distribution): string[]
   /** the package's index entry, one piece for each stream; rendered once and stored */
   entry(pkg: StoredPackage<Rec>, distribution: Distribution): Record<string, Uint8Array>
   /** `entry` on a thread, for packages whose rendering would hold the event loop; absent where the format runs in place */
   entryOnThread?(pkg: PackedPackage, distribution: Distribution): Promise<Record<string, Uint8Array>>
+  /** The entry of a package for all architectures as the index of one has it, where they differ (apk). */
+  entryIn?(entry: Uint8Array, arch: string): Uint8Array
+  /** each architecture's index is in a directory of its own name and says nothing of the others */
+  readonly independentArchitectures: boolean
   /** the files of a generation; the last one is what clients read first */
   index(input: IndexInput): Promise<IndexFile[]>
 
@@ -142,13 +149,13 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
 
   /** Background index of files by package (deb `Contents`). */
   contents?: {
-    path(distribution: Distribution): string
+    path(distribution: Distribution, arch: string): string
     /** one package's lines, unsorted: `path\tqualified name` */
     lines(facts: PackageFacts<Rec>): Iterable<string>
   }
   /** Background index of the advisories that offered packages fix (rpm `updateinfo`). */
   updateinfo?: {
-    path(sha256: string): string
+    path(sha256: string, arch: string): string
     /** null: no offered package fixes a known advisory */
     render(known: readonly UpdateAdvisory[], offered: readonly OfferedFile[], distribution: Distribution): string | null
   }

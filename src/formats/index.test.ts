@@ -30,7 +30,7 @@ describe('the registry of formats', () => {
     }
     expect(findDistribution('focal')?.distribution).toMatchObject({
       scannerDistro: 'ubuntu:20.04',
-      arch: 'amd64',
+      architectures: ['amd64'],
       component: 'main',
     })
     expect(findDistribution('bookworm')?.distribution.scannerDistro).toBe('debian:12')

@@ -1,6 +1,6 @@
 // The dependency step: are the package's requirements published in its distribution? It warns and never holds.
 import { sql } from 'kysely'
-import { unsatisfied } from '../formats/dependencies.ts'
+import { reachOf, unsatisfied, type Offers } from '../formats/dependencies.ts'
 import type { Db } from '../store/db.ts'
 import type { Step } from './step.ts'
 
@@ -8,16 +8,12 @@ import type { Step } from './step.ts'
 const NAMED = 10
 
 /** What the published packages of a distribution provide under these names. */
-export async function offersOf(
-  db: Db,
-  codename: string,
-  names: readonly string[],
-): Promise<Map<string, { version: string | null }[]>> {
-  const { rows } = await sql<{ name: string; version: string | null }>`
-    select name, version from capabilities where distribution = ${codename} and name = any(${[...names]}::text[])`.execute(
+export async function offersOf(db: Db, codename: string, names: readonly string[]): Promise<Offers> {
+  const { rows } = await sql<{ name: string; version: string | null; arch: string; multiArch: string | null }>`
+    select name, version, arch, multi_arch as "multiArch" from capabilities where distribution = ${codename} and name = any(${[...names]}::text[])`.execute(
     db,
   )
-  const offers = new Map<string, { version: string | null }[]>()
+  const offers = new Map<string, (typeof rows)[number][]>()
   for (const row of rows) {
     const list = offers.get(row.name)
     if (list) list.push(row)
@@ -33,7 +29,9 @@ export function dependenciesStep(db: Db): Step {
     async run({ facts, format, distribution }) {
       const names = facts.requirements.filter((r) => r.strong).flatMap((r) => r.anyOf.map((relation) => relation.name))
       const offers = await offersOf(db, distribution.codename, [...new Set(names)])
-      const missing = unsatisfied(facts, offers, format.versions).map((requirement) => requirement.text)
+      const missing = unsatisfied(facts, offers, format.versions, reachOf(facts, format, distribution)).map(
+        (requirement) => requirement.text,
+      )
       if (missing.length === 0) {
         const message = 'every dependency is published here'
         return { missing, verdict: { name: 'dependencies', outcome: 'pass', result: 'satisfied', message } }

@@ -2,7 +2,7 @@
 import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
-import type { PackageFormat } from '../formats/format.ts'
+import type { Offered } from '../formats/format.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { deleteRecords } from '../records/delete-records.ts'
@@ -22,7 +22,7 @@ export interface DeletePackagesDeps {
   manifests: Pick<Manifests, 'key'>
   pendingDeletions: Pick<PendingDeletions, 'run'>
   checkpoint: Checkpoint
-  formatOf(row: Pick<PackageRow, 'distribution'>): PackageFormat
+  offeredOf(row: Pick<PackageRow, 'distribution'>): Offered
   onError(error: unknown): void
 }
 
@@ -40,7 +40,7 @@ export function createDeletePackages(deps: DeletePackagesDeps): DeletePackages {
     if (rows.length === 0) throw unknownPackage(selector)
     const ids = rows.map((row) => row.id)
     const deleted = await deleteRecords(db, audit, ids, {
-      formatOf: deps.formatOf,
+      offeredOf: deps.offeredOf,
       manifestKey: deps.manifests.key,
       auditOf: (row) => ({
         action: 'DELETE',

@@ -48,10 +48,10 @@ export async function identify(
       `${codename} takes ${wanted.id} packages, this is a package of format ${format.id}`,
     )
   const facts = await format.read(staged.path)
-  if (facts.arch !== distribution.arch && !format.neutralArchs.includes(facts.arch)) {
+  if (!distribution.architectures.includes(facts.arch) && !format.neutralArchs.includes(facts.arch)) {
     throw new Problem(
       'arch_mismatch',
-      `${codename} takes ${[distribution.arch, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}${NEUTRAL_WORDS.includes(facts.arch) ? `; write ${format.neutralArchs.join(' or ')}` : ''}`,
+      `${codename} takes ${[...distribution.architectures, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}${NEUTRAL_WORDS.includes(facts.arch) ? `; write ${format.neutralArchs.join(' or ')}` : ''}`,
     )
   }
   const refusal = format.refusal?.(facts, distribution) ?? null
@@ -115,11 +115,15 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
 
 /** apk clients fetch by name and version alone, so a noarch and an x86_64 package of one version exclude each other. */
 function refuseTakenPath(
-  { format, distribution, filename, digests }: Candidate,
+  { format, distribution, facts, filename, digests }: Candidate,
   namesakes: readonly PackageRow[],
 ): void {
-  const path = format.packagePath({ filename, sha256: digests.sha256 })
-  const taken = namesakes.find((other) => other.sha256 !== digests.sha256 && format.packagePath(other) === path)
+  const own = { filename, sha256: digests.sha256, arch: facts.arch }
+  const paths = new Set(format.packagePaths(own, distribution))
+  const taken = namesakes.find(
+    (other) =>
+      other.sha256 !== digests.sha256 && format.packagePaths(other, distribution).some((path) => paths.has(path)),
+  )
   if (!taken) return
   throw new Problem(
     'duplicate_conflict',

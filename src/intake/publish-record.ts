@@ -32,7 +32,7 @@ export function createPublishRecord(deps: {
   /** The upload was not acknowledged, so no record may remain. */
   async function deleteUnpublished(row: PackageRow, cause: unknown): Promise<never> {
     await deleteRecords(deps.db, deps.audit, [row.id], {
-      formatOf: (record) => (deps.registry.find(record.distribution) as Offered).format,
+      offeredOf: (record) => deps.registry.find(record.distribution) as Offered,
       manifestKey: manifests.key,
       auditOf: () => ({
         ...namesOf(row),

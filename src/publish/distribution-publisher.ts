@@ -16,14 +16,24 @@ import type { BackgroundIndexRow, DistributionsTable } from '../store/tables.ts'
 import { createFlip } from './flip.ts'
 import { loadBlocks, saveBlocks } from './index/block-cache.ts'
 import { composeStream } from './index/compose.ts'
-import { emptyState, follow, holdsPublished, sizeInMemory, type IndexState } from './index/index-state.ts'
 import {
+  countOf,
+  emptyState,
+  follow,
+  holdsPublished,
+  sizeInMemory,
+  streamKey,
+  type IndexState,
+} from './index/index-state.ts'
+import {
+  GenerationGone,
   generationName,
   linkedGeneration,
   linkPackages,
   treeOf,
   writeGeneration,
   type Tree,
+  type Unchanged,
 } from './tree/generation.ts'
 import { cleaningEnded } from './tree/cleaning-claim.ts'
 
@@ -75,11 +85,12 @@ type Attempt =
 
 export function createDistributionPublisher(deps: DistributionPublisherDeps, codename: string): DistributionPublisher {
   const { db } = deps
-  const { format, distribution } = deps.offered(codename)
+  const offered = deps.offered(codename)
+  const { format, distribution } = offered
   const tree = treeOf(deps.paths, format, distribution)
   const cachePath = join(tree.base, BLOCK_CACHE)
   const exclusively = createSerial()
-  const { reserveDate, flip } = createFlip(deps, tree, format, distribution)
+  const { reserveDate, flip } = createFlip(deps, tree, distribution)
   let kept: Kept = { kind: 'loading' }
 
   async function publish(): Promise<void> {
@@ -105,16 +116,18 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       return 'overtaken'
     }
     const backgroundIndexes = await present(tree, row.background_indexes)
+    const unchanged = unchangedIn(state, JSON.stringify(backgroundIndexes))
     const rendered = format.index({
       distribution,
+      architectures: distribution.architectures.filter((arch) => !unchanged?.architectures.includes(arch)),
       revision,
       date: new Date(seconds * 1000),
-      count: state.count,
+      count: (arch) => countOf(state, arch),
       signers: deps.signers,
       backgroundIndexes,
-      compose: async (key, head, tail) => {
-        const stream = state.streams.get(key)
-        if (!stream) throw new Error(`the format ${format.id} has no stream ${key}`)
+      compose: async (key, arch, head, tail) => {
+        const stream = state.streams.get(streamKey(key, arch))
+        if (!stream) throw new Error(`the format ${format.id} has no stream ${key} for ${arch}`)
         return composeStream(stream.blocks, head, tail, stream.spec, stream.digests)
       },
     })
@@ -124,10 +137,12 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     const name = generationName(revision, seconds)
     const generation = join(tree.base, name)
     try {
-      await writeGeneration(tree, format, distribution, name, files, backgroundIndexes)
+      await writeGeneration(tree, offered, name, { files, backgroundIndexes, unchanged })
     } catch (error) {
       await rm(generation, { recursive: true, force: true }).catch(deps.onError)
-      throw error
+      if (!(error instanceof GenerationGone)) throw error
+      state.published = null
+      return 'overtaken'
     }
     deps.checkpoint('generation-written')
     if ((await flip(name, revision, cleaning.count)) === 'overtaken') {
@@ -135,15 +150,27 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       return 'overtaken'
     }
     state.unlinked.clear()
+    state.published = { generation: name, revision, backgroundIndexes: JSON.stringify(backgroundIndexes) }
     deps.checkpoint('published')
     deps.bus.emit('published', { distribution: codename, revision, milliseconds: performance.now() - started })
     return 'published'
   }
 
+  /** The architectures whose index is the same as in the live generation, where each has one of its own. */
+  function unchangedIn({ published, changedAt }: IndexState, backgroundIndexes: string): Unchanged | null {
+    if (!format.independentArchitectures || published?.backgroundIndexes !== backgroundIndexes) return null
+    if (linkedGeneration(tree.link) !== published.generation) return null
+    const isUnchanged = (arch: string) => (changedAt.get(arch) ?? -1) <= published.revision
+    const architectures = distribution.architectures.filter(isUnchanged)
+    // A publish that nothing asked for: someone wants the index written again.
+    if (architectures.length === distribution.architectures.length) return null
+    return { generation: published.generation, architectures }
+  }
+
   /** @returns false when a package was deleted since the state was read */
   async function linkAll({ revision, unlinked }: IndexState): Promise<boolean> {
     try {
-      await linkPackages(tree, format, deps.pool, unlinked.values())
+      await linkPackages(tree, offered, deps.pool, unlinked.values())
       return true
     } catch (error) {
       if (!isMissing(error)) throw error
@@ -163,12 +190,12 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     // Half of a change must not be published: what a failure leaves is not trusted more than what was there before.
     const pending: Kept = { kind: before.kind === 'untrusted' ? 'untrusted' : 'loading' }
     kept = pending
-    const stored = before.kind === 'loading' ? await loadBlocks(cachePath, format) : null
-    let state = before.kind === 'cached' ? before.state : (stored ?? emptyState(format))
-    await follow(db, state, codename)
-    if (stored && !(await holdsPublished(db, state, codename))) {
-      state = emptyState(format)
-      await follow(db, state, codename)
+    const stored = before.kind === 'loading' ? await loadBlocks(cachePath, offered) : null
+    let state = before.kind === 'cached' ? before.state : (stored ?? emptyState(offered))
+    await follow(db, state, offered)
+    if (stored && !(await holdsPublished(db, state, offered))) {
+      state = emptyState(offered)
+      await follow(db, state, offered)
     }
     const savedRevision = before.kind === 'cached' ? before.savedRevision : -1
     // `distrust` may have been called meanwhile.

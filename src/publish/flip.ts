@@ -1,15 +1,14 @@
 // The one moment clients see: the rename that makes a generation live, and the date that its Release carries.
 import { randomBytes } from 'node:crypto'
-import { renameSync, symlinkSync } from 'node:fs'
+import { lstatSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
-import type { PackageFormat } from '../formats/format.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureDirectory, exists, fsyncPath, removeFile } from '../kernel/files.ts'
 import type { Db } from '../store/db.ts'
-import { linkedGeneration, releaseDateOf, type Tree } from './tree/generation.ts'
+import { ensureStanding, linkedGeneration, releaseDateOf, type Tree } from './tree/generation.ts'
 
 const AHEAD_SECONDS = 4
 
@@ -32,7 +31,6 @@ export interface Flip {
 export function createFlip(
   { db, clock, checkpoint }: { db: Db; clock: Clock; checkpoint: Checkpoint },
   tree: Tree,
-  format: PackageFormat,
   distribution: Distribution,
 ): Flip {
   const { codename } = distribution
@@ -54,9 +52,9 @@ export function createFlip(
 
   async function flip(generation: string, revision: number, cleanings: number): Promise<'published' | 'overtaken'> {
     await ensureDirectory(dirname(tree.link))
+    await ensureStanding(tree)
     const temporary = join(dirname(tree.link), `.${basename(tree.link)}.${randomBytes(6).toString('hex')}`)
-    const target = join(tree.base, generation, format.layout(distribution).linkTarget)
-    symlinkSync(relative(dirname(tree.link), target), temporary)
+    symlinkSync(relative(dirname(tree.link), join(tree.base, generation)), temporary)
     checkpoint('before-flip')
     try {
       await db.transaction().execute(async (tx) => {
@@ -77,6 +75,7 @@ export function createFlip(
         if (isLive && live.published_revision >= revision) throw new Overtaken()
         // Another replica reserved its date later and flipped before: apt would ignore the older index.
         if (releaseDateOf(linked) > releaseDateOf(generation)) throw new Overtaken()
+        if (isDirectory(tree.link)) rmSync(tree.link, { recursive: true })
         renameSync(temporary, tree.link)
         checkpoint('after-flip')
       })
@@ -91,6 +90,11 @@ export function createFlip(
   }
 
   return { reserveDate, flip }
+}
+
+/** Before distributions had several architectures, an rpm tree had a directory of links here. */
+function isDirectory(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 /** Rolls back the transaction that found out. */

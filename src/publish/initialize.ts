@@ -14,7 +14,8 @@ export interface InitResult {
 }
 
 /** What the index of a distribution shows of its definition: a change of it is published. */
-const shownOf = ({ arch, component, fullName }: Distribution) => JSON.stringify([arch, component, fullName])
+const shownOf = ({ architectures, component, fullName }: Distribution) =>
+  JSON.stringify([architectures, component, fullName])
 
 /**
  * Inserts the rows that are missing and stores the definitions.
@@ -22,38 +23,45 @@ const shownOf = ({ arch, component, fullName }: Distribution) => JSON.stringify(
  * @throws StartError naming every distribution that has packages which its definition does not fit
  */
 export async function ensureDistributions(db: Db, clock: Clock, offered: readonly Offered[]): Promise<void> {
-  const active = offered.map(({ distribution }) => distribution)
   const rows = await db.selectFrom('distributions').select(['codename', 'definition']).execute()
   const before = new Map(rows.map((row) => [row.codename, row.definition]))
-  const changed = active.filter((distribution) => {
-    const known = before.get(distribution.codename)
-    return known && (known.format !== distribution.format || known.arch !== distribution.arch)
-  })
   const faults: string[] = []
-  for (const { codename, format, arch } of changed) {
-    const record = await db.selectFrom('packages').select('id').where('distribution', '=', codename).executeTakeFirst()
-    const was = before.get(codename)
-    if (record)
-      faults.push(`${codename} has ${was?.format} packages for ${was?.arch}; it cannot become ${format} for ${arch}`)
+  for (const one of offered) {
+    const known = before.get(one.distribution.codename)
+    const fault = known ? await faultOf(db, known, one) : null
+    if (fault !== null) faults.push(fault)
   }
   if (faults.length > 0) throw new StartError(`distributions with packages were changed:\n  - ${faults.join('\n  - ')}`)
-  for (const distribution of active) {
+  for (const { distribution } of offered) {
     const { codename, format } = distribution
     const known = before.get(codename)
-    const isShown = known ? shownOf(known) !== shownOf(distribution) : false
+    const next = sql<number>`distributions.revision + 1`
+    // Paths may have changed too, so the next publish starts from nothing and links every package.
+    const restart = known && shownOf(known) !== shownOf(distribution) ? { revision: next, removals_floor: next } : {}
     const definition = JSON.stringify(distribution)
     await db
       .insertInto('distributions')
       .values({ codename, format, definition, initialized_at: clock.now() })
-      .onConflict((c) =>
-        c.column('codename').doUpdateSet({
-          format,
-          definition,
-          ...(isShown ? { revision: sql<number>`distributions.revision + 1` } : {}),
-        }),
-      )
+      .onConflict((c) => c.column('codename').doUpdateSet({ format, definition, ...restart }))
       .execute()
   }
+}
+
+/** Why a distribution's packages do not fit its new definition; null when they do. */
+async function faultOf(db: Db, known: Distribution, { format, distribution }: Offered): Promise<string | null> {
+  const { codename } = distribution
+  const fitting = known.format === format.id ? [...distribution.architectures, ...format.neutralArchs] : []
+  if (known.format === format.id && known.architectures.every((arch) => fitting.includes(arch))) return null
+  const record = await db
+    .selectFrom('packages')
+    .select(['format', 'arch'])
+    .where('distribution', '=', codename)
+    .where('arch', 'not in', fitting.length > 0 ? fitting : [''])
+    .executeTakeFirst()
+  if (!record) return null
+  return record.format === format.id
+    ? `${codename} has packages for ${record.arch}, which is no longer among its architectures`
+    : `${codename} has ${record.format} packages; it cannot become a distribution of ${format.id} packages`
 }
 
 /** The stored definitions of distributions that are not among these codenames: they were declared once. */

@@ -104,7 +104,7 @@ export async function changeRecord(
     await offer(tx, row.distribution, [{ id: row.id, sha256, entries }])
   }
   // What a person unpublishes must be gone as soon as the index is: no grace time for its file.
-  if (offering && !served) await unpublish(tx, before, revision, format)
+  if (offering && !served) await unpublish(tx, before, revision, { format, distribution })
   if (isRefused(before.status) !== isRefused(status))
     await tx.insertInto('pending_deletions').values({ kind: 'file', key: row.sha256 }).execute()
   await tally(tx, [before.id], 1)

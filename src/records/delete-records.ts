@@ -2,7 +2,7 @@
 import type { Selectable } from 'kysely'
 import type { AuditEvent } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
-import type { PackageFormat } from '../formats/format.ts'
+import type { Offered } from '../formats/format.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { closeDecisionsOf } from '../store/records/decisions.ts'
@@ -18,7 +18,7 @@ export async function deleteRecords(
   audit: AuditLog,
   ids: readonly number[],
   deps: {
-    formatOf(row: Selectable<PackagesTable>): PackageFormat
+    offeredOf(row: Selectable<PackagesTable>): Offered
     manifestKey(row: PackageRow): string
     auditOf(row: PackageRow): AuditEvent
   },
@@ -49,7 +49,7 @@ export async function deleteRecords(
       if (!deleted)
         throw new Problem('already_running', `${row.name} ${row.version} is being changed by another request`)
       gone.push(row)
-      if (row.served) await noteRemoval(tx, row, revision, deps.formatOf(row))
+      if (row.served) await noteRemoval(tx, row, revision, deps.offeredOf(row))
       await tx
         .insertInto('pending_deletions')
         .values([
@@ -61,7 +61,7 @@ export async function deleteRecords(
     }
     const names = new Map(gone.map((row) => [`${row.format} ${row.name}`, row]))
     for (const row of inNameOrder([...names.values()]))
-      await refreshArtifact(tx, deps.formatOf(row).versions, row.format, row.name)
+      await refreshArtifact(tx, deps.offeredOf(row).format.versions, row.format, row.name)
     return gone
   })
 }

@@ -1,6 +1,6 @@
 // What the publisher reads of a record: its index entries, what it provides, and its removal from the index.
 import { sql } from 'kysely'
-import type { PackageFormat } from '../formats/format.ts'
+import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { StreamEntry } from './entries.ts'
@@ -20,8 +20,8 @@ export async function offer(tx: Db, codename: string, records: readonly Offering
     entries.map(([stream, bytes]) => ({ package_id: id, stream, bytes })),
   )
   await tx.insertInto('entries').values(entries).execute()
-  await sql`insert into capabilities (package_id, distribution, name, version)
-    select record.id, ${codename}, capability.name, nullif(capability.version, '')
+  await sql`insert into capabilities (package_id, distribution, name, version, arch, multi_arch)
+    select record.id, ${codename}, capability.name, nullif(capability.version, ''), facts->>'arch', facts->>'multiArch'
     from unnest(${records.map(({ id }) => id)}::bigint[], ${records.map(({ sha256 }) => sha256)}::text[]) as record (id, sha256)
     join blobs using (sha256)
     cross join lateral (
@@ -32,10 +32,10 @@ export async function offer(tx: Db, codename: string, records: readonly Offering
 }
 
 /** The opposite of `offer`. The package file goes as soon as no live index names it. */
-export async function unpublish(tx: Db, row: PackageRow, revision: number, format: PackageFormat): Promise<void> {
+export async function unpublish(tx: Db, row: PackageRow, revision: number, offered: Offered): Promise<void> {
   await tx.deleteFrom('entries').where('package_id', '=', row.id).execute()
   await tx.deleteFrom('capabilities').where('package_id', '=', row.id).execute()
-  await noteRemoval(tx, row, revision, format, new Date(0))
+  await noteRemoval(tx, row, revision, offered, new Date(0))
 }
 
 /** @param removedAt start of the grace time in which clients with an older index may still fetch the file */
@@ -43,19 +43,21 @@ export async function noteRemoval(
   tx: Db,
   row: PackageRow,
   revision: number,
-  format: PackageFormat,
+  { format, distribution }: Offered,
   removedAt: Date | null = null,
 ): Promise<void> {
   await tx
     .insertInto('removals')
-    .values({
-      distribution: row.distribution,
-      package_id: row.id,
-      position: row.position ?? 0,
-      revision,
-      name: row.name,
-      tree_path: format.packagePath(row),
-      removed_at: removedAt ?? sql`now()`,
-    })
+    .values(
+      format.packagePaths(row, distribution).map((tree_path) => ({
+        distribution: row.distribution,
+        package_id: row.id,
+        position: row.position ?? 0,
+        revision,
+        name: row.name,
+        tree_path,
+        removed_at: removedAt ?? sql<Date>`now()`,
+      })),
+    )
     .execute()
 }

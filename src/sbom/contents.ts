@@ -112,7 +112,7 @@ export function repositoryContents(deps: ContentsDeps, codename: string | undefi
     },
     async *dependencies() {
       for await (const entries of again(false)) {
-        const edges = await edgesOf(db, entries, ({ row }) => formatOf(deps, row).versions)
+        const edges = await edgesOf(db, entries, ({ row }) => formatOf(deps, row))
         for (const entry of entries) {
           const providers = edges.get(entry.row.id)?.providers ?? []
           yield { entry, on: providers.filter(({ id }) => listed.has(id)).map((provider) => namesOf(entry, provider)) }
@@ -185,7 +185,7 @@ async function needsOf(deps: ContentsDeps, subject: SbomEntry): Promise<{ provid
   const { row, distribution } = subject
   const format = formatOf(deps, row)
   const { versions } = format
-  const edges = (await edgesOf(deps.db, [subject], () => versions)).get(row.id)
+  const edges = (await edgesOf(deps.db, [subject], () => format)).get(row.id)
   if (!edges) return { providers: [], stubs: [] }
   // Requirements that the package itself satisfies are not edges. A package that is not offered is not a provider.
   const foreign = unsatisfied(await ownOffers(deps.db, subject, edges.unmet), new Map(), versions)

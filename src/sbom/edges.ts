@@ -1,8 +1,9 @@
 // The edges of the dependency graph: which offered record satisfies each requirement of a package.
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Relation, Requirement } from '../domain/package.ts'
-import { holds } from '../formats/dependencies.ts'
+import type { Requirement } from '../domain/package.ts'
+import { reachOf, satisfies } from '../formats/dependencies.ts'
 import type { VersionScheme } from '../formats/ecosystem.ts'
+import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import { providersOf, requirementCounts, requirementsOf, type Provider } from '../store/records/inventory-query.ts'
 import type { SbomEntry } from './entry.ts'
@@ -23,7 +24,7 @@ const SLICE = 500
 export async function edgesOf(
   db: Db,
   entries: readonly SbomEntry[],
-  versionsOf: (entry: SbomEntry) => VersionScheme,
+  formatOf: (entry: SbomEntry) => PackageFormat,
 ): Promise<Map<number, Edges>> {
   const edges = new Map<number, Edges>()
   for (const codename of new Set(entries.map(({ row }) => row.distribution))) {
@@ -39,7 +40,7 @@ export async function edgesOf(
         group.flatMap((entry) => strong(entry).flatMap(({ anyOf }) => anyOf.map(({ name }) => name))),
       )
       const offers = await offersOf(db, codename, [...names])
-      for (const entry of group) edges.set(entry.row.id, await solve(entry, strong(entry), offers, versionsOf(entry)))
+      for (const entry of group) edges.set(entry.row.id, await solve(entry, strong(entry), offers, formatOf(entry)))
     }
   }
   return edges
@@ -76,17 +77,21 @@ async function offersOf(db: Db, codename: string, names: readonly string[]): Pro
 }
 
 async function solve(
-  { row }: SbomEntry,
+  { row, distribution }: SbomEntry,
   requirements: readonly Requirement[],
   offers: ReadonlyMap<string, readonly Provider[]>,
-  versions: VersionScheme,
+  format: PackageFormat,
 ): Promise<Edges> {
+  const { versions } = format
+  const reach = reachOf(row, format, distribution)
   const providers = new Map<number, Provider>()
   const unmet: Requirement[] = []
   for (const [n, requirement] of requirements.entries()) {
     if (n % SLICE === SLICE - 1) await turn()
     const fitting = requirement.anyOf.map((relation) =>
-      (offers.get(relation.name) ?? []).filter((offer) => meets(relation, offer, versions)),
+      (offers.get(relation.name) ?? []).filter((offer) =>
+        satisfies(relation, { ...offer, version: offer.offered }, versions, reach),
+      ),
     )
     // A requirement that the package itself satisfies is not an edge.
     if (fitting.some((offers) => offers.some((offer) => offer.id === row.id))) continue
@@ -95,12 +100,6 @@ async function solve(
     else unmet.push(requirement)
   }
   return { providers: [...providers.values()], unmet }
-}
-
-function meets({ op, version }: Relation, offer: Provider, versions: VersionScheme): boolean {
-  if (op === undefined || version === undefined) return true
-  if (versions.meets) return versions.meets(offer.offered, op, version)
-  return offer.offered !== null && holds(versions.compare(offer.offered, version), op)
 }
 
 /** Prefers the package of that name to others that provide it, then the newest version; name and architecture break ties. */

@@ -51,12 +51,12 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
   const distribution = sample.distribution ?? 'jammy'
   const {
     format,
-    distribution: { arch: treeArch },
+    distribution: { architectures },
   } = findDistribution(distribution) as NonNullable<ReturnType<typeof findDistribution>>
   const {
     name,
     version = '1.0-1',
-    arch = treeArch,
+    arch = architectures[0] ?? '',
     status = 'published',
     served = status === 'published',
     findings,
@@ -146,7 +146,14 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
   await db
     .insertInto('capabilities')
     .values(
-      offers.map((offer) => ({ package_id: row.id, distribution, name: offer.name, version: offer.version ?? null })),
+      offers.map((offer) => ({
+        package_id: row.id,
+        distribution,
+        name: offer.name,
+        version: offer.version ?? null,
+        arch,
+        multi_arch: null,
+      })),
     )
     .execute()
   return row

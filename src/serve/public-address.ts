@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 
-export { createTrust } from '../kernel/client-address.ts'
+
 
 /** What is known of the connection a request came on. */
 export interface Peer {

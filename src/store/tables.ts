@@ -273,6 +273,9 @@ export interface CapabilitiesTable {
   distribution: string
   name: string
   version: string | null
+  /** of the package */
+  arch: string
+  multi_arch: string | null
 }
 
 /** Something left the index: the publisher drops its entry, `collect` its file after the grace time. */

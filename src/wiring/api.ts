@@ -92,7 +92,7 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
       totals,
       deletePackages: createDeletePackages({
         ...{ db, audit, bus, publisher, manifests, pendingDeletions, checkpoint, onError },
-        formatOf: ({ distribution }) => offered(distribution).format,
+        offeredOf: ({ distribution }) => offered(distribution),
       }),
       reindex: () =>
         reindex({ db, manifests, pool, publisher, checkpoint, find: registry.find }).finally(totals.forget),

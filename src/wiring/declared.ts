@@ -12,7 +12,7 @@ export async function readDeclared(
 ): Promise<Distribution[]> {
   const { distributions, faults } = declareDistributions(formats, {
     names: env.distributions,
-    architecture: env.architectures?.[0] ?? 'amd64',
+    architectures: env.architectures ?? ['amd64'],
     file: env.distributionsFile === null ? null : await readJson(env.distributionsFile),
   })
   if (faults.length > 0)

@@ -25,6 +25,8 @@ export interface ApkRootOptions {
   url: string
   /** the trusted keys in `/etc/apk/keys` */
   keys: readonly { name: string; pem: string }[]
+  /** `x86_64` unless given */
+  arch?: string
 }
 
 export interface ApkClient {
@@ -35,8 +37,6 @@ export interface ApkClient {
   prepare(): Promise<void>
   createRoot(options: ApkRootOptions): Promise<ApkRoot>
 }
-
-const ARCH = 'x86_64'
 
 /** apko, and apk-tools when APK_BIN names programs, separated by colons. */
 export function apkClients(): ApkClient[] {
@@ -50,12 +50,12 @@ function apkTools(program: string): ApkClient {
     name: version,
     comparesPackages: true,
     prepare: async () => {},
-    async createRoot({ url, keys }) {
+    async createRoot({ url, keys, arch = 'x86_64' }) {
       const root = await mkdtemp(join(tmpdir(), 'apk-root-'))
       await mkdir(join(root, 'etc/apk/keys'), { recursive: true })
       for (const { name, pem } of keys) await writeFile(join(root, 'etc/apk/keys', name), pem)
       await writeFile(join(root, 'etc/apk/repositories'), `${url}\n`)
-      const options = ['--root', root, '--arch', ARCH, '--no-cache', '--no-scripts', '--keys-dir', 'etc/apk/keys']
+      const options = ['--root', root, '--arch', arch, '--no-cache', '--no-scripts', '--keys-dir', 'etc/apk/keys']
       // Files of a package belong to root.
       const privileges = process.getuid?.() === 0 ? [] : ['--usermode']
       let initialised = false
@@ -83,7 +83,7 @@ function apko(): ApkClient {
       const { stdout } = await promisify(execFile)(join(import.meta.dirname, 'apko.sh'), { maxBuffer: 2 ** 26 })
       program = stdout.trim()
     },
-    async createRoot({ url, keys }) {
+    async createRoot({ url, keys, arch = 'x86_64' }) {
       const directory = await mkdtemp(join(tmpdir(), 'apko-root-'))
       const world: string[] = []
       const image = join(directory, 'root.tar')
@@ -99,11 +99,11 @@ function apko(): ApkClient {
         async add(...packages) {
           world.push(...packages)
           const keyring = (await readdir(join(directory, 'keys'))).map((name) => join(directory, 'keys', name))
-          const config = { contents: { repositories: [url], keyring, packages: world }, archs: [ARCH] }
+          const config = { contents: { repositories: [url], keyring, packages: world }, archs: [arch] }
           // JSON is valid YAML.
           await writeFile(join(directory, 'image.yaml'), JSON.stringify(config))
           await rm(image, { force: true })
-          return run(program, ['build-minirootfs', '--build-arch', ARCH, 'image.yaml', image], directory)
+          return run(program, ['build-minirootfs', '--build-arch', arch, 'image.yaml', image], directory)
         },
         installed: async () => {
           const text = (await fromImage('usr/lib/apk/db/installed')) ?? (await fromImage('lib/apk/db/installed'))

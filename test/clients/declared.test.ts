@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
 import { createAptRoot, type AptRoot } from './apt-root.ts'
@@ -97,8 +98,29 @@ test('the start is refused when a distribution with packages would get another a
   await start([{ ...ACME, architectures: ['amd64'] }], {}, true)
   expect((await service.exited).code).toBe(1)
   expect(JSON.stringify(service.log)).toContain(
-    'acme-stable has deb packages for arm64; it cannot become deb for amd64',
+    'acme-stable has packages for arm64, which is no longer among its architectures',
   )
+})
+
+test('a distribution that gets another architecture offers its packages for all in it', async () => {
+  const alpine = { codename: 'acme-alpine', format: 'apk', scanner_distro: 'alpine:3.20', architectures: ['x86_64'] }
+  await start([ACME, alpine])
+  const file = buildApk({ name: 'for-all', arch: 'noarch' })
+  expect((await service.upload(file, 'a.apk', { distribution: 'acme-alpine' })).status).toBe(201)
+  expect((await upload('acme-stable', 'all', '4.0')).status).toBe(201)
+  await service.stop()
+
+  await start([
+    { ...ACME, architectures: ['arm64', 'amd64'] },
+    { ...alpine, architectures: ['x86_64', 'aarch64'] },
+  ])
+  const packages = `${service.apt}/repos/dists/acme-stable/main/binary-amd64/Packages`
+  await expect.poll(async () => (await fetch(packages)).text(), { timeout: 30_000 }).toContain('Version: 4.0\n')
+  expect(await (await fetch(packages)).text()).not.toContain('Version: 3.0\n')
+  const served = async (path: string) => (await fetch(`${service.apt}/apk/acme-alpine/main/${path}`)).status
+  await expect.poll(() => served('aarch64/APKINDEX.tar.gz'), { timeout: 30_000 }).toBe(200)
+  expect(await served('aarch64/for-all-1.0-r0.apk')).toBe(200)
+  expect(await served('x86_64/for-all-1.0-r0.apk')).toBe(200)
 })
 
 test('every fault of the file is named at the start', async () => {

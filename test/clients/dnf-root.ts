@@ -19,7 +19,7 @@ export const dnf: RpmClient = {
     unsignedPackage: /is not signed/,
     nothingProvides: /nothing provides/,
   },
-  async createRoot({ url, key }) {
+  async createRoot({ url, key, arch = 'x86_64' }) {
     const { at, directory, makeDirectories, installed, file, dispose } = await createRootDirectory('dnf-root-')
     const userAgent = `Gatehouse test ${basename(directory)}`
     await makeDirectories('etc/dnf/vars', 'etc/yum.repos.d', 'var/log', 'var/lib/dnf', 'var/lib/rpm')
@@ -67,7 +67,7 @@ export const dnf: RpmClient = {
       at('etc/dnf.conf'),
       `--installroot=${directory}`,
       '--releasever=9',
-      '--forcearch=x86_64',
+      `--forcearch=${arch}`,
       '-y',
     ]
     const run = (...args: string[]) =>

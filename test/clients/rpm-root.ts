@@ -11,6 +11,8 @@ export interface RpmRootOptions {
   key: string
   /** false: zypper imports no key by itself; dnf never imports another than this one */
   importsKeys?: boolean
+  /** `x86_64` unless given */
+  arch?: string
 }
 
 export interface RpmRoot {

@@ -19,6 +19,7 @@ import type { RpmClient, RpmRoot } from './rpm-root.ts'
 import { zypper } from './zypper-root.ts'
 
 const distribution = rpmFormat.distributions[0]!
+const ARCH = 'x86_64'
 const known: UpdateAdvisory[] = [
   {
     advisory: {
@@ -86,7 +87,8 @@ async function place(bytes: Buffer): Promise<StoredPackage<RpmRecord>> {
   const digest = (kind: string) => createHash(kind).update(signed).digest('hex')
   const digests = { sha256: digest('sha256'), sha512: digest('sha512'), sha1: digest('sha1'), md5: digest('md5') }
   const filename = rpmFormat.filename(facts)
-  await put(join('Packages', rpmFormat.packagePath({ filename, sha256: digests.sha256 })), signed)
+  const [path] = rpmFormat.packagePaths({ filename, sha256: digests.sha256, arch: facts.arch }, distribution)
+  await put(join(ARCH, 'Packages', path!), signed)
   return { facts, filename, digests, sizeBytes: (await stat(to)).size, addedAt: 1_750_000_000 }
 }
 
@@ -94,17 +96,19 @@ async function writeIndex(offered: readonly StoredPackage<RpmRecord>[]): Promise
   const text = Buffer.from(renderUpdateinfo(fixesOf(known, offered), distribution.codename))
   const packed = gzipSync(text)
   const sha256 = createHash('sha256').update(packed).digest('hex')
-  await put(updateinfoPath(sha256), packed)
+  await put(updateinfoPath(sha256, ARCH), packed)
   const plain = { sizeBytes: text.length, sha256: createHash('sha256').update(text).digest('hex') }
   const entries = offered.map((pkg) => rpmFormat.entry(pkg, distribution))
   const files = await rpmFormat.index({
     distribution,
     revision: 1,
     date: new Date(),
-    count: entries.length,
-    compose: async (stream, head, tail) => composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
+    architectures: [ARCH],
+    count: () => entries.length,
+    compose: async (stream, _arch, head, tail) =>
+      composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
     signers: keys,
-    backgroundIndexes: [{ path: updateinfoPath(sha256), sizeBytes: packed.length, sha256, plain }],
+    backgroundIndexes: [{ path: updateinfoPath(sha256, ARCH), sizeBytes: packed.length, sha256, plain }],
   })
   for (const { path, content } of files)
     await put(path, content instanceof Uint8Array ? content : Buffer.concat([...content]))
@@ -116,7 +120,7 @@ async function put(path: string, content: Uint8Array): Promise<void> {
 }
 
 async function rootOf(client: RpmClient): Promise<RpmRoot> {
-  const root = await client.createRoot({ url: `file://${tree}`, key: keys.openpgp.publicKeyArmored })
+  const root = await client.createRoot({ url: `file://${join(tree, ARCH)}`, key: keys.openpgp.publicKeyArmored })
   roots.push(root)
   return root
 }

@@ -3,8 +3,8 @@ import { symlink, writeFile } from 'node:fs/promises'
 import { runAsRoot } from './command.ts'
 import { createRootDirectory, type RpmClient } from './rpm-root.ts'
 
-const PRODUCT = `<?xml version="1.0" encoding="UTF-8"?>
-<product schemeversion="0"><vendor>sample</vendor><name>sample</name><version>1</version><release>1</release><arch>x86_64</arch></product>
+const product = (arch: string) => `<?xml version="1.0" encoding="UTF-8"?>
+<product schemeversion="0"><vendor>sample</vendor><name>sample</name><version>1</version><release>1</release><arch>${arch}</arch></product>
 `
 
 export const zypper: RpmClient = {
@@ -18,7 +18,7 @@ export const zypper: RpmClient = {
     unsignedPackage: /File is unsigned|Package header is not signed/,
     nothingProvides: /nothing provides/,
   },
-  async createRoot({ url, key, importsKeys = true }) {
+  async createRoot({ url, key, importsKeys = true, arch = 'x86_64' }) {
     const { at, directory, makeDirectories, installed, file, dispose } = await createRootDirectory('zypper-root-')
     const state = ['var/cache/zypp', 'var/lib/zypp', 'var/lib/rpm']
     await makeDirectories(
@@ -36,7 +36,7 @@ export const zypper: RpmClient = {
     if (!isAddress) await writeFile(at('etc/repository.asc'), key)
     await writeFile(
       at('etc/zypp/zypp.conf'),
-      ['[main]', 'arch = x86_64', 'solver.onlyRequires = true', 'repo.refresh.delay = 0', ''].join('\n'),
+      ['[main]', `arch = ${arch}`, 'solver.onlyRequires = true', 'repo.refresh.delay = 0', ''].join('\n'),
     )
     await writeFile(
       at('etc/zypp/repos.d/gatehouse.repo'),
@@ -55,7 +55,7 @@ export const zypper: RpmClient = {
       ].join('\n'),
     )
     // Without a product it warns at every step.
-    await writeFile(at('etc/products.d/sample.prod'), PRODUCT)
+    await writeFile(at('etc/products.d/sample.prod'), product(arch))
     await symlink('sample.prod', at('etc/products.d/baseproduct'))
     const env = {
       HOME: directory,

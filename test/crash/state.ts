@@ -137,19 +137,24 @@ async function examineTrees(
 
     // Unpublished files stay for the grace time. After that the tree holds only served files.
     const inTree = await filesBelow(tree.packages)
-    const expected = new Set(served.map((row) => format.packagePath(row)))
+    const expected = new Set(served.flatMap((row) => format.packagePaths(row, offered.distribution)))
     const waiting = await db.selectFrom('removals').select('tree_path').where('distribution', '=', codename).execute()
     for (const { tree_path } of waiting) expected.add(tree_path)
     if (collected && waiting.length > 0) fault(`${waiting.length} withdrawn files were not collected`)
     // In formats with the index beside the packages, so is a temporary link that was never renamed.
-    const beside = (path: string) => join(tree.packages, path) === tree.link || (!collected && path.startsWith('.'))
+    const standing = new Set(tree.standing.map(({ path }) => path))
+    const beside = (path: string) =>
+      standing.has(join(tree.packages, path)) || (!collected && basename(path).startsWith('.'))
     for (const path of inTree)
       if (!expected.has(path) && !beside(path)) fault(`${path} is in the tree without a record`)
 
     const generations: string[] = []
     for (const name of await readdir(tree.base)) {
       if (/^r\d+-\d+-[0-9a-f]{8}$/.test(name)) generations.push(name)
-      else if (![basename(tree.packages), 'by-hash', 'background', 'blocks.cache'].includes(name) && collected)
+      else if (
+        ![basename(tree.packages), basename(tree.link), 'by-hash', 'background', 'blocks.cache'].includes(name) &&
+        collected
+      )
         fault(`${name} is an unexpected entry of ${tree.base}`)
     }
     if (collected && generations.length > 3) fault(`${generations.length} generations after a collection`)

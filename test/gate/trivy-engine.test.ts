@@ -37,7 +37,7 @@ const about = (distribution: Distribution, more: Partial<PackageFacts> = {}) =>
     format: distribution.format,
     name: 'high',
     version: version(distribution, 1),
-    arch: distribution.arch,
+    arch: distribution.architectures[0]!,
     sourcePackage: null,
     sourceVersion: null,
     ...more,

@@ -185,7 +185,11 @@ describe('the deb format and Debian’s tools', () => {
     for (const path of wanted) {
       const read = facts.get(path)!
       const pkg = await storedPackage(path, read)
-      const target = join(root, 'pool', debFormat.packagePath({ filename: pkg.filename, sha256: pkg.digests.sha256 }))
+      const target = join(
+        root,
+        'pool',
+        debFormat.packagePaths({ filename: pkg.filename, sha256: pkg.digests.sha256, arch: 'all' }, jammy)[0]!,
+      )
       await mkdir(dirname(target), { recursive: true })
       await copyFile(path, target)
       entries.push(debFormat.entry(pkg, jammy)['packages']!)
@@ -198,7 +202,8 @@ describe('the deb format and Debian’s tools', () => {
       distribution: jammy,
       revision: 1,
       date: new Date(),
-      count: entries.length,
+      architectures: jammy.architectures,
+      count: () => entries.length,
       compose: async () => composeSample(entries),
       signers: sampleSigners,
       backgroundIndexes: [{ path: 'main/Contents-amd64.gz', ...described(listGz), plain: described(list) }],

@@ -64,7 +64,7 @@ function distribution(release: number): Distribution {
   return {
     codename: `almalinux${release}`,
     format: 'rpm',
-    arch: 'x86_64',
+    architectures: ['x86_64'],
     component: null,
     scannerDistro: `almalinux:${release}`,
     os: 'AlmaLinux',

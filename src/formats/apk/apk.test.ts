@@ -517,9 +517,8 @@ describe('an apk', () => {
       expect(await entry({ info: { pkgdesc: ' a sample ' } })).toContain('\nT: a sample \n')
     })
 
-    it('writes the record that apk reads, with the architecture of the tree', async () => {
+    it('writes the record that apk reads', async () => {
       const sample: SampleApk = {
-        arch: 'noarch',
         info: {
           commit: 'ab12',
           provider_priority: '10',
@@ -574,15 +573,16 @@ describe('an apk', () => {
         distribution: alpine,
         revision: 7,
         date: new Date('2026-11-05T09:08:07Z'),
-        count: 1,
-        compose: async (_, head, tail) => {
+        architectures: alpine.architectures,
+        count: () => 1,
+        compose: async (_stream, _arch, head, tail) => {
           calls.push(head.length)
           return composeSample([head, records, tail])
         },
         signers: sampleSigners,
         backgroundIndexes: [],
       })
-      expect(files.map((file) => file.path)).toEqual(['APKINDEX.tar.gz'])
+      expect(files.map((file) => file.path)).toEqual(['x86_64/APKINDEX.tar.gz'])
       const [signature, ...index] = files[0]!.content as Uint8Array[]
       const signed = Buffer.concat(index)
       const sha256 = createHash('sha256').update(signed).digest()
@@ -598,15 +598,32 @@ describe('an apk', () => {
       expect(tar.length - 1536 - size).toBeGreaterThanOrEqual(1024)
     })
 
-    it('places package files beside the index link', () => {
-      const layout = apkFormat.layout(alpine)
+    it('places package files beside the index of each architecture that has them', () => {
+      const both = { ...alpine, architectures: ['x86_64', 'aarch64'] }
+      const layout = apkFormat.layout(both)
       expect(layout).toMatchObject({
-        link: 'apk/alpine3.20/main/x86_64/APKINDEX.tar.gz',
-        linkTarget: 'APKINDEX.tar.gz',
-        packages: 'apk/alpine3.20/main/x86_64',
-        byHashIn: [],
+        link: '.generations/apk/alpine3.20/live',
+        standing: [
+          { path: 'apk/alpine3.20/main/x86_64/APKINDEX.tar.gz', target: 'x86_64/APKINDEX.tar.gz' },
+          { path: 'apk/alpine3.20/main/aarch64/APKINDEX.tar.gz', target: 'aarch64/APKINDEX.tar.gz' },
+        ],
+        packages: 'apk/alpine3.20/main',
       })
-      expect(apkFormat.packagePath({ filename: 'a-1.apk', sha256: '' })).toBe('a-1.apk')
+      const file = { filename: 'a-1.apk', sha256: '' }
+      expect(apkFormat.packagePaths({ ...file, arch: 'aarch64' }, both)).toEqual(['aarch64/a-1.apk'])
+      expect(apkFormat.packagePaths({ ...file, arch: 'noarch' }, both)).toEqual(['x86_64/a-1.apk', 'aarch64/a-1.apk'])
+    })
+
+    it('states the architecture of the tree for a noarch package, which apk uses in the address', async () => {
+      const noarch = apkFormat.entry(
+        await pkg({ arch: 'noarch', info: { pkgdesc: 'A:noarch is what it says' } }),
+        alpine,
+      )
+      const text = Buffer.from(apkFormat.entryIn!(noarch['apkindex']!, 'aarch64')).toString()
+      expect(text).toContain('\nA:aarch64\n')
+      expect(text).toContain('T:A:noarch is what it says\n')
+      const native = apkFormat.entry(await pkg({}), alpine)['apkindex']!
+      expect(apkFormat.entryIn!(native, 'aarch64')).toEqual(native)
     })
   })
 })

@@ -5,7 +5,7 @@ function distribution(osVersion: string, packageManagerMajor: number, codename =
   return {
     codename,
     format: 'apk',
-    arch: 'x86_64',
+    architectures: ['x86_64'],
     component: 'main',
     scannerDistro: `alpine:${osVersion}`,
     os: 'Alpine',

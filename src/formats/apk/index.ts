@@ -4,7 +4,7 @@ import type { PackageFormat } from '../format.ts'
 import { distributions, presets } from './distributions.ts'
 import { apkFilename, apkMembers, readApk, type ApkRecord } from './read.ts'
 import { recognizes } from './recognize.ts'
-import { INDEX_FILE, packagePath, renderEntry, renderIndex, STREAM } from './render.ts'
+import { entryIn, INDEX_FILE, NOARCH, packagePaths, renderEntry, renderIndex, STREAM } from './render.ts'
 import { setup } from './setup.ts'
 import { isValidInApk2, versions } from './versions.ts'
 
@@ -15,7 +15,7 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   mediaType: 'application/vnd.alpine.package',
   purl: { type: 'apk', lowerCaseNames: true, epochQualifier: false },
   repoFormat: 'apk',
-  neutralArchs: ['noarch'],
+  neutralArchs: [NOARCH],
   distributions,
   presets,
   // Alpine's armv7 is Debian's armhf; its own armhf is for ARMv6.
@@ -41,13 +41,18 @@ export const apkFormat: PackageFormat<ApkRecord> = {
     return `the version ${tooNew} has a commit hash, which needs apk-tools 3; ${fullName} has apk-tools ${packageManagerMajor}`
   },
 
-  layout({ codename, component, arch }) {
-    const directory = `apk/${codename}/${component ?? 'main'}/${arch}`
+  // The index of each architecture is beside its packages, so one link for all of them is elsewhere.
+  layout({ codename, component, architectures }) {
+    const directory = `apk/${codename}/${component ?? 'main'}`
     return {
-      link: `${directory}/${INDEX_FILE}`,
-      linkTarget: INDEX_FILE,
+      link: `.generations/apk/${codename}/live`,
+      standing: architectures.map((arch) => ({
+        path: `${directory}/${arch}/${INDEX_FILE}`,
+        target: `${arch}/${INDEX_FILE}`,
+      })),
       packages: directory,
       packagesName: '',
+      packagesIn: [],
       byHashIn: [],
     }
   },
@@ -60,7 +65,9 @@ export const apkFormat: PackageFormat<ApkRecord> = {
     immutablePackages: false,
     setup,
   },
-  packagePath,
+  packagePaths,
   entry: renderEntry,
+  entryIn,
+  independentArchitectures: true,
   index: renderIndex,
 }

@@ -8,24 +8,27 @@ import { gzipMember, TAR_END, tarFile, tarHeader, tarPadding } from './tar-block
 
 export const STREAM = 'apkindex'
 export const INDEX_FILE = 'APKINDEX.tar.gz'
+export const NOARCH = 'noarch'
 // See `read.ts`: with the other values it must fit into 2,048 bytes.
 const LONGEST_DESCRIPTION = 512
 
-/** Beside the index, under the only name apk requests. */
-export function packagePath({ filename }: { filename: string }): string {
-  return filename
+/** Beside the index of each architecture that has it, under the only name apk requests. */
+export function packagePaths(
+  { filename, arch }: { filename: string; arch: string },
+  { architectures }: Distribution,
+): string[] {
+  return (arch === NOARCH ? architectures : [arch]).map((one) => `${one}/${filename}`)
 }
 
 /** A record of `APKINDEX` (https://wiki.alpinelinux.org/wiki/Apk_spec, "APKINDEX Format"; apk-package(5) for the letters). */
-export function renderEntry(pkg: StoredPackage<ApkRecord>, distribution: Distribution): Record<string, Uint8Array> {
-  const { name, version, record } = pkg.facts
+export function renderEntry(pkg: StoredPackage<ApkRecord>): Record<string, Uint8Array> {
+  const { name, version, arch, record } = pkg.facts
   const { fields } = record
   const lines: [string, string | null][] = [
     ['C', `Q1${Buffer.from(record.controlSha1, 'hex').toString('base64')}`],
     ['P', name],
     ['V', version],
-    // apk uses it in the URL, so a noarch package has the architecture of the tree.
-    ['A', distribution.arch],
+    ['A', arch],
     ['S', String(pkg.sizeBytes)],
     ['I', String(record.installedBytes)],
     ['T', shortened(rawValueOf(fields, 'pkgdesc') ?? '', LONGEST_DESCRIPTION)],
@@ -45,18 +48,35 @@ export function renderEntry(pkg: StoredPackage<ApkRecord>, distribution: Distrib
   return { [STREAM]: Buffer.from(`${written.map(([letter, value]) => `${letter}:${value}\n`).join('')}\n`) }
 }
 
+const A_NOARCH = Buffer.from(`\nA:${NOARCH}\n`)
+
+/** apk uses the architecture in the URL, so a noarch package has that of the tree. */
+export function entryIn(entry: Uint8Array, arch: string): Uint8Array {
+  const bytes = Buffer.from(entry.buffer, entry.byteOffset, entry.byteLength)
+  const at = bytes.indexOf(A_NOARCH)
+  if (at === -1) return entry
+  return Buffer.concat([bytes.subarray(0, at), Buffer.from(`\nA:${arch}\n`), bytes.subarray(at + A_NOARCH.length)])
+}
+
+export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
+  return Promise.all(input.architectures.map((arch) => renderArchitecture(input, arch)))
+}
+
 /** One file of two gzip members: a tar archive without an end, with the signature, and the archive it signs. */
-export async function renderIndex({ distribution, revision, compose, signers }: IndexInput): Promise<IndexFile[]> {
+async function renderArchitecture(
+  { distribution, revision, compose, signers }: IndexInput,
+  arch: string,
+): Promise<IndexFile> {
   const description = Buffer.from(`Gatehouse ${distribution.codename} r${revision}`)
   // The header states the size of what follows it.
   const nothing = new Uint8Array(0)
-  const { sizeBytes } = (await compose(STREAM, nothing, nothing)).plain
+  const { sizeBytes } = (await compose(STREAM, arch, nothing, nothing)).plain
   const head = Buffer.concat([tarFile('DESCRIPTION', description), tarHeader('APKINDEX', sizeBytes)])
   const tail = Buffer.concat([tarPadding(sizeBytes), TAR_END])
-  const { gz } = await compose(STREAM, head, tail)
+  const { gz } = await compose(STREAM, arch, head, tail)
   const signature = await signers.apk.sign(Buffer.concat(gz.parts))
   const signed = gzipMember(tarFile(`.SIGN.RSA256.${signers.apk.keyName}`, signature))
-  return [{ path: INDEX_FILE, content: [signed, ...gz.parts] }]
+  return { path: `${arch}/${INDEX_FILE}`, content: [signed, ...gz.parts] }
 }
 
 function joined(fields: readonly PkginfoField[], key: string): string {

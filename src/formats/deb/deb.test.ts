@@ -420,7 +420,8 @@ describe('reading a deb', () => {
         distribution: jammy,
         revision: 1,
         date: new Date('2026-11-05T09:08:07Z'),
-        count: 1,
+        architectures: jammy.architectures,
+        count: () => 1,
         compose: async () => ({
           ...composeSample([text]),
           xz: { sizeBytes: 3, sha256: 'd'.repeat(64), parts: [Buffer.from('xyz')] },
@@ -457,7 +458,7 @@ describe('reading a deb', () => {
     it('lists files for Contents', async () => {
       const { facts } = await pkg({ files: { 'usr/a b': '', 'usr/c': '' } })
       expect([...debFormat.contents!.lines(facts)]).toEqual(['usr/a b\tmisc/sample', 'usr/c\tmisc/sample'])
-      expect(debFormat.contents!.path(jammy)).toBe('main/Contents-amd64.gz')
+      expect(debFormat.contents!.path(jammy, 'arm64')).toBe('main/Contents-arm64.gz')
     })
   })
 })

@@ -5,7 +5,7 @@ function distribution(codename: string, os: 'Ubuntu' | 'Debian', osVersion: stri
   return {
     codename,
     format: 'deb',
-    arch: 'amd64',
+    architectures: ['amd64'],
     component: 'main',
     scannerDistro: `${os.toLowerCase()}:${osVersion}`,
     os,

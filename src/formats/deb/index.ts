@@ -37,10 +37,14 @@ export const debFormat: PackageFormat<DebRecord> = {
 
   layout: (distribution) => ({
     link: `dists/${distribution.codename}`,
-    linkTarget: '',
+    standing: [],
     packages: null,
     packagesName: 'pool',
-    byHashIn: [binaryDirectory(distribution), distribution.component ?? 'main'],
+    packagesIn: ['pool'],
+    byHashIn: [
+      ...distribution.architectures.map((arch) => binaryDirectory(distribution, arch)),
+      distribution.component ?? 'main',
+    ],
   }),
   serving: {
     listener: 'apt',
@@ -52,12 +56,13 @@ export const debFormat: PackageFormat<DebRecord> = {
     substitute: (path) => (path.endsWith('/Packages') ? { path: `${path}.gz`, gunzip: true } : null),
     setup,
   },
-  packagePath,
+  packagePaths: (file) => [packagePath(file)],
   entry: renderEntry,
+  independentArchitectures: false,
   index: renderIndex,
 
   contents: {
-    path: (distribution) => `${distribution.component ?? 'main'}/Contents-${distribution.arch}.gz`,
+    path: (distribution, arch) => `${distribution.component ?? 'main'}/Contents-${arch}.gz`,
     *lines({ files, section, name }) {
       const qualified = section ? `${section}/${name}` : name
       for (const file of files) yield `${file}\t${qualified}`

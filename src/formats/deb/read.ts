@@ -120,10 +120,20 @@ function describe(fields: ControlField[]): PackageFacts<DebRecord> {
     installedSizeKb: installedSize !== null && /^[0-9]{1,15}$/.test(installedSize) ? Number(installedSize) : null,
     requirements: parseRequirements(fields),
     provides: parseProvides(fields),
+    ...multiArchOf(fields),
     files: [],
     signatures: [],
     record: { fields },
   }
+}
+
+const MULTI_ARCH = ['foreign', 'allowed', 'same'] as const
+
+/** Debian Policy 5.6.30 leaves the values to https://wiki.debian.org/MultiArch/Hints; `no` is the default. */
+function multiArchOf(fields: readonly ControlField[]): Pick<PackageFacts, 'multiArch'> {
+  const value = fieldOf(fields, 'Multi-Arch')?.trim()
+  const multiArch = MULTI_ARCH.find((one) => one === value)
+  return multiArch ? { multiArch } : {}
 }
 
 function required(fields: readonly ControlField[], name: string): string {

@@ -32,15 +32,19 @@ export function renderEntry(pkg: StoredPackage<DebRecord>, distribution: Distrib
 
 /** `InRelease` is last, because apt reads it first. */
 export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
-  const { distribution, date, signers } = input
-  const directory = binaryDirectory(distribution)
-  const { plain, gz, xz } = await input.compose('packages', EMPTY, EMPTY)
-  const compressed: [string, Rendering][] = [[`${directory}/Packages.gz`, gz]]
-  if (xz) compressed.push([`${directory}/Packages.xz`, xz])
-
+  const { distribution, architectures, date, signers } = input
+  const compressed: [string, Rendering][] = []
+  const plainTexts: Listed[] = []
+  for (const arch of architectures) {
+    const directory = binaryDirectory(distribution, arch)
+    const { plain, gz, xz } = await input.compose('packages', arch, EMPTY, EMPTY)
+    compressed.push([`${directory}/Packages.gz`, gz])
+    if (xz) compressed.push([`${directory}/Packages.xz`, xz])
+    plainTexts.push({ path: `${directory}/Packages`, ...plain })
+  }
   const release = renderRelease(distribution, date, [
     // Without the digest of the plain text, apt treats the index as empty and reports nothing.
-    { path: `${directory}/Packages`, ...plain },
+    ...plainTexts,
     ...compressed.map(([path, rendering]) => ({ path, ...rendering })),
     ...input.backgroundIndexes.flatMap(withPlain),
   ])
@@ -57,8 +61,8 @@ export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
   ]
 }
 
-export function binaryDirectory(distribution: Distribution): string {
-  return `${distribution.component ?? 'main'}/binary-${distribution.arch}`
+export function binaryDirectory(distribution: Distribution, arch: string): string {
+  return `${distribution.component ?? 'main'}/binary-${arch}`
 }
 
 interface Listed {
@@ -83,7 +87,7 @@ function renderRelease(distribution: Distribution, date: Date, files: readonly L
     `Codename: ${distribution.codename}`,
     `Date: ${rfc2822(date)}`,
     'Acquire-By-Hash: yes',
-    `Architectures: ${distribution.arch}`,
+    `Architectures: ${distribution.architectures.join(' ')}`,
     `Components: ${distribution.component ?? 'main'}`,
     `Description: Packages for ${distribution.fullName}`,
     'SHA256:',

@@ -6,7 +6,7 @@ const WITHOUT_INLINE_KEYS = new Set(['ubuntu:18.04', 'ubuntu:20.04', 'debian:10'
 const KEY_FILE = '/etc/apt/keyrings/gatehouse.asc'
 
 export function setup({ distribution, url, keys }: SetupInput): ClientSetup {
-  const { codename, fullName, component, arch, scannerDistro } = distribution
+  const { codename, fullName, component, architectures, scannerDistro } = distribution
   const armored = keys.openpgpArmored.trim()
   const inline = !WITHOUT_INLINE_KEYS.has(scannerDistro)
   const installAs = `/etc/apt/sources.list.d/gatehouse-${codename}.sources`
@@ -20,7 +20,7 @@ export function setup({ distribution, url, keys }: SetupInput): ClientSetup {
     `URIs: ${url}/repos`,
     `Suites: ${codename}`,
     `Components: ${component ?? 'main'}`,
-    `Architectures: ${arch}`,
+    `Architectures: ${architectures.join(' ')}`,
     ...(inline ? ['Signed-By:', ...armored.split(/\r?\n/).map(continuation)] : [`Signed-By: ${KEY_FILE}`]),
     '',
   ].join('\n')

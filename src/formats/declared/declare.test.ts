@@ -3,7 +3,7 @@ import { formats } from '../index.ts'
 import { declareDistributions, type Declaration } from './declare.ts'
 
 const declare = (declaration: Partial<Declaration>) =>
-  declareDistributions(formats, { names: null, architecture: 'amd64', file: null, ...declaration })
+  declareDistributions(formats, { names: null, architectures: ['amd64'], file: null, ...declaration })
 const withFile = (...distributions: unknown[]) => declare({ names: ['noble'], file: { distributions } })
 const ACME = { codename: 'acme-stable', format: 'deb', scanner_distro: 'debian:12' }
 
@@ -21,17 +21,18 @@ test('every preset can be named, and fits its format', () => {
   for (const one of distributions) {
     const format = formats.find(({ id }) => id === one.format)!
     expect(format.packageManagers, one.codename).toContain(one.packageManager)
-    expect(Object.values(format.architectures), one.codename).toContain(one.arch)
+    for (const arch of one.architectures) expect(Object.values(format.architectures), one.codename).toContain(arch)
     expect(one.scannerDistro, one.codename).toMatch(/^[a-z0-9/-]+:[a-z0-9.]+$/)
   }
 })
 
 test.each([
-  ['deb', 'trixie', 'arm64'],
-  ['rpm', 'almalinux10', 'aarch64'],
-  ['apk', 'alpine3.23', 'aarch64'],
-])('SVC_ARCHITECTURES=arm64 gives %s presets (%s) the architecture %s', (_format, codename, arch) => {
-  expect(declare({ names: [codename], architecture: 'arm64' }).distributions).toMatchObject([{ codename, arch }])
+  ['deb', 'trixie', ['arm64', 'amd64']],
+  ['rpm', 'almalinux10', ['aarch64', 'x86_64']],
+  ['apk', 'alpine3.23', ['aarch64', 'x86_64']],
+])('SVC_ARCHITECTURES=arm64,amd64 gives %s presets (%s) the architectures %j', (_format, codename, architectures) => {
+  const { distributions } = declare({ names: [codename], architectures: ['arm64', 'amd64'] })
+  expect(distributions).toMatchObject([{ codename, architectures }])
 })
 
 test('an own distribution needs a codename, a format and a scanner id; the rest has defaults', () => {
@@ -40,7 +41,7 @@ test('an own distribution needs a codename, a format and a scanner id; the rest 
   expect(distributions[1]).toEqual({
     codename: 'acme-stable',
     format: 'deb',
-    arch: 'amd64',
+    architectures: ['amd64'],
     component: 'main',
     scannerDistro: 'debian:12',
     os: 'debian',
@@ -54,14 +55,14 @@ test('an own distribution needs a codename, a format and a scanner id; the rest 
 test('an entry with the codename of a preset offers that preset with its changes', () => {
   const { distributions, faults } = withFile({
     codename: 'almalinux9',
-    architectures: ['arm64'],
+    architectures: ['arm64', 'x86_64'],
     package_manager: 'zypper',
     full_name: 'Ours',
   })
   expect(faults).toEqual([])
   expect(distributions[1]).toEqual({
     ...formats.flatMap((format) => format.distributions).find(({ codename }) => codename === 'almalinux9'),
-    arch: 'aarch64',
+    architectures: ['aarch64', 'x86_64'],
     packageManager: 'zypper',
     fullName: 'Ours',
   })
@@ -85,7 +86,8 @@ test.each<[string, unknown, RegExp]>([
   ['no format', { ...ACME, format: undefined }, /format is required/],
   ['no scanner id', { ...ACME, scanner_distro: undefined }, /scanner_distro is required/],
   ['a scanner id without a release', { ...ACME, scanner_distro: 'debian' }, /scanner_distro.*pattern/],
-  ['two architectures', { ...ACME, architectures: ['amd64', 'arm64'] }, /architectures/],
+  ['no architecture', { ...ACME, architectures: [] }, /architectures/],
+  ['an architecture twice', { ...ACME, architectures: ['amd64', 'amd64'] }, /architectures/],
   ['an architecture of another format', { ...ACME, architectures: ['x86_64'] }, /architectures must be among amd64, /],
   ['a component of an rpm', { ...ACME, format: 'rpm', component: 'main' }, /component does not exist in rpm/],
   ['a component that hides the pool', { ...ACME, component: 'pool' }, /component must not be pool/],

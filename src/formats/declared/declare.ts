@@ -9,8 +9,8 @@ import { archOf, distributionOf, EntrySchema, type Entry } from './entry.ts'
 export interface Declaration {
   /** presets by codename; null for the default list */
   names: readonly string[] | null
-  /** Debian's name of the architecture that presets get */
-  architecture: string
+  /** Debian's names of the architectures that presets get */
+  architectures: readonly string[]
   /** parsed content of the file; null without one */
   file: unknown
 }
@@ -20,14 +20,14 @@ const FileSchema = Type.Object({ distributions: Type.Array(Type.Unknown()) }, { 
 /** @returns the distributions in the order of formats, presets before own ones; and every fault, as a sentence each */
 export function declareDistributions(
   formats: readonly PackageFormat[],
-  { names, architecture, file }: Declaration,
+  { names, architectures, file }: Declaration,
 ): { distributions: Distribution[]; faults: string[] } {
   const faults: string[] = []
   const presets = new Map(
     formats.flatMap((format) =>
       [...format.distributions, ...format.presets].map((preset): [string, Distribution] => [
         preset.codename,
-        { ...preset, arch: archOf(format, architecture) ?? preset.arch },
+        { ...preset, architectures: architectures.flatMap((name) => archOf(format, name) ?? []) },
       ]),
     ),
   )
@@ -44,7 +44,7 @@ export function declareDistributions(
     const fault = (field: string, sentence: string) => faults.push(`${where} ${own.codename}: ${field} ${sentence}`)
     if (entriesOf(file, []).findIndex((other) => codenameOf(other) === own.codename) !== at)
       fault('codename', 'occurs twice')
-    const distribution = distributionOf(own, presets.get(own.codename) ?? null, formats, architecture, fault)
+    const distribution = distributionOf(own, presets.get(own.codename) ?? null, formats, architectures, fault)
     if (distribution) declared.set(own.codename, distribution)
   }
   if (declared.size === 0 && faults.length === 0)

@@ -9,7 +9,8 @@ A deployment offers the distributions that it declares. Without any of the varia
 *default*.
 
 - \`SVC_DISTRIBUTIONS\` names presets: \`SVC_DISTRIBUTIONS=bookworm,trixie,almalinux10\`. \`none\` leaves only those of the file.
-- \`SVC_ARCHITECTURES\` sets the architecture of the presets by Debian's name: \`arm64\` gives rpm and apk \`aarch64\`.
+- \`SVC_ARCHITECTURES\` sets the architectures of the presets by Debian's names: \`amd64,arm64\` gives rpm and apk \`x86_64\`
+  and \`aarch64\`.
 - \`SVC_DISTRIBUTIONS_FILE\` names a JSON file with distributions of your own, and with changes to presets. Those in the file
   are offered in any case.
 
@@ -32,15 +33,15 @@ shown as inactive, takes no packages, and is served as it was.
 | \`codename\` | Name in addresses and uploads: lower-case letters and digits, with \`-\`, \`_\` or \`+\` between them. The codename of a preset changes that preset. | required |
 | \`format\` | \`deb\`, \`rpm\` or \`apk\` | required unless a preset |
 | \`scanner_distro\` | The distribution whose advisories apply, as scanners name it: \`debian:12\`. Scanners find nothing for a name they do not know. | required unless a preset |
-| \`architectures\` | A list of one, by Debian's name or the format's own | \`SVC_ARCHITECTURES\` |
+| \`architectures\` | A list, by Debian's names or the format's own | \`SVC_ARCHITECTURES\` |
 | \`component\` | Component of the repository (deb, apk) | \`main\` |
 | \`os\`, \`version\` | Operating system and release, as shown | from \`scanner_distro\` |
 | \`name\`, \`full_name\` | Names, as shown | \`codename\` |
 | \`package_manager\` | Program of the set-up instructions | the format's first, see below |
 | \`package_manager_major\` | For apk: major version of apk-tools; versions with a commit hash need 3 | 2 |
 
-All faults of the variables and the file are reported together and stop the start. So does a change of the format or the
-architecture of a distribution that has packages.
+All faults of the variables and the file are reported together and stop the start. So does a change of the
+format of a distribution that has packages, and the loss of an architecture that it has packages for.
 
 ## Presets
 `

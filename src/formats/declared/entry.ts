@@ -12,8 +12,7 @@ export const EntrySchema = Type.Object(
   {
     codename: Type.String({ pattern: CODENAME, maxLength: 64 }),
     format: Type.Optional(Type.Enum([...FORMATS])),
-    /** one, until a distribution may have several */
-    architectures: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 1 })),
+    architectures: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 8, uniqueItems: true })),
     component: Type.Optional(Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 64 })),
     scanner_distro: Type.Optional(Type.String({ pattern: '^[a-z0-9/-]+:[a-z0-9.]+$', maxLength: 64 })),
     os: Type.Optional(Text),
@@ -32,14 +31,14 @@ const RESERVED_COMPONENTS = new Set(['pool', 'by-hash'])
 
 /**
  * The distribution that an entry declares: its own, or the preset of that codename with what the entry changes.
- * @param architecture Debian's name of the one that distributions have unless they say otherwise
+ * @param architectures Debian's names of those that distributions have unless they say otherwise
  * @param fault called for each thing that is wrong; the result is then of no use
  */
 export function distributionOf(
   entry: Entry,
   preset: Distribution | null,
   formats: readonly PackageFormat[],
-  architecture: string,
+  architectures: readonly string[],
   fault: (field: keyof Entry, sentence: string) => void,
 ): Distribution | null {
   if (preset && entry.format && entry.format !== preset.format)
@@ -52,9 +51,9 @@ export function distributionOf(
   checkComponent(entry, format, fault)
   if (entry.package_manager && !format.packageManagers.includes(entry.package_manager))
     fault('package_manager', `must be ${format.packageManagers.join(' or ')}`)
-  const wanted = entry.architectures?.[0]
-  const arch = wanted === undefined ? (preset?.arch ?? format.architectures[architecture]) : archOf(format, wanted)
-  if (arch === undefined)
+  const wanted = entry.architectures ?? preset?.architectures ?? architectures
+  const own = new Set(wanted.flatMap((name) => archOf(format, name) ?? []))
+  if (own.size < wanted.length)
     fault('architectures', `must be among ${Object.values(format.architectures).join(', ')} for ${format.id}`)
   const scannerDistro = entry.scanner_distro ?? preset?.scannerDistro ?? ''
   const [system = '', release = ''] = scannerDistro.split(':')
@@ -63,7 +62,7 @@ export function distributionOf(
   return {
     codename: entry.codename,
     format: format.id,
-    arch: arch ?? '',
+    architectures: [...own],
     component: entry.component ?? preset?.component ?? format.component,
     scannerDistro,
     os: entry.os ?? preset?.os ?? system,

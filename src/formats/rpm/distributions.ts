@@ -12,7 +12,7 @@ function distribution(
   return {
     codename,
     format: 'rpm',
-    arch: 'x86_64',
+    architectures: ['x86_64'],
     component: null,
     scannerDistro,
     os,

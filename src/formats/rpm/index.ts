@@ -53,11 +53,12 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   filename: rpmFilename,
 
   layout: (distribution) => ({
-    link: `rpm/${distribution.codename}/${distribution.arch}`,
-    linkTarget: '',
+    link: `rpm/${distribution.codename}`,
+    standing: [],
     packages: null,
     packagesName: PACKAGES,
-    byHashIn: [REPODATA],
+    packagesIn: distribution.architectures.map((arch) => `${arch}/${PACKAGES}`),
+    byHashIn: distribution.architectures.map((arch) => `${arch}/${REPODATA}`),
   }),
   serving: {
     listener: 'rpm',
@@ -68,8 +69,9 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
     substitute: (path) => ofEarlierGeneration(path),
     setup,
   },
-  packagePath,
+  packagePaths: (file) => [packagePath(file)],
   entry: renderEntry,
+  independentArchitectures: true,
   index: renderIndex,
   verifySignature,
   sign: signRpm,

@@ -45,8 +45,10 @@ describe('repodata', () => {
       distribution: almalinux,
       revision: 42,
       date: new Date('2026-11-21T11:00:00Z'),
-      count: entries.length,
-      compose: async (stream, head, tail) => composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
+      architectures: almalinux.architectures,
+      count: () => entries.length,
+      compose: async (stream, _arch, head, tail) =>
+        composeSample([head, ...entries.map((entry) => entry[stream]!), tail]),
       signers: sampleSigners,
       backgroundIndexes: [],
     })
@@ -60,7 +62,7 @@ describe('repodata', () => {
 
   it('names every file of a generation with its digest and sizes', async () => {
     const files = await index([{ name: 'a' }, { name: 'b' }])
-    const repomd = files.get('repodata/repomd.xml')!.text
+    const repomd = files.get('x86_64/repodata/repomd.xml')!.text
     expect(repomd).toContain('<revision>42</revision>')
     for (const [stream, element] of [
       ['primary', 'metadata'],
@@ -69,7 +71,7 @@ describe('repodata', () => {
     ]) {
       const data = new RegExp(`<data type="${stream}">[^]*?</data>`).exec(repomd)![0]
       const href = /<location href="([^"]+)"\/>/.exec(data)![1]!
-      const file = files.get(href)!
+      const file = files.get(`x86_64/${href}`)!
       const content = Buffer.concat(file.content as Uint8Array[])
       const sha256 = createHash('sha256').update(content).digest('hex')
       expect(href).toBe(`repodata/${sha256}-${stream}.xml.gz`)
@@ -87,16 +89,20 @@ describe('repodata', () => {
   it('puts the signed list last, after its signature', async () => {
     const files = await index([])
     expect([...files.keys()].slice(-3)).toEqual([
-      'repodata/repomd.xml.key',
-      'repodata/repomd.xml.asc',
-      'repodata/repomd.xml',
+      'x86_64/repodata/repomd.xml.key',
+      'x86_64/repodata/repomd.xml.asc',
+      'x86_64/repodata/repomd.xml',
     ])
-    const digest = createHash('sha256').update(files.get('repodata/repomd.xml')!.text).digest('hex')
-    expect(files.get('repodata/repomd.xml.asc')!.text).toContain(digest)
+    const digest = createHash('sha256').update(files.get('x86_64/repodata/repomd.xml')!.text).digest('hex')
+    expect(files.get('x86_64/repodata/repomd.xml.asc')!.text).toContain(digest)
   })
 
   it('is at the address that clients use', () => {
-    expect(rpmFormat.layout(almalinux)).toMatchObject({ link: 'rpm/almalinux9/x86_64', linkTarget: '', packages: null })
+    expect(rpmFormat.layout(almalinux)).toMatchObject({
+      link: 'rpm/almalinux9',
+      packages: null,
+      packagesIn: ['x86_64/Packages'],
+    })
   })
 
   it('states the location of the file below the package directory', async () => {
@@ -104,7 +110,7 @@ describe('repodata', () => {
     const href = /href="([^"]+)"/.exec(Buffer.from(rpmFormat.entry(pkg, almalinux).primary!).toString())![1]
     const { packagesName } = rpmFormat.layout(almalinux)
     expect(href).toBe(
-      `${packagesName}/${rpmFormat.packagePath({ filename: pkg.filename, sha256: pkg.digests.sha256 })}`,
+      `${packagesName}/${rpmFormat.packagePaths({ filename: pkg.filename, sha256: pkg.digests.sha256, arch: 'x86_64' }, almalinux)[0]}`,
     )
     expect(href).toMatch(/^Packages\/[0-9a-f]{2}\/[0-9a-f]{16}\/c\+\+x-1\^git~1-1\.x86_64\.rpm$/)
   })

@@ -51,27 +51,35 @@ const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
  * librepo (dnf 4.14) aborts on a location deeper than `repodata/`.
  */
 export async function renderIndex(input: IndexInput): Promise<IndexFile[]> {
-  const { count, date, revision, signers, distribution } = input
+  const files = await Promise.all(input.architectures.map((arch) => renderRepodata(input, arch)))
+  return files.flat()
+}
+
+async function renderRepodata(input: IndexInput, arch: string): Promise<IndexFile[]> {
+  const { date, revision, signers, distribution } = input
+  const directory = `${arch}/${REPODATA}`
   const files: IndexFile[] = []
   const data: string[] = []
   for (const { key, element, xmlns } of STREAMS) {
-    const head = `${DECLARATION}<${element} ${xmlns} packages="${count}">\n`
-    const { plain, gz } = await input.compose(key, Buffer.from(head), Buffer.from(`</${element}>\n`))
+    const head = `${DECLARATION}<${element} ${xmlns} packages="${input.count(arch)}">\n`
+    const { plain, gz } = await input.compose(key, arch, Buffer.from(head), Buffer.from(`</${element}>\n`))
     const name = `${gz.sha256}-${key}.xml.gz`
-    files.push({ path: `${REPODATA}/${name}`, content: gz.parts, byHash: name })
+    files.push({ path: `${directory}/${name}`, content: gz.parts, byHash: name })
     data.push(renderData(key, `${REPODATA}/${name}`, gz, plain.sizeBytes, date))
   }
   // Made in the background and linked by the publisher.
   for (const background of input.backgroundIndexes.filter(isUpdateinfo)) {
-    data.push(renderData('updateinfo', background.path, background, background.plain?.sizeBytes ?? null, date))
+    if (!background.path.startsWith(`${directory}/`)) continue
+    const href = background.path.slice(`${arch}/`.length)
+    data.push(renderData('updateinfo', href, background, background.plain?.sizeBytes ?? null, date))
   }
   const repomd = Buffer.from(renderRepomd(distribution, revision, data))
   return [
     ...files,
     // zypper takes the key from here when no `gpgkey` is configured.
-    { path: `${REPODATA}/repomd.xml.key`, content: Buffer.from(signers.openpgp.publicKeyArmored) },
-    { path: `${REPODATA}/repomd.xml.asc`, content: Buffer.from(await signers.openpgp.detach(repomd, date)) },
-    { path: `${REPODATA}/repomd.xml`, content: repomd },
+    { path: `${directory}/repomd.xml.key`, content: Buffer.from(signers.openpgp.publicKeyArmored) },
+    { path: `${directory}/repomd.xml.asc`, content: Buffer.from(await signers.openpgp.detach(repomd, date)) },
+    { path: `${directory}/repomd.xml`, content: repomd },
   ]
 }
 

@@ -3,7 +3,8 @@ import type { ClientSetup, SetupInput } from '../serving.ts'
 
 /** One file serves both: zypper reads `autorefresh` and `type`, dnf ignores them. */
 export function setup({ distribution, url }: SetupInput): ClientSetup {
-  const { codename, fullName, arch, packageManager } = distribution
+  const { codename, fullName, architectures, packageManager } = distribution
+  const arch = architectures.length === 1 ? architectures[0] : '$basearch'
   const id = `gatehouse-${codename}`
   const isZypper = packageManager === 'zypper'
   const installAs = `${isZypper ? '/etc/zypp/repos.d' : '/etc/yum.repos.d'}/${id}.repo`

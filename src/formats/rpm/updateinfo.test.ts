@@ -133,6 +133,6 @@ describe('updateinfo.xml', () => {
   })
 
   it('is in repodata under its digest', () => {
-    expect(updateinfoPath('ab')).toBe('repodata/ab-updateinfo.xml.gz')
+    expect(updateinfoPath('ab', 'aarch64')).toBe('aarch64/repodata/ab-updateinfo.xml.gz')
   })
 })

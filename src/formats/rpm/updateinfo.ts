@@ -106,10 +106,10 @@ function renderPackage({ facts, filename }: OfferedFile): string {
 }
 
 /** By its digest, like the other files of repodata: clients that hold an older index find theirs. */
-export function updateinfoPath(sha256: string): string {
-  return `repodata/${sha256}-updateinfo.xml.gz`
+export function updateinfoPath(sha256: string, arch: string): string {
+  return `${arch}/repodata/${sha256}-updateinfo.xml.gz`
 }
 
 export function isUpdateinfo({ path, sha256 }: BackgroundIndex): boolean {
-  return path === updateinfoPath(sha256)
+  return path.endsWith(`/repodata/${sha256}-updateinfo.xml.gz`)
 }

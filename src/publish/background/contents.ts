@@ -15,7 +15,7 @@ import type { Paths } from '../../store/paths.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
 import type { Publisher } from '../publisher.ts'
 import { treeOf } from '../tree/generation.ts'
-import { noteBackgroundIndex } from './note-index.ts'
+import { noteBackgroundIndexes } from './note-index.ts'
 import { sortLines } from './sort-lines.ts'
 
 /** Packages read at a time; a list of files is up to 400 kB compressed. */
@@ -47,14 +47,19 @@ export function createContents({ db, paths, publisher }: ContentsDeps): (offered
       .where('codename', '=', codename)
       .executeTakeFirst()
     if (!row) return false
-    const path = format.contents.path(distribution)
     const { background } = treeOf(paths, format, distribution)
-    const known = row.background_indexes.find((index) => index.path === path)
-    if (known && known.revision >= row.revision && (await exists(join(background, known.sha256)))) return false
+    const places = distribution.architectures.map((arch) => ({ arch, path: format.contents!.path(distribution, arch) }))
+    const isCurrent = async (path: string) => {
+      const known = row.background_indexes.find((index) => index.path === path)
+      return known !== undefined && known.revision >= row.revision && (await exists(join(background, known.sha256)))
+    }
+    if ((await Promise.all(places.map(({ path }) => isCurrent(path)))).every(Boolean)) return false
     const began = performance.now()
     try {
-      const index = await write(linesOf(db, offered), background)
-      await noteBackgroundIndex(db, codename, path, { path, ...index }, row.revision)
+      const indexes = []
+      for (const { arch, path } of places)
+        indexes.push({ path, ...(await write(linesOf(db, offered, arch), background)) })
+      await noteBackgroundIndexes(db, codename, [], indexes, row.revision)
     } finally {
       const now = performance.now()
       restsUntil.set(codename, now + REST * (now - began))
@@ -113,7 +118,7 @@ async function* counted(
 
 const unzip = promisify(gunzip)
 
-async function* linesOf(db: Db, { format, distribution }: Offered): AsyncGenerator<string> {
+async function* linesOf(db: Db, { format, distribution }: Offered, arch: string): AsyncGenerator<string> {
   const pace = createPacer()
   for (let after = 0; ;) {
     const rows = await db
@@ -122,6 +127,7 @@ async function* linesOf(db: Db, { format, distribution }: Offered): AsyncGenerat
       .select(['packages.id', 'blobs.facts', 'blobs.files'])
       .where('packages.distribution', '=', distribution.codename)
       .where('packages.served', '=', true)
+      .where('packages.arch', 'in', [arch, ...format.neutralArchs])
       .where('packages.id', '>', after)
       .orderBy('packages.id')
       .limit(BATCH)

@@ -1,19 +1,19 @@
-// Records a finished background index in its distribution, which makes the distribution due for a publish.
+// Records finished background indexes in their distribution, which makes the distribution due for a publish.
 import type { Db } from '../../store/db.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
 
 /**
- * Replaces one background index. The list raises the revision itself, so it covers the revision it was made from and its
- * own. When packages changed meanwhile it is published nevertheless, and made again later.
- * @param before path of the one it replaces
- * @param index null when there is none any more
+ * Replaces the background indexes of all architectures. This raises the revision itself, so they cover the revision they
+ * were made from and the new one. When packages changed meanwhile they are published nevertheless, and made again later.
+ * @param before paths of those they replace
+ * @param indexes empty when there are none any more
  * @param madeFrom the distribution's revision when its packages were read
  */
-export async function noteBackgroundIndex(
+export async function noteBackgroundIndexes(
   db: Db,
   codename: string,
-  before: string | undefined,
-  index: Omit<BackgroundIndexRow, 'revision'> | null,
+  before: readonly string[],
+  indexes: readonly Omit<BackgroundIndexRow, 'revision'>[],
   madeFrom: number,
 ): Promise<void> {
   await db.transaction().execute(async (tx) => {
@@ -24,12 +24,13 @@ export async function noteBackgroundIndex(
       .forUpdate()
       .executeTakeFirstOrThrow()
     const revision = row.revision === madeFrom ? row.revision + 1 : madeFrom
-    const others = row.background_indexes.filter(({ path }) => path !== before && path !== index?.path)
+    const replaced = new Set([...before, ...indexes.map(({ path }) => path)])
+    const others = row.background_indexes.filter(({ path }) => !replaced.has(path))
     await tx
       .updateTable('distributions')
       .set({
         revision: row.revision + 1,
-        background_indexes: JSON.stringify(index ? [...others, { ...index, revision }] : others),
+        background_indexes: JSON.stringify([...others, ...indexes.map((index) => ({ ...index, revision }))]),
       })
       .where('codename', '=', codename)
       .execute()

@@ -12,7 +12,7 @@ import type { Paths } from '../../store/paths.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
 import { treeOf } from '../tree/generation.ts'
 import type { Publisher } from '../publisher.ts'
-import { noteBackgroundIndex } from './note-index.ts'
+import { noteBackgroundIndexes } from './note-index.ts'
 
 /** Packages in one query for advisories. */
 const BATCH = 1000
@@ -55,11 +55,18 @@ export function createUpdateinfo(deps: UpdateinfoDeps): (offered: Offered) => Pr
     const { generation, ecosystems } = await deps.advisories.state()
     const covering = Object.keys(ecosystems).filter((name) => deps.covers(distribution, name))
     const tree = treeOf(deps.paths, format, distribution)
-    const known = row.background_indexes.find((index) => index.path === format.updateinfo?.path(index.sha256))
+    const { path } = format.updateinfo
+    // All architectures have the same list: it names the architecture of each package.
+    const present = distribution.architectures.map((arch) =>
+      row.background_indexes.find((index) => index.path === path(index.sha256, arch)),
+    )
+    const isComplete = present.every((index) => index !== undefined)
+    const known = present.find((index) => index !== undefined)
     const place = `${row.revision}:${generation}`
     if (!known && (covering.length === 0 || checked.get(codename) === place)) return false
     if (
       known &&
+      isComplete &&
       known.revision >= row.revision &&
       known.advisoryGeneration === generation &&
       (await exists(join(tree.background, known.sha256)))
@@ -70,19 +77,22 @@ export function createUpdateinfo(deps: UpdateinfoDeps): (offered: Offered) => Pr
     const text = format.updateinfo.render(found.known, found.offered, distribution)
     checked.set(codename, place)
     if (text === null && !known) return false
-    const index = text === null ? null : await store(text, tree.background, format.updateinfo.path)
-    const made = index && { ...index, advisoryGeneration: generation }
-    await noteBackgroundIndex(db, codename, known?.path, made, row.revision)
+    const index = text === null ? null : await store(text, tree.background)
+    const indexes = index
+      ? distribution.architectures.map((arch) => ({
+          ...index,
+          path: path(index.sha256, arch),
+          advisoryGeneration: generation,
+        }))
+      : []
+    const before = present.flatMap((one) => (one ? [one.path] : []))
+    await noteBackgroundIndexes(db, codename, before, indexes, row.revision)
     await deps.publisher.converge(codename)
     return true
   }
 }
 
-async function store(
-  text: string,
-  directory: string,
-  path: (sha256: string) => string,
-): Promise<Omit<BackgroundIndexRow, 'revision'>> {
+async function store(text: string, directory: string): Promise<Omit<BackgroundIndexRow, 'revision' | 'path'>> {
   const digest = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
   const plain = Buffer.from(text)
   const packed = await promisify(gzip)(plain)
@@ -90,7 +100,6 @@ async function store(
   await ensureDirectory(directory)
   await replaceFile(join(directory, sha256), packed)
   return {
-    path: path(sha256),
     sizeBytes: packed.byteLength,
     sha256,
     plain: { sizeBytes: plain.byteLength, sha256: digest(plain) },

@@ -3,20 +3,23 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { debFormat } from '../../formats/deb/index.ts'
-import type { PackageFormat } from '../../formats/format.ts'
+import type { Offered, PackageFormat } from '../../formats/format.ts'
 import { loadBlocks, saveBlocks } from './block-cache.ts'
 import { changeBlocks } from './blocks.ts'
 import { composeStream, createStreamDigests } from './compose.ts'
-import { emptyState, type IndexState } from './index-state.ts'
+import { countOf, emptyState, type IndexState } from './index-state.ts'
 
-const format = debFormat as PackageFormat
+const offered: Offered = {
+  format: debFormat as PackageFormat,
+  distribution: { ...debFormat.distributions[0]!, architectures: ['amd64', 'arm64'] },
+}
 let directory: string
 let state: IndexState
 const file = () => join(directory, 'blocks.cache')
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gatehouse-blocks-'))
-  state = emptyState(format)
+  state = emptyState(offered)
   const entries = Array.from({ length: 300 }, (_, i) => ({
     id: i,
     position: i,
@@ -24,14 +27,14 @@ beforeAll(async () => {
     bytes: Buffer.from(`Package: p${i}\n${'x'.repeat(i)}\n\n`),
   }))
   for (const stream of state.streams.values()) stream.blocks = (await changeBlocks([], [], entries, stream.spec)).blocks
-  Object.assign(state, { revision: 7, count: 300 })
+  state.revision = 7
   await saveBlocks(file(), state)
 })
 afterAll(() => rm(directory, { recursive: true }))
 
 test('blocks that were saved and loaded compose to the same files, before and after a change', async () => {
-  const loaded = (await loadBlocks(file(), format)) as IndexState
-  expect([loaded.revision, loaded.count]).toEqual([7, 300])
+  const loaded = (await loadBlocks(file(), offered)) as IndexState
+  expect([loaded.revision, countOf(loaded, 'amd64'), countOf(loaded, 'arm64')]).toEqual([7, 300, 300])
   for (const [key, { spec, blocks }] of state.streams) {
     const more = [{ id: 900, position: 900, weight: 5, bytes: Buffer.from('Package: more\n\n') }]
     const digestOf = async (from: typeof blocks) => {
@@ -50,12 +53,17 @@ test('blocks that were saved and loaded compose to the same files, before and af
 })
 
 test('a damaged or missing file gives no blocks, never wrong ones', async () => {
-  expect(await loadBlocks(join(directory, 'none'), format)).toBeNull()
+  expect(await loadBlocks(join(directory, 'none'), offered)).toBeNull()
   const content = await readFile(file())
   for (const at of [0, 40, content.length - 1]) {
     const damaged = Buffer.from(content)
     damaged[at] = (damaged[at] as number) ^ 1
     await writeFile(join(directory, 'damaged'), damaged)
-    expect(await loadBlocks(join(directory, 'damaged'), format)).toBeNull()
+    expect(await loadBlocks(join(directory, 'damaged'), offered)).toBeNull()
   }
+})
+
+test('blocks of other architectures are not used', async () => {
+  const distribution = { ...offered.distribution, architectures: ['amd64'] }
+  expect(await loadBlocks(file(), { ...offered, distribution })).toBeNull()
 })

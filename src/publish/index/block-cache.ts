@@ -4,16 +4,15 @@ import { renameSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
-import type { PackageFormat } from '../../formats/format.ts'
+import type { Offered } from '../../formats/format.ts'
 import { createFile, fsyncPath, isMissing, removeFile } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Block } from './blocks.ts'
-import { createStreamDigests } from './compose.ts'
 import { inflateBlock } from './gzip-member.ts'
 import { emptyState, type IndexState } from './index-state.ts'
 
 /** Raised with every change of the file or of what a block consists of: an older file is then ignored. */
-const VERSION = 2
+const VERSION = 3
 const DIGEST_BYTES = 32
 /** Bytes written and hashed at a time. */
 const PIECE_BYTES = 1024 * 1024
@@ -22,7 +21,6 @@ const PIECE_BYTES = 1024 * 1024
 interface Header {
   version: number
   revision: number
-  count: number
   /** number of blocks of each stream, in the order in which they follow */
   streams: Record<string, number>
 }
@@ -60,7 +58,7 @@ export async function saveBlocks(path: string, state: IndexState): Promise<void>
       if (size >= PIECE_BYTES || waiting.length > 500) await flush()
     }
     const streams = Object.fromEntries([...state.streams].map(([key, { blocks }]) => [key, blocks.length]))
-    const header: Header = { version: VERSION, revision: state.revision, count: state.count, streams }
+    const header: Header = { version: VERSION, revision: state.revision, streams }
     await add(record(header))
     for (const { blocks } of state.streams.values()) {
       for (const block of blocks)
@@ -99,7 +97,7 @@ function record(header: Header | BlockHeader): Buffer {
 }
 
 /** @returns null when there is no file, or one that is damaged, older or of other streams */
-export async function loadBlocks(path: string, format: PackageFormat): Promise<IndexState | null> {
+export async function loadBlocks(path: string, offered: Offered): Promise<IndexState | null> {
   let file: Buffer
   try {
     file = await readFile(path)
@@ -113,13 +111,12 @@ export async function loadBlocks(path: string, format: PackageFormat): Promise<I
   const takeHeader = () => JSON.parse(take(take(4).readUInt32BE(0)).toString()) as unknown
   const header = takeHeader() as Header
   if (header.version !== VERSION) return null
-  const keys = format.streams.map(({ key }) => key)
-  if (JSON.stringify(Object.keys(header.streams)) !== JSON.stringify(keys)) return null
+  const state: IndexState = { ...emptyState(offered), revision: header.revision }
+  if (JSON.stringify(Object.keys(header.streams)) !== JSON.stringify([...state.streams.keys()])) return null
   const pace = createPacer()
-  const state: IndexState = { ...emptyState(format), revision: header.revision, count: header.count }
-  for (const spec of format.streams) {
-    const blocks: Block[] = []
-    for (let left = header.streams[spec.key] ?? 0; left > 0; left--) {
+  for (const [key, stream] of state.streams) {
+    const { spec, blocks } = stream
+    for (let left = header.streams[key] ?? 0; left > 0; left--) {
       const { ids, positions, weights, sizes, crc, deflated: length, xz } = takeHeader() as BlockHeader
       if (spec.xz !== (xz !== null)) return null
       // Copies, so that a block does not keep the whole file in memory.
@@ -137,7 +134,6 @@ export async function loadBlocks(path: string, format: PackageFormat): Promise<I
       })
       await pace()
     }
-    state.streams.set(spec.key, { spec, blocks, digests: createStreamDigests() })
   }
   return state
 }

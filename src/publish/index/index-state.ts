@@ -1,6 +1,6 @@
 // What a distribution publishes, as blocks in memory; follows the database by reading only what changed.
 import { sql } from 'kysely'
-import type { PackageFormat, StreamSpec } from '../../formats/format.ts'
+import type { Offered, PackageFormat, StreamSpec } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import { isBeingCleaned } from '../tree/cleaning-claim.ts'
@@ -11,13 +11,26 @@ import { createStreamDigests, type StreamDigests } from './compose.ts'
 export interface TreeFile {
   sha256: string
   filename: string
+  arch: string
+}
+
+/** One text of one architecture's index. */
+export interface Stream {
+  spec: StreamSpec
+  arch: string
+  blocks: Block[]
+  digests: StreamDigests
 }
 
 export interface IndexState {
   /** everything up to this revision is in the blocks; -1 for none */
   revision: number
-  count: number
-  streams: Map<string, { spec: StreamSpec; blocks: Block[]; digests: StreamDigests }>
+  /** by `streamKey` */
+  streams: Map<string, Stream>
+  /** by architecture: the revision with which its streams last changed */
+  changedAt: Map<string, number>
+  /** the generation that was made from an earlier revision of this state; null when there is none */
+  published: { generation: string; revision: number; backgroundIndexes: string } | null
   /** package files to be linked into the tree: published since the last publish that succeeded */
   unlinked: Map<number, TreeFile>
   /** of the moment of `revision`: whether files were being removed from the tree, and how often that had begun */
@@ -27,32 +40,48 @@ export interface IndexState {
 /** Entries read from the database at a time: 2,000 of 1 KiB each. */
 const BATCH = 2000
 
-export function emptyState(format: PackageFormat): IndexState {
+export const streamKey = (stream: string, arch: string): string => `${stream}/${arch}`
+
+export function emptyState({ format, distribution }: Offered): IndexState {
+  const streams = distribution.architectures.flatMap((arch) =>
+    format.streams.map((spec): [string, Stream] => [
+      streamKey(spec.key, arch),
+      { spec, arch, blocks: [], digests: createStreamDigests() },
+    ]),
+  )
   return {
     revision: -1,
-    count: 0,
-    streams: new Map(format.streams.map((spec) => [spec.key, { spec, blocks: [], digests: createStreamDigests() }])),
+    streams: new Map(streams),
+    changedAt: new Map(),
+    published: null,
     unlinked: new Map(),
     cleaning: { active: false, count: 0 },
   }
 }
 
+/** How many packages the index of an architecture names. */
+export function countOf(state: IndexState, arch: string): number {
+  for (const stream of state.streams.values()) if (stream.arch === arch) return countKeys(stream.blocks)
+  return 0
+}
+
 /** Brings the state to the distribution's revision of this moment. */
-export async function follow(db: Db, state: IndexState, codename: string): Promise<void> {
+export async function follow(db: Db, state: IndexState, offered: Offered): Promise<void> {
   const pace = createPacer()
-  const changes = await changesSince(db, codename, state.revision)
+  const changes = await changesSince(db, offered.distribution.codename, state.revision)
   if (changes.kind === 'restart') {
-    state.count = 0
+    state.changedAt.clear()
+    state.published = null
     state.unlinked.clear()
     for (const stream of state.streams.values()) Object.assign(stream, { blocks: [], digests: createStreamDigests() })
   } else {
-    await apply(state, changes.removed, new Map())
+    await apply(state, changes.removed, new Map(), changes.revision)
     // Before what was added: a package may have been removed and published again.
     for (const row of changes.removed) state.unlinked.delete(row.id)
   }
   for (let at = 0; at < changes.added.length; at += BATCH) {
     const rows = changes.added.slice(at, at + BATCH)
-    await apply(state, [], await entriesOf(db, state, rows))
+    await apply(state, [], await entriesOf(db, state, rows, offered.format), changes.revision)
     for (const row of rows) state.unlinked.set(row.id, row)
     await pace()
   }
@@ -109,44 +138,50 @@ async function readChanges(
     position: number
     sha256: string
     filename: string
+    arch: string
     cleanings: number
     active: boolean
   }>`
-    select 'now' as kind, revision as id, removals_floor as position, null as sha256, null as filename, cleanings, ${isBeingCleaned} as active
+    select 'now' as kind, revision as id, removals_floor as position, null as sha256, null as filename, null as arch, cleanings, ${isBeingCleaned} as active
       from distributions where codename = ${codename}
     union all
-    select 'removed', package_id, position, null, null, null, null from removals
+    select 'removed', package_id, position, null, null, null, null, null from removals
       where distribution = ${codename} and revision > ${revision}::bigint
     union all
-    select 'added', id, position, sha256, filename, null, null from packages
+    select 'added', id, position, sha256, filename, arch, null, null from packages
       where distribution = ${codename} and changed_revision > ${revision}::bigint and served
     order by position, id`.execute(db)
   const pace = createPacer()
   let now: DistributionNow | null = null
   const removed: EntryKey[] = []
   const added: AddedRow[] = []
-  for (const { kind, id, position, sha256, filename, cleanings, active } of rows) {
+  for (const { kind, id, position, sha256, filename, arch, cleanings, active } of rows) {
     if (kind === 'now') now = { revision: id, removals_floor: position, cleanings, is_being_cleaned: active }
     else if (kind === 'removed') removed.push({ id, position, weight: 0 })
-    else added.push({ id, position, sha256, filename })
+    else added.push({ id, position, sha256, filename, arch })
     await pace()
   }
   if (!now) throw new Error(`the distribution ${codename} is not initialized`)
   return { now, removed, added }
 }
 
-async function apply(state: IndexState, removed: EntryKey[], added: Map<string, IndexEntry[]>): Promise<void> {
-  let first = true
+async function apply(
+  state: IndexState,
+  removed: EntryKey[],
+  added: Map<string, IndexEntry[]>,
+  revision: number,
+): Promise<void> {
   for (const [key, stream] of state.streams) {
     const entries = added.get(key) ?? []
     if (removed.length === 0 && entries.length === 0) continue
-    const before = countKeys(stream.blocks)
-    const changed = await changeBlocks(stream.blocks, removed, entries, stream.spec)
+    const before = stream.blocks
+    const changed = await changeBlocks(before, removed, entries, stream.spec)
     stream.blocks = changed.blocks
+    // What was removed may have been in other architectures only.
+    if (changed.firstChanged === before.length && changed.blocks.length === before.length) continue
+    state.changedAt.set(stream.arch, revision)
     for (const digest of [stream.digests.plain, stream.digests.gz, stream.digests.xz])
       digest.truncate(changed.firstChanged)
-    if (first) state.count += countKeys(stream.blocks) - before
-    first = false
   }
 }
 
@@ -157,22 +192,30 @@ function countKeys(blocks: readonly Block[]): number {
 async function entriesOf(
   db: Db,
   state: IndexState,
-  rows: readonly { id: number; position: number; sha256: string }[],
+  rows: readonly AddedRow[],
+  format: Pick<PackageFormat, 'neutralArchs' | 'entryIn'>,
 ): Promise<Map<string, IndexEntry[]>> {
   const { rows: stored } = await sql<{ package_id: number; stream: string; bytes: Uint8Array }>`
     select package_id, stream, bytes from entries where package_id = any(${rows.map((row) => row.id)}::bigint[])`.execute(
     db,
   )
-  const byStream = new Map<string, Map<number, Uint8Array>>([...state.streams.keys()].map((key) => [key, new Map()]))
-  for (const row of stored) byStream.get(row.stream)?.set(row.package_id, row.bytes)
+  const byStream = new Map<string, Map<number, Uint8Array>>()
+  for (const { stream, package_id, bytes } of stored) {
+    const entries = byStream.get(stream)
+    if (entries) entries.set(package_id, bytes)
+    else byStream.set(stream, new Map([[package_id, bytes]]))
+  }
   const result = new Map<string, IndexEntry[]>()
-  for (const [key, bytes] of byStream) {
+  for (const [key, { spec, arch }] of state.streams) {
     const entries: IndexEntry[] = []
-    for (const row of rows) {
-      const found = bytes.get(row.id)
+    for (const { id, position, sha256, arch: own } of rows) {
+      const isNeutral = format.neutralArchs.includes(own)
+      if (own !== arch && !isNeutral) continue
+      const found = byStream.get(spec.key)?.get(id)
       // Removed between the two reads: its removal comes with the next revision.
-      if (found)
-        entries.push({ id: row.id, position: row.position, weight: parseInt(row.sha256.slice(0, 8), 16), bytes: found })
+      if (!found) continue
+      const bytes = isNeutral && format.entryIn ? format.entryIn(found, arch) : found
+      entries.push({ id, position, weight: parseInt(sha256.slice(0, 8), 16), bytes })
     }
     result.set(key, entries)
   }
@@ -183,11 +226,18 @@ async function entriesOf(
  * Whether the state holds the packages that the database has as published, by count and sums of what they are ordered
  * by. Blocks found on disk may have been made from another database, whose revisions mean something else.
  */
-export async function holdsPublished(db: Db, state: IndexState, codename: string): Promise<boolean> {
-  const [stream] = state.streams.values()
+export async function holdsPublished(db: Db, state: IndexState, { format, distribution }: Offered): Promise<boolean> {
+  for (const arch of distribution.architectures) {
+    const stream = [...state.streams.values()].find((one) => one.arch === arch)
+    if (!stream || !(await holds(db, stream, distribution.codename, [arch, ...format.neutralArchs]))) return false
+  }
+  return true
+}
+
+async function holds(db: Db, { blocks }: Stream, codename: string, archs: readonly string[]): Promise<boolean> {
   const sums = { n: 0n, ids: 0n, positions: 0n, weights: 0n }
   const pace = createPacer()
-  for (const { keys } of stream?.blocks ?? []) {
+  for (const { keys } of blocks) {
     for (const { id, position, weight } of keys) {
       sums.n++
       sums.ids += BigInt(id)
@@ -206,6 +256,7 @@ export async function holdsPublished(db: Db, state: IndexState, codename: string
     ])
     .where('distribution', '=', codename)
     .where('served', '=', true)
+    .where('arch', 'in', archs)
     .executeTakeFirstOrThrow()
   return (Object.keys(sums) as (keyof typeof sums)[]).every((key) => String(sums[key]) === published[key])
 }

@@ -84,7 +84,7 @@ export function createCleaner(deps: {
   /** Lists what may go and claims it, in one transaction. @param failed what could not be removed in this run */
   async function claimWork(
     codename: string,
-    { format }: Offered,
+    { format, distribution }: Offered,
     failed: ReadonlySet<number | string>,
   ): Promise<Work | 'busy' | 'nothing'> {
     return db.transaction().execute(async (tx) => {
@@ -119,12 +119,12 @@ export function createCleaner(deps: {
       const names = [...new Set(removals.map(({ name }) => name))]
       const published = await tx
         .selectFrom('packages')
-        .select(['filename', 'sha256'])
+        .select(['filename', 'sha256', 'arch'])
         .where('name', 'in', names.length > 0 ? names : [''])
         .where('distribution', '=', codename)
         .where('served', '=', true)
         .execute()
-      const paths = new Set(published.map((file) => format.packagePath(file)))
+      const paths = new Set(published.flatMap((file) => format.packagePaths(file, distribution)))
       return {
         claim: await claimCleaning(tx, codename),
         removals: removals.map((one) => ({ ...one, isPublishedAgain: paths.has(one.tree_path) })),
@@ -222,7 +222,9 @@ export function createCleaner(deps: {
       await removeUnlinked(tree.background, claim, ({ ctime }, name) => !background.has(name) && isOld(ctime))
       await removeOld(dirname(tree.link), (name) => TEMPORARY_LINK.test(name), claim)
       await removeOld(tree.base, (name) => TEMPORARY_FILE.test(name), claim)
-      await removeOld(tree.packages, (name) => TEMPORARY_FILE.test(name), claim)
+      for (const { path } of tree.standing) {
+        await removeOld(dirname(path), (name) => TEMPORARY_FILE.test(name) || TEMPORARY_LINK.test(name), claim)
+      }
       await removeOld(tree.background, (name) => WORK_DIRECTORY.test(name), claim)
     } finally {
       await endCleaning(db, codename, claim)

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { PackageFormat } from '../../formats/format.ts'
 import { debFormat } from '../../formats/deb/index.ts'
 import type { Distribution } from '../../domain/package.ts'
 import { createPaths } from '../../store/paths.ts'
@@ -22,9 +23,11 @@ it('keeps an index by its digest as long as the newest generation that has it', 
     content: Buffer.from('the same in both'),
     byHash: 'a'.repeat(64),
   }
+  const offered = { format: debFormat as PackageFormat, distribution }
+  const content = { files: [index], backgroundIndexes: [], unchanged: null }
   const [first, second] = [
-    await writeGeneration(tree, debFormat, distribution, 'r1-00000000', [index], []),
-    await writeGeneration(tree, debFormat, distribution, 'r2-00000000', [index], []),
+    await writeGeneration(tree, offered, 'r1-00000000', content),
+    await writeGeneration(tree, offered, 'r2-00000000', content),
   ]
   // As the collector does; a name that is left alone is one that no generation has.
   await rm(first, { recursive: true })

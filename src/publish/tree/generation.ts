@@ -1,9 +1,10 @@
 // Writes a generation beside the live one, and links package files into the tree. Clients see neither before the flip.
 import { readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import type { Distribution } from '../../domain/package.ts'
-import type { IndexFile, PackageFormat } from '../../formats/format.ts'
+import type { IndexFile, Offered, PackageFormat } from '../../formats/format.ts'
 import { ensureDirectory, enteredInto, fsyncPath, isMissing, linkFile, writeDurably } from '../../kernel/files.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
 import { createPacer } from '../../kernel/pacer.ts'
@@ -23,9 +24,20 @@ export interface Tree {
   packages: string
   byHash: string
   background: string
-  /** absolute path of the name clients use */
+  /** absolute path of the link to the live generation */
   link: string
+  /** absolute paths of links that lead through `link`, and where to */
+  standing: readonly { path: string; target: string }[]
 }
+
+/** Architectures whose files are those of an earlier generation. */
+export interface Unchanged {
+  generation: string
+  architectures: readonly string[]
+}
+
+/** The earlier generation was removed meanwhile. */
+export class GenerationGone extends Error {}
 
 export function treeOf(paths: Paths, format: PackageFormat, distribution: Distribution): Tree {
   const layout = format.layout(distribution)
@@ -36,6 +48,23 @@ export function treeOf(paths: Paths, format: PackageFormat, distribution: Distri
     byHash: join(base, BY_HASH),
     background: join(base, BACKGROUND),
     link: join(paths.root, layout.link),
+    standing: layout.standing.map(({ path, target }) => ({
+      path: join(paths.root, path),
+      target: join(paths.root, layout.link, target),
+    })),
+  }
+}
+
+/** Makes the links that lead through `tree.link`, or replaces those that lead elsewhere. */
+export async function ensureStanding(tree: Tree): Promise<void> {
+  for (const { path, target } of tree.standing) {
+    const wanted = relative(dirname(path), target)
+    if (linkTargetOf(path) === wanted) continue
+    await ensureDirectory(dirname(path))
+    const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
+    symlinkSync(wanted, temporary)
+    renameSync(temporary, path)
+    await fsyncPath(dirname(path))
   }
 }
 
@@ -51,12 +80,16 @@ export function releaseDateOf(generation: string | null): number {
 
 /** The generation that clients see at this moment; null when there is none. */
 export function linkedGeneration(link: string): string | null {
+  return (
+    linkTargetOf(link)
+      ?.split('/')
+      .find((part) => /^r\d+-/.test(part)) ?? null
+  )
+}
+
+function linkTargetOf(link: string): string | null {
   try {
-    return (
-      readlinkSync(link)
-        .split('/')
-        .find((part) => /^r\d+-/.test(part)) ?? null
-    )
+    return readlinkSync(link)
   } catch (error) {
     if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
     throw error
@@ -66,7 +99,7 @@ export function linkedGeneration(link: string): string | null {
 /** Links package files from the pool into the tree and flushes their directories; idempotent. */
 export async function linkPackages(
   tree: Tree,
-  format: PackageFormat,
+  { format, distribution }: Offered,
   pool: Pool,
   files: Iterable<TreeFile>,
 ): Promise<void> {
@@ -74,28 +107,35 @@ export async function linkPackages(
   const pace = createPacer()
   // Links are made without threads (kernel/files): 20,000 of them held the event loop for 2.0 s without the pauses.
   for (const file of files) {
-    const target = join(tree.packages, format.packagePath(file))
-    const made = await ensureDirectory(dirname(target))
     const stored = pool.path({ format: format.id, sha256: file.sha256, filename: file.filename })
-    const isNew = (await linkFile(stored, target)) || (await replaceOther(stored, target))
-    if (isNew) directories.add(dirname(target))
-    for (const directory of enteredInto(dirname(target), made)) directories.add(directory)
+    for (const path of format.packagePaths(file, distribution)) {
+      const target = join(tree.packages, path)
+      const made = await ensureDirectory(dirname(target))
+      const isNew = (await linkFile(stored, target)) || (await replaceOther(stored, target))
+      if (isNew) directories.add(dirname(target))
+      for (const directory of enteredInto(dirname(target), made)) directories.add(directory)
+    }
     await pace()
   }
   await inGroups([...directories], FLUSHED_TOGETHER, fsyncPath)
 }
 
+export interface GenerationContent {
+  files: readonly IndexFile[]
+  backgroundIndexes: readonly { path: string; sha256: string }[]
+  unchanged: Unchanged | null
+}
+
 /**
  * @param name directory of the generation, new
  * @returns its absolute path; complete and flushed
+ * @throws GenerationGone when the one with the unchanged files was removed
  */
 export async function writeGeneration(
   tree: Tree,
-  format: PackageFormat,
-  distribution: Distribution,
+  { format, distribution }: Offered,
   name: string,
-  files: readonly IndexFile[],
-  extras: readonly { path: string; sha256: string }[],
+  { files, backgroundIndexes, unchanged }: GenerationContent,
 ): Promise<string> {
   const layout = format.layout(distribution)
   const root = join(tree.base, name)
@@ -107,20 +147,30 @@ export async function writeGeneration(
     return target
   }
   await ensureDirectory(root)
-  if (layout.packages === null) symlinkSync(relative(root, tree.packages), join(root, layout.packagesName))
+  for (const path of layout.packagesIn) {
+    const link = await place(path)
+    symlinkSync(relative(dirname(link), tree.packages), link)
+  }
   for (const directory of layout.byHashIn) {
     const link = await place(join(directory, BY_HASH))
     symlinkSync(relative(dirname(link), tree.byHash), link)
   }
+  const shared = join(tree.byHash, 'SHA256')
   const written = await Promise.all(
     files.map(async (file) => {
       const target = await place(file.path)
-      await writeDurably(target, file.content)
-      return { target, byHash: file.byHash }
+      // The file of another generation with the same digest, as of an architecture that did not change.
+      const isKnown = file.byHash !== undefined && (await linkIfThere(join(shared, file.byHash), target))
+      if (!isKnown) await writeDurably(target, file.content)
+      return { target, byHash: isKnown ? undefined : file.byHash }
     }),
   )
-  const shared = join(tree.byHash, 'SHA256')
-  for (const extra of extras) {
+  for (const arch of unchanged?.architectures ?? []) {
+    const from = join(tree.base, unchanged!.generation)
+    for (const path of await filesBelow(from, arch))
+      if (!(await linkIfThere(join(from, path), await place(path)))) throw new GenerationGone()
+  }
+  for (const extra of backgroundIndexes) {
     await linkFile(join(tree.background, extra.sha256), await place(extra.path))
     // Where the Release says `Acquire-By-Hash`, apt fetches every file by digest.
     if (layout.byHashIn.length === 0) continue
@@ -136,6 +186,29 @@ export async function writeGeneration(
   directories.add(tree.base)
   await Promise.all([...directories].map(fsyncPath))
   return root
+}
+
+/** @returns false when the file does not exist */
+async function linkIfThere(from: string, to: string): Promise<boolean> {
+  try {
+    await linkFile(from, to)
+    return true
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}
+
+/** Paths of the regular files below a directory of a generation. @throws GenerationGone */
+async function filesBelow(generation: string, directory: string): Promise<string[]> {
+  try {
+    const entries = await readdir(join(generation, directory), { recursive: true, withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(generation, join(entry.parentPath, entry.name)))
+  } catch (error) {
+    throw isMissing(error) ? new GenerationGone() : error
+  }
 }
 
 /**

@@ -89,7 +89,7 @@ function distribution(scannerDistro: string): Distribution {
   return {
     codename: 'c',
     format: 'deb',
-    arch: 'amd64',
+    architectures: ['amd64'],
     component: null,
     scannerDistro,
     os: 'O',

@@ -43,7 +43,7 @@ export function trivyDocument(facts: PackageFacts, distribution: Distribution): 
   const { family, version } = trivyDistro(distribution)
   const { epoch, rest } = facts.format === 'rpm' ? splitEpoch(facts.version) : { epoch: null, rest: facts.version }
   // Rocky's and Oracle's advisories are for architectures: a package without one would match none.
-  const arch = facts.arch || distribution.arch
+  const arch = facts.arch || (distribution.architectures[0] ?? '')
   const purl = formatPackageUrl({
     type: facts.format,
     namespace: family,

@@ -14,6 +14,7 @@ import * as auditMac from './0011-audit-mac.ts'
 import * as knownVulnerable from './0012-known-vulnerable.ts'
 import * as declaredDistributions from './0013-declared-distributions.ts'
 import * as servedFilenames from './0014-served-filenames.ts'
+import * as architectures from './0015-architectures.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -30,4 +31,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0012-known-vulnerable': knownVulnerable,
   '0013-declared-distributions': declaredDistributions,
   '0014-served-filenames': servedFilenames,
+  '0015-architectures': architectures,
 }

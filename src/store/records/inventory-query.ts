@@ -124,6 +124,8 @@ export interface Provider {
   package: string
   version: string
   arch: string
+  /** Debian's Multi-Arch of the record */
+  multiArch: string | null
 }
 
 /** The records that provide these names in a distribution. */
@@ -134,7 +136,7 @@ export async function providersOf(
 ): Promise<Map<string, Provider[]>> {
   if (names.length === 0) return new Map()
   const { rows } = await sql<Provider>`
-    select c.name, c.version as offered, p.id, p.name as package, p.version, p.arch from capabilities c join packages p on p.id = c.package_id
+    select c.name, c.version as offered, c.multi_arch as "multiArch", p.id, p.name as package, p.version, p.arch from capabilities c join packages p on p.id = c.package_id
     where c.distribution = ${distribution} and c.name = any(${[...names]}::text[]) and p.served`.execute(db)
   const found = new Map<string, Provider[]>()
   for (const row of rows) {
