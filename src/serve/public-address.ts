@@ -2,8 +2,6 @@
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 
-
-
 /** What is known of the connection a request came on. */
 export interface Peer {
   /** of the client or the proxy */

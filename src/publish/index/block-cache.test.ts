@@ -10,7 +10,7 @@ import { composeStream, createStreamDigests } from './compose.ts'
 import { countOf, emptyState, type IndexState } from './index-state.ts'
 
 const offered: Offered = {
-  format: debFormat as PackageFormat,
+  format: debFormat,
   distribution: { ...debFormat.distributions[0]!, architectures: ['amd64', 'arm64'] },
 }
 let directory: string
