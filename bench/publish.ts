@@ -1,5 +1,5 @@
 // Measures one upload to a repository of N packages until clients can download the signed index, and the same with peers.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/publish.ts [--format deb] [--sizes 1000,10000,50000] [--rounds 9] [--peers yes]
+// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/publish.ts [--format deb] [--sizes 1000,10000,50000] [--rounds 9] [--peers yes] [--architectures 1]
 // TEST_DATABASE_URL names the database server; without it the embedded database is used.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { FormatId } from '../src/domain/package.ts'
+import { formatOf } from '../src/formats/index.ts'
 import { startService, type Service } from '../test/service.ts'
 import { createBenchDatabase, median } from './database.ts'
 import { fill } from './fill.ts'
@@ -27,14 +28,17 @@ const { values } = parseArgs({
     sizes: { type: 'string', default: '1000,10000,50000' },
     rounds: { type: 'string', default: '9' },
     peers: { type: 'string', default: 'yes' },
+    /** the distribution has so many, each with as many packages; uploads are for the first */
+    architectures: { type: 'string', default: '1' },
   },
 })
 const format = values.format as FormatId
+const architectures = ['amd64', 'arm64', 'ppc64el', 's390x'].slice(0, Number(values.architectures))
 const rounds = Number(values.rounds)
 
 execFileSync(process.execPath, [join(import.meta.dirname, '../bin/build.mjs')], { stdio: 'inherit' })
 console.log(
-  `format ${format}, Node ${process.version}, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, medians of ${rounds}, load ${loadavg()[0]?.toFixed(1)}`,
+  `format ${format}, Node ${process.version}, ${process.env['TEST_DATABASE_URL'] ? 'PostgreSQL' : 'PGlite'}, ${architectures.length} architectures, medians of ${rounds}, load ${loadavg()[0]?.toFixed(1)}`,
 )
 for (const size of values.sizes.split(',').map(Number)) {
   const base = await mkdtemp(join(tmpdir(), 'bench-publish-'))
@@ -46,7 +50,11 @@ for (const size of values.sizes.split(',').map(Number)) {
 }
 
 async function compare(base: string, size: number): Promise<void> {
-  const stock = await writeSamples(format, join(base, 'stock'), 0, size)
+  const stock: string[] = []
+  for (const [n, name] of architectures.entries()) {
+    const arch = formatOf(format).architectures[name]
+    stock.push(...(await writeSamples(format, join(base, `stock-${name}`), n === 0 ? 0 : n * 1_000_000, size, arch)))
+  }
   const fresh = await writeSamples(format, join(base, 'fresh'), size, rounds + 1)
   const ours = await measureOurs(base, stock, fresh)
   console.log(`\nN = ${size}`)
@@ -71,8 +79,9 @@ async function measureOurs(base: string, stock: string[], fresh: string[]) {
   try {
     await fill({ databaseUrl, reposDir, codename, files: stock })
     // The first start publishes the existing packages, the second one is measured.
-    await (await startService({ reposDir, databaseUrl, env: { REPO_FORMAT: 'all' } })).stop()
-    const service = await startService({ reposDir, databaseUrl, env: { REPO_FORMAT: 'all' } })
+    const env = { REPO_FORMAT: 'all', SVC_ARCHITECTURES: architectures.join(',') }
+    await (await startService({ reposDir, databaseUrl, env })).stop()
+    const service = await startService({ reposDir, databaseUrl, env })
     try {
       const uploads: number[] = []
       for (const [i, path] of fresh.entries()) {

@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FormatId } from '../src/domain/package.ts'
+import { formatOf } from '../src/formats/index.ts'
 import { buildApk } from '../test/samples/apk.ts'
 import { buildDeb } from '../test/samples/deb.ts'
 import { buildRpm } from '../test/samples/rpm.ts'
@@ -13,19 +14,21 @@ const others = (i: number) => [1, 7, 31, 101].map((step) => nameOf((i * step + s
 const filesOf = (i: number) =>
   Array.from({ length: 12 }, (_, n) => `usr/share/${nameOf(i)}/part-${n}/data-${(i * 7919 + n) % 1000}.txt`)
 
-/** @param i the same number makes the same bytes */
+/** @param i the same number makes the same bytes @param arch as the format names it */
 export async function buildSample(
   format: FormatId,
   i: number,
+  arch: string = formatOf(format).architectures['amd64'] ?? '',
 ): Promise<{ name: string; filename: string; bytes: Buffer }> {
   const name = nameOf(i)
   switch (format) {
     case 'deb':
       return {
         name,
-        filename: `${name}_1.${i}-1_amd64.deb`,
+        filename: `${name}_1.${i}-1_${arch}.deb`,
         bytes: await buildDeb({
           name,
+          arch,
           version: `1.${i}-1`,
           fields: {
             Source: `bench-source-${pad(i % 5000)}`,
@@ -40,11 +43,11 @@ export async function buildSample(
     case 'rpm':
       return {
         name,
-        filename: `${name}-1.${i}-1.x86_64.rpm`,
+        filename: `${name}-1.${i}-1.${arch}.rpm`,
         bytes: await buildRpm({
           name,
           version: `1.${i}`,
-          arch: 'x86_64',
+          arch,
           requires: ['libc.so.6()(64bit)', 'rtld(GNU_HASH)', ...others(i)],
           provides: [`${name} = 1.${i}-1`, `${name}(x86-64) = 1.${i}-1`],
           recommends: [`${name}-doc`],
@@ -63,6 +66,7 @@ export async function buildSample(
         bytes: buildApk({
           name,
           version: `1.${i}-r0`,
+          arch,
           info: {
             pkgdesc: `${SENTENCE}, number ${i}`,
             url: `https://example.org/${name}`,
@@ -81,11 +85,12 @@ export async function writeSamples(
   directory: string,
   from: number,
   count: number,
+  arch?: string,
 ): Promise<string[]> {
   await mkdir(directory, { recursive: true })
   const paths: string[] = []
   for (let i = from; i < from + count; i++) {
-    const { filename, bytes } = await buildSample(format, i)
+    const { filename, bytes } = await buildSample(format, i, arch)
     await writeFile(join(directory, filename), bytes)
     paths.push(join(directory, filename))
   }
