@@ -5,7 +5,15 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createRepository, RPM_MOUNTS, startListener, type Repository, type TestListener } from './listener.fixture.ts'
+import {
+  APT_MOUNTS,
+  createRepository,
+  RPM_MOUNTS,
+  startListener,
+  type Repository,
+  type TestListener,
+} from './listener.fixture.ts'
+import { createPublishedTree } from './published-tree.ts'
 
 const INRELEASE = '/repos/dists/jammy/InRelease'
 const PACKAGES = '/repos/dists/jammy/main/binary-amd64/Packages.gz'
@@ -97,16 +105,29 @@ describe('a client that compares by date alone, as apt does', () => {
   })
 })
 
-test('an apk index is dated by its link, which is the file itself', async () => {
+describe('an apk index, whose link leads through the one that a publish replaces', () => {
   const url = '/apk/alpine3.20/main/x86_64/APKINDEX.tar.gz'
-  for (let n = 0; n < 20; n++) {
-    repository.write(`.generations/apk/alpine3.20/r${n}/APKINDEX.tar.gz`, `index ${n}`)
-    repository.link(
-      'apk/alpine3.20/main/x86_64/APKINDEX.tar.gz',
-      `../../../../.generations/apk/alpine3.20/r${n}/APKINDEX.tar.gz`,
-    )
-    expect((await server.get(url)).text).toBe(`index ${n}`)
-  }
+  const base = '.generations/apk/alpine3.20'
+  const write = (generation: string) => repository.write(`${base}/${generation}/x86_64/APKINDEX.tar.gz`, generation)
+  beforeEach(() =>
+    repository.link('apk/alpine3.20/main/x86_64/APKINDEX.tar.gz', `../../../../${base}/live/x86_64/APKINDEX.tar.gz`),
+  )
+
+  test('is that of the new generation for the very next request', async () => {
+    for (let n = 0; n < 20; n++) {
+      write(`r${n}`)
+      repository.link(`${base}/live`, `r${n}`)
+      expect((await server.get(url)).text).toBe(`r${n}`)
+    }
+  })
+
+  test('is dated by the link that is replaced', () => {
+    write('r1')
+    repository.link(`${base}/live`, 'r1')
+    const mount = APT_MOUNTS.find(({ prefix }) => prefix === '/apk/')!
+    const tree = createPublishedTree(repository.dir, () => {})
+    expect(tree.flipLink({ mount, path: url.slice(1) })).toBe(join(repository.dir, base, 'live'))
+  })
 })
 
 test('a plain Packages follows its compressed form across a flip', async () => {

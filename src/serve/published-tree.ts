@@ -1,7 +1,7 @@
 // The published files on disk: checks them, and opens only files inside a published place. Caches nothing.
-import { constants, lstatSync, statSync, type BigIntStats } from 'node:fs'
+import { constants, lstatSync, readlinkSync, statSync, type BigIntStats } from 'node:fs'
 import { open, realpath, type FileHandle } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import type { Located } from './request-path.ts'
 
 export interface OpenFile {
@@ -43,15 +43,11 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
       // The path of a generation that is no longer live contains no link that a publish replaces.
       if (!named.startsWith(`${file.mount.path}/`)) return null
       // The mount's own directory is not replaced by a publish.
-      const names = named.slice(file.mount.path.length + 1).split('/')
-      let path = join(reposDir, file.mount.path)
-      for (const name of names) {
-        path = join(path, name)
-        const stats = lstatSync(path, { throwIfNoEntry: false })
-        if (!stats) return null
-        if (stats.isSymbolicLink()) return path
-      }
-      return null
+      const link = firstLink(join(reposDir, file.mount.path), named.slice(file.mount.path.length + 1))
+      if (link === null) return null
+      // A link beside the packages (apk) stays, and leads through the one that is replaced.
+      const through = relative(reposDir, targetOf(link))
+      return (through.startsWith('..') ? null : firstLink(reposDir, through)) ?? link
     },
 
     flippedAt(link) {
@@ -82,6 +78,28 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
         throw error
       }
     },
+  }
+}
+
+/** The first symbolic link on a path below a directory. */
+function firstLink(directory: string, path: string): string | null {
+  let at = directory
+  for (const name of path.split('/')) {
+    at = join(at, name)
+    const stats = lstatSync(at, { throwIfNoEntry: false })
+    if (!stats) return null
+    if (stats.isSymbolicLink()) return at
+  }
+  return null
+}
+
+/** What a link names; the link itself when it was removed meanwhile. */
+function targetOf(link: string): string {
+  try {
+    return resolve(dirname(link), readlinkSync(link))
+  } catch (error) {
+    if (isUnreachable(error)) return link
+    throw error
   }
 }
 
