@@ -9,7 +9,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 /** Filters given to vitest by the steps that run the slow suites. */
 function suiteFilters(): string[] {
   const script = readFileSync(`${ROOT}/.ci/run`, 'utf8').replaceAll('\\\n', ' ')
-  const runs = script.matchAll(/^(?:suite|.*vitest\.suites\.config\.ts) (test\/.+)$/gm)
+  const runs = script.matchAll(/^ *(?:suite|.*vitest\.suites\.config\.ts) (test\/.+)$/gm)
   return [...runs].flatMap(([, names = '']) => names.trim().split(/\s+/))
 }
 
