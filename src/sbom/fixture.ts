@@ -14,6 +14,8 @@ export const ARRIVAL = new Date('2026-03-01T12:00:00.123Z')
 export const DECIDED = new Date('2026-03-02T08:30:00.000Z')
 
 export interface SampleRecord {
+  /** leaves out what it provides, for the schema of an earlier release */
+  withoutCapabilities?: boolean
   distribution?: string
   name: string
   version?: string
@@ -142,6 +144,7 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
     .returningAll()
     .executeTakeFirstOrThrow()
   if (findings) await storeFindings(db, row)
+  if (sample.withoutCapabilities) return row
   const offers = [{ name, version }, ...provides]
   await db
     .insertInto('capabilities')
