@@ -28,6 +28,7 @@ import {
 import {
   GenerationGone,
   generationName,
+  isVisible,
   linkedGeneration,
   linkPackages,
   treeOf,
@@ -224,11 +225,6 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       }),
     exclusively,
   }
-}
-
-/** Whether clients see this generation: the link names it, and it exists. After a power loss the link may be older. */
-async function isVisible(tree: Tree, generation: string): Promise<boolean> {
-  return linkedGeneration(tree.link) === generation && (await exists(join(tree.base, generation)))
 }
 
 /** Background indexes whose files exist: after a restore they are missing, until the next run makes them again. */

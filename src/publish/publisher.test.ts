@@ -1,5 +1,5 @@
 // The publisher on a real tree: what it keeps on disk and in memory, and what it repairs.
-import { mkdtemp, readdir, readFile, rename, rm, stat, symlink, readlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, readlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -132,6 +132,25 @@ describe('after a power loss', () => {
       .executeTakeFirstOrThrow()
     expect(linkedGeneration(tree.link)).toBe(row.generation)
     expect(await readlink(tree.link)).not.toBe(older)
+  })
+
+  test('a directory in place of the link, as rpm trees had, gives way', async () => {
+    const { link } = house.tree('jammy')
+    await mkdir(link)
+    await symlink('elsewhere', join(link, 'x86_64'))
+    await publishNext('jammy', 'a')
+    expect(linkedGeneration(link)).toMatch(/^r\d+-/)
+  })
+
+  test('a missing link beside apk packages is made again', async () => {
+    await house.close()
+    house = await createPublishingHouse(database, signers, ['alpine3.20'])
+    await house.publisher.recover()
+    const [index] = house.tree('alpine3.20').standing
+    expect((await stat(index!.path)).size).toBeGreaterThan(0)
+    await rm(index!.path)
+    await house.publisher.recover()
+    expect((await stat(index!.path)).size).toBeGreaterThan(0)
   })
 
   test('a missing link is made again', async () => {

@@ -10,7 +10,7 @@ import {
 } from './distribution-publisher.ts'
 import { ensureDistributions, type InitResult } from './initialize.ts'
 import { createCleaner } from './tree/cleaner.ts'
-import { linkedGeneration, treeOf } from './tree/generation.ts'
+import { isVisible, treeOf, type Tree } from './tree/generation.ts'
 import type { Offered } from '../formats/format.ts'
 
 /** A publish waits this long for uploads that are in the gate: one for eight uploads costs hardly more than for one. */
@@ -167,8 +167,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       const failed: string[] = []
       for (const { codename, revision, published_revision: published, generation } of rows) {
         const isBehind = published < revision || generation === null
-        // After a power loss the link may be older than the commit that followed it.
-        if (!isBehind && (!deps.known(codename) || linkOf(codename) === generation)) continue
+        // After a power loss a link may be older than the commit that followed it.
+        if (!isBehind && (!deps.known(codename) || (await isVisible(treeFor(codename), generation)))) continue
         await converge(codename).catch(() => failed.push(codename))
       }
       return failed
@@ -190,8 +190,8 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     },
   }
 
-  function linkOf(codename: string): string | null {
+  function treeFor(codename: string): Tree {
     const { format, distribution } = deps.offered(codename)
-    return linkedGeneration(treeOf(deps.paths, format, distribution).link)
+    return treeOf(deps.paths, format, distribution)
   }
 }

@@ -5,7 +5,15 @@ import { randomBytes } from 'node:crypto'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Distribution } from '../../domain/package.ts'
 import type { IndexFile, Offered, PackageFormat } from '../../formats/format.ts'
-import { ensureDirectory, enteredInto, fsyncPath, isMissing, linkFile, writeDurably } from '../../kernel/files.ts'
+import {
+  ensureDirectory,
+  enteredInto,
+  exists,
+  fsyncPath,
+  isMissing,
+  linkFile,
+  writeDurably,
+} from '../../kernel/files.ts'
 import { inGroups } from '../../kernel/in-groups.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Paths } from '../../store/paths.ts'
@@ -58,15 +66,25 @@ export function treeOf(paths: Paths, format: PackageFormat, distribution: Distri
 /** Makes the links that lead through `tree.link`, or replaces those that lead elsewhere. */
 export async function ensureStanding(tree: Tree): Promise<void> {
   for (const { path, target } of tree.standing) {
-    const wanted = relative(dirname(path), target)
-    if (linkTargetOf(path) === wanted) continue
+    if (leadsTo(path, target)) continue
     await ensureDirectory(dirname(path))
     const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
-    symlinkSync(wanted, temporary)
+    symlinkSync(relative(dirname(path), target), temporary)
     renameSync(temporary, path)
     await fsyncPath(dirname(path))
   }
 }
+
+/** Whether clients see this generation: the links name it, and it exists. After a power loss a link may be older. */
+export async function isVisible(tree: Tree, generation: string): Promise<boolean> {
+  return (
+    linkedGeneration(tree.link) === generation &&
+    tree.standing.every(({ path, target }) => leadsTo(path, target)) &&
+    (await exists(join(tree.base, generation)))
+  )
+}
+
+const leadsTo = (link: string, target: string) => linkTargetOf(link) === relative(dirname(link), target)
 
 /** `r<revision>-<Release date in seconds>-<nonce>`: so the link tells what clients have seen, even without the database. */
 export function generationName(revision: number, seconds: number): string {
