@@ -20,14 +20,19 @@ export async function offer(tx: Db, codename: string, records: readonly Offering
     entries.map(([stream, bytes]) => ({ package_id: id, stream, bytes })),
   )
   await tx.insertInto('entries').values(entries).execute()
-  await sql`insert into capabilities (package_id, distribution, name, version, arch, multi_arch)
-    select record.id, ${codename}, capability.name, nullif(capability.version, ''), facts->>'arch', facts->>'multiArch'
-    from unnest(${records.map(({ id }) => id)}::bigint[], ${records.map(({ sha256 }) => sha256)}::text[]) as record (id, sha256)
-    join blobs using (sha256)
-    cross join lateral (
-      select facts->>'name', facts->>'version'
+  // Each field is read from the facts once: reading them for each of 65,000 provides unpacked 8 MB as often.
+  await sql`with record as materialized (
+      select id, facts->>'name' as name, facts->>'version' as version, facts->>'arch' as arch, facts->>'multiArch' as multi_arch,
+        facts->'provides' as provides
+      from unnest(${records.map(({ id }) => id)}::bigint[], ${records.map(({ sha256 }) => sha256)}::text[]) as given (id, sha256)
+      join blobs using (sha256)
+    )
+    insert into capabilities (package_id, distribution, name, version, arch, multi_arch)
+    select record.id, ${codename}, capability.name, nullif(capability.version, ''), record.arch, record.multi_arch
+    from record cross join lateral (
+      select record.name, record.version
       union all
-      select provided->>'name', provided->>'version' from jsonb_array_elements(facts->'provides') as provided
+      select provided->>'name', provided->>'version' from jsonb_array_elements(record.provides) as provided
     ) as capability (name, version)`.execute(tx)
 }
 
