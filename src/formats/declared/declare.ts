@@ -37,13 +37,13 @@ export function declareDistributions(
     if (preset) declared.set(name, preset)
     else faults.push(`SVC_DISTRIBUTIONS: ${unknownPreset(name, [...presets.values()])}`)
   }
-  for (const [at, entry] of entriesOf(file, faults).entries()) {
+  const entries = entriesOf(file, faults)
+  for (const [at, entry] of entries.entries()) {
     const where = `SVC_DISTRIBUTIONS_FILE: distributions[${at}]`
     const own = readEntry(entry, where, faults)
     if (!own) continue
     const fault = (field: string, sentence: string) => faults.push(`${where} ${own.codename}: ${field} ${sentence}`)
-    if (entriesOf(file, []).findIndex((other) => codenameOf(other) === own.codename) !== at)
-      fault('codename', 'occurs twice')
+    if (entries.findIndex((other) => codenameOf(other) === own.codename) !== at) fault('codename', 'occurs twice')
     const distribution = distributionOf(own, presets.get(own.codename) ?? null, formats, architectures, fault)
     if (distribution) declared.set(own.codename, distribution)
   }

@@ -38,7 +38,8 @@ export function createContents({ db, paths, publisher }: ContentsDeps): (offered
   const restsUntil = new Map<string, number>()
   return async (offered) => {
     const { format, distribution } = offered
-    if (!format.contents) return false
+    const { contents } = format
+    if (!contents) return false
     const { codename } = distribution
     if (performance.now() < (restsUntil.get(codename) ?? 0)) return false
     const row = await db
@@ -48,7 +49,7 @@ export function createContents({ db, paths, publisher }: ContentsDeps): (offered
       .executeTakeFirst()
     if (!row) return false
     const { background } = treeOf(paths, format, distribution)
-    const places = distribution.architectures.map((arch) => ({ arch, path: format.contents!.path(distribution, arch) }))
+    const places = distribution.architectures.map((arch) => ({ arch, path: contents.path(distribution, arch) }))
     const isCurrent = async (path: string) => {
       const known = row.background_indexes.find((index) => index.path === path)
       return known !== undefined && known.revision >= row.revision && (await exists(join(background, known.sha256)))
