@@ -72,7 +72,11 @@ export function describe(
 
 async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
   await sql`update removals set removed_at = removed_at - interval '1 day'`.execute(db)
-  await sql`update blobs set removal_ended_at = removal_ended_at - interval '1 day'`.execute(db)
+  // Claims of a process that was killed seconds ago are void by then, and deletions that waited for them are due.
+  await sql`update blobs set removal_began_at = removal_began_at - interval '1 day', removal_ended_at = removal_ended_at - interval '1 day'`.execute(
+    db,
+  )
+  await sql`update pending_deletions set due_at = due_at - interval '1 day'`.execute(db)
   const clock = { now: () => new Date(Date.now() + DAY_MS) }
   const checkpoint = () => {}
   const pool = createPool(paths)
