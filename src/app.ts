@@ -11,6 +11,7 @@ import { createFoundation, type Process } from './wiring/foundation.ts'
 import { createGate } from './wiring/gate.ts'
 import { createInsight } from './wiring/insight.ts'
 import { createListeners, type Ports } from './wiring/listeners.ts'
+import { createLongWork } from './wiring/long-work.ts'
 import { createPublishing } from './wiring/publishing.ts'
 
 /** How long a stopping service waits for requests and transfers that are under way. */
@@ -35,18 +36,24 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
   const publishing = await createPublishing(foundation)
   const gate = await createGate(foundation, publishing, overrides)
   const accounts = await createAccounts(foundation, gate)
-  const insight = createInsight(foundation, publishing, gate, () => state.notServing)
-  const rooms = { foundation, publishing, gate, accounts, insight }
+  const longWork = createLongWork(foundation, publishing, gate)
+  const insight = createInsight(foundation, publishing, gate, longWork, () => state.notServing)
+  const rooms = { foundation, publishing, gate, longWork, accounts, insight }
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
   const listeners = createListeners(foundation, publishing, server)
 
   const { db, paths, log, leader, settings, onError } = foundation
   const { publisher } = publishing
   const { engines, componentScan, crossCheck, refresh } = gate
+  const { tasks, scheduler } = longWork
   const updateinfo = createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers })
   const contents = createContents({ db, paths, publisher })
   const { outboxes } = accounts.notifier
-  const maintenance = createMaintenance({ ...foundation, ...publishing, componentScan, outboxes, contents, updateinfo })
+  const maintenance = createMaintenance({
+    ...foundation,
+    ...publishing,
+    ...{ componentScan, outboxes, contents, updateinfo, tasks },
+  })
 
   /** Vulnerability data may be days old or missing after a start; nobody waits for it. */
   async function refreshData(): Promise<void> {
@@ -64,7 +71,8 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
     listen: listeners.listen,
     async start() {
       await maintenance.start()
-      await gate.scheduler.start()
+      tasks.start()
+      await scheduler.start()
       state.notServing = null
       componentScan.nudge()
       crossCheck.catchUp().catch(onError)
@@ -72,13 +80,14 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
     },
     async close() {
       state.notServing = 'draining'
-      await listeners.close(DRAIN_MS)
+      // Requests and jobs that wait for a task must not keep the service from stopping.
+      await Promise.all([tasks.stop(), listeners.close(DRAIN_MS)])
       // A mail server that hangs must not keep the service from stopping.
       await Promise.race([
         accounts.passwordReset.settled(),
         new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref()),
       ])
-      await gate.scheduler.stop()
+      await scheduler.stop()
       await componentScan.stop()
       await crossCheck.stop()
       await maintenance.stop()

@@ -143,6 +143,7 @@ export const postArtifactsAdminSyncIndex = declare({
     packages_indexed: Type.Integer(),
     orphans: Type.Integer(),
     missing_files: Type.Integer(),
+    task_id: Type.Integer(),
   }),
-  problems: ['already_running', 'publication_failed'],
+  problems: ['task_cancelled', 'publication_failed'],
 })

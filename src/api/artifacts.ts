@@ -5,7 +5,8 @@ import type { FormatRegistry } from '../intake/identify.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { unknownPackage, type DeletePackages } from '../intake/delete-packages.ts'
 import { isLater } from '../records/artifacts.ts'
-import type { ReindexResult } from '../records/reindex.ts'
+import { SYNC_INDEX, type ReindexResult } from '../records/reindex.ts'
+import type { Tasks } from '../tasks/tasks.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { auditPage } from '../store/audit-query.ts'
 import type { Db } from '../store/db.ts'
@@ -36,7 +37,7 @@ export interface ArtifactDeps {
   registry: FormatRegistry
   totals: Totals
   deletePackages: DeletePackages
-  reindex(): Promise<ReindexResult>
+  tasks: Pick<Tasks, 'run'>
 }
 
 const HISTORY = 100
@@ -159,16 +160,18 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       }
     }),
     handle(postArtifactsAdminSyncIndex, async ({ caller, origin }) => {
-      const result = await deps.reindex()
+      const request = { kind: SYNC_INDEX, createdBy: caller.name, requestId: origin.requestId }
+      const { task_id, ...result } = await deps.tasks.run(request)
+      const { packages_indexed, orphans, missing_files } = result as unknown as ReindexResult
       await deps.audit.record({
         action: 'SYNC_INDEX',
         result: 'SUCCESS',
         user: caller.name,
-        detail: `${result.packages_indexed} packages`,
+        detail: `${packages_indexed} packages`,
         ip: origin.ip,
         requestId: origin.requestId,
       })
-      return { status: 'ok', ...result }
+      return { status: 'ok', packages_indexed, orphans, missing_files, task_id }
     }),
   ]
 }

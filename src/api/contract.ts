@@ -13,6 +13,7 @@ import * as securityListing from './security-listing.contract.ts'
 import * as securityPolicy from './security-policy.contract.ts'
 import * as settings from './settings.contract.ts'
 import * as setup from './setup.contract.ts'
+import * as tasks from './tasks.contract.ts'
 import * as upload from './upload.contract.ts'
 import * as webhooks from './webhooks.contract.ts'
 import type { Declaration } from './route.ts'
@@ -32,6 +33,7 @@ const modules: readonly object[] = [
   securityPolicy,
   settings,
   setup,
+  tasks,
   upload,
   webhooks,
 ]

@@ -50,6 +50,8 @@ export const PROBLEM_CODES = [
   'not_published',
   'rejected_bytes',
   'account_conflict',
+  'task_ended',
+  'task_cancelled',
   // 413, 424, 429
   'file_too_large',
   'body_too_large',

@@ -12,6 +12,7 @@ import type { Db } from '../store/db.ts'
 import { HEARTBEAT_MS, type Staging } from '../store/files/staging.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Manifests } from '../store/records/manifests.ts'
+import type { Tasks } from '../tasks/tasks.ts'
 import { LEASE_MS, RENEW_MS, type Leader } from './leader.ts'
 
 const MINUTE = 60_000
@@ -47,6 +48,7 @@ export interface ChoreDeps {
   updateinfo(offered: Offered): Promise<boolean>
   /** reads the components of stored packages */
   componentScan: { catchUp(): Promise<unknown> }
+  tasks: Pick<Tasks, 'deleteEnded'>
   stopping(): boolean
 }
 
@@ -125,6 +127,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
       { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },
       { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },
+      { name: 'ended tasks', everyMs: 60 * MINUTE, leaderOnly: true, run: deps.tasks.deleteEnded },
       { name: 'sweep of deleted files', everyMs: 60 * MINUTE, leaderOnly: true, run: pendingDeletions.sweep },
     ],
   }

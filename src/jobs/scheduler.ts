@@ -129,9 +129,9 @@ export function createScheduler(deps: {
       failing.delete(job.id)
       return null
     } catch (cause) {
-      // A person or another replica is doing the same work, so nothing is missed.
-      if (isProblem(cause, 'already_running')) {
-        log.info({ job: job.id, reason: cause.detail }, 'job skipped: its work is already being done')
+      // A person or another replica is doing the same work, or its task goes on after the restart: nothing is missed.
+      if (isProblem(cause, 'already_running') || isProblem(cause, 'shutting_down')) {
+        log.info({ job: job.id, reason: cause.detail }, 'job skipped: its work is done elsewhere')
         return null
       }
       log.error({ err: cause, job: job.id }, 'job failed')

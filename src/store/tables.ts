@@ -4,7 +4,9 @@ import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../do
 import type { Distribution, FormatId, PackageFacts } from '../domain/package.ts'
 import type { VersionRange } from '../domain/advisory.ts'
 import type { Finding, PolicyAction, Severity } from '../domain/finding.ts'
+import type { Json as JsonObject } from '../domain/json.ts'
 import type { Role } from '../domain/roles.ts'
+import type { TaskState } from '../domain/tasks.ts'
 
 /** jsonb: inserted as JSON text (both drivers disagree on arrays otherwise), selected as a value. */
 type Json<T> = ColumnType<T, string, string>
@@ -527,6 +529,45 @@ export interface ComponentWorkTable {
   sha256: string
 }
 
+/** Long work that a process runs, resumes or has ended (`domain/tasks`). */
+export interface TasksTable {
+  id: Generated<number>
+  kind: string
+  /** what it is about, e.g. a codename; empty when the kind needs none */
+  key: string
+  arguments: Json<JsonObject>
+  state: TaskState
+  /** where the work continues after a crash */
+  cursor: JsonOrNull<JsonObject>
+  /** who runs it: the id of a process and a token of this run, separated by a slash */
+  holder: string | null
+  heartbeat_at: Date | null
+  /** times it was claimed and not given back by a shutdown */
+  attempts: Generated<number>
+  /** lines written so far; only the last ones are kept */
+  line_count: Generated<number>
+  created_at: Date
+  created_by: string
+  request_id: string | null
+  /** the first claim */
+  started_at: Date | null
+  finished_at: Date | null
+  result: JsonOrNull<JsonObject>
+  error_code: string | null
+  error: string | null
+}
+
+/** Log lines of tasks. */
+export interface TaskLinesTable {
+  task_id: number
+  /** from 1 */
+  seq: number
+  at: Date
+  level: 'info' | 'warn'
+  message: string
+  data: JsonOrNull<JsonObject>
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -556,6 +597,8 @@ export interface Tables {
   advisory_packages: AdvisoryPackagesTable
   advisory_changes: AdvisoryChangesTable
   job_ticks: JobTicksTable
+  tasks: TasksTable
+  task_lines: TaskLinesTable
   epss: EpssTable
   kev: KevTable
   score_feeds: ScoreFeedsTable
@@ -571,3 +614,5 @@ export type PackageRow = Selectable<PackagesTable>
 export type BlobRow = Omit<Selectable<BlobsTable>, 'removal_token' | 'removal_began_at' | 'removal_ended_at'>
 export type DecisionRow = Selectable<DecisionsTable>
 export type ComponentRow = Selectable<ComponentsTable>
+export type TaskRow = Selectable<TasksTable>
+export type TaskLineRow = Selectable<TaskLinesTable>

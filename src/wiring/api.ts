@@ -18,24 +18,25 @@ import { securityRoutes } from '../api/security.ts'
 import { createServer } from '../api/server.ts'
 import { settingsRoutes } from '../api/settings.ts'
 import { setupRoutes } from '../api/setup.ts'
+import { taskRoutes } from '../api/tasks.ts'
 import { uploadRoutes } from '../api/upload.ts'
 import { webhookRoutes } from '../api/webhooks.ts'
 import { exists } from '../kernel/files.ts'
 import { createDeletePackages } from '../intake/delete-packages.ts'
-import { reindex } from '../records/reindex.ts'
 import { embeddedOf } from '../sbom/embedded.ts'
 import { createSbom } from '../sbom/sbom.ts'
-import { createTotals } from '../store/records/totals.ts'
 import type { Accounts } from './accounts.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { Insight } from './insight.ts'
 import type { Publishing } from './publishing.ts'
+import type { LongWork } from './long-work.ts'
 
 interface Rooms {
   foundation: Foundation
   publishing: Publishing
   gate: Gate
+  longWork: LongWork
   accounts: Accounts
   insight: Insight
 }
@@ -44,7 +45,8 @@ interface Rooms {
 export async function createApi(rooms: Rooms, accepting: () => boolean) {
   const { foundation, accounts, insight } = rooms
   const { env, db, clock, log, audit, license, leader, production } = foundation
-  const routes = routesOf(rooms)
+  const authenticate = createAuthenticate({ db, clock, sessions: accounts.sessions })
+  const routes = routesOf(rooms, authenticate)
   const server = await createServer({
     routes,
     log,
@@ -52,7 +54,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
     trustedProxies: env.trustedProxies,
     corsOrigins: env.corsOrigins,
     limiter: createRateLimiter(clock, env.rateLimitFactor),
-    authenticate: createAuthenticate({ db, clock, sessions: accounts.sessions }),
+    authenticate,
     requireFeature: license.requireFeature,
     isLeader: leader.isLeader,
     accepting,
@@ -71,13 +73,15 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
   return { server, routes }
 }
 
-function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): Route[] {
-  const { env, db, clock, log, audit, bus, paths, pool, manifests, checkpoint, production, onError } = foundation
+function routesOf(
+  { foundation, publishing, gate, longWork, accounts, insight }: Rooms,
+  authenticate: ReturnType<typeof createAuthenticate>,
+): Route[] {
+  const { env, db, clock, log, audit, bus, paths, manifests, checkpoint, production, onError } = foundation
   const { keys, registry, publisher, pendingDeletions, offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
-  const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
-  bus.on('package', totals.forget)
+  const { tasks, totals } = longWork
 
   const routes: Route[] = [
     ...authRoutes(accounts),
@@ -94,8 +98,7 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
         ...{ db, audit, bus, publisher, manifests, pendingDeletions, checkpoint, onError },
         offeredOf: ({ distribution }) => offered(distribution),
       }),
-      reindex: () =>
-        reindex({ db, manifests, pool, publisher, checkpoint, find: registry.find }).finally(totals.forget),
+      tasks,
     }),
     ...uploadRoutes({ intake: gate.intake, settings, log }),
     ...distributionRoutes({
@@ -136,6 +139,7 @@ function routesOf({ foundation, publishing, gate, accounts, insight }: Rooms): R
       exploited: refresh.exploited,
       advisory: async (cve) => (await rematch.about(cve)).changed,
     }),
+    ...taskRoutes({ db, log, audit, tasks, authenticate }),
     ...policyRoutes({ settings: foundation.settings, audit }),
     ...sbomRoutes({
       sbom: createSbom({

@@ -1,12 +1,10 @@
-// The way in: scanners, the gate's steps, intake, review, and the jobs that keep verdicts up to date.
+// The way in: scanners, the gate's steps, intake, and review.
 import { createEngines, type Overrides } from './engines.ts'
 import { antivirusStep } from '../gate/antivirus.ts'
 import { cveScanStep } from '../gate/cve-scan.ts'
 import { dependenciesStep } from '../gate/dependencies.ts'
 import { createIntake } from '../intake/intake.ts'
 import { signatureStep } from '../gate/signature.ts'
-import { createJobs } from '../jobs/jobs.ts'
-import { createScheduler } from '../jobs/scheduler.ts'
 import { createComponentScan } from '../review/components.ts'
 import { createCrossCheck } from '../review/cross-check.ts'
 import { createRefresh } from '../review/refresh.ts'
@@ -81,15 +79,6 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     news: rematchNews(db, engines.advisories),
   })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries, rematch })
-  const scheduler = createScheduler({
-    db,
-    clock,
-    log,
-    audit,
-    settings,
-    isLeader: leader.isLeader,
-    jobs: createJobs({ review, rematch, crossCheck, refresh }),
-  })
   const vulnscan = createVulnscanStatus({ advisoryData, canaries, scanner: cveScanner.name })
-  return { engines, intake, components, componentScan, review, crossCheck, rematch, refresh, scheduler, vulnscan }
+  return { engines, intake, components, componentScan, review, crossCheck, rematch, refresh, vulnscan }
 }

@@ -6,6 +6,7 @@ import { createMetrics } from '../insight/metrics.ts'
 import { readTotals } from '../insight/totals.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
+import type { LongWork } from './long-work.ts'
 import type { Publishing } from './publishing.ts'
 
 export type Insight = ReturnType<typeof createInsight>
@@ -14,7 +15,8 @@ export type Insight = ReturnType<typeof createInsight>
 export function createInsight(
   foundation: Foundation,
   { keys }: Publishing,
-  { engines, scheduler, vulnscan }: Gate,
+  { engines, vulnscan }: Gate,
+  { scheduler }: LongWork,
   notServing: () => 'starting' | 'draining' | null,
 ) {
   const { env, db, clock, log, bus, paths, staging, leader } = foundation

@@ -18,6 +18,7 @@ const FLOORS: Record<string, number> = {
   publish: 4,
   records: 4,
   gate: 4,
+  tasks: 4,
   intake: 5,
   accounts: 6,
   review: 6,

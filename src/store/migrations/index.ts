@@ -15,6 +15,7 @@ import * as knownVulnerable from './0012-known-vulnerable.ts'
 import * as declaredDistributions from './0013-declared-distributions.ts'
 import * as servedFilenames from './0014-served-filenames.ts'
 import * as architectures from './0015-architectures.ts'
+import * as tasks from './0016-tasks.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-foundation': foundation,
@@ -32,4 +33,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0013-declared-distributions': declaredDistributions,
   '0014-served-filenames': servedFilenames,
   '0015-architectures': architectures,
+  '0016-tasks': tasks,
 }

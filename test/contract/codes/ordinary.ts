@@ -250,6 +250,7 @@ export const ORDINARY: Case[] = [
       return approve(gate, 'undisputed')
     },
   ],
+  ['task_ended', 409, 'a task that has ended is cancelled', endedTask],
   ['ambiguous', 409, 'two different held packages have the same name and version', ambiguous],
   ['self_approval', 403, 'uploaders approve their own package', selfApproval],
   [
@@ -322,6 +323,11 @@ async function unpublishable(gate: Gate): Promise<Reply> {
 
 const approve = (gate: Gate, name: string) =>
   gate.call('POST', `/security/packages/${name}/1.0-1/decide`, { body: { decision: 'approve', justification: 'seen' } })
+
+async function endedTask(gate: Gate): Promise<Reply> {
+  const { body } = await gate.call('POST', '/artifacts/admin/sync-index')
+  return gate.call('POST', `/tasks/${String(body['task_id'])}/cancel`)
+}
 
 async function ambiguous(gate: Gate): Promise<Reply> {
   await patch(gate, { on_unscanned: 'hold' })

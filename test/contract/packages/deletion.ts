@@ -96,7 +96,10 @@ export function deletionContract(gate: Gate): void {
     const { status, body } = await gate.call('POST', '/artifacts/admin/sync-index', {
       as: gate.people.maintainer.session,
     })
-    expect([status, Object.keys(body)]).toEqual([200, ['status', 'packages_indexed', 'orphans', 'missing_files']])
+    expect([status, Object.keys(body)]).toEqual([
+      200,
+      ['status', 'packages_indexed', 'orphans', 'missing_files', 'task_id'],
+    ])
     expect(body).toMatchObject({ status: 'ok', orphans: 0, missing_files: 0 })
     expect(body['packages_indexed']).toBeGreaterThanOrEqual(before)
     expect((await gate.call<{ total: number }>('GET', '/artifacts/')).body.total).toBe(before)

@@ -1,0 +1,215 @@
+// Claims tasks, runs them, renews their heartbeats, and gives them back when the process stops.
+import { randomUUID } from 'node:crypto'
+import { isProblem } from '../domain/problem.ts'
+import type { TaskKind } from '../domain/tasks.ts'
+import { wait, type Clock } from '../kernel/clock.ts'
+import { isStorageFull } from '../kernel/files.ts'
+import type { Log } from '../kernel/log.ts'
+import { createShared } from '../kernel/shared.ts'
+import type { Db } from '../store/db.ts'
+import type { TaskRow } from '../store/tables.ts'
+import type { Changes } from './changes.ts'
+import { createTaskLines } from './lines.ts'
+import {
+  beat,
+  claim,
+  endOrphans,
+  endRun,
+  enqueue,
+  holdingInstances,
+  saveCursor,
+  type Hold,
+  type Outcome,
+} from './rows.ts'
+
+/** How often a process renews its heartbeats and looks for tasks of others. */
+const TICK_MS = 3_000
+/** Tasks that one process runs at the same time. */
+const MOST_AT_ONCE = 4
+/** How long a stopping process waits for work that was told to end. */
+const GRACE_MS = 10_000
+
+export interface RunnerDeps {
+  db: Db
+  clock: Clock
+  log: Log
+  instanceId: string
+  /** whether the process of an instance is known to be dead; its tasks are then taken over immediately */
+  isDead(instanceId: string): Promise<boolean>
+  isLeader(): boolean
+  kinds: readonly TaskKind[]
+  changes: Changes
+  /** milliseconds between two rounds; for tests */
+  tickMs?: number
+}
+
+export interface Runner {
+  start(): void
+  /** Looks for tasks soon, because one was queued. */
+  wake(): void
+  /** Aborts the run of a task in this process, if it has one. */
+  abort(id: number, reason: Error): void
+  /** Aborts all runs and queues their tasks again. Waits some seconds for work that does not end. */
+  stop(): Promise<void>
+}
+
+/** The reason of an abort. It never reaches a client. */
+export class TaskStopped extends Error {}
+
+interface Run extends Hold {
+  kind: string
+  controller: AbortController
+  ended: Promise<void>
+}
+
+export function createRunner(deps: RunnerDeps): Runner {
+  const { db, clock, log, changes } = deps
+  const runs = new Map<number, Run>()
+  let stopping = false
+  let timer: NodeJS.Timeout | null = null
+  let failing = false
+
+  /** Renews the heartbeats and learns which tasks were cancelled or lost. */
+  async function renew(): Promise<void> {
+    if (runs.size === 0) return
+    const before = [...runs.values()]
+    const held = new Map((await beat(db, before, clock.now())).map(({ id, state }) => [id, state]))
+    for (const { id, controller } of before) {
+      const state = held.get(id)
+      if (state === 'cancelling') controller.abort(new TaskStopped('the task is cancelled'))
+      if (state === undefined && runs.has(id))
+        controller.abort(new TaskStopped('another process has taken the task over'))
+    }
+  }
+
+  async function claimAll(): Promise<void> {
+    const dead: string[] = []
+    for (const instance of await holdingInstances(db)) if (await deps.isDead(instance)) dead.push(instance)
+    const survivors = () => ({ own: [...runs.values()].map(({ holder }) => holder), dead, now: clock.now() })
+    for (const { id } of await endOrphans(db, survivors())) changes.note(id)
+    while (!stopping && runs.size < MOST_AT_ONCE) {
+      const kinds = deps.kinds.filter(
+        ({ kind, leaderOnly, atOnce = 1 }) =>
+          (!leaderOnly || deps.isLeader()) && [...runs.values()].filter((run) => run.kind === kind).length < atOnce,
+      )
+      if (kinds.length === 0) return
+      const holder = `${deps.instanceId}/${randomUUID()}`
+      const names = kinds.map(({ kind }) => kind)
+      const task = await claim(db, names, holder, survivors())
+      if (!task) return
+      begin(
+        task,
+        holder,
+        kinds.find(({ kind }) => kind === task.kind)!,
+      )
+    }
+  }
+
+  function begin(task: TaskRow, holder: string, kind: TaskKind): void {
+    const { id } = task
+    const controller = new AbortController()
+    const hold = { id, holder }
+    const ended = run(task, hold, kind, controller)
+      .catch((error: unknown) => log.error({ err: error, task: id }, 'the end of a task could not be recorded'))
+      .finally(() => {
+        runs.delete(id)
+        changes.note(id)
+        wake()
+      })
+    runs.set(id, { ...hold, kind: kind.kind, controller, ended })
+    changes.note(id)
+  }
+
+  async function run(task: TaskRow, hold: Hold, kind: TaskKind, controller: AbortController): Promise<void> {
+    const { id } = task
+    const { signal } = controller
+    const lines = createTaskLines({
+      db,
+      clock,
+      hold,
+      written: () => changes.note(id),
+      onError: (error) => log.warn({ err: error, task: id }, 'lines of a task could not be written'),
+    })
+    const outcome = await kind
+      .run({
+        arguments: task.arguments,
+        cursor: task.cursor,
+        signal,
+        line: lines.add,
+        async save(cursor) {
+          signal.throwIfAborted()
+          if (await saveCursor(db, hold, cursor, clock.now())) return
+          controller.abort(new TaskStopped('another process has taken the task over'))
+          signal.throwIfAborted()
+        },
+        async enqueue(request) {
+          const { id: next } = await enqueue(
+            db,
+            { ...request, createdBy: task.created_by, requestId: task.request_id },
+            clock.now(),
+          )
+          wake()
+          return next
+        },
+      })
+      .then(
+        (result): Outcome => ({ event: 'succeed', result }),
+        (error: unknown) => outcomeOf(error, task, signal),
+      )
+    await lines.flush()
+    await endRun(db, hold, outcome, clock.now())
+  }
+
+  function outcomeOf(error: unknown, { id, kind }: TaskRow, signal: AbortSignal): Outcome {
+    if (signal.aborted) {
+      if (error !== signal.reason) log.warn({ err: error, task: id, kind }, 'task failed while it was stopped')
+      return { event: 'stop' }
+    }
+    if (isProblem(error)) return { event: 'fail', code: error.code, detail: error.detail }
+    log.error({ err: error, task: id, kind }, 'task failed')
+    if (isStorageFull(error)) return { event: 'fail', code: 'storage_full', detail: 'the disk is full' }
+    return { event: 'fail', code: 'internal_error', detail: 'an unexpected error; the log has it' }
+  }
+
+  const round = createShared(async () => {
+    if (stopping) return
+    try {
+      await renew()
+      await claimAll()
+      failing = false
+    } catch (error) {
+      // A database that is down would otherwise fill the log.
+      if (!failing) log.warn({ err: error }, 'tasks cannot be read or claimed; trying again every few seconds')
+      failing = true
+    }
+  })
+
+  function wake(): void {
+    if (timer && !stopping) void round()
+  }
+
+  return {
+    wake,
+    start() {
+      timer = setInterval(wake, deps.tickMs ?? TICK_MS).unref()
+      wake()
+    },
+    abort: (id, reason) => runs.get(id)?.controller.abort(reason),
+    async stop() {
+      stopping = true
+      if (timer) clearInterval(timer)
+      // A claim that is under way ends first.
+      await round()
+      const left = [...runs.values()]
+      for (const { controller } of left) controller.abort(new TaskStopped('the service is stopping'))
+      await Promise.race([Promise.all(left.map(({ ended }) => ended)), wait(GRACE_MS)])
+      for (const { id, holder, kind } of runs.values()) {
+        log.warn({ task: id, kind }, 'a task did not end in time; it is queued again')
+        await endRun(db, { id, holder }, { event: 'stop' }, clock.now()).catch((error: unknown) =>
+          log.warn({ err: error, task: id }, 'the task could not be queued again'),
+        )
+      }
+      changes.noteAll()
+    },
+  }
+}

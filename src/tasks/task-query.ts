@@ -1,0 +1,60 @@
+// Reads tasks and their lines, for lists, streams and callers that wait.
+import { sql } from 'kysely'
+import type { TaskState } from '../domain/tasks.ts'
+import type { Db } from '../store/db.ts'
+import type { TaskLineRow, TaskRow } from '../store/tables.ts'
+
+/** Lines read at a time. */
+const PAGE = 200
+
+export type TaskLine = Omit<TaskLineRow, 'task_id'>
+
+export async function taskById(db: Db, id: number): Promise<TaskRow | null> {
+  return (await db.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** The task of this kind and key that was queued last. */
+export async function lastTask(db: Db, kind: string, key: string): Promise<TaskRow | null> {
+  const row = await db
+    .selectFrom('tasks')
+    .selectAll()
+    .where('kind', '=', kind)
+    .where('key', '=', key)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** One page of tasks, newest first. */
+export async function taskPage(
+  db: Db,
+  filter: { kind?: string | undefined; state?: TaskState | undefined },
+  { page, perPage }: { page: number; perPage: number },
+): Promise<{ items: TaskRow[]; total: number }> {
+  const wanted = db
+    .selectFrom('tasks')
+    .$if(filter.kind !== undefined, (query) => query.where('kind', '=', filter.kind!))
+    .$if(filter.state !== undefined, (query) => query.where('state', '=', filter.state!))
+  const { total } = await wanted.select(sql<number>`count(*)::int`.as('total')).executeTakeFirstOrThrow()
+  const items = await wanted
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(perPage)
+    .offset((page - 1) * perPage)
+    .execute()
+  return { items, total }
+}
+
+/** Some lines after this one, in order. */
+export async function linesAfter(db: Db, id: number, seq: number): Promise<TaskLine[]> {
+  return lines(db, id).where('seq', '>', seq).orderBy('seq').limit(PAGE).execute()
+}
+
+/** The last lines, in order. */
+export async function lastLines(db: Db, id: number, most: number): Promise<TaskLine[]> {
+  return (await lines(db, id).orderBy('seq', 'desc').limit(most).execute()).reverse()
+}
+
+const lines = (db: Db, id: number) =>
+  db.selectFrom('task_lines').select(['seq', 'at', 'level', 'message', 'data']).where('task_id', '=', id)

@@ -1,0 +1,134 @@
+// Long work as rows: requests for it, its lines and its end, cancelling it, and the runner that does it.
+import { PROBLEM_CODES, Problem, type ProblemCode } from '../domain/problem.ts'
+import type { Json } from '../domain/json.ts'
+import { isEnded, type TaskRequest } from '../domain/tasks.ts'
+import type { Db } from '../store/db.ts'
+import type { TaskRow } from '../store/tables.ts'
+import { createChanges } from './changes.ts'
+import { cancel, deleteEnded, enqueue } from './rows.ts'
+import { createRunner, TaskStopped, type RunnerDeps } from './runner.ts'
+import { linesAfter, taskById, type TaskLine } from './task-query.ts'
+
+/** How often a task that another process runs is read again. */
+const POLL_MS = 1_000
+const KEPT_MS = 30 * 86_400_000
+
+export interface Tasks {
+  /** Queues a task, or joins one of the same kind and key that has not begun. */
+  enqueue(request: TaskRequest): Promise<{ id: number; joined: boolean }>
+  /**
+   * Queues a task and waits for its end.
+   * @param onLine called with each of its lines
+   * @returns the result, and the id as `task_id`
+   * @throws Problem with the code of a failed task; `task_cancelled`; `shutting_down` when this process stops first
+   */
+  run(request: TaskRequest, onLine?: (line: TaskLine) => void): Promise<Json & { task_id: number }>
+  /**
+   * Yields the lines after this one as they come, until the task ends. @returns the task; null when this process stops
+   * @throws Problem('not_found')
+   */
+  follow(id: number, seq?: number, signal?: AbortSignal): AsyncGenerator<TaskLine[], TaskRow | null>
+  /**
+   * Cancels a queued task, or tells the process that runs it to end.
+   * @param within runs in the transaction of the change
+   * @throws Problem('not_found'), Problem('task_ended')
+   */
+  cancel(id: number, within: (task: TaskRow, tx: Db) => Promise<void>): Promise<TaskRow>
+  /** Deletes tasks that ended 30 days ago; the last one of each kind and key stays. */
+  deleteEnded(): Promise<void>
+  /** Begins to run tasks. */
+  start(): void
+  /** Queues the running tasks again, with their cursors, and ends everything that waits for a task. */
+  stop(): Promise<void>
+}
+
+/** @param deps.pollMs for tests */
+export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: number }): Tasks {
+  const { db, clock, pollMs = POLL_MS } = deps
+  const changes = createChanges()
+  const runner = createRunner({ ...deps, changes })
+  let stopping = false
+
+  async function add(request: TaskRequest) {
+    const task = await enqueue(db, request, clock.now())
+    runner.wake()
+    return task
+  }
+
+  async function existing(id: number): Promise<TaskRow> {
+    const task = await taskById(db, id)
+    if (!task) throw new Problem('not_found', `there is no task ${id}`)
+    return task
+  }
+
+  async function* follow(id: number, seq = 0, signal?: AbortSignal): AsyncGenerator<TaskLine[], TaskRow | null> {
+    for (let last = seq; ;) {
+      const change = changes.next(id, pollMs)
+      // Lines are written before the end is: a task that has ended has all of its lines.
+      const task = await existing(id)
+      for (;;) {
+        const lines = await linesAfter(db, id, last)
+        if (lines.length === 0) break
+        yield lines
+        last = lines.at(-1)!.seq
+      }
+      if (isEnded(task.state)) return task
+      if (stopping || signal?.aborted) return null
+      await change
+    }
+  }
+
+  async function ended(id: number, onLine: (line: TaskLine) => void): Promise<TaskRow | null> {
+    const following = follow(id)
+    for (;;) {
+      const { value, done } = await following.next()
+      if (done) return value
+      value.forEach(onLine)
+    }
+  }
+
+  return {
+    enqueue: add,
+    follow,
+    async run(request, onLine = () => {}) {
+      const { id } = await add(request)
+      const task = await ended(id, onLine)
+      if (!task)
+        throw new Problem('shutting_down', 'the service is stopping; the task goes on after it', { task_id: id })
+      if (task.state === 'done') return { ...task.result, task_id: id }
+      throw problemOf(task)
+    },
+    async cancel(id, within) {
+      const cancelled = await db.transaction().execute(async (tx) => {
+        const task = await cancel(tx, id, clock.now())
+        if (task) await within(task, tx)
+        return task
+      })
+      if (!cancelled) {
+        const { state } = await existing(id)
+        throw new Problem('task_ended', `the task has ended: it is ${state}`, { state })
+      }
+      runner.abort(id, new TaskStopped('the task is cancelled'))
+      changes.note(id)
+      return cancelled
+    },
+    async deleteEnded() {
+      const before = new Date(clock.now().getTime() - KEPT_MS)
+      while ((await deleteEnded(db, before)) > 0);
+    },
+    start: runner.start,
+    async stop() {
+      stopping = true
+      changes.noteAll()
+      await runner.stop()
+    },
+  }
+}
+
+/** The failure of a task, for the caller who waited for it. */
+function problemOf(task: TaskRow): Problem {
+  const extra = { task_id: task.id, ...(task.request_id === null ? {} : { request_id: task.request_id }) }
+  if (task.state === 'cancelled') return new Problem('task_cancelled', 'the task was cancelled', extra)
+  const code = PROBLEM_CODES.find((known) => known === task.error_code) ?? ('internal_error' satisfies ProblemCode)
+  return new Problem(code, task.error ?? 'the task failed', extra)
+}

@@ -1,0 +1,29 @@
+// Long work: the tasks and their kinds, and the scheduler that asks for them.
+import { createJobs } from '../jobs/jobs.ts'
+import { createScheduler } from '../jobs/scheduler.ts'
+import { syncIndexKind } from '../records/reindex.ts'
+import { createTotals } from '../store/records/totals.ts'
+import { createTasks } from '../tasks/tasks.ts'
+import type { Foundation } from './foundation.ts'
+import type { Gate } from './gate.ts'
+import type { Publishing } from './publishing.ts'
+
+export type LongWork = ReturnType<typeof createLongWork>
+
+export function createLongWork(foundation: Foundation, { publisher, registry }: Publishing, gate: Gate) {
+  const { env, db, clock, log, bus, audit, pool, manifests, staging, checkpoint, leader } = foundation
+  const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
+  bus.on('package', totals.forget)
+  const { isLeader } = leader
+  const { instanceId, isDead } = staging
+  const tasks = createTasks({
+    ...{ db, clock, log, instanceId, isDead, isLeader },
+    kinds: [syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget)],
+  })
+  const scheduler = createScheduler({
+    ...{ db, clock, log, audit, isLeader },
+    settings: foundation.settings.current,
+    jobs: createJobs(gate),
+  })
+  return { tasks, totals, scheduler }
+}
