@@ -32,6 +32,10 @@ beforeAll(async () => {
       return setImmediate(() => request.socket.destroy())
     }
     if (request.url === '/slow') return response.writeHead(200).write('never ends')
+    if (request.url === '/echo')
+      return response.writeHead(206, { etag: '"one"' }).end(`${request.headers.range} ${request.headers['if-range']}`)
+    if (request.url === '/same') return response.writeHead(304).end()
+    if (request.url === '/busy') return response.writeHead(503, { 'retry-after': '7' }).end('later')
     if (request.url === '/missing') return response.writeHead(404).end('no')
     return response.end('the secret')
   }).listen(0, '127.0.0.1')
@@ -132,4 +136,78 @@ describe('a transfer', () => {
       reason: 'timeout',
     })
   })
+})
+
+describe('an opened answer', () => {
+  const client = createHttpClient({ allowPrivate: true })
+  const at = (path: string) => `http://127.0.0.1:${port}${path}`
+  const textOf = async (body: AsyncIterable<Uint8Array>) => {
+    const pieces: Uint8Array[] = []
+    for await (const piece of body) pieces.push(piece)
+    return Buffer.concat(pieces).toString()
+  }
+
+  test('carries the headers of the request through a redirect', async () => {
+    const headers = { range: 'bytes=5-', 'if-range': '"one"' }
+    const answer = await client.open(at(`/to?${encodeURIComponent('/echo')}`), LIMITS, headers)
+    expect(answer).toMatchObject({ status: 206, headers: { etag: '"one"' } })
+    expect(await textOf(answer.body)).toBe('bytes=5- "one"')
+  })
+
+  test.each([
+    ['/same', 304],
+    ['/busy', 503],
+    ['/missing', 404],
+  ])('%s has the status %i and no body', async (path, status) => {
+    const answer = await client.open(at(path), LIMITS)
+    expect(answer.status).toBe(status)
+    expect(await textOf(answer.body)).toBe('')
+  })
+
+  test.each([
+    ['/undeclared', 'too_large'],
+    ['/broken', 'unreachable'],
+    ['/slow', 'timeout'],
+  ])('%s fails while it is read: %s', async (path, reason) => {
+    const answer = await client.open(at(path), { ...LIMITS, idleMs: 200 })
+    await expect(textOf(answer.body)).rejects.toMatchObject({ name: 'Error', reason })
+  })
+
+  test('is refused when it announces more bytes than are allowed', async () => {
+    await expect(client.open(at('/declared'), LIMITS)).rejects.toMatchObject({ reason: 'too_large' })
+  })
+
+  test('is not fetched from a forbidden address behind a redirect', async () => {
+    const target = encodeURIComponent('http://169.254.169.254/latest')
+    await expect(client.open(at(`/to?${target}`), LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
+  })
+})
+
+test('a request goes through the configured proxy, except to the hosts named', async () => {
+  const seen: string[] = []
+  const proxy = createServer((request, response) => {
+    seen.push(request.url ?? '')
+    response.end('from the proxy')
+  })
+  proxy.on('connect', (request, socket) => {
+    seen.push(request.url ?? '')
+    socket.end('HTTP/1.1 502 No\r\n\r\n')
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  try {
+    const address = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
+    const client = createHttpClient({
+      allowPrivate: true,
+      proxy: { http: address, https: address, except: '127.0.0.1' },
+    })
+    await client.open('http://upstream.invalid/x', LIMITS).catch(() => null)
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toContain('upstream.invalid')
+    expect((await client.get(`http://127.0.0.1:${port}/`, LIMITS)).toString()).toBe('the secret')
+    expect(seen).toHaveLength(1)
+  } finally {
+    proxy.closeAllConnections()
+    proxy.close()
+  }
 })

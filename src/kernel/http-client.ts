@@ -2,20 +2,39 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
+import { isForbidden } from './forbidden-addresses.ts'
 
 export interface HttpLimits {
   maxBytes: number
   /** limit for the whole transfer */
   timeoutMs: number
+  /** limit for the first byte, and between two of them; without it `timeoutMs` alone counts */
+  idleMs?: number
+}
+
+/** An answer of any status but a redirect. */
+export interface HttpAnswer {
+  status: number
+  /** by lower-case name */
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Empty for other statuses than 200 and 206. Fails with an HttpError; leaving the loop frees the connection. */
+  body: AsyncIterable<Uint8Array>
+  /** Frees the connection of a body that is not read. */
+  discard(): void
 }
 
 export interface HttpClient {
   /** @throws HttpError when the target is forbidden, unreachable, too large, too slow, or answers with another status than 200 */
   get(url: string, limits: HttpLimits): Promise<Buffer>
+  /**
+   * Sends a GET with headers of its own, such as `Range` or `If-None-Match`.
+   * @throws HttpError when the target is forbidden, unreachable, too slow, or announces too many bytes
+   */
+  open(url: string, limits: HttpLimits, headers?: Readonly<Record<string, string>>): Promise<HttpAnswer>
   /** Writes the body to a new file, and removes that file when the transfer fails. */
   download(url: string, toPath: string, limits: HttpLimits): Promise<void>
   /**
@@ -36,55 +55,12 @@ export class HttpError extends Error {
     super(message, options)
     this.status = options?.status
   }
-  /** the status that a `post` received */
+  /** the status received, where the reason is `status` */
   readonly status: number | undefined
 }
 
 const REDIRECTS = 5
-
-const ranges = (list: [string, number, 'ipv4' | 'ipv6'][]) => {
-  const blocked = new BlockList()
-  for (const [address, prefix, family] of list) blocked.addSubnet(address, prefix, family)
-  return blocked
-}
-
-/** RFC 6890: this host, private use, shared address space, link-local, multicast, reserved. */
-const PRIVATE = ranges([
-  ['0.0.0.0', 8, 'ipv4'],
-  ['10.0.0.0', 8, 'ipv4'],
-  ['100.64.0.0', 10, 'ipv4'],
-  ['127.0.0.0', 8, 'ipv4'],
-  ['172.16.0.0', 12, 'ipv4'],
-  ['192.0.0.0', 24, 'ipv4'],
-  ['192.168.0.0', 16, 'ipv4'],
-  ['198.18.0.0', 15, 'ipv4'],
-  ['224.0.0.0', 3, 'ipv4'],
-  ['fc00::', 7, 'ipv6'],
-  ['64:ff9b:1::', 48, 'ipv6'],
-  ['::', 96, 'ipv6'],
-  ['fec0::', 10, 'ipv6'],
-  ['ff00::', 8, 'ipv6'],
-])
-/** Metadata services of clouds, which hand out credentials: refused whatever else is allowed. */
-const LINK_LOCAL = ranges([
-  ['169.254.0.0', 16, 'ipv4'],
-  ['fe80::', 10, 'ipv6'],
-  ['fd00:ec2::', 32, 'ipv6'],
-  // NAT64, 6to4 and Teredo lead to any IPv4 address.
-  ['64:ff9b::', 96, 'ipv6'],
-  ['2002::', 16, 'ipv6'],
-  ['2001::', 32, 'ipv6'],
-  ['100.100.100.200', 32, 'ipv4'],
-  ['168.63.129.16', 32, 'ipv4'],
-  ['192.0.0.192', 32, 'ipv4'],
-])
-
-/** Turns an IPv4 address written as IPv6 (`::ffff:a.b.c.d`, NAT64) into the IPv4 address. */
-export function isForbidden(address: string, allowPrivate: boolean): boolean {
-  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-  if (LINK_LOCAL.check(address, family)) return true
-  return !allowPrivate && PRIVATE.check(address, family)
-}
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308])
 
 /**
  * @param allowPrivate allows loopback and private addresses; link-local and metadata addresses are always refused
@@ -139,22 +115,33 @@ export function createHttpClient(options: {
     if (isIP(host) && isForbidden(host, mayBePrivate(host))) throw forbidden(host)
   }
 
-  async function open(address: string, { timeoutMs, maxBytes }: HttpLimits): Promise<Readable> {
+  /** Follows redirects, each checked like the first address. */
+  async function follow(
+    address: string,
+    { timeoutMs, idleMs = timeoutMs }: HttpLimits,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<{ url: URL; answer: Dispatcher.ResponseData }> {
     const signal = AbortSignal.timeout(timeoutMs)
     let url = parse(address)
     for (let hop = 0; hop <= REDIRECTS; hop++) {
       check(url)
-      const answer = await request(url, { dispatcher, signal, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
-      const { statusCode: status, headers, body } = answer
-      if (status === 200 && !(Number(headers['content-length'] ?? 0) > maxBytes)) return body
-      body.on('error', () => {}).destroy()
-      if (status === 200) throw tooLarge(url, maxBytes)
-      const { location } = headers
-      if (status < 300 || status > 399 || typeof location !== 'string')
-        throw new HttpError('status', `${url.host} answered ${status}`)
+      const answer = await request(url, { dispatcher, signal, headers, headersTimeout: idleMs, bodyTimeout: idleMs })
+      const { location } = answer.headers
+      if (!REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') return { url, answer }
+      drop(answer)
       url = new URL(location, url)
     }
     throw new HttpError('status', `${url.host} sent too many redirects`)
+  }
+
+  async function openOk(address: string, limits: HttpLimits): Promise<Readable> {
+    const { url, answer } = await follow(address, limits, {})
+    const { statusCode: status, headers, body } = answer
+    const isTooLarge = Number(headers['content-length'] ?? 0) > limits.maxBytes
+    if (status === 200 && !isTooLarge) return body
+    drop(answer)
+    if (status === 200) throw tooLarge(url, limits.maxBytes)
+    throw new HttpError('status', `${url.host} answered ${status}`, { status })
   }
 
   async function* counted(body: AsyncIterable<Buffer>, url: string, maxBytes: number): AsyncGenerator<Buffer> {
@@ -170,15 +157,37 @@ export function createHttpClient(options: {
     async get(url, limits) {
       try {
         const parts: Buffer[] = []
-        for await (const part of counted(await open(url, limits), url, limits.maxBytes)) parts.push(part)
+        for await (const part of counted(await openOk(url, limits), url, limits.maxBytes)) parts.push(part)
         return Buffer.concat(parts)
       } catch (error) {
         throw failureOf(error, url)
       }
     },
+    async open(address, limits, headers = {}) {
+      try {
+        const { url, answer } = await follow(address, limits, headers)
+        const { statusCode: status, body } = answer
+        const hasContent = status === 200 || status === 206
+        if (!hasContent) drop(answer)
+        if (hasContent && Number(answer.headers['content-length'] ?? 0) > limits.maxBytes) {
+          drop(answer)
+          throw tooLarge(url, limits.maxBytes)
+        }
+        async function* content(): AsyncGenerator<Uint8Array> {
+          try {
+            if (hasContent) yield* counted(body, url.href, limits.maxBytes)
+          } catch (error) {
+            throw failureOf(error, url.href)
+          }
+        }
+        return { status, headers: answer.headers, body: content(), discard: () => drop(answer) }
+      } catch (error) {
+        throw failureOf(error, address)
+      }
+    },
     async download(url, toPath, limits) {
       try {
-        const body = await open(url, limits)
+        const body = await openOk(url, limits)
         await pipeline(counted(body, url, limits.maxBytes), createWriteStream(toPath, { flags: 'wx', mode: 0o600 }))
       } catch (error) {
         await rm(toPath, { force: true })
@@ -198,7 +207,7 @@ export function createHttpClient(options: {
           headersTimeout: timeoutMs,
           bodyTimeout: timeoutMs,
         })
-        answer.body.on('error', () => {}).destroy()
+        drop(answer)
         if (answer.statusCode < 200 || answer.statusCode > 299)
           throw new HttpError('status', `${url.host} answered ${answer.statusCode}`, { status: answer.statusCode })
         return answer.statusCode
@@ -208,6 +217,11 @@ export function createHttpClient(options: {
     },
     close: () => dispatcher.close(),
   }
+}
+
+/** Closes the connection of a body that nobody reads. */
+function drop({ body }: Dispatcher.ResponseData): void {
+  body.on('error', () => {}).destroy()
 }
 
 function parse(url: string): URL {

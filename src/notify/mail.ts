@@ -8,7 +8,7 @@ import nodemailer from 'nodemailer'
 import { isMailbox } from '../domain/setting-kinds.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { isForbidden } from '../kernel/http-client.ts'
+import { isForbidden } from '../kernel/forbidden-addresses.ts'
 import { asError } from '../kernel/errors.ts'
 
 export interface Mail {

@@ -1,0 +1,46 @@
+// The addresses that outbound requests must not reach: those of the inner network, and metadata services of clouds.
+import { BlockList, isIP } from 'node:net'
+
+const ranges = (list: [string, number, 'ipv4' | 'ipv6'][]) => {
+  const blocked = new BlockList()
+  for (const [address, prefix, family] of list) blocked.addSubnet(address, prefix, family)
+  return blocked
+}
+
+/** RFC 6890: this host, private use, shared address space, link-local, multicast, reserved. */
+const PRIVATE = ranges([
+  ['0.0.0.0', 8, 'ipv4'],
+  ['10.0.0.0', 8, 'ipv4'],
+  ['100.64.0.0', 10, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['172.16.0.0', 12, 'ipv4'],
+  ['192.0.0.0', 24, 'ipv4'],
+  ['192.168.0.0', 16, 'ipv4'],
+  ['198.18.0.0', 15, 'ipv4'],
+  ['224.0.0.0', 3, 'ipv4'],
+  ['fc00::', 7, 'ipv6'],
+  ['64:ff9b:1::', 48, 'ipv6'],
+  ['::', 96, 'ipv6'],
+  ['fec0::', 10, 'ipv6'],
+  ['ff00::', 8, 'ipv6'],
+])
+/** Metadata services of clouds, which hand out credentials: refused whatever else is allowed. */
+const LINK_LOCAL = ranges([
+  ['169.254.0.0', 16, 'ipv4'],
+  ['fe80::', 10, 'ipv6'],
+  ['fd00:ec2::', 32, 'ipv6'],
+  // NAT64, 6to4 and Teredo lead to any IPv4 address.
+  ['64:ff9b::', 96, 'ipv6'],
+  ['2002::', 16, 'ipv6'],
+  ['2001::', 32, 'ipv6'],
+  ['100.100.100.200', 32, 'ipv4'],
+  ['168.63.129.16', 32, 'ipv4'],
+  ['192.0.0.192', 32, 'ipv4'],
+])
+
+/** Whether no request may go to this address. IPv4 addresses written as IPv6 (`::ffff:a.b.c.d`) count as IPv4. */
+export function isForbidden(address: string, allowPrivate: boolean): boolean {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+  if (LINK_LOCAL.check(address, family)) return true
+  return !allowPrivate && PRIVATE.check(address, family)
+}
