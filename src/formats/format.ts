@@ -2,6 +2,7 @@
 import type { Advisory, AffectedPackage } from '../domain/advisory.ts'
 import type { Distribution, PackageFacts, StoredPackage } from '../domain/package.ts'
 import type { PackedFacts } from '../domain/packed-facts.ts'
+import type { CatalogReader } from './catalog.ts'
 import type { Ecosystem } from './ecosystem.ts'
 import type { Serving } from './serving.ts'
 
@@ -141,6 +142,9 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   readonly independentArchitectures: boolean
   /** the files of a generation; the last one is what clients read first */
   index(input: IndexInput): Promise<IndexFile[]>
+
+  /** Reads repositories of others. */
+  readonly catalog?: CatalogReader
 
   /** Checks a signature inside the file against armored public keys, where the format has signatures (rpm). */
   verifySignature?(path: string, keys: readonly string[]): Promise<SignatureVerdict>

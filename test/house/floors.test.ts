@@ -19,6 +19,7 @@ const FLOORS: Record<string, number> = {
   records: 4,
   gate: 4,
   tasks: 4,
+  upstream: 4,
   intake: 5,
   accounts: 6,
   review: 6,

@@ -1,6 +1,7 @@
 // The deb format.
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
+import { catalog } from './catalog.ts'
 import { distributions, presets } from './distributions.ts'
 import { debFilename, debMembers, readDeb, type DebRecord } from './read.ts'
 import { binaryDirectory, packagePath, renderEntry, renderIndex } from './render.ts'
@@ -60,6 +61,7 @@ export const debFormat: PackageFormat<DebRecord> = {
   entry: renderEntry,
   independentArchitectures: false,
   index: renderIndex,
+  catalog,
 
   contents: {
     path: (distribution, arch) => `${distribution.component ?? 'main'}/Contents-${arch}.gz`,

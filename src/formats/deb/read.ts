@@ -23,7 +23,7 @@ const LONGEST_FILENAME = 220
 export async function readDeb(path: string, { maxUnpackedBytes }: ReadOptions = {}): Promise<PackageFacts<DebRecord>> {
   const layout = await readDebLayout(path)
   const fields = parseControl(decodeControl(await readControlFile(path, layout)))
-  const facts = describe(fields)
+  const facts = factsOf(fields)
   facts.signatures = readSignatures(path, layout.signatures)
   facts.files = await readFileList(path, layout, limitsOf(maxUnpackedBytes))
   return facts
@@ -76,7 +76,8 @@ async function readFileList(path: string, { data }: DebLayout, limits: { maxOutp
   return files
 }
 
-function describe(fields: ControlField[]): PackageFacts<DebRecord> {
+/** What the fields of a control file, or of a stanza of an index, state. @throws Problem('invalid_package') */
+export function factsOf(fields: ControlField[]): PackageFacts<DebRecord> {
   const name = required(fields, 'Package')
   // Policy 5.6.1
   if (!/^[a-z0-9][a-z0-9+.-]+$/.test(name))

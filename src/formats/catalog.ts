@@ -1,0 +1,138 @@
+// How a format's repositories are read: what an upstream offers, before any of its packages is fetched. Types, and the refusal.
+import type { PackageFacts } from '../domain/package.ts'
+import { Problem } from '../domain/problem.ts'
+
+/** A digest of a whole file; weaker ones are not accepted. */
+export interface FileDigest {
+  algorithm: 'sha256' | 'sha384' | 'sha512'
+  hex: string
+}
+
+/** How an index identifies a package. apk's lists the SHA-1 of the control segment, which states the SHA-256 of the data. */
+export type PackageDigest = FileDigest | { algorithm: 'control-sha1'; hex: string }
+
+/** What an index states about one package: facts as the file would state them, and where the file is. */
+export interface CatalogEntry extends Omit<PackageFacts, 'signatures' | 'record'> {
+  /** relative to the repository, as the index has it, `./` cut off */
+  path: string
+  sizeBytes: number
+  digest: PackageDigest
+}
+
+/** An entry that is well-formed, but says what this service would refuse in a package too. */
+export interface UnreadableEntry {
+  name: string | null
+  /** one sentence, lower case, no full stop */
+  unreadable: string
+}
+
+export type CatalogItem = CatalogEntry | UnreadableEntry
+
+/** Why an upstream is refused. */
+export type RefusalReason =
+  | 'unsigned'
+  | 'signature'
+  | 'expired'
+  | 'not_yet_valid'
+  | 'rollback'
+  | 'missing'
+  | 'malformed'
+  | 'too_large'
+  | 'path'
+  | 'unreachable'
+  | 'timeout'
+  | 'status'
+
+/**
+ * What a source does wrong, as `upstream_error` with `reason`.
+ * @param sentence lower case, no full stop; names the file
+ */
+export function refused(reason: RefusalReason, sentence: string, cause?: unknown): Problem {
+  return new Problem('upstream_error', sentence, { reason }, { cause })
+}
+
+/** A key of a source. */
+export interface SourceKey {
+  /** apk: the file name clients know it by; null accepts its signatures under any name */
+  name: string | null
+  /** armored OpenPGP public key or keys; apk: SubjectPublicKeyInfo in PEM */
+  text: string
+}
+
+export interface RepositoryRequest {
+  /** apt: the directory below `dists/`, or one that ends in `/` and has neither components nor architectures */
+  suite: string | null
+  components: readonly string[]
+  architectures: readonly string[]
+  /** rpm: what a metalink states about repomd.xml; one of them must fit */
+  expected: readonly { sizeBytes: number | null; digest: FileDigest }[] | null
+}
+
+/** A file that was fetched to the disk. */
+export interface StagedFile {
+  path: string
+  sizeBytes: number
+  /** hex */
+  sha256: string
+}
+
+/** What readers need of the room that connects, fetches and verifies. */
+export interface RepositoryIo {
+  /**
+   * Fetches the files that are read before all others, under the conditions of the last check. They are on the disk as
+   * long as `describe` runs.
+   * @returns `unchanged` when all are as they were then; null for a missing file
+   */
+  roots(paths: readonly string[], mostBytes: number): Promise<'unchanged' | (StagedFile | null)[]>
+  /** A small file that belongs to a changed root; null when it is missing. */
+  small(path: string, mostBytes: number): Promise<Buffer | null>
+  /** whether the source must be signed: it has keys, or may not be unsigned */
+  signed: boolean
+  keys: readonly SourceKey[]
+  /** @returns the signed text alone and the fingerprints @throws Problem('upstream_error') */
+  verifyCleartext(document: Uint8Array, name: string): Promise<{ text: string; signedBy: string[] }>
+  /** @returns the fingerprints @throws Problem('upstream_error') */
+  verifyDetached(content: Uint8Array, signature: Uint8Array, name: string): Promise<string[]>
+}
+
+/** One file that lists packages, perhaps in several compressions. */
+export interface RepositoryIndex {
+  /** for sentences */
+  name: string
+  arch: string | null
+  /** forms of the same content in order of preference, each with the paths to try */
+  from: readonly { paths: readonly string[]; sizeBytes: number; digest: FileDigest }[]
+  /** what it unpacks to, where that is listed */
+  openSizeBytes: number | null
+}
+
+/** What the signed description of a repository says, once its signature is verified. */
+export interface RepositoryDescription {
+  /** when upstream wrote it; null where the format does not say (apk) */
+  date: Date | null
+  validUntil: Date | null
+  /** fingerprints or key names; empty for an unsigned source */
+  signedBy: string[]
+  indexes: RepositoryIndex[]
+}
+
+/** Addresses of one repository, as a metalink or a mirror list names them. */
+export interface MirrorList {
+  /** base URLs, best first */
+  bases: string[]
+  expected: RepositoryRequest['expected']
+}
+
+export interface CatalogReader {
+  /** @throws Problem('upstream_error') */
+  describe(request: RepositoryRequest, io: RepositoryIo): Promise<RepositoryDescription | 'unchanged'>
+  /**
+   * The packages of one index, whose digest or signature was verified. Bounded in memory; yields to the event loop.
+   * @throws Problem('upstream_error') for an index that cannot be trusted to say what it means
+   */
+  entries(file: StagedFile, index: RepositoryIndex): AsyncGenerator<CatalogItem, void, undefined>
+  /** Computes a digest that is not over the whole file, as hex. @throws Problem('invalid_package') */
+  packageDigest?(path: string): Promise<string>
+  /** @throws Problem('upstream_error') */
+  readMirrors?(kind: 'metalink' | 'mirrorlist', document: string): MirrorList
+}

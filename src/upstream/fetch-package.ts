@@ -1,0 +1,34 @@
+// Fetches one package to the disk, exactly as its index lists it.
+import { rm } from 'node:fs/promises'
+import { isProblem } from '../domain/problem.ts'
+import { refused, type CatalogEntry, type CatalogReader, type StagedFile } from '../formats/catalog.ts'
+import { checkPath } from './paths.ts'
+import { mismatch } from './problems.ts'
+import { stage } from './stage.ts'
+import type { Transport } from './transport.ts'
+
+/** @throws Problem as upstream.ts lists them; `to` does not exist then */
+export async function fetchPackage(
+  transport: Transport,
+  reader: CatalogReader,
+  { path, sizeBytes, digest }: Pick<CatalogEntry, 'path' | 'sizeBytes' | 'digest'>,
+  to: string,
+  wait: (ms: number) => Promise<void>,
+): Promise<StagedFile> {
+  checkPath(path, 'the catalog')
+  const whole = digest.algorithm === 'control-sha1' ? null : { ...digest, algorithm: digest.algorithm }
+  const fetched = await stage(transport, { path, sizeBytes, mostBytes: sizeBytes, digest: whole }, to, wait)
+  if (typeof fetched === 'string') throw refused('missing', `${transport.name} lists ${path} and does not have it`)
+  try {
+    if (!whole) {
+      const found = await reader.packageDigest?.(to)
+      if (found !== digest.hex)
+        throw mismatch(`${path} of ${transport.name} has the digest ${found ?? 'unknown'}; ${digest.hex} is listed`)
+    }
+  } catch (error) {
+    await rm(to, { force: true })
+    throw isProblem(error, 'invalid_package') ? mismatch(`${path} of ${transport.name}: ${error.detail}`) : error
+  }
+  const { sizeBytes: found, sha256 } = fetched
+  return { path: to, sizeBytes: found, sha256 }
+}

@@ -1,0 +1,89 @@
+// Files of a repository over HTTP: conditional requests, ranges, and which failures may pass.
+import { refused } from '../formats/catalog.ts'
+import { HttpError, type HttpAnswer, type HttpClient } from '../kernel/http-client.ts'
+import { urlBelow } from './paths.ts'
+import { problemOf } from './problems.ts'
+import { Interrupted, type Ask, type Found, type Transport, type Validator } from './transport.ts'
+
+/** A transfer may stop for this long. */
+const IDLE_MS = 30_000
+/** A transfer may take a minute, and as long as its bytes take at 20 KB/s. */
+const LEAST_BYTES_PER_MS = 20
+const MOST_MS = 4 * 3600_000
+/** Answers that a later request may not get: RFC 9110, section 15.5.9 and 15.6; RFC 6585, section 4. */
+const PASSING = new Set([408, 425, 429, 500, 502, 503, 504])
+
+/** @param base URL of the repository */
+export function createHttpTransport(base: string, http: Pick<HttpClient, 'open'>): Transport {
+  const { host } = new URL(base)
+  return {
+    name: host,
+    async open(path, ask) {
+      const timeoutMs = Math.min(MOST_MS, 60_000 + Math.ceil(ask.mostBytes / LEAST_BYTES_PER_MS))
+      // A body of exactly the most bytes is followed by its end.
+      const limits = { maxBytes: ask.mostBytes, timeoutMs, idleMs: IDLE_MS }
+      try {
+        return interpret(path, ask, await http.open(urlBelow(base, path), limits, headersOf(ask)), host)
+      } catch (error) {
+        throw passing(error)
+      }
+    },
+  }
+}
+
+function headersOf({ known, resume }: Ask): Record<string, string> {
+  // Sizes and digests are those of the file, so no coding may be put around it.
+  const headers: Record<string, string> = { 'accept-encoding': 'identity' }
+  if (known?.etag) headers['if-none-match'] = known.etag
+  if (known?.lastModified) headers['if-modified-since'] = known.lastModified
+  const validator = resume && rangeValidator(resume.validator)
+  if (resume && validator) {
+    headers['range'] = `bytes=${resume.at}-`
+    headers['if-range'] = validator
+  }
+  return headers
+}
+
+/** RFC 9110, section 13.1.5: weak entity tags cannot be used. */
+function rangeValidator({ etag, lastModified }: Validator): string | null {
+  return etag && !etag.startsWith('W/') ? etag : lastModified
+}
+
+function interpret(path: string, { resume }: Ask, answer: HttpAnswer, host: string): Found | 'missing' | 'unchanged' {
+  const { status, headers } = answer
+  const text = (name: string) => (typeof headers[name] === 'string' ? headers[name] : null)
+  if (status === 304) return 'unchanged'
+  if (status === 404 || status === 410) return 'missing'
+  if (status === 200 || (status === 206 && resume)) {
+    const startsAt = status === 200 ? 0 : Number(/^bytes ([0-9]{1,15})-/.exec(text('content-range') ?? '')?.[1])
+    if (startsAt === 0 || startsAt === resume?.at) {
+      const validator = { etag: text('etag'), lastModified: text('last-modified') }
+      return { startsAt, validator, body: interruptible(answer.body) }
+    }
+    answer.discard()
+    throw refused('malformed', `${host} answered another range of ${path} than was asked for`)
+  }
+  answer.discard()
+  const problem = refused('status', `${host} answered ${status} for ${path}`)
+  throw PASSING.has(status) ? new Interrupted(problem, retryAfterMs(text('retry-after'))) : problem
+}
+
+async function* interruptible(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body
+  } catch (error) {
+    throw passing(error)
+  }
+}
+
+function passing(error: unknown): unknown {
+  const mayPass = error instanceof HttpError && (error.reason === 'unreachable' || error.reason === 'timeout')
+  return mayPass ? new Interrupted(problemOf(error)) : problemOf(error)
+}
+
+/** Seconds, or a date (RFC 9110, section 10.2.3). */
+function retryAfterMs(value: string | null): number | null {
+  if (value === null) return null
+  const ms = /^[0-9]{1,9}$/.test(value) ? Number(value) * 1000 : new Date(value).getTime() - Date.now()
+  return Number.isNaN(ms) ? null : Math.max(0, ms)
+}

@@ -1,0 +1,89 @@
+// Where a source is: one address, a directory, or the mirrors that a list names.
+import { fileURLToPath } from 'node:url'
+import { isProblem, Problem } from '../domain/problem.ts'
+import { refused, type CatalogReader, type RepositoryRequest } from '../formats/catalog.ts'
+import { allowedDirectory, createDirectoryTransport } from './directory-transport.ts'
+import { createHttpTransport } from './http-transport.ts'
+import { problemOf } from './problems.ts'
+import type { UpstreamDeps, UpstreamSource } from './source.ts'
+import type { Transport } from './transport.ts'
+
+export interface Place {
+  transport: Transport
+  /** what a metalink states about the first file */
+  expected: RepositoryRequest['expected']
+}
+
+export interface Locator {
+  /** Runs the work with the first place, and with the next mirrors when that one fails. @throws what the first one failed with */
+  tryEach<T>(work: (place: Place) => Promise<T>): Promise<T>
+}
+
+const MOST_MIRRORS = 5
+const LIST_LIMITS = { maxBytes: 1024 * 1024, timeoutMs: 60_000, idleMs: 30_000 }
+
+export async function createLocator(
+  source: UpstreamSource,
+  reader: CatalogReader,
+  deps: UpstreamDeps,
+): Promise<Locator> {
+  const base = parse(source.url)
+  if (base.protocol === 'file:') {
+    const directory = await allowedDirectory(fileURLToPath(base), deps.importDirectories)
+    const place = { transport: createDirectoryTransport(directory), expected: null }
+    return { tryEach: (work) => work(place) }
+  }
+  if (!source.mirrors) {
+    const place = { transport: createHttpTransport(base.href, deps.http), expected: null }
+    return { tryEach: (work) => work(place) }
+  }
+  const { mirrors } = source
+  return {
+    async tryEach(work) {
+      const places = await mirrorsOf(base, mirrors, reader, deps)
+      let first: unknown
+      for (const place of places) {
+        try {
+          return await work(place)
+        } catch (error) {
+          // A mirror that lies, is old or gone is no reason to stop.
+          if (!isProblem(error) || error.code === 'storage_full') throw error
+          first ??= error
+        }
+      }
+      throw first
+    },
+  }
+}
+
+async function mirrorsOf(
+  list: URL,
+  kind: 'metalink' | 'mirrorlist',
+  reader: CatalogReader,
+  { http }: Pick<UpstreamDeps, 'http'>,
+): Promise<Place[]> {
+  if (!reader.readMirrors) throw refused('malformed', 'the format has no mirror lists')
+  const pieces: Uint8Array[] = []
+  try {
+    const answer = await http.open(list.href, LIST_LIMITS)
+    if (answer.status !== 200) throw refused('status', `${list.host} answered ${answer.status} for the ${kind}`)
+    for await (const piece of answer.body) pieces.push(piece)
+  } catch (error) {
+    throw problemOf(error)
+  }
+  const { bases, expected } = reader.readMirrors(kind, Buffer.concat(pieces).toString('utf8'))
+  const places = bases.slice(0, MOST_MIRRORS).map((base) => {
+    const { href, protocol } = parse(base)
+    if (protocol === 'file:') throw new Problem('forbidden_target', `the ${kind} names a directory`)
+    return { transport: createHttpTransport(href, http), expected }
+  })
+  if (places.length === 0) throw refused('malformed', `the ${kind} names no mirror`)
+  return places
+}
+
+function parse(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (!parsed || !['http:', 'https:', 'file:'].includes(parsed.protocol))
+    throw new Problem('forbidden_target', 'the address of the source is not an http, https or file URL')
+  return parsed
+}

@@ -1,0 +1,83 @@
+// The files of a repository that are read before all others: fetched only when they changed since the last check.
+import { randomUUID } from 'node:crypto'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { RepositoryIo, StagedFile } from '../formats/catalog.ts'
+import type { SeenState } from './source.ts'
+import { stage } from './stage.ts'
+import type { Transport } from './transport.ts'
+
+type Wait = (ms: number) => Promise<void>
+
+export interface Roots {
+  fetch: RepositoryIo['roots']
+  /** of the files fetched or found unchanged */
+  seen(): SeenState['files']
+  /** on the disk */
+  paths(): string[]
+}
+
+/** A new name for a file that is being fetched. */
+export function stagingPath(directory: string): string {
+  return join(directory, `upstream-${randomUUID()}`)
+}
+
+/** @param known what the last check saw */
+export function createRoots(transport: Transport, known: SeenState['files'], directory: string, wait: Wait): Roots {
+  const seen: Record<string, SeenState['files'][string]> = {}
+  const staged: string[] = []
+
+  async function fetchOne(
+    path: string,
+    mostBytes: number,
+    before: SeenState['files'][string] | undefined,
+  ): Promise<'unchanged' | StagedFile | null> {
+    const to = stagingPath(directory)
+    const wanted = { path, sizeBytes: null, mostBytes, digest: null, ...(before ? { known: before } : {}) }
+    const fetched = await stage(transport, wanted, to, wait)
+    if (fetched === 'missing') return null
+    if (fetched === 'unchanged' && before) {
+      seen[path] = before
+      return fetched
+    }
+    if (fetched === 'unchanged') throw new Error(`${path}: 304 without a condition`)
+    staged.push(to)
+    seen[path] = { ...fetched.validator, sha256: fetched.sha256 }
+    return before?.sha256 === fetched.sha256 ? 'unchanged' : fetched
+  }
+
+  return {
+    async fetch(paths, mostBytes) {
+      const found: ('unchanged' | StagedFile | null)[] = []
+      for (const path of paths) found.push(await fetchOne(path, mostBytes, known[path]))
+      if (found.length > 0 && found.every((one) => one === 'unchanged')) return 'unchanged'
+      // Some changed, so those that did not are needed as well.
+      const all: (StagedFile | null)[] = []
+      for (const [index, path] of paths.entries()) {
+        const one = found[index] ?? null
+        const again = one === 'unchanged' ? await fetchOne(path, mostBytes, undefined) : one
+        all.push(again === 'unchanged' ? null : again)
+      }
+      return all
+    },
+    seen: () => seen,
+    paths: () => staged,
+  }
+}
+
+/** A small file as bytes; null when it is missing. */
+export async function fetchSmall(
+  transport: Transport,
+  path: string,
+  mostBytes: number,
+  directory: string,
+  wait: Wait,
+): Promise<Buffer | null> {
+  const to = stagingPath(directory)
+  try {
+    const fetched = await stage(transport, { path, sizeBytes: null, mostBytes, digest: null }, to, wait)
+    return typeof fetched === 'string' ? null : await readFile(to)
+  } finally {
+    await rm(to, { force: true })
+  }
+}

@@ -1,0 +1,70 @@
+// A repository of others, and what reading one needs.
+import { createHash } from 'node:crypto'
+import type { SourceKey } from '../formats/catalog.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { HttpClient } from '../kernel/http-client.ts'
+import type { Validator } from './transport.ts'
+
+export interface UpstreamSource {
+  /** the word of REPO_FORMAT that reads it: `apt`, `rpm` or `apk` */
+  type: string
+  /** http(s) address of the repository, of its metalink or of its mirror list; or `file:` and a directory of this machine */
+  url: string
+  /** what `url` is the address of; left out: the repository itself */
+  mirrors?: 'metalink' | 'mirrorlist'
+  /** apt: the suite, such as `bookworm` or `bookworm-updates`; one that ends in `/` is a directory with a flat repository */
+  suite?: string | null
+  /** apt */
+  components?: readonly string[]
+  /** as the format names them; rpm: not used, the address is of one architecture */
+  architectures?: readonly string[]
+  /** With a key, everything must be signed by it. */
+  keys: readonly SourceKey[]
+  /** whether a source without a key may be read */
+  allowUnsigned: boolean
+}
+
+export interface UpstreamDeps {
+  http: Pick<HttpClient, 'open'>
+  clock: Clock
+  formats: readonly PackageFormat[]
+  /** for files that are being fetched; exists */
+  stagingDirectory: string
+  /** roots of `file:` sources */
+  importDirectories: readonly string[]
+  /** waits between two tries, in milliseconds */
+  wait(ms: number): Promise<void>
+}
+
+/** What a check needs to know of the one before: plain JSON, to be stored beside the packages. */
+export interface SeenState {
+  /** of the repository: its dates only grow */
+  origin: string
+  /** of everything in the source: another one reads everything again */
+  scope: string
+  /** ISO 8601 */
+  date: string | null
+  validUntil: string | null
+  /** by path */
+  files: Readonly<Record<string, Validator & { sha256: string }>>
+}
+
+export function originOf({ type, url, mirrors, suite }: UpstreamSource): string {
+  return digest([type, url, mirrors ?? null, suite ?? null])
+}
+
+export function scopeOf(source: UpstreamSource): string {
+  const { components = [], architectures = [], keys, allowUnsigned } = source
+  return digest([
+    originOf(source),
+    components,
+    architectures,
+    keys.map(({ name, text }) => [name, text]),
+    allowUnsigned,
+  ])
+}
+
+function digest(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex')
+}

@@ -1,0 +1,124 @@
+// Fetches one file to the disk: hashed on the way, continued after an interruption, and kept only when it is what was listed.
+import { createHash, type Hash } from 'node:crypto'
+import { open, rm, type FileHandle } from 'node:fs/promises'
+import { isProblem } from '../domain/problem.ts'
+import { refused, type FileDigest, type StagedFile } from '../formats/catalog.ts'
+import { mismatch, problemOf } from './problems.ts'
+import { Interrupted, type Transport, type Validator } from './transport.ts'
+
+export interface Wanted {
+  path: string
+  /** the exact size, where it is listed */
+  sizeBytes: number | null
+  /** more is refused while it arrives */
+  mostBytes: number
+  digest: FileDigest | null
+  known?: Validator
+}
+
+export interface Fetched extends StagedFile {
+  validator: Validator
+}
+
+/** Seconds to wait: an upstream that fails for half a minute is reported. */
+const DELAYS_MS = [500, 1000, 2000, 4000, 8000, 15_000]
+const LONGEST_DELAY_MS = 30_000
+
+/** What is on the disk so far. */
+interface Part {
+  bytes: number
+  validator: Validator | null
+  sha256: Hash
+  listed: Hash | null
+}
+
+/**
+ * @param to a new file; removed again when the transfer fails
+ * @param wait resolves after a number of milliseconds
+ * @throws Problem('upstream_error') when the upstream fails for longer than half a minute or sends too much,
+ *   'checksum_mismatch' when the content is another than listed, 'forbidden_target', 'storage_full'
+ */
+export async function stage(
+  transport: Transport,
+  wanted: Wanted,
+  to: string,
+  wait: (ms: number) => Promise<void>,
+): Promise<Fetched | 'missing' | 'unchanged'> {
+  const file = await open(to, 'wx', 0o600)
+  let isKept = false
+  try {
+    const part = emptyPart(wanted)
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const state = await transfer(transport, wanted, file, part)
+        if (state !== 'whole') return state
+        break
+      } catch (error) {
+        if (!(error instanceof Interrupted)) throw error
+        const delay = DELAYS_MS[attempt]
+        if (delay === undefined || (error.retryAfterMs ?? 0) > LONGEST_DELAY_MS) throw error.cause
+        await wait(Math.max(delay, error.retryAfterMs ?? 0))
+      }
+    }
+    const sha256 = verify(transport, wanted, part)
+    isKept = true
+    return { path: to, sizeBytes: part.bytes, sha256, validator: part.validator ?? { etag: null, lastModified: null } }
+  } catch (error) {
+    const isTooLong = isProblem(error, 'upstream_error') && error.extra['reason'] === 'too_large'
+    throw isTooLong ? tooLong(transport, wanted) : problemOf(error)
+  } finally {
+    await file.close()
+    if (!isKept) await rm(to, { force: true })
+  }
+}
+
+function emptyPart({ digest }: Wanted): Part {
+  return {
+    bytes: 0,
+    validator: null,
+    sha256: createHash('sha256'),
+    listed: digest && digest.algorithm !== 'sha256' ? createHash(digest.algorithm) : null,
+  }
+}
+
+async function transfer(
+  transport: Transport,
+  wanted: Wanted,
+  file: FileHandle,
+  part: Part,
+): Promise<'whole' | 'missing' | 'unchanged'> {
+  const { path, mostBytes, known } = wanted
+  const resume = part.bytes > 0 && part.validator ? { at: part.bytes, validator: part.validator } : undefined
+  const found = await transport.open(path, { mostBytes, ...(known ? { known } : {}), ...(resume ? { resume } : {}) })
+  if (typeof found === 'string') return found
+  if (found.startsAt === 0 && part.bytes > 0) {
+    Object.assign(part, emptyPart(wanted))
+    await file.truncate(0)
+  }
+  part.validator = found.validator
+  for await (const piece of found.body) {
+    if (part.bytes + piece.length > mostBytes) throw tooLong(transport, wanted)
+    await file.write(piece, 0, piece.length, part.bytes)
+    part.bytes += piece.length
+    part.sha256.update(piece)
+    part.listed?.update(piece)
+  }
+  return 'whole'
+}
+
+function tooLong({ name }: Transport, { path, sizeBytes, mostBytes }: Wanted): Error {
+  return sizeBytes === null
+    ? refused('too_large', `${path} of ${name} has more than ${mostBytes} bytes`)
+    : mismatch(`${path} of ${name} has more than the ${sizeBytes} bytes listed`)
+}
+
+/** @returns the SHA-256 of the whole */
+function verify({ name }: Transport, { path, sizeBytes, digest }: Wanted, part: Part): string {
+  if (sizeBytes !== null && part.bytes !== sizeBytes)
+    throw mismatch(`${path} of ${name} has ${part.bytes} bytes; ${sizeBytes} are listed`)
+  const sha256 = part.sha256.digest('hex')
+  const found = part.listed?.digest('hex') ?? sha256
+  if (digest && digest.hex !== found)
+    throw mismatch(`${path} of ${name} has the ${digest.algorithm} ${found}; ${digest.hex} is listed`)
+  return sha256
+}
