@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { sql } from 'kysely'
 import { findDistribution } from '../src/formats/index.ts'
-import { factColumns } from '../src/intake/new-record.ts'
 import { measure } from '../src/kernel/digests.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { linkFile } from '../src/kernel/files.ts'
@@ -12,7 +11,7 @@ import { insertRecords, type NewRecord } from '../src/records/insert-records.ts'
 import { ensureDistributions } from '../src/publish/initialize.ts'
 import type { Offered } from '../src/formats/format.ts'
 import type { AuditLog } from '../src/store/audit-log.ts'
-import { packFacts } from '../src/domain/packed-facts.ts'
+import { blobRow } from '../src/records/stored-file.ts'
 import { migrate, openDatabase } from '../src/store/db.ts'
 import { createPaths, ensurePaths } from '../src/store/paths.ts'
 import { createPool, type Pool } from '../src/store/files/pool.ts'
@@ -50,7 +49,7 @@ export async function fill({ databaseUrl, reposDir, codename, files, also }: Fil
         if ('error' in outcome) throw outcome.error
       }
     }
-    await database.db.updateTable('packages').set({ manifest_pending: false }).execute()
+    await sql`update packages set manifest_changes = changes`.execute(database.db)
     await sql`analyze`.execute(database.db)
   } finally {
     await database.close()
@@ -74,15 +73,8 @@ async function recordOf(
   const facts = await format.read(path)
   const filename = format.filename(facts)
   const now = new Date()
-  const blob = {
-    ...digests,
-    format: format.id,
-    filename,
-    size_bytes: sizeBytes,
-    ...packFacts(facts),
-    created_at: now,
-  }
-  const row = { filename, size_bytes: sizeBytes, imported_at: now }
+  const blob = blobRow({ digests, filename, sizeBytes }, facts, now)
+  const row = { imported_at: now }
   return {
     async ensureBytes() {
       const target = pool.path({ format: format.id, sha256: digests.sha256, filename })
@@ -91,12 +83,15 @@ async function recordOf(
       await linkFile(path, target)
     },
     blob,
+    review: null,
     entries: await renderNew(row, blob, facts, { format, distribution }),
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'bench', detail: basename(path) },
     record: {
       distribution: distribution.codename,
       format: format.id,
-      ...factColumns(facts),
+      name: facts.name,
+      version: facts.version,
+      arch: facts.arch,
       status: 'published',
       cve_status: 'approved',
       held_reason: null,
@@ -108,7 +103,6 @@ async function recordOf(
       pipeline: '{}',
       validation_steps: '[]',
       coverage: '{}',
-      dependencies: '[]',
       deps_missing: '[]',
       tags: '[]',
       ...also,

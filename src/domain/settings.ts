@@ -112,10 +112,11 @@ export const SettingsSchema = Type.Object(
       claim_role: line('', 'Claim whose values `role_map` translates.'),
       role_map: entries('^[^\\u0000-\\u001f\\u007f]{1,256}$', Type.Enum([...ROLES]), 'Role by value of `claim_role`.'),
     })),
-    retention: inactive('nothing is pruned yet', section('How long records are kept.', {
-      audit_days: integer(90, 1, 36_500, 'Days the audit log is kept.'),
-      import_cleanup_days: integer(30, 1, 3650, 'Days that staged files of imports are kept.'),
-    })),
+    retention: section('How long records are kept.', {
+      audit_days: inactive('the audit log is not pruned yet', integer(90, 1, 36_500, 'Days the audit log is kept.')),
+      import_cleanup_days: inactive('there is no import yet', integer(30, 1, 3650, 'Days that staged files of imports are kept.')),
+      history_days: integer(30, 0, 3650, 'Days that past publications are kept, with the bytes of every package they named.'),
+    }),
     backup: inactive('there is no backup run yet', section('The daily backup.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),

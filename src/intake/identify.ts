@@ -76,7 +76,7 @@ export async function identify(
 export async function findDuplicate(db: Db, candidate: Candidate): Promise<PackageRow | null> {
   const { facts, receivedSha256: sha256, distribution } = candidate
   const alike = await db
-    .selectFrom('packages')
+    .selectFrom('records')
     .selectAll()
     .where((eb) =>
       eb.or([

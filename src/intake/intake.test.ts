@@ -55,7 +55,7 @@ beforeEach(async () => {
   await staging.register()
   await db
     .insertInto('distributions')
-    .values({ codename: 'jammy', format: 'deb', initialized_at: clock.now() })
+    .values({ codename: 'jammy', format: 'deb', definition: '{}', initialized_at: clock.now() })
     .execute()
   intake = createIntake({
     db,
@@ -75,6 +75,7 @@ beforeEach(async () => {
   })
 })
 afterEach(async () => {
+  await database.db.deleteFrom('offers').execute()
   await database.db.deleteFrom('packages').execute()
   await database.db.deleteFrom('blobs').execute()
   await database.db.deleteFrom('distributions').execute()

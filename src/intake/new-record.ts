@@ -5,7 +5,7 @@ import type { PackageFacts } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { NewRecord } from '../records/insert-records.ts'
-import { packFacts } from '../domain/packed-facts.ts'
+import { blobRow } from '../records/stored-file.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
 import type { Arrival, Meta } from './arrival.ts'
@@ -61,17 +61,10 @@ export function recordOf(
   now: Date,
 ): Omit<NewRecord, 'ensureBytes' | 'entries'> {
   const { candidate } = gate
-  const { facts, digests, format, filename, sizeBytes, distribution } = candidate
+  const { facts, digests, format, distribution } = candidate
   const worst = gate.steps.find((step) => !step.passed)
   return {
-    blob: {
-      ...digests,
-      format: format.id,
-      filename,
-      size_bytes: sizeBytes,
-      ...packFacts(facts),
-      created_at: now,
-    },
+    blob: blobRow(candidate, facts, now),
     audit: eventOf(
       meta,
       { codename: distribution.codename, staged: arrival, candidate },
@@ -84,58 +77,39 @@ export function recordOf(
     record: {
       distribution: distribution.codename,
       format: format.id,
-      ...factColumns(facts),
+      name: facts.name,
+      version: facts.version,
+      arch: facts.arch,
       status: gate.status,
       cve_status: gate.cveStatus,
       held_reason: gate.heldReason,
       sha256: digests.sha256,
       received_sha256: candidate.receivedSha256,
-      filename,
-      size_bytes: sizeBytes,
       imported_at: now,
       imported_by: meta.importedBy,
       import_method: meta.method,
       pipeline: JSON.stringify(gate.pipeline),
       validation_steps: JSON.stringify(allSteps(arrival, meta, gate)),
       coverage: JSON.stringify(gate.coverage),
-      dependencies: JSON.stringify(dependenciesOf(candidate)),
       deps_missing: JSON.stringify(gate.missing),
       tags: '[]',
       cve_summary: gate.cveSummary ? JSON.stringify(gate.cveSummary) : null,
       cve_results: gate.findings ? JSON.stringify(gate.findings) : null,
       last_scan: gate.cveSummary?.['scanned'] ? now : null,
-      quarantined_at: gate.status === 'quarantined' ? now : null,
-      quarantined_by: gate.status === 'quarantined' ? 'system' : null,
-      ...(gate.status === 'pending_review' ? reviewItem(meta, gate, settings, now) : {}),
+      review_due_at: gate.status === 'pending_review' ? dueAt(gate, settings, now) : null,
     },
+    review: reviewOf(meta, gate, now),
   }
 }
 
-/** The facts that a record repeats, for lists and searches. */
-export function factColumns(facts: PackageFacts) {
-  return {
-    name: facts.name,
-    version: facts.version,
-    arch: facts.arch,
-    installed_size_kb: facts.installedSizeKb,
-    section: facts.section,
-    description: facts.description,
-    maintainer: facts.maintainer,
-    license: facts.license,
-    url: facts.url,
-    source_package: facts.sourcePackage,
-    source_version: facts.sourceVersion,
-  }
+function dueAt(gate: GateResult, settings: Settings, now: Date): Date | null {
+  return reviewDueAt(now, openFindings(gate.findings ?? []), isUnscanned(gate.pipeline), settings.cve_policy)
 }
 
-function reviewItem(
-  meta: Meta,
-  gate: GateResult,
-  settings: Settings,
-  now: Date,
-): { review_origin: string; review_since: Date; review_due_at: Date | null } {
-  const due = reviewDueAt(now, openFindings(gate.findings ?? []), isUnscanned(gate.pipeline), settings.cve_policy)
-  return { review_origin: meta.method, review_since: now, review_due_at: due }
+function reviewOf(meta: Meta, gate: GateResult, now: Date): NewRecord['review'] {
+  if (gate.status === 'pending_review') return { review_origin: meta.method, review_since: now }
+  if (gate.status === 'quarantined') return { quarantined_at: now, quarantined_by: 'system' }
+  return null
 }
 
 /** `validation_steps` of the record: what came before the gate, the gate's steps, and the publication. */
@@ -151,14 +125,4 @@ function allSteps(arrival: Arrival, meta: Meta, gate: GateResult) {
     ...gate.steps,
     ...(gate.status === 'published' ? [plain('publication', 'offered to clients')] : []),
   ]
-}
-
-function dependenciesOf({ facts }: Candidate): { name: string; version_constraint: string }[] {
-  return facts.requirements
-    .filter((requirement) => requirement.strong)
-    .map((requirement) => {
-      const [only, ...others] = requirement.anyOf
-      if (!only || others.length > 0) return { name: requirement.text, version_constraint: '' }
-      return { name: only.name, version_constraint: only.op ? `${only.op} ${only.version ?? ''}` : '' }
-    })
 }

@@ -5,6 +5,7 @@ import type { Log } from '../kernel/log.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Outbox } from '../notify/outbox.ts'
 import type { Publisher } from '../publish/publisher.ts'
+import type { History } from '../records/history.ts'
 import type { PendingDeletions } from '../records/pending-deletions.ts'
 import type { AuditCheckpoints } from '../store/audit-checkpoints.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -38,6 +39,7 @@ export interface ChoreDeps {
   manifests: Manifests
   publisher: Publisher
   pendingDeletions: PendingDeletions
+  history: History
   audit: AuditLog
   checkpoints: AuditCheckpoints
   active: readonly Offered[]
@@ -128,6 +130,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },
       { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },
       { name: 'ended tasks', everyMs: 60 * MINUTE, leaderOnly: true, run: deps.tasks.deleteEnded },
+      { name: 'history', everyMs: 60 * MINUTE, leaderOnly: true, run: deps.history.prune },
       { name: 'sweep of deleted files', everyMs: 60 * MINUTE, leaderOnly: true, run: pendingDeletions.sweep },
     ],
   }

@@ -89,7 +89,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await sink.close()
   receiver.close()
-  for (const table of ['notify_cursor', 'audit', 'findings', 'capabilities', 'packages', 'blobs'] as const)
+  for (const table of ['notify_cursor', 'audit', 'findings', 'capabilities', 'offers', 'packages', 'blobs'] as const)
     await database.db.deleteFrom(table).execute()
 })
 

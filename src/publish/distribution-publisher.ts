@@ -146,15 +146,34 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       return 'overtaken'
     }
     deps.checkpoint('generation-written')
-    if ((await flip(name, revision, cleaning.count)) === 'overtaken') {
+    const publication = {
+      generation: name,
+      revision,
+      release_date: seconds,
+      causes: causesOf(row, state, backgroundIndexes),
+    }
+    if ((await flip(publication, cleaning.count)) === 'overtaken') {
       await rm(generation, { recursive: true, force: true })
       return 'overtaken'
     }
     state.unlinked.clear()
+    state.causes.clear()
     state.published = { generation: name, revision, backgroundIndexes: JSON.stringify(backgroundIndexes) }
     deps.checkpoint('published')
     deps.bus.emit('published', { distribution: codename, revision, milliseconds: performance.now() - started })
     return 'published'
+  }
+
+  /** Why there is a new publication: why packages entered and left, else what made the index be written again. */
+  function causesOf(
+    row: Selectable<DistributionsTable>,
+    { causes, published }: IndexState,
+    backgroundIndexes: readonly BackgroundIndexRow[],
+  ): string[] {
+    if (causes.size > 0) return [...causes].sort()
+    if (row.generation === null) return ['initialization']
+    const isOther = published !== null && published.backgroundIndexes !== JSON.stringify(backgroundIndexes)
+    return [isOther ? 'background_index' : 'rebuild']
   }
 
   /** The architectures whose index is the same as in the live generation, where each has one of its own. */

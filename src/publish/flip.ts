@@ -2,15 +2,18 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureDirectory, exists, fsyncPath, removeFile } from '../kernel/files.ts'
 import type { Db } from '../store/db.ts'
+import type { PublicationsTable } from '../store/tables.ts'
 import { ensureStanding, linkedGeneration, releaseDateOf, type Tree } from './tree/generation.ts'
 
 const AHEAD_SECONDS = 4
+
+export type Publication = Omit<Selectable<PublicationsTable>, 'distribution' | 'published_at'>
 
 export interface Flip {
   /**
@@ -23,9 +26,10 @@ export interface Flip {
   /**
    * Makes a written generation live, under the distribution's row lock: publication only moves forward, whichever replica
    * publishes.
+   * @param publication what is noted of it
    * @param cleanings of the moment the state was read; a later cleaning may have removed files that the generation needs
    */
-  flip(generation: string, revision: number, cleanings: number): Promise<'published' | 'overtaken'>
+  flip(publication: Publication, cleanings: number): Promise<'published' | 'overtaken'>
 }
 
 export function createFlip(
@@ -50,7 +54,8 @@ export function createFlip(
     return row.release_date
   }
 
-  async function flip(generation: string, revision: number, cleanings: number): Promise<'published' | 'overtaken'> {
+  async function flip(publication: Publication, cleanings: number): Promise<'published' | 'overtaken'> {
+    const { generation, revision, release_date: date, causes } = publication
     await ensureDirectory(dirname(tree.link))
     await ensureStanding(tree)
     const temporary = join(dirname(tree.link), `.${basename(tree.link)}.${randomBytes(6).toString('hex')}`)
@@ -59,11 +64,13 @@ export function createFlip(
     try {
       await db.transaction().execute(async (tx) => {
         const now = clock.now()
-        // One statement: what was live before is noted for removal together with the change.
+        // One statement: the publication is noted together with the change, and what was live before for removal.
         const { rows } = await sql<{ generation: string | null; published_revision: number; cleanings: number }>`
           with live as (select codename, generation, published_revision, cleanings from distributions where codename = ${codename} for update),
           old as (insert into superseded_generations (distribution, generation, superseded_at)
-            select codename, generation, ${now}::timestamptz from live where generation is not null on conflict do nothing)
+            select codename, generation, ${now}::timestamptz from live where generation is not null on conflict do nothing),
+          noted as (insert into publications (distribution, generation, revision, release_date, published_at, causes)
+            select codename, ${generation}, ${revision}::bigint, ${date}::bigint, ${now}::timestamptz, ${causes}::text[] from live)
           update distributions d set published_revision = ${revision}, generation = ${generation}, published_at = ${now}
           from live where d.codename = live.codename returning live.generation, live.published_revision, live.cleanings`.execute(
           tx,

@@ -37,7 +37,7 @@ export async function ensureDistributions(db: Db, clock: Clock, offered: readonl
     const known = before.get(codename)
     const next = sql<number>`distributions.revision + 1`
     // Paths may have changed too, so the next publish starts from nothing and links every package.
-    const restart = known && shownOf(known) !== shownOf(distribution) ? { revision: next, removals_floor: next } : {}
+    const restart = known && shownOf(known) !== shownOf(distribution) ? { revision: next, history_floor: next } : {}
     const definition = JSON.stringify(distribution)
     await db
       .insertInto('distributions')
@@ -67,5 +67,5 @@ async function faultOf(db: Db, known: Distribution, { format, distribution }: Of
 /** The stored definitions of distributions that are not among these codenames: they were declared once. */
 export async function formerDistributions(db: Db, declared: ReadonlySet<string>): Promise<Distribution[]> {
   const rows = await db.selectFrom('distributions').select(['codename', 'definition']).orderBy('codename').execute()
-  return rows.flatMap(({ codename, definition }) => (definition && !declared.has(codename) ? [definition] : []))
+  return rows.flatMap(({ codename, definition }) => (declared.has(codename) ? [] : [definition]))
 }

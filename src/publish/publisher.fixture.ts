@@ -11,11 +11,11 @@ import { createBus } from '../kernel/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { createAuditLog } from '../store/audit-log.ts'
 import type { Database } from '../store/db.ts'
-import { packFacts } from '../domain/packed-facts.ts'
 import { createPool } from '../store/files/pool.ts'
 import { createPaths, ensurePaths } from '../store/paths.ts'
 import { renderNew } from '../records/entries.ts'
 import { insertRecords } from '../records/insert-records.ts'
+import { blobRow } from '../records/stored-file.ts'
 import { createPublisher, type PublisherDeps } from './publisher.ts'
 import { ensureDistributions } from './initialize.ts'
 import { treeOf } from './tree/generation.ts'
@@ -30,7 +30,7 @@ export async function createPublishingHouse(
   start = new Date(),
 ) {
   const root = await mkdtemp(join(tmpdir(), 'publisher-'))
-  await sql`truncate distributions, blobs, packages, removals, superseded_generations, pending_deletions, package_counts,
+  await sql`truncate distributions, blobs, packages, offers, publications, superseded_generations, pending_deletions, package_counts,
     finding_counts, artifacts, audit cascade`.execute(db)
   const paths = createPaths(root)
   await ensurePaths(paths, ['dists', 'rpm', 'apk'])
@@ -93,23 +93,15 @@ export async function createPublishingHouse(
         ],
       },
     }
-    const blob = {
-      sha256,
-      sha512: digest('sha512'),
-      sha1: digest('sha1'),
-      md5: digest('md5'),
-      format: format.id,
-      filename,
-      size_bytes: bytes.length,
-      ...packFacts(facts),
-      created_at: clock.now(),
-    }
-    const row = { filename, size_bytes: bytes.length, imported_at: clock.now() }
+    const digests = { sha256, sha512: digest('sha512'), sha1: digest('sha1'), md5: digest('md5') }
+    const blob = blobRow({ digests, filename, sizeBytes: bytes.length }, facts, clock.now())
+    const row = { imported_at: clock.now() }
     const [outcome] = await insertRecords(db, audit, { format, distribution }, [
       {
         ensureBytes: () => pool.keep(staged, { format: format.id, sha256, filename }),
         audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'test' },
         blob,
+        review: null,
         entries: await renderNew(row, blob, facts, { format, distribution }),
         record: {
           distribution: codename,
@@ -128,7 +120,6 @@ export async function createPublishingHouse(
           pipeline: '{}',
           validation_steps: '[]',
           coverage: '{}',
-          dependencies: '[]',
           deps_missing: '[]',
           tags: '[]',
         },

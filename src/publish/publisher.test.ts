@@ -12,7 +12,7 @@ import type { Database } from '../store/db.ts'
 import { createPublishingHouse, type PublishingHouse } from './publisher.fixture.ts'
 import { createPublisher } from './publisher.ts'
 import { linkedGeneration } from './tree/generation.ts'
-import { GRACE_MS } from './tree/cleaner.ts'
+import { GRACE_MS } from '../domain/grace.ts'
 
 const MINUTE = 60_000
 
@@ -99,17 +99,20 @@ describe('package files of deleted records', () => {
     for (const name of ['a', 'b', 'c']) await house.addPackage('jammy', name)
     await house.publisher.converge('jammy')
     const { packages } = house.tree('jammy')
-    const paths = (await readdir(packages, { recursive: true })).filter((name) => name.endsWith('.deb')).sort()
-    expect(paths).toHaveLength(3)
+    const files = async () =>
+      (await readdir(packages, { recursive: true })).filter((name) => name.endsWith('.deb')).sort()
+    const before = await files()
+    expect(before).toHaveLength(3)
+    await sql`update offers set until_revision = 3, unlink_at = now() - interval '1 day' where name <> 'c'`.execute(
+      house.db,
+    )
     // A directory in place of a file cannot be unlinked.
-    await sql`insert into removals (distribution, package_id, position, revision, name, tree_path, removed_at)
-      values ('jammy', 0, 0, 1, 'gone', '.', now() - interval '1 day')`.execute(house.db)
-    for (const path of paths.slice(0, 2))
-      await sql`insert into removals (distribution, package_id, position, revision, name, tree_path, removed_at)
-        values ('jammy', 0, 0, 2, 'gone', ${path}, now() - interval '1 day')`.execute(house.db)
+    await rm(join(packages, before[0]!))
+    await mkdir(join(packages, before[0]!))
     await house.publisher.removeUnpublished('jammy')
-    const left = await house.db.selectFrom('removals').select('tree_path').execute()
-    expect(left).toEqual([{ tree_path: '.' }])
+    const left = await house.db.selectFrom('offers').select('name').where('unlink_at', 'is not', null).execute()
+    expect(left).toEqual([{ name: 'a' }])
+    expect(await files()).toEqual([before[0], before[2]])
     expect(house.errors).toHaveLength(1)
   })
 })

@@ -126,7 +126,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     queueOf(codename).distribution.distrust()
     await db
       .updateTable('distributions')
-      .set((eb) => ({ revision: eb('revision', '+', 1), removals_floor: eb('revision', '+', 1) }))
+      .set((eb) => ({ revision: eb('revision', '+', 1), history_floor: eb('revision', '+', 1) }))
       .where('codename', '=', codename)
       .execute()
     await converge(codename)

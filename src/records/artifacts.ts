@@ -110,7 +110,7 @@ export async function refreshArtifact(tx: Db, versions: VersionScheme, format: F
     .forUpdate()
     .execute()
   const rows = await tx
-    .selectFrom('packages')
+    .selectFrom('records')
     .select(['id', 'version', 'status', 'imported_at', 'distribution', 'arch', 'name', 'description'])
     .where('name', '=', name)
     .where('format', '=', format)

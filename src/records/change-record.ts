@@ -7,25 +7,29 @@ import { isRefused, servedAfter, transitionOf, type StatusEvent } from '../domai
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { tally } from '../store/records/counters.ts'
+import { recordsOf } from '../store/records/artifact-query.ts'
 import { storeFindings } from '../store/records/findings.ts'
-import type { PackageRow, PackagesTable } from '../store/tables.ts'
+import type { PackageRow, PackagesTable, ReviewsTable } from '../store/tables.ts'
 import { refreshArtifact } from './artifacts.ts'
 import type { Offered } from '../formats/format.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import { renderEntries, type Rendered } from './entries.ts'
-import { offer, unpublish } from './offering.ts'
+import { noteRefusal, offer, unpublish } from './offering.ts'
 
 type Settable = Omit<
   Insertable<PackagesTable>,
-  'status' | 'served' | 'position' | 'changed_revision' | 'manifest_pending' | 'cve_results' | 'severities' | 'risk'
+  'status' | 'changes' | 'manifest_changes' | 'cve_results' | 'severities' | 'risk'
 >
+type ReviewSettable = Omit<Insertable<ReviewsTable>, 'package_id'>
 
-/** A change of a record. `domain/transitions` gives its new status and whether it is published. */
+/** A change of a record. `domain/transitions` gives its new status and whether it is offered. */
 export interface Change {
   event: StatusEvent
   /** its new findings; left out: unchanged */
   findings?: Finding[]
   set?: Partial<Settable>
+  /** what changes of its review */
+  review?: ReviewSettable
   audit?: AuditEvent
   /** its entries where `renderAhead` made them; unless the record has another file by now */
   rendered?: Rendered | null
@@ -57,7 +61,8 @@ export async function lockIfThere(tx: Db, id: number): Promise<PackageRow | null
     .where('codename', '=', place.distribution)
     .forUpdate()
     .execute()
-  return (await tx.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+  const [row] = await recordsOf(tx, [id])
+  return row ?? null
 }
 
 /**
@@ -81,36 +86,61 @@ export async function changeRecord(
   const revision = await lockAndAdvance(tx, before.distribution, {
     offers: Number(offering),
     counts: before.status === status ? {} : { [before.status]: -1, [status]: 1 },
-    bytes: (change.set?.size_bytes ?? before.size_bytes) - before.size_bytes,
+    bytes: await growthOf(tx, before, change),
   })
-  const row = await tx
+  await tx
     .updateTable('packages')
-    .set({
+    .set((eb) => ({
       ...change.set,
       ...(change.findings ? { cve_results: JSON.stringify(change.findings) } : {}),
       status,
-      served,
-      manifest_pending: true,
-      ...(offering ? { changed_revision: revision, position: served ? revision : null } : {}),
-    })
+      changes: eb('changes', '+', 1),
+    }))
     .where('id', '=', before.id)
-    .returningAll()
-    .executeTakeFirstOrThrow()
-  if (change.findings) await storeFindings(tx, row)
+    .execute()
+  if (change.review && Object.keys(change.review).length > 0) await storeReview(tx, before.id, change.review)
+  if (change.findings) await storeFindings(tx, before, change.findings, before.severities)
   if (offering && served) {
-    const { sha256 } = row
+    const sha256 = change.set?.sha256 ?? before.sha256
     const ahead = change.rendered?.sha256 === sha256 ? change.rendered.entries : null
-    const entries = ahead ?? renderEntries(row, await storedFile(tx, sha256), { format, distribution })
-    await offer(tx, row.distribution, [{ id: row.id, sha256, entries }])
+    const entries = ahead ?? renderEntries(before, await storedFile(tx, sha256), { format, distribution })
+    await offer(tx, [{ id: before.id, revision, entries }], change.event)
   }
   // What a person unpublishes must be gone as soon as the index is: no grace time for its file.
-  if (offering && !served) await unpublish(tx, before, revision, { format, distribution })
-  if (isRefused(before.status) !== isRefused(status))
-    await tx.insertInto('pending_deletions').values({ kind: 'file', key: row.sha256 }).execute()
+  if (offering && !served) await unpublish(tx, before.id, revision, change.event)
+  if (isRefused(before.status) !== isRefused(status)) {
+    await noteRefusal(tx, before.id, status)
+    await tx.insertInto('pending_deletions').values({ kind: 'file', key: before.sha256 }).execute()
+  }
   await tally(tx, [before.id], 1)
+  const row = await lockRecord(tx, before.id)
   if (before.status !== status) await refreshArtifact(tx, format.versions, row.format, row.name)
   if (change.audit) await audit.record(change.audit, tx)
   return { before, row }
+}
+
+/** Bytes by which the distribution grows when the record gets another file: a copy with our signature. */
+async function growthOf(tx: Db, before: PackageRow, { set }: Change): Promise<number> {
+  if (set?.sha256 === undefined || set.sha256 === before.sha256) return 0
+  const { size_bytes: size } = await storedFile(tx, set.sha256)
+  return size - before.size_bytes
+}
+
+/** Notes that the manifests of records are behind, for a change of what belongs to a record beside its row. */
+export async function noteChanged(tx: Db, ids: readonly number[]): Promise<void> {
+  await tx
+    .updateTable('packages')
+    .set((eb) => ({ changes: eb('changes', '+', 1) }))
+    .where('id', 'in', ids)
+    .execute()
+}
+
+async function storeReview(tx: Db, id: number, review: ReviewSettable): Promise<void> {
+  await tx
+    .insertInto('reviews')
+    .values({ ...review, package_id: id })
+    .onConflict((c) => c.column('package_id').doUpdateSet(review))
+    .execute()
 }
 
 const storedFile = (tx: Db, sha256: string) =>

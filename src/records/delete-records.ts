@@ -1,16 +1,16 @@
 // The transaction that deletes records.
-import type { Selectable } from 'kysely'
 import type { AuditEvent } from '../domain/audit.ts'
+import { GRACE_MS } from '../domain/grace.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { closeDecisionsOf } from '../store/records/decisions.ts'
 import { tally } from '../store/records/counters.ts'
-import type { PackageRow, PackagesTable } from '../store/tables.ts'
+import type { PackageRow } from '../store/tables.ts'
 import { inNameOrder, refreshArtifact } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
-import { noteRemoval } from './offering.ts'
+import { endOffer } from './offering.ts'
 
 /** Deletes records. @returns the rows as they were; ids that no longer exist are left out */
 export async function deleteRecords(
@@ -18,14 +18,14 @@ export async function deleteRecords(
   audit: AuditLog,
   ids: readonly number[],
   deps: {
-    offeredOf(row: Selectable<PackagesTable>): Offered
+    offeredOf(row: PackageRow): Offered
     manifestKey(row: PackageRow): string
     auditOf(row: PackageRow): AuditEvent
   },
 ): Promise<PackageRow[]> {
   return db.transaction().execute(async (tx) => {
     const rows = await tx
-      .selectFrom('packages')
+      .selectFrom('records')
       .selectAll()
       .where('id', 'in', ids)
       .orderBy('distribution')
@@ -49,7 +49,7 @@ export async function deleteRecords(
       if (!deleted)
         throw new Problem('already_running', `${row.name} ${row.version} is being changed by another request`)
       gone.push(row)
-      if (row.served) await noteRemoval(tx, row, revision, deps.offeredOf(row))
+      if (row.served) await endOffer(tx, row.id, revision, 'delete', GRACE_MS)
       await tx
         .insertInto('pending_deletions')
         .values([

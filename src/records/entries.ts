@@ -10,8 +10,10 @@ import type { BlobRow, BlobsTable, PackageRow } from '../store/tables.ts'
 export type StreamEntry = [stream: string, bytes: Uint8Array]
 
 /** What an entry contains of the record. */
-type Row = Pick<PackageRow, 'filename' | 'size_bytes' | 'imported_at'>
-type Digests = Pick<BlobRow, 'sha256' | 'sha512' | 'sha1' | 'md5'>
+type Row = Pick<PackageRow, 'imported_at'>
+/** What it contains of the stored file besides the facts. */
+type File = Pick<BlobRow, (typeof FILE_COLUMNS)[number]>
+const FILE_COLUMNS = ['filename', 'size_bytes', 'sha256', 'sha512', 'sha1', 'md5'] as const
 
 /** The entries of a stored file for one record, made ahead. */
 export interface Rendered {
@@ -25,7 +27,7 @@ const LARGE_BYTES = 256 * 1024
 /** Renders in place: inside a transaction nothing may wait for a thread. */
 export function renderEntries(
   row: Row,
-  blob: Digests & { facts: PackageFacts; files: Uint8Array },
+  blob: File & { facts: PackageFacts; files: Uint8Array },
   { format, distribution }: Offered,
 ): StreamEntry[] {
   return Object.entries(format.entry({ ...fileOf(row, blob), facts: unpackFacts(blob) }, distribution))
@@ -60,7 +62,7 @@ export async function renderAhead(
   if (!format.entryOnThread) return null
   const blob = await db
     .selectFrom('blobs')
-    .select(['sha256', 'sha512', 'sha1', 'md5', 'files'])
+    .select([...FILE_COLUMNS, 'files'])
     .select(sql<string>`facts::text`.as('facts'))
     .where('sha256', '=', row.sha256)
     .where(sql<boolean>`octet_length(facts::text) + octet_length(files) > ${LARGE_BYTES}`)
@@ -71,10 +73,10 @@ export async function renderAhead(
   return { sha256: row.sha256, entries: Object.entries(entry) }
 }
 
-function fileOf(row: Row, { sha256, sha512, sha1, md5 }: Digests) {
+function fileOf(row: Row, { filename, size_bytes: sizeBytes, sha256, sha512, sha1, md5 }: File) {
   return {
-    filename: row.filename,
-    sizeBytes: row.size_bytes,
+    filename,
+    sizeBytes,
     digests: { sha256, sha512, sha1, md5 },
     addedAt: Math.floor(row.imported_at.getTime() / 1000),
   }

@@ -11,10 +11,10 @@ import type { PackageStatus } from '../domain/status.ts'
 import { findDistribution } from '../formats/index.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { createAuditLog } from '../store/audit-log.ts'
-import { packFacts } from '../domain/packed-facts.ts'
 import type { Database } from '../store/db.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { renderEntries } from './entries.ts'
+import { blobRow } from './stored-file.ts'
 import { belongsToOneRecord, insertRecords, type NewRecord } from './insert-records.ts'
 
 const JAMMY = findDistribution('jammy')!
@@ -27,12 +27,17 @@ beforeAll(async () => {
   database = await createTestDatabase()
 })
 beforeEach(async () => {
-  await sql`truncate distributions, blobs, packages, package_counts, finding_counts, artifacts, audit cascade`.execute(
+  await sql`truncate distributions, blobs, packages, offers, package_counts, finding_counts, artifacts, audit cascade`.execute(
     database.db,
   )
   await database.db
     .insertInto('distributions')
-    .values({ codename: 'jammy', format: 'deb', initialized_at: ARRIVAL })
+    .values({
+      codename: 'jammy',
+      format: 'deb',
+      definition: JSON.stringify(JAMMY.distribution),
+      initialized_at: ARRIVAL,
+    })
     .execute()
 })
 afterAll(async () => {
@@ -59,23 +64,16 @@ function newRecord(
   }
   const filename = `${name}_${version}_amd64.deb`
   const sha256 = digest('sha256')
-  const blob = {
-    sha256,
-    sha512: digest('sha512'),
-    sha1: digest('sha1'),
-    md5: digest('md5'),
-    format: 'deb' as const,
-    filename,
-    size_bytes: 100,
-    ...packFacts(facts),
-    created_at: ARRIVAL,
-  }
-  const row = { filename, size_bytes: 100, imported_at: ARRIVAL }
+  const digests = { sha256, sha512: digest('sha512'), sha1: digest('sha1'), md5: digest('md5') }
+  const blob = blobRow({ digests, filename, sizeBytes: 100 }, facts, ARRIVAL)
+  const row = { imported_at: ARRIVAL }
   return {
     ensureBytes,
     blob,
-    entries: status === 'published' ? renderEntries(row, { ...blob, facts }, JAMMY) : [],
+    entries:
+      status === 'published' ? renderEntries(row, { ...blob, facts, files: new Uint8Array(blob.files) }, JAMMY) : [],
     audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'a', package: name, version },
+    review: status === 'quarantined' ? { quarantined_by: 'system' } : null,
     record: {
       distribution: 'jammy',
       format: 'deb',
@@ -93,7 +91,6 @@ function newRecord(
       pipeline: '{}',
       validation_steps: '[]',
       coverage: '{}',
-      dependencies: '[]',
       deps_missing: '[]',
       tags: '[]',
     },
@@ -124,7 +121,7 @@ async function insert(...inputs: NewRecord[]): Promise<string[]> {
 async function state() {
   const { db } = database
   const distribution = await db.selectFrom('distributions').selectAll().executeTakeFirstOrThrow()
-  const packages = await db.selectFrom('packages').selectAll().orderBy('id').execute()
+  const packages = await db.selectFrom('records').select(['name', 'version', 'offered_from']).orderBy('id').execute()
   const counted = await db
     .selectFrom('package_counts')
     .select(['status', 'n'])
@@ -136,7 +133,7 @@ async function state() {
     bytes: distribution.size_bytes,
     revision: distribution.revision,
     counted: counted.map(({ status, n }) => `${status} ${n}`),
-    places: packages.map((row) => [`${row.name} ${row.version}`, row.position, row.changed_revision]),
+    places: packages.map((row) => [`${row.name} ${row.version}`, row.offered_from]),
     entries: (await db.selectFrom('entries').select('package_id').execute()).length,
     capabilities: (await db.selectFrom('capabilities').select('name').orderBy('name').execute()).map((row) => row.name),
     artifacts: (
@@ -165,9 +162,9 @@ test('records inserted together get their own positions, entries, counters and a
     revision: 2,
     counted: ['pending_review 1', 'published 2'],
     places: [
-      ['b 1.0', 1, 1],
-      ['held 1.0', null, 2],
-      ['a 1.0', 2, 2],
+      ['b 1.0', 1],
+      ['held 1.0', null],
+      ['a 1.0', 2],
     ],
     entries: 2,
     capabilities: ['a', 'a-api', 'b', 'b-api'],

@@ -8,19 +8,20 @@ import type { BatchOutcome } from '../kernel/batches.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { ensured, insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
-import { storeFindings } from '../store/records/findings.ts'
+import { findingsOf, storeFindings } from '../store/records/findings.ts'
 import { tally } from '../store/records/counters.ts'
-import type { BlobsTable, PackageRow, PackagesTable } from '../store/tables.ts'
+import { recordsOf } from '../store/records/artifact-query.ts'
+import type { BlobsTable, PackageRow, PackagesTable, ReviewsTable } from '../store/tables.ts'
 import { noteArtifacts } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import type { StreamEntry } from './entries.ts'
 import { offer } from './offering.ts'
 
 export interface NewRecord {
-  /** without what this room decides: revision, position, counters */
-  record: Omit<Insertable<PackagesTable>, 'changed_revision' | 'position' | 'manifest_pending' | 'served'> & {
-    imported_at: Date
-  }
+  /** without what this room counts */
+  record: Omit<Insertable<PackagesTable>, 'changes' | 'manifest_changes'> & { imported_at: Date }
+  /** of a record that people have to do with */
+  review: Omit<Insertable<ReviewsTable>, 'package_id'> | null
   blob: Insertable<BlobsTable>
   /** of a published record; rendered before, because a large one waits for a thread */
   entries: readonly StreamEntry[]
@@ -30,8 +31,8 @@ export interface NewRecord {
 }
 
 /**
- * Inserts records of one distribution; `served` follows from a status of `published`. They share a transaction, which takes
- * ten round trips for one as for many. When one of them makes it fail, each is tried alone.
+ * Inserts records of one distribution; published ones are offered. They share a transaction, which takes ten round trips
+ * for one as for many. When one of them makes it fail, each is tried alone.
  * @returns for each its row or its error: Problem('duplicate_conflict') when name, version and architecture exist there
  */
 export async function insertRecords(
@@ -100,56 +101,57 @@ async function insertTogether(
     const revision = await lockAndAdvance(tx, distribution.codename, {
       offers,
       counts,
-      bytes: records.reduce((sum, record) => sum + record.size_bytes, 0),
+      bytes: ready.reduce((sum, { blob }) => sum + blob.size_bytes, 0),
     })
     await insertBlobs(
       tx,
       ready.map(({ blob }) => blob),
       seen,
     )
-    let next = revision - offers
-    const rows = await tx
+    const inserted = await tx
       .insertInto('packages')
-      .values(
-        records.map((record) => {
-          const served = record.status === 'published'
-          if (served) next++
-          return {
-            ...record,
-            served,
-            changed_revision: served ? next : revision,
-            position: served ? next : null,
-            manifest_pending: true,
-          }
-        }),
-      )
+      .values(records)
       .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
-      .returningAll()
+      .returning(['id', 'name', 'version', 'arch'])
       .execute()
-    if (rows.length < ready.length) {
+    if (inserted.length < ready.length) {
       const { name, version, arch } = records[0] as NewRecord['record']
       throw new Problem('duplicate_conflict', `${name} ${version} (${arch}) is already in ${distribution.codename}`)
     }
-    const byIdentity = new Map(rows.map((row) => [identityOf(row), row]))
-    const inOrder = records.map((record) => byIdentity.get(identityOf(record)) as PackageRow)
-    const published = ready.flatMap(({ entries }, i) => {
-      const { id, served, sha256 } = inOrder[i] as PackageRow
-      return served ? [{ id, sha256, entries }] : []
-    })
-    if (published.length > 0) await offer(tx, distribution.codename, published)
-    for (const row of rows) await storeFindings(tx, row)
-    await tally(
-      tx,
-      rows.map((row) => row.id),
-      1,
-    )
+    const byIdentity = new Map(inserted.map((row) => [identityOf(row), row.id]))
+    const ids = records.map((record) => byIdentity.get(identityOf(record)) as number)
+    const reviews = ready.flatMap(({ review }, i) => (review ? [{ ...review, package_id: ids[i] as number }] : []))
+    if (reviews.length > 0) await tx.insertInto('reviews').values(reviews).execute()
+    await offerPublished(tx, ready, ids, revision - offers)
+    const rows = await recordsOf(tx, ids)
+    for (const row of rows) await storeFindings(tx, row, findingsOf(row), 0)
+    await tally(tx, ids, 1)
     await noteArtifacts(tx, format.versions, rows)
     await audit.record(
       ready.map((input) => input.audit),
       tx,
     )
-    return inOrder
+    return rows
   })
+}
+
+/** @param before the last revision that others have: each of these gets one of its own */
+async function offerPublished(
+  tx: Db,
+  ready: readonly NewRecord[],
+  ids: readonly number[],
+  before: number,
+): Promise<void> {
+  const published = ready.flatMap(({ record, entries }, i) =>
+    record.status === 'published' ? [{ id: ids[i] as number, entries, cause: record.import_method }] : [],
+  )
+  const offerings = published.map((one, n) => ({ ...one, revision: before + n + 1 }))
+  for (const cause of new Set(published.map((one) => one.cause)))
+    await offer(
+      tx,
+      offerings.filter((one) => one.cause === cause),
+      cause,
+    )
 }
 
 const identityOf = (record: { name: string; version: string; arch: string }) =>

@@ -1,34 +1,39 @@
-// What the publisher reads of a record: its index entries, what it provides, and its removal from the index.
+// What clients are offered: from which revision until which, with the index entries and what each package provides.
 import { sql } from 'kysely'
-import type { Offered } from '../formats/format.ts'
+import { isRefused } from '../domain/transitions.ts'
+import type { PackageStatus } from '../domain/status.ts'
 import type { Db } from '../store/db.ts'
-import type { PackageRow } from '../store/tables.ts'
+import type { OfferCause } from '../store/tables.ts'
 import type { StreamEntry } from './entries.ts'
 
 export interface Offering {
   id: number
-  sha256: string
+  /** the revision that offers it first: its place in the index */
+  revision: number
   entries: readonly StreamEntry[]
 }
 
 /**
- * Stores what the publisher needs to publish records: their index entries and what they provide, which the database takes
- * from the facts it has.
+ * Offers records from their revisions on, and stores what the publisher needs: their index entries and what they provide,
+ * which the database takes from the facts it has.
  */
-export async function offer(tx: Db, codename: string, records: readonly Offering[]): Promise<void> {
+export async function offer(tx: Db, records: readonly Offering[], cause: OfferCause): Promise<void> {
   const entries = records.flatMap(({ id, entries }) =>
     entries.map(([stream, bytes]) => ({ package_id: id, stream, bytes })),
   )
   await tx.insertInto('entries').values(entries).execute()
   // Each field is read from the facts once: reading them for each of 65,000 provides unpacked 8 MB as often.
   await sql`with record as materialized (
-      select id, facts->>'name' as name, facts->>'version' as version, facts->>'arch' as arch, facts->>'multiArch' as multi_arch,
-        facts->'provides' as provides
-      from unnest(${records.map(({ id }) => id)}::bigint[], ${records.map(({ sha256 }) => sha256)}::text[]) as given (id, sha256)
-      join blobs using (sha256)
+      select p.id, p.distribution, p.name, p.version, p.arch, p.sha256, b.filename, given.revision,
+        b.facts->>'multiArch' as multi_arch, b.facts->'provides' as provides
+      from unnest(${records.map(({ id }) => id)}::bigint[], ${records.map(({ revision }) => revision)}::bigint[]) as given (id, revision)
+      join packages p on p.id = given.id join blobs b on b.sha256 = p.sha256
+    ), offered as (
+      insert into offers (distribution, package_id, from_revision, sha256, filename, name, version, arch, began_by)
+      select distribution, id, revision, sha256, filename, name, version, arch, ${cause} from record
     )
     insert into capabilities (package_id, distribution, name, version, arch, multi_arch)
-    select record.id, ${codename}, capability.name, nullif(capability.version, ''), record.arch, record.multi_arch
+    select record.id, record.distribution, capability.name, nullif(capability.version, ''), record.arch, record.multi_arch
     from record cross join lateral (
       select record.name, record.version
       union all
@@ -37,32 +42,44 @@ export async function offer(tx: Db, codename: string, records: readonly Offering
 }
 
 /** The opposite of `offer`. The package file goes as soon as no live index names it. */
-export async function unpublish(tx: Db, row: PackageRow, revision: number, offered: Offered): Promise<void> {
-  await tx.deleteFrom('entries').where('package_id', '=', row.id).execute()
-  await tx.deleteFrom('capabilities').where('package_id', '=', row.id).execute()
-  await noteRemoval(tx, row, revision, offered, new Date(0))
+export async function unpublish(tx: Db, id: number, revision: number, cause: OfferCause): Promise<void> {
+  await tx.deleteFrom('entries').where('package_id', '=', id).execute()
+  await tx.deleteFrom('capabilities').where('package_id', '=', id).execute()
+  await endOffer(tx, id, revision, cause, 0)
 }
 
-/** @param removedAt start of the grace time in which clients with an older index may still fetch the file */
-export async function noteRemoval(
+/**
+ * Ends the offer of a record.
+ * @param revision the first one without it
+ * @param graceMs how long clients with an older index may still fetch the file
+ */
+export async function endOffer(
   tx: Db,
-  row: PackageRow,
+  id: number,
   revision: number,
-  { format, distribution }: Offered,
-  removedAt: Date | null = null,
+  cause: OfferCause,
+  graceMs: number,
 ): Promise<void> {
   await tx
-    .insertInto('removals')
-    .values(
-      format.packagePaths(row, distribution).map((tree_path) => ({
-        distribution: row.distribution,
-        package_id: row.id,
-        position: row.position ?? 0,
-        revision,
-        name: row.name,
-        tree_path,
-        removed_at: removedAt ?? sql<Date>`now()`,
-      })),
-    )
+    .updateTable('offers')
+    .set({
+      until_revision: revision,
+      ended_by: cause,
+      ended_at: sql<Date>`now()`,
+      // What never was in a publication leaves nothing behind.
+      keeps_bytes: sql<boolean>`keeps_bytes and from_revision <= (select published_revision from distributions where codename = offers.distribution)`,
+      unlink_at: sql<Date>`now() + ${graceMs / 1000}::float8 * interval '1 second'`,
+    })
+    .where('package_id', '=', id)
+    .where('until_revision', 'is', null)
+    .execute()
+}
+
+/** Past publications go on naming a file that was refused, but do not keep its bytes. */
+export async function noteRefusal(tx: Db, id: number, status: PackageStatus): Promise<void> {
+  await tx
+    .updateTable('offers')
+    .set({ keeps_bytes: !isRefused(status) })
+    .where('package_id', '=', id)
     .execute()
 }

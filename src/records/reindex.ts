@@ -151,7 +151,7 @@ async function isKnown(db: Db, { record }: Manifest): Promise<boolean> {
 async function ordered(manifests: Manifests): Promise<Place[]> {
   const all: Place[] = []
   for await (const { key, manifest } of manifests.all())
-    all.push({ key, place: manifest?.record.position ?? Number.MAX_SAFE_INTEGER })
+    all.push({ key, place: manifest?.offer?.from_revision ?? Number.MAX_SAFE_INTEGER })
   return all.sort(inOrder)
 }
 

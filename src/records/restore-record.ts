@@ -6,7 +6,8 @@ import type { Db } from '../store/db.ts'
 import { insertBlobs } from '../store/files/placement.ts'
 import { restoreDecision } from '../store/records/decisions.ts'
 import { tally } from '../store/records/counters.ts'
-import { storeFindings } from '../store/records/findings.ts'
+import { recordsOf } from '../store/records/artifact-query.ts'
+import { findingsOf, storeFindings } from '../store/records/findings.ts'
 import type { BlobsTable } from '../store/tables.ts'
 import type { Manifest } from '../store/records/manifests.ts'
 import { noteArtifacts } from './artifacts.ts'
@@ -25,10 +26,12 @@ export async function restoreRecord(
   { format, distribution }: { format: PackageFormat; distribution: Distribution },
   stands: (tx: Db) => Promise<boolean>,
 ): Promise<boolean> {
-  const { record } = manifest
+  const { record, review, offer: offered } = manifest
+  const json = (value: unknown) => JSON.stringify(value)
   const blob: Insertable<BlobsTable> = {
     ...manifest.blob,
-    facts: JSON.stringify(manifest.blob.facts),
+    facts: json(manifest.blob.facts),
+    dependencies: json(manifest.blob.dependencies),
     files: Buffer.from(manifest.blob.files, 'base64'),
   }
   return db.transaction().execute(async (tx) => {
@@ -41,47 +44,51 @@ export async function restoreRecord(
       .execute()
     if (!(await stands(tx))) return false
     await insertBlobs(tx, [blob], null)
-    const json = (value: unknown) => JSON.stringify(value)
-    const row = await tx
+    const inserted = await tx
       .insertInto('packages')
       .values({
         ...record,
         pipeline: json(record.pipeline),
         validation_steps: json(record.validation_steps),
         coverage: json(record.coverage),
-        dependencies: json(record.dependencies),
         deps_missing: json(record.deps_missing),
         tags: json(record.tags),
         cve_summary: record.cve_summary && json(record.cve_summary),
         cve_results: record.cve_results && json(record.cve_results),
-        review_reasons: record.review_reasons && json(record.review_reasons),
-        changed_revision: record.position ?? 0,
-        manifest_pending: false,
+        changes: 1,
+        manifest_changes: 1,
       })
       .onConflict((c) => c.doNothing())
-      .returningAll()
+      .returning('id')
       .executeTakeFirst()
-    if (!row) return false
+    if (!inserted) return false
+    const { id } = inserted
+    if (review)
+      await tx
+        .insertInto('reviews')
+        .values({ ...review, package_id: id, review_reasons: review.review_reasons && json(review.review_reasons) })
+        .execute()
     await lockAndAdvance(tx, record.distribution, {
       offers: 0,
       counts: { [record.status]: 1 },
-      bytes: record.size_bytes,
+      bytes: blob.size_bytes,
     })
-    // Later packages must come after it. It joins in the middle of the index, so kept blocks cannot be continued from;
-    // and the distribution is due for a publish even if this process dies.
-    const next = sql<number>`greatest(revision, ${record.position ?? 0}::bigint) + 1`
-    if (row.served)
+    if (offered) {
+      // Later packages must come after it. It joins in the middle of the index, so kept blocks cannot be continued from;
+      // and the distribution is due for a publish even if this process dies.
+      const next = sql<number>`greatest(revision, ${offered.from_revision}::bigint) + 1`
       await tx
         .updateTable('distributions')
-        .set({ revision: next, removals_floor: next })
+        .set({ revision: next, history_floor: next })
         .where('codename', '=', record.distribution)
         .execute()
-    if (row.served) {
-      const entries = renderEntries(row, { ...blob, facts: manifest.blob.facts }, { format, distribution })
-      await offer(tx, row.distribution, [{ id: row.id, sha256: row.sha256, entries }])
+      const entries = renderEntries(record, { ...blob, facts: manifest.blob.facts }, { format, distribution })
+      await offer(tx, [{ id, revision: offered.from_revision, entries }], 'restore')
     }
-    await storeFindings(tx, row)
-    await tally(tx, [row.id], 1)
+    await storeFindings(tx, { id, distribution: record.distribution }, findingsOf(record), 0)
+    await tally(tx, [id], 1)
+    const [row] = await recordsOf(tx, [id])
+    if (!row) throw new Error(`the record ${id} was not inserted`)
     for (const decision of manifest.decisions ?? []) await restoreDecision(tx, row, decision)
     await noteArtifacts(tx, format.versions, [row])
     return true

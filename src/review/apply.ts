@@ -115,6 +115,7 @@ async function record(
     event,
     ...(assessment.findings ? { findings: assessment.findings } : {}),
     set: { ...assessment.set, ...alongside },
+    review: assessment.review,
   }
   const changed = await changeRecord(tx, deps.audit, before, change, deps.offered(before.distribution))
   const { row } = changed

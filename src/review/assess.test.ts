@@ -119,10 +119,9 @@ test('a reopened record is due as its new finding says, and names the mechanism'
     set: {
       cve_status: 'pending_review',
       held_reason: 'rematch',
-      review_origin: 'rematch',
-      review_since: now,
       review_due_at: new Date('2026-03-12T00:00:00Z'),
     },
+    review: { review_origin: 'rematch', review_since: now, overdue_noted_at: null },
   })
 })
 

@@ -53,6 +53,7 @@ export type Assessment = { newIds: string[]; droppedIds: string[] } & (
       /** null when they are the same as before */
       findings: Finding[] | null
       set: NonNullable<Change['set']>
+      review: NonNullable<Change['review']>
       /** why the record has to be reviewed; empty when there is nothing new to decide */
       reasons: ReviewReason[]
     }
@@ -82,11 +83,10 @@ export function assess(
       return { kind: 'noop', newIds, droppedIds }
     if (!check.components && !check.evidence && before.last_scan) return { kind: 'touchScanDate', newIds, droppedIds }
   }
-  const set = {
-    ...scanColumns(before, findings, check, now),
-    ...reviewColumns(before, findings, check, { event, reasons, policy, now }),
-  }
-  return { kind: 'change', event, findings: isSame ? null : findings, set, reasons, newIds, droppedIds }
+  const changes = reviewChanges(before, findings, check, { event, reasons, policy, now })
+  const set = { ...scanColumns(before, findings, check, now), ...changes.set }
+  const { review } = changes
+  return { kind: 'change', event, findings: isSame ? null : findings, set, review, reasons, newIds, droppedIds }
 }
 
 function eventFor(before: Assessed, reasons: readonly ReviewReason[], check: Check): StatusEvent {
@@ -131,7 +131,7 @@ function withEvidence(before: Assessed, { evidence = [], components }: Check) {
   return { steps, pipeline, coverage }
 }
 
-function reviewColumns(
+function reviewChanges(
   before: Assessed,
   findings: readonly Finding[],
   check: Check,
@@ -141,32 +141,38 @@ function reviewColumns(
     policy,
     now,
   }: { event: StatusEvent; reasons: readonly ReviewReason[]; policy: Settings['cve_policy']; now: Date },
-): NonNullable<Change['set']> {
+): Required<Pick<Change, 'set' | 'review'>> {
   const open = openFindings(findings)
   if (event === 'reopen' || event === 'clear') {
     const isCleared = event === 'clear'
     const asked = isCleared ? open : findings.filter(({ id }) => reasons.some((reason) => reason.id === id))
     const unscanned = isUnscanned(withEvidence(before, check).pipeline)
     return {
-      cve_status: 'pending_review',
-      held_reason: check.mechanism,
-      review_origin: check.mechanism,
-      review_since: now,
-      review_due_at: reviewDueAt(now, asked, isCleared && unscanned, policy),
-      overdue_noted_at: null,
-      review_reasons: JSON.stringify(reasons),
-      ...(isCleared ? { quarantined_at: null, quarantined_by: null } : {}),
+      set: {
+        cve_status: 'pending_review',
+        held_reason: check.mechanism,
+        review_due_at: reviewDueAt(now, asked, isCleared && unscanned, policy),
+      },
+      review: {
+        review_origin: check.mechanism,
+        review_since: now,
+        overdue_noted_at: null,
+        review_reasons: JSON.stringify(reasons),
+        ...(isCleared ? { quarantined_at: null, quarantined_by: null } : {}),
+      },
     }
   }
-  if (before.status !== 'pending_review') return {}
+  if (before.status !== 'pending_review') return { set: {}, review: {} }
   const known = before.review_reasons ?? []
   const more = reasons.filter(({ id, reason }) => !known.some((other) => other.id === id && other.reason === reason))
   return {
-    // A finding tells a reviewer more than a scan that could not be made.
-    ...(before.held_reason === 'unscanned' && open.length > 0 ? { held_reason: 'cve_review' } : {}),
-    // New findings may be more urgent; they never extend the deadline.
-    review_due_at: earlier(before.review_due_at, reviewDueAt(before.review_since ?? now, open, false, policy)),
-    ...(more.length > 0 ? { review_reasons: JSON.stringify([...known, ...more]) } : {}),
+    set: {
+      // A finding tells a reviewer more than a scan that could not be made.
+      ...(before.held_reason === 'unscanned' && open.length > 0 ? { held_reason: 'cve_review' } : {}),
+      // New findings may be more urgent; they never extend the deadline.
+      review_due_at: earlier(before.review_due_at, reviewDueAt(before.review_since ?? now, open, false, policy)),
+    },
+    review: more.length > 0 ? { review_reasons: JSON.stringify([...known, ...more]) } : {},
   }
 }
 

@@ -3,7 +3,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Migrator } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { buildDeb } from '../../test/samples/deb.ts'
 import { createTestDatabase } from '../../test/database.ts'
@@ -11,8 +10,7 @@ import { findDistribution } from '../formats/index.ts'
 import { insertRecord } from '../sbom/fixture.ts'
 import type { OsvFinding } from '../scanners/osv/findings.ts'
 import { createComponents } from '../store/files/components.ts'
-import { openDatabase, type Database } from '../store/db.ts'
-import { MIGRATIONS } from '../store/migrations/index.ts'
+import { type Database } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { createComponentScan, type ComponentScanDeps } from './components.ts'
 import { systemActor } from './deps.ts'
@@ -57,6 +55,7 @@ beforeEach(() => {
   answer = () => []
 })
 afterEach(async () => {
+  await database.db.deleteFrom('offers').execute()
   await database.db.deleteFrom('packages').execute()
   await database.db.deleteFrom('blobs').execute()
 })
@@ -115,7 +114,7 @@ async function carrier(name: string, version = '1.0.0'): Promise<PackageRow> {
 }
 
 const rowOf = (id: number) =>
-  database.db.selectFrom('packages').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+  database.db.selectFrom('records').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 const waiting = async () => (await database.db.selectFrom('component_work').select('package_id').execute()).length
 
 describe('a record', () => {
@@ -219,6 +218,7 @@ describe('what goes wrong with one', () => {
   test('a record that is deleted while its file is read leaves nothing', async () => {
     const { sha256 } = await carrier('one')
     const components = createComponents(database.db)
+    await database.db.deleteFrom('offers').execute()
     await database.db.deleteFrom('packages').execute()
     await database.db.deleteFrom('blobs').execute()
     await components.keep(sha256, { components: [], filesSeen: 1, bytes: 1, skipped: [] }, new Date())
@@ -282,14 +282,4 @@ test('a process that is not the leader leaves the work to it', async () => {
   passive.nudge()
   await passive.stop()
   expect(await waiting()).toBe(1)
-})
-
-test('records from before this release are looked into after the upgrade', async () => {
-  const { db, close } = await openDatabase('pglite://memory')
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
-  await migrator.migrateTo('0005-scores')
-  const { id } = await insertRecord(db, { name: 'old', withoutCapabilities: true })
-  expect((await migrator.migrateToLatest()).error).toBeUndefined()
-  expect(await createComponents(db).work(0, 10, true)).toMatchObject([{ id, filename: 'old_1.0-1_amd64.deb' }])
-  await close()
 })

@@ -156,7 +156,7 @@ export function createComponentScan(deps: ComponentScanDeps): ComponentScan {
   /** The columns that matching needs. */
   const identities = (ids: readonly number[]) =>
     db
-      .selectFrom('packages')
+      .selectFrom('records')
       .select([
         'id',
         'sha256',

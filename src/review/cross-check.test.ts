@@ -34,6 +34,7 @@ beforeEach(() => {
   errors = []
 })
 afterEach(async () => {
+  await database.db.deleteFrom('offers').execute()
   await database.db.deleteFrom('packages').execute()
   await database.db.deleteFrom('blobs').execute()
 })

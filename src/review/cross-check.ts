@@ -78,7 +78,7 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
     const codenames = deps.distributions.map(({ codename }) => codename)
     const retry = new Date(clock.now().getTime() - RETRY_MS)
     const { rows } =
-      await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version from packages p
+      await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version from records p
       where status = 'published' and distribution = any(${sql`${codenames}::text[]`}) and ${wanted}
         and not exists (select 1 from cross_checks c where c.package_id = p.id and c.engine = ${scanner.name} and (c.word <> 'error' or c.checked_at > ${retry}))
       order by id limit ${PAGE}`.execute(db)

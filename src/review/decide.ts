@@ -19,7 +19,7 @@ import { activeDecisions, closeDecisions, insertDecision, reopenDecisions } from
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
 import { coverOf, withAcceptance } from './coverage.ts'
-import { eventBase, inLockOrder, NO_REVIEW, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
+import { eventBase, inLockOrder, NO_REVIEW, NOT_HELD, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
 import { readPlan, type DecisionBody, type Plan } from './plan.ts'
 import { announce, cleanUp, publishChanges, type CleanUpDeps } from './settle.ts'
 
@@ -164,10 +164,11 @@ export async function decideOne(
     findings: after,
     set:
       event === 'approve'
-        ? { ...NO_REVIEW, cve_status: 'approved', validation_steps: stepsOf(before, actor) }
+        ? { ...NOT_HELD, cve_status: 'approved', validation_steps: stepsOf(before, actor) }
         : event === 'reject'
-          ? { ...NO_REVIEW, cve_status: 'blocked' }
+          ? { ...NOT_HELD, cve_status: 'blocked' }
           : {},
+    review: event === 'approve' || event === 'reject' ? NO_REVIEW : {},
     audit: {
       ...eventBase(before, actor),
       action: 'SECURITY_DECISION',
@@ -278,7 +279,7 @@ async function revertDecisions(
       await reopenDecisions(tx, replaced, REPLACED)
       // Another change came first, and it counts.
       if (row?.status !== 'published') continue
-      const { cve_status, held_reason, review_origin, review_since, review_due_at, overdue_noted_at } = before
+      const { cve_status, held_reason, review_due_at, review_origin, review_since, overdue_noted_at } = before
       done.push(
         await changeRecord(
           tx,
@@ -288,9 +289,12 @@ async function revertDecisions(
             event: before.served ? 'revoke' : 'unpublishable',
             findings: (before.cve_results ?? []) as Finding[],
             set: {
-              ...{ cve_status, held_reason, review_origin, review_since, review_due_at, overdue_noted_at },
-              review_reasons: before.review_reasons && JSON.stringify(before.review_reasons),
+              ...{ cve_status, held_reason, review_due_at },
               validation_steps: JSON.stringify(before.validation_steps),
+            },
+            review: {
+              ...{ review_origin, review_since, overdue_noted_at },
+              review_reasons: before.review_reasons && JSON.stringify(before.review_reasons),
             },
             audit: {
               ...eventBase(row, actor),

@@ -3,7 +3,7 @@ import type { Finding } from '../domain/finding.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { DecisionAction } from '../domain/status.ts'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
-import { changeRecord, lockIfThere } from '../records/change-record.ts'
+import { changeRecord, lockIfThere, noteChanged } from '../records/change-record.ts'
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
@@ -189,8 +189,7 @@ export async function assignDecision(
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow()
-    if (decision.package_id !== null)
-      await tx.updateTable('packages').set({ manifest_pending: true }).where('id', '=', decision.package_id).execute()
+    if (decision.package_id !== null) await noteChanged(tx, [decision.package_id])
     const named = { package: row.package, version: row.version, distribution: row.distribution, arch: row.arch }
     await deps.audit.record(
       {

@@ -74,11 +74,11 @@ export function noSuchPackage({ name, version, distribution, arch }: RecordSelec
 }
 
 /** Columns of a record that is not under review. */
+export const NOT_HELD = { held_reason: null, review_due_at: null } as const
+/** Its review, which is over. */
 export const NO_REVIEW = {
-  held_reason: null,
   review_origin: null,
   review_since: null,
-  review_due_at: null,
   overdue_noted_at: null,
   review_reasons: null,
 } as const

@@ -5,7 +5,7 @@ import { changeRecord, lockRecord, notUnderReview, type Changed } from '../recor
 import { headRows, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import { withAcceptance } from './coverage.ts'
-import { eventBase, inLockOrder, NO_REVIEW, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
+import { eventBase, inLockOrder, NO_REVIEW, NOT_HELD, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
 import { announce, cleanUp, publishChanges, type CleanUpDeps } from './settle.ts'
 
 /**
@@ -41,7 +41,8 @@ export async function quarantine(
           {
             event: 'quarantine',
             findings: withAcceptance((before.cve_results ?? []) as Finding[], []),
-            set: { ...NO_REVIEW, quarantined_at: deps.clock.now(), quarantined_by: actor.name },
+            set: NOT_HELD,
+            review: { ...NO_REVIEW, quarantined_at: deps.clock.now(), quarantined_by: actor.name },
             audit: {
               ...eventBase(before, actor),
               action: 'QUARANTINE',

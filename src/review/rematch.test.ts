@@ -24,6 +24,7 @@ beforeEach(() => {
   news = { generation: 1, complete: true, packages: [{ ecosystem: 'Ubuntu', package: 'curl' }] }
 })
 afterEach(async () => {
+  await database.db.deleteFrom('offers').execute()
   await database.db.deleteFrom('packages').execute()
   await database.db.deleteFrom('blobs').execute()
 })

@@ -52,7 +52,7 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await database.db.deleteFrom('pending_deletions').execute()
-  for (const table of ['package_counts', 'finding_counts', 'audit', 'packages'] as const)
+  for (const table of ['package_counts', 'finding_counts', 'audit', 'offers', 'packages'] as const)
     await database.db.deleteFrom(table).execute()
   await database.db.deleteFrom('blobs').execute()
   await database.db.deleteFrom('distributions').execute()
@@ -125,7 +125,7 @@ const staged = () => readdir(join(paths.incoming, staging.instanceId))
 test('the copy is in the pool before the record names it, and nothing is left in staging', async () => {
   const [result] = await rescan(deps(), { name: 'one' }, systemActor('system'))
   expect(result).toMatchObject({ previous_status: 'quarantined', new_status: 'pending_review', cve_count: 0 })
-  const after = await database.db.selectFrom('packages').selectAll().executeTakeFirstOrThrow()
+  const after = await database.db.selectFrom('records').selectAll().executeTakeFirstOrThrow()
   expect(after).toMatchObject({ status: 'pending_review', held_reason: 'rescan', deps_missing: ['libmissing'] })
   expect(after.sha256).not.toBe(row.sha256)
   await access(pool.path(after))
@@ -138,7 +138,7 @@ test('the copy is in the pool before the record names it, and nothing is left in
 test('when the change cannot be recorded, the record keeps its file and the copy is removed', async () => {
   auditFails = true
   await expect(rescan(deps(), { name: 'one' }, systemActor('system'))).rejects.toThrow('database gone')
-  const after = await database.db.selectFrom('packages').selectAll().executeTakeFirstOrThrow()
+  const after = await database.db.selectFrom('records').selectAll().executeTakeFirstOrThrow()
   expect(after).toMatchObject({ status: 'quarantined', sha256: row.sha256 })
   expect(await staged()).toEqual([])
   const pooled = await readdir(paths.pool, { recursive: true })
@@ -189,7 +189,7 @@ test.each(['quarantined', 'published'] as const)(
     expect(results.map((result) => result.new_status)).toEqual(['pending_review', 'pending_review'])
     expect(results.flatMap((result) => result.new_cve_ids)).toEqual(['CVE-2026-2'])
     expect(results.flatMap((result) => result.dropped_cve_ids)).toEqual(['CVE-2026-1'])
-    const after = await db.selectFrom('packages').selectAll().where('id', '=', two.id).executeTakeFirstOrThrow()
+    const after = await db.selectFrom('records').selectAll().where('id', '=', two.id).executeTakeFirstOrThrow()
     expect((after.cve_results as Finding[]).map(({ id }) => id)).toEqual(['CVE-2026-2'])
     await access(pool.path(after))
     expect(await staged()).toEqual([])

@@ -7,7 +7,8 @@ import type { Coverage, PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Candidate, StepResult } from '../gate/step.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { removeFile } from '../kernel/files.ts'
-import { packFacts, unpackFacts } from '../domain/packed-facts.ts'
+import { unpackFacts } from '../domain/packed-facts.ts'
+import { blobRow } from '../records/stored-file.ts'
 import { matchingRecords, recordsOf, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { PackageRow, ReviewReason } from '../store/tables.ts'
 import { applyFindings, reviseFindings, type Alongside, type Applied, type ApplyDeps } from './apply.ts'
@@ -142,22 +143,15 @@ async function withInspected(
   const set = inspection?.missing ? { deps_missing: JSON.stringify(inspection.missing) } : {}
   const signed = inspection?.signed
   if (!signed) return apply({ set })
-  const { filename, sizeBytes, digests } = signed
+  const { filename, digests } = signed
   const file = { format: row.format, sha256: digests.sha256, filename }
   const path = await staging.identify(signed.path, file)
   const hold = pool.hold(path, file, 'pool')
-  const blob = {
-    ...digests,
-    ...packFacts(signed.facts),
-    format: row.format,
-    filename,
-    size_bytes: sizeBytes,
-    created_at: clock.now(),
-  }
+  const blob = blobRow(signed, signed.facts, clock.now())
   let isReferred = false
   try {
     const applied = await apply({
-      set: { ...set, sha256: digests.sha256, filename, size_bytes: sizeBytes },
+      set: { ...set, sha256: digests.sha256 },
       replacement: { blob, ensureBytes: () => hold.ensure() },
     })
     isReferred = applied.row.sha256 === digests.sha256

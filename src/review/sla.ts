@@ -3,12 +3,13 @@ import { sql } from 'kysely'
 import type { Finding } from '../domain/finding.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
 import { isoTimeOrNull } from '../kernel/clock.ts'
-import { changeRecord, lockIfThere, type Changed } from '../records/change-record.ts'
+import { changeRecord, lockIfThere, type Changed, noteChanged } from '../records/change-record.ts'
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
+import { recordsOf } from '../store/records/artifact-query.ts'
 import { withAcceptance } from './coverage.ts'
-import { eventBase, type Actor, type ReviewDeps } from './deps.ts'
+import { eventBase, type Actor, type ReviewDeps, NO_REVIEW } from './deps.ts'
 import { announce, cleanUp, type CleanUpDeps } from './settle.ts'
 
 export type SlaDeps = CleanUpDeps & Pick<ReviewDeps, 'db' | 'clock' | 'audit' | 'settings' | 'offered'>
@@ -97,7 +98,7 @@ export async function checkSla(deps: SlaDeps, actor: Actor): Promise<SlaReport> 
   const overdue = await noteOverdue(deps, actor, now)
   const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
   const reviews = (db: Db) =>
-    db.selectFrom('packages').where('status', '=', 'pending_review').where('review_due_at', 'is not', null)
+    db.selectFrom('records').where('status', '=', 'pending_review').where('review_due_at', 'is not', null)
   const exceptions = (db: Db) =>
     db.selectFrom('decisions').where('active', '=', true).where('expires_at', 'is not', null)
   const late = reviews(deps.db).where('review_due_at', '<=', now)
@@ -212,15 +213,7 @@ export async function endDecision(
       openFindings(findings).length === 0,
       deps.settings().cve_policy,
     )
-    const item = {
-      cve_status: 'pending_review' as const,
-      held_reason: why,
-      review_origin: why,
-      review_since: now,
-      review_due_at: due,
-      overdue_noted_at: null,
-      review_reasons: null,
-    }
+    const held = { cve_status: 'pending_review' as const, held_reason: why, review_due_at: due }
     return changeRecord(
       tx,
       deps.audit,
@@ -228,7 +221,8 @@ export async function endDecision(
       {
         event: returns ? event : 'refresh',
         findings,
-        set: returns ? item : {},
+        set: returns ? held : {},
+        review: returns ? { ...NO_REVIEW, review_origin: why, review_since: now } : {},
         audit: {
           ...eventBase(before, ending.actor),
           action: ending.action,
@@ -254,26 +248,21 @@ async function noteOverdue(deps: SlaDeps, actor: Actor, now: Date): Promise<Pack
     const rows = await deps.db.transaction().execute(async (tx) => {
       const due = await tx
         .selectFrom('packages')
-        .select('id')
+        .innerJoin('reviews', 'reviews.package_id', 'packages.id')
+        .select('packages.id')
         .where('status', '=', 'pending_review')
         .where('review_due_at', '<=', now)
         .where('overdue_noted_at', 'is', null)
-        .orderBy('id')
+        .orderBy('packages.id')
         .limit(BATCH)
-        .forUpdate()
+        .forUpdate('packages')
         .skipLocked()
         .execute()
       if (due.length === 0) return []
-      const marked = await tx
-        .updateTable('packages')
-        .set({ overdue_noted_at: now, manifest_pending: true })
-        .where(
-          'id',
-          'in',
-          due.map((row) => row.id),
-        )
-        .returningAll()
-        .execute()
+      const ids = due.map((row) => row.id)
+      await tx.updateTable('reviews').set({ overdue_noted_at: now }).where('package_id', 'in', ids).execute()
+      await noteChanged(tx, ids)
+      const marked = await recordsOf(tx, ids)
       for (const row of marked) {
         const audit = {
           ...eventBase(row, actor),

@@ -6,6 +6,7 @@ import type { DecisionAction, PackageStatus } from '../domain/status.ts'
 import { findDistribution } from '../formats/index.ts'
 import type { Db } from '../store/db.ts'
 import { insertDecision } from '../store/records/decisions.ts'
+import { recordsOf } from '../store/records/artifact-query.ts'
 import { storeFindings } from '../store/records/findings.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { packFacts } from '../domain/packed-facts.ts'
@@ -88,7 +89,7 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
   }
   await db
     .insertInto('distributions')
-    .values({ codename: distribution, format: format.id })
+    .values({ codename: distribution, format: format.id, definition: '{}' })
     .onConflict((c) => c.doNothing())
     .execute()
   await db
@@ -102,10 +103,17 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
       sha1: digest('sha1', identity),
       md5: digest('md5', identity),
       ...packFacts(facts),
+      section: 'misc',
+      description: sample.description ?? null,
+      maintainer: sample.maintainer ?? null,
+      license: sample.license ?? null,
+      url: sample.url ?? null,
+      source_package: sample.sourcePackage ?? null,
+      source_version: sample.sourceVersion ?? null,
       created_at: ARRIVAL,
     })
     .execute()
-  const row = await db
+  const { id } = await db
     .insertInto('packages')
     .values({
       distribution,
@@ -114,37 +122,34 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
       version,
       arch,
       status,
-      served,
       cve_status: 'approved',
       sha256,
       received_sha256: sha256,
-      filename,
-      size_bytes: 1000,
-      section: 'misc',
-      description: sample.description ?? null,
-      maintainer: sample.maintainer ?? null,
-      license: sample.license ?? null,
-      url: sample.url ?? null,
-      source_package: sample.sourcePackage ?? null,
-      source_version: sample.sourceVersion ?? null,
       imported_at: sample.importedAt ?? ARRIVAL,
       imported_by: 'somebody',
       import_method: 'upload',
       pipeline: '{}',
       validation_steps: '[]',
       coverage: '{}',
-      dependencies: '[]',
       deps_missing: '[]',
       tags: '[]',
       cve_results: findings ? JSON.stringify(findings) : null,
       last_scan: findings ? ARRIVAL : null,
-      changed_revision: 1,
-      manifest_pending: false,
+      changes: 1,
+      manifest_changes: 1,
     })
-    .returningAll()
+    .returning('id')
     .executeTakeFirstOrThrow()
-  if (findings) await storeFindings(db, row)
-  if (sample.withoutCapabilities) return row
+  const offer = { distribution, package_id: id, from_revision: id, sha256, filename, name, version, arch }
+  if (served)
+    await db
+      .insertInto('offers')
+      .values({ ...offer, began_by: 'upload' })
+      .execute()
+  if (findings) await storeFindings(db, { id, distribution }, findings, 0)
+  const [row] = await recordsOf(db, [id])
+  if (!row) throw new Error('the record was not inserted')
+  if (!served || sample.withoutCapabilities) return row
   const offers = [{ name, version }, ...provides]
   await db
     .insertInto('capabilities')

@@ -7,10 +7,12 @@ import type { Finding, PolicyAction, Severity } from '../domain/finding.ts'
 import type { Json as JsonObject } from '../domain/json.ts'
 import type { Role } from '../domain/roles.ts'
 import type { TaskState } from '../domain/tasks.ts'
+import type { StatusEvent } from '../domain/transitions.ts'
 
 /** jsonb: inserted as JSON text (both drivers disagree on arrays otherwise), selected as a value. */
 type Json<T> = ColumnType<T, string, string>
 type JsonOrNull<T> = ColumnType<T | null, string | null | undefined, string | null>
+type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>
 
 export interface UsersTable {
   id: Generated<number>
@@ -71,8 +73,8 @@ export interface DistributionsTable {
   /** seconds since 1970; strictly increases, clients ignore an older one */
   release_date: Generated<number>
   published_at: Date | null
-  /** removals up to this revision may have been deleted */
-  removals_floor: Generated<number>
+  /** which packages were offered before this revision is no longer known */
+  history_floor: Generated<number>
   /** finished background indexes (deb Contents, rpm updateinfo) */
   background_indexes: ColumnType<BackgroundIndexRow[], string | undefined, string>
   /** who removes files from the tree at present, and since when; null when nobody does */
@@ -81,8 +83,8 @@ export interface DistributionsTable {
   /** raised by each of these claims: a publish that began before one is not made visible */
   cleanings: Generated<number>
   initialized_at: Date | null
-  /** as it was declared last; null in rows that were made before this column */
-  definition: JsonOrNull<Distribution>
+  /** as it was declared last */
+  definition: Json<Distribution>
   published_count: Generated<number>
   pending_count: Generated<number>
   quarantined_count: Generated<number>
@@ -102,8 +104,8 @@ export interface BackgroundIndexRow {
   advisoryGeneration?: number
 }
 
-/** A stored file: immutable bytes in the pool. */
-export interface BlobsTable {
+/** A stored file: immutable bytes in the pool, and what the file states about itself. */
+export interface BlobsTable extends FactColumns {
   sha256: string
   format: FormatId
   filename: string
@@ -122,6 +124,24 @@ export interface BlobsTable {
   removal_ended_at: ColumnType<Date | null, Date | null | undefined, Date | null>
 }
 
+/** The facts of a file that lists show and queries filter by. */
+export interface FactColumns {
+  installed_size_kb: OrNull<number>
+  section: OrNull<string>
+  description: OrNull<string>
+  maintainer: OrNull<string>
+  license: OrNull<string>
+  url: OrNull<string>
+  source_package: OrNull<string>
+  source_version: OrNull<string>
+  /** its strong requirements */
+  dependencies: ColumnType<{ name: string; version_constraint: string }[], string | undefined, string>
+}
+
+/**
+ * Records. Each is one judged file: its place, and what the gate and later scans found about it there. Unique by place
+ * (today a distribution), name, version and architecture.
+ */
 export interface PackagesTable {
   id: Generated<number>
   distribution: string
@@ -129,22 +149,11 @@ export interface PackagesTable {
   name: string
   version: string
   arch: string
+  sha256: string
+  received_sha256: string
   status: PackageStatus
   cve_status: CveStatus | null
   held_reason: HeldReason | null
-  served: boolean
-  sha256: string
-  received_sha256: string
-  filename: string
-  size_bytes: number
-  installed_size_kb: number | null
-  section: string | null
-  description: string | null
-  maintainer: string | null
-  license: string | null
-  url: string | null
-  source_package: string | null
-  source_version: string | null
   imported_at: Date
   imported_by: string
   import_method: 'upload' | 'import' | 'mirror' | 'promotion' | 'migration'
@@ -154,32 +163,45 @@ export interface PackagesTable {
   pipeline: Json<Record<string, string>>
   validation_steps: Json<unknown[]>
   coverage: Json<Record<string, unknown>>
-  dependencies: Json<{ name: string; version_constraint: string }[]>
   deps_missing: Json<string[]>
   tags: Json<string[]>
   cve_summary: JsonOrNull<Record<string, unknown>>
   cve_results: JsonOrNull<unknown[]>
   last_scan: Date | null
-  quarantined_at: Date | null
-  quarantined_by: string | null
-  /** what requested the review: the import method, or the mechanism that held it later; null when it is not under review */
-  review_origin: string | null
-  review_since: Date | null
-  /** null when the worst undecided finding has no deadline */
-  review_due_at: Date | null
-  overdue_noted_at: Date | null
-  /** why a decided package is under review again */
-  review_reasons: JsonOrNull<ReviewReason[]>
   /** severities of its findings, one bit each (`domain/risk`) */
   severities: Generated<number>
   risk: Generated<number>
-  /** the distribution's revision at which it was last offered, changed or withdrawn */
-  changed_revision: number
-  /** the revision at which it was first offered: its place in the index; null until it is offered */
-  position: number | null
-  /** the manifest on disk is older than the row */
-  manifest_pending: boolean
+  /** null when it is not under review or the worst undecided finding has no deadline; here for the order of the queue */
+  review_due_at: Date | null
+  /** raised by every change of the record, its review or its decisions */
+  changes: Generated<number>
+  /** `changes` at the time the manifest on disk was read from the rows; 0 when there is none */
+  manifest_changes: Generated<number>
 }
+
+/** What people have to do with a record, or did. Records that nobody had to look at have no row. */
+export interface ReviewsTable {
+  package_id: number
+  /** what requested the review: the import method, or the mechanism that held it later; null when it is not under review */
+  review_origin: OrNull<string>
+  review_since: OrNull<Date>
+  overdue_noted_at: OrNull<Date>
+  /** why a decided package is under review again */
+  review_reasons: JsonOrNull<ReviewReason[]>
+  quarantined_at: OrNull<Date>
+  quarantined_by: OrNull<string>
+}
+
+/** The view of a record as it is read: with the facts of its stored file, its review, and whether it is offered. */
+export type RecordsView = PackagesTable &
+  Pick<BlobsTable, 'filename' | 'size_bytes'> &
+  FactColumns &
+  Omit<ReviewsTable, 'package_id'> & {
+    /** whether clients are offered it */
+    served: boolean
+    /** the revision that offered it; null while it is not offered */
+    offered_from: number | null
+  }
 
 /** A finding that has to be decided, and why. */
 export interface ReviewReason {
@@ -227,7 +249,7 @@ export interface DecisionsTable {
   resolution_note: string | null
 }
 
-/** One row for each finding of a package, for pages and counts; a copy of `packages.cve_results`. */
+/** One row for each finding of a record, for pages and counts; a copy of `packages.cve_results`. */
 export interface FindingsTable {
   package_id: number
   cve: string
@@ -280,18 +302,48 @@ export interface CapabilitiesTable {
   multi_arch: string | null
 }
 
-/** Something left the index: the publisher drops its entry, `collect` its file after the grace time. */
-export interface RemovalsTable {
-  id: Generated<number>
+/**
+ * A file was offered to clients from one revision of a distribution until another. So what is offered, or was at an earlier
+ * revision, is a query. Rows are deleted when no kept publication names them.
+ */
+export interface OffersTable {
   distribution: string
+  /** may be of a record that was deleted since */
   package_id: number
-  /** its place in the index, as it was */
-  position: number
-  revision: number
+  /** the revision that first offered it: its place in the index */
+  from_revision: number
+  /** the first revision without it; null while it is offered */
+  until_revision: number | null
+  sha256: string
+  filename: string
   name: string
-  /** file below the distribution's package directory */
-  tree_path: string
-  removed_at: Date
+  version: string
+  arch: string
+  began_by: OfferCause
+  ended_by: OfferCause | null
+  ended_at: Date | null
+  /** when its file may leave the tree; null while it must not, and when it has */
+  unlink_at: Date | null
+  /**
+   * whether the bytes stay for the publications that named it; not for a record that was quarantined or rejected since, or
+   * that never was in a publication
+   */
+  keeps_bytes: Generated<boolean>
+}
+
+/** How a record came in, or what happened to it since. */
+export type OfferCause = PackagesTable['import_method'] | StatusEvent | 'restore'
+
+/** What clients saw, and from when. Rows are only added, and deleted when they are older than the history that is kept. */
+export interface PublicationsTable {
+  distribution: string
+  generation: string
+  revision: number
+  /** of its Release, in seconds since 1970 */
+  release_date: number
+  published_at: Date
+  /** why packages entered and left since the publication before; without any, why it was published nevertheless */
+  causes: string[]
 }
 
 /** Files of deleted records that still have to be removed, and stored files that still have to be moved. */
@@ -576,9 +628,12 @@ export interface Tables {
   distributions: DistributionsTable
   blobs: BlobsTable
   packages: PackagesTable
+  reviews: ReviewsTable
+  records: RecordsView
   entries: EntriesTable
   capabilities: CapabilitiesTable
-  removals: RemovalsTable
+  offers: OffersTable
+  publications: PublicationsTable
   pending_deletions: PendingDeletionsTable
   superseded_generations: SupersededGenerationsTable
   artifacts: ArtifactsTable
@@ -609,7 +664,7 @@ export interface Tables {
 }
 
 // Rows as they are read. Others are `Selectable<…>` where they are used.
-export type PackageRow = Selectable<PackagesTable>
+export type PackageRow = Selectable<RecordsView>
 /** A stored file without the state of its removal. */
 export type BlobRow = Omit<Selectable<BlobsTable>, 'removal_token' | 'removal_began_at' | 'removal_ended_at'>
 export type DecisionRow = Selectable<DecisionsTable>

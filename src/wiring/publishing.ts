@@ -11,6 +11,7 @@ import type { FormatRegistry } from '../intake/identify.ts'
 import { ensureContent } from '../kernel/files.ts'
 import { ensureDistributions, formerDistributions } from '../publish/initialize.ts'
 import { createPublisher } from '../publish/publisher.ts'
+import { createHistory } from '../records/history.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
 import { openKeys } from '../signing/keys.ts'
 import { createAuditCheckpoints } from '../store/audit-checkpoints.ts'
@@ -69,6 +70,7 @@ export async function createPublishing(foundation: Foundation) {
   const signers = keys
   const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
+  const history = createHistory({ db, clock, days: () => foundation.settings.current().retention.history_days })
   return {
     readers,
     keys,
@@ -81,6 +83,7 @@ export async function createPublishing(foundation: Foundation) {
     registry,
     publisher,
     pendingDeletions,
+    history,
   }
 }
 

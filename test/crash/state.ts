@@ -51,8 +51,9 @@ export async function examine({
     const paths = createPaths(reposDir)
     if (collected) await collectTomorrow(db, paths)
     const faults: string[] = []
-    const rows = await db.selectFrom('packages').selectAll().orderBy('id').execute()
+    const rows = await db.selectFrom('records').selectAll().orderBy('id').execute()
     const dates = await examineTrees(db, paths, rows, collected, faults)
+    await examineHistory(db, rows, faults)
     await examineFiles(db, paths, rows, collected, faults)
     await examineManifests(db, paths, rows, faults)
     await examineTables(db, rows, faults)
@@ -71,7 +72,7 @@ export function describe(
 }
 
 async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
-  await sql`update removals set removed_at = removed_at - interval '1 day'`.execute(db)
+  await sql`update offers set unlink_at = unlink_at - interval '1 day'`.execute(db)
   // Claims of a process that was killed seconds ago are void by then, and deletions that waited for them are due.
   await sql`update blobs set removal_began_at = removal_began_at - interval '1 day', removal_ended_at = removal_ended_at - interval '1 day'`.execute(
     db,
@@ -142,8 +143,13 @@ async function examineTrees(
     // Unpublished files stay for the grace time. After that the tree holds only served files.
     const inTree = await filesBelow(tree.packages)
     const expected = new Set(served.flatMap((row) => format.packagePaths(row, offered.distribution)))
-    const waiting = await db.selectFrom('removals').select('tree_path').where('distribution', '=', codename).execute()
-    for (const { tree_path } of waiting) expected.add(tree_path)
+    const waiting = await db
+      .selectFrom('offers')
+      .selectAll()
+      .where('distribution', '=', codename)
+      .where('unlink_at', 'is not', null)
+      .execute()
+    for (const offer of waiting) for (const path of format.packagePaths(offer, offered.distribution)) expected.add(path)
     if (collected && waiting.length > 0) fault(`${waiting.length} withdrawn files were not collected`)
     // In formats with the index beside the packages, so is a temporary link that was never renamed.
     const standing = new Set(tree.standing.map(({ path }) => path))
@@ -169,7 +175,45 @@ async function examineTrees(
   return dates
 }
 
-/** Files in pool and quarantine match their rows. */
+/** Offers and publications tell one story, and the present end of it is what the records say. */
+async function examineHistory(db: Db, rows: PackageRow[], faults: string[]): Promise<void> {
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const offers = await db.selectFrom('offers').selectAll().orderBy('package_id').orderBy('from_revision').execute()
+  for (const [i, offer] of offers.entries()) {
+    const { package_id: id, from_revision: from, until_revision: until } = offer
+    const what = `the offer of ${offer.name} ${offer.version} in ${offer.distribution} from ${from}`
+    if (until !== null && until <= from) faults.push(`${what} ends at ${until}`)
+    if ((until === null) !== (offer.ended_by === null)) faults.push(`${what} has an end and no cause, or the opposite`)
+    const next = offers[i + 1]
+    if (next?.package_id === id && (until === null || next.from_revision < until))
+      faults.push(`${what} overlaps the next`)
+    const record = byId.get(id)
+    if (until === null && record?.sha256 !== offer.sha256) faults.push(`${what} is not of a record`)
+    if (record && isRefused(record.status) && offer.keeps_bytes)
+      faults.push(`${what} keeps bytes that were ${record.status}`)
+  }
+  for (const distribution of await db.selectFrom('distributions').selectAll().execute()) {
+    const { codename, generation, published_revision: revision, release_date: date } = distribution
+    const publications = await db
+      .selectFrom('publications')
+      .selectAll()
+      .where('distribution', '=', codename)
+      .orderBy('revision')
+      .orderBy('release_date')
+      .execute()
+    const last = publications.at(-1)
+    if (last?.generation !== (generation ?? undefined) || (last && last.revision !== revision))
+      faults.push(`${codename} is at ${generation} of ${revision}, its last publication is ${last?.generation}`)
+    if (last && last.release_date > date) faults.push(`the last publication of ${codename} has a later date`)
+    for (const [i, { generation: name, release_date: own, causes }] of publications.entries()) {
+      if (causes.length === 0) faults.push(`the publication ${name} has no cause`)
+      if (own < (publications[i - 1]?.release_date ?? 0))
+        faults.push(`the publication ${name} is older than the one before`)
+    }
+  }
+}
+
+/** Files in pool and quarantine match their rows, and those that kept publications name are there. */
 async function examineFiles(
   db: Db,
   paths: Paths,
@@ -183,13 +227,19 @@ async function examineFiles(
     const file = { format: row.format, sha256: row.sha256, filename: row.filename }
     expected.set(isRefused(row.status) ? pool.quarantinePath(file) : pool.path(file), row.sha256)
   }
+  const past = await db
+    .selectFrom('offers')
+    .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
+    .select(['blobs.sha256', 'blobs.format', 'blobs.filename', 'keeps_bytes'])
+    .execute()
+  for (const file of past) if (file.keeps_bytes) expected.set(pool.path(file), file.sha256)
   for (const [path, sha256] of expected) {
     const bytes = await readFile(path).catch(() => null)
     if (!bytes) faults.push(`${relative(paths.root, path)} is missing`)
     else if (createHash('sha256').update(bytes).digest('hex') !== sha256)
       faults.push(`${relative(paths.root, path)} has other bytes`)
   }
-  const used = new Set(rows.map((row) => row.sha256))
+  const used = new Set([...rows, ...past].map((row) => row.sha256))
   for (const place of [paths.pool, paths.quarantine]) {
     for (const path of await filesBelow(place)) {
       const full = join(place, path)
@@ -226,7 +276,8 @@ async function examineManifests(db: Db, paths: Paths, rows: PackageRow[], faults
     byKey.delete(key)
   }
   for (const key of byKey.keys()) faults.push(`manifests/${key} is missing`)
-  for (const row of rows) if (row.manifest_pending) faults.push(`the manifest of ${row.name} ${row.version} is pending`)
+  for (const row of rows)
+    if (row.manifest_changes < row.changes) faults.push(`the manifest of ${row.name} ${row.version} is pending`)
 }
 
 /** Derived tables match the records. */

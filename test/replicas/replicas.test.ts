@@ -221,8 +221,10 @@ it('records restored by sync-index on one replica are offered by the other', asy
   // As after restoring an older dump: the record is missing, its manifest and bytes are present.
   await postgres?.query(
     database,
-    `with gone as (delete from packages where name = 'beta' and distribution = 'jammy' returning size_bytes)
-    update distributions set published_count = published_count - 1, size_bytes = size_bytes - (select sum(size_bytes) from gone) where codename = 'jammy'`,
+    `with gone as (delete from packages where name = 'beta' and distribution = 'jammy' returning id, sha256),
+      never as (delete from offers where package_id in (select id from gone))
+    update distributions set published_count = published_count - 1,
+      size_bytes = size_bytes - (select sum(size_bytes) from gone join blobs using (sha256)) where codename = 'jammy'`,
   )
   await postgres?.query(database, `delete from artifacts where name = 'beta'`)
   const { body } = await at(LEADER).call('POST', '/artifacts/admin/sync-index')

@@ -10,6 +10,7 @@ import { createGzip, gunzip } from 'node:zlib'
 import type { Offered } from '../../formats/format.ts'
 import { ensureDirectory, exists, fsyncPath } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
+import { BEFORE_ALL, nextOffers } from '../../store/records/served-query.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
@@ -121,17 +122,11 @@ const unzip = promisify(gunzip)
 
 async function* linesOf(db: Db, { format, distribution }: Offered, arch: string): AsyncGenerator<string> {
   const pace = createPacer()
-  for (let after = 0; ;) {
-    const rows = await db
-      .selectFrom('packages')
-      .innerJoin('blobs', 'blobs.sha256', 'packages.sha256')
-      .select(['packages.id', 'blobs.facts', 'blobs.files'])
-      .where('packages.distribution', '=', distribution.codename)
-      .where('packages.served', '=', true)
-      .where('packages.arch', 'in', [arch, ...format.neutralArchs])
-      .where('packages.id', '>', after)
-      .orderBy('packages.id')
-      .limit(BATCH)
+  for (let after = BEFORE_ALL; ;) {
+    const rows = await nextOffers(db, distribution.codename, after, BATCH)
+      .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
+      .select(['offers.name', 'package_id', 'facts', 'files'])
+      .where('arch', 'in', [arch, ...format.neutralArchs])
       .execute()
     for (const { facts, files } of rows) {
       const text = (await unzip(files)).toString()
@@ -142,7 +137,7 @@ async function* linesOf(db: Db, { format, distribution }: Offered, arch: string)
       }
     }
     if (rows.length < BATCH) return
-    after = rows.at(-1)?.id ?? after
+    after = rows.at(-1) ?? after
   }
 }
 

@@ -7,6 +7,7 @@ import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import type { Distribution } from '../../domain/package.ts'
 import type { UpdateAdvisory, Offered, OfferedFile } from '../../formats/format.ts'
 import { ensureDirectory, exists, replaceFile } from '../../kernel/files.ts'
+import { BEFORE_ALL, nextOffers } from '../../store/records/served-query.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
@@ -115,15 +116,10 @@ async function collect(
 ): Promise<{ known: UpdateAdvisory[]; offered: OfferedFile[] }> {
   const offered: OfferedFile[] = []
   const affected = new Map<number, AffectedPackage[]>()
-  for (let after = 0; ;) {
-    const rows = await db
-      .selectFrom('packages')
-      .select(['id', 'name', 'version', 'arch', 'filename', 'source_package'])
-      .where('distribution', '=', distribution.codename)
-      .where('served', '=', true)
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(BATCH)
+  for (let after = BEFORE_ALL; ;) {
+    const rows = await nextOffers(db, distribution.codename, after, BATCH)
+      .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
+      .select(['offers.name', 'version', 'arch', 'offers.filename', 'source_package', 'package_id'])
       .execute()
     const madeFrom = new Map<string, Set<string>>()
     for (const { name, version, arch, filename, source_package: source } of rows) {
@@ -137,7 +133,7 @@ async function collect(
       affected.set(key, list)
     }
     if (rows.length < BATCH) break
-    after = rows.at(-1)?.id ?? after
+    after = rows.at(-1) ?? after
   }
   const read = await advisories.advisories([...affected.keys()])
   return {

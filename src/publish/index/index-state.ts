@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Offered, PackageFormat, StreamSpec } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
+import type { OfferCause } from '../../store/tables.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import { isBeingCleaned } from '../tree/cleaning-claim.ts'
 import { changeBlocks, type Block, type IndexEntry, type EntryKey } from './blocks.ts'
@@ -31,8 +32,10 @@ export interface IndexState {
   changedAt: Map<string, number>
   /** the generation that was made from an earlier revision of this state; null when there is none */
   published: { generation: string; revision: number; backgroundIndexes: string } | null
-  /** package files to be linked into the tree: published since the last publish that succeeded */
+  /** package files to be linked into the tree: offered since the last publish that succeeded */
   unlinked: Map<number, TreeFile>
+  /** why packages entered and left since the last publication of any process */
+  causes: Set<OfferCause>
   /** of the moment of `revision`: whether files were being removed from the tree, and how often that had begun */
   cleaning: { active: boolean; count: number }
 }
@@ -55,6 +58,7 @@ export function emptyState({ format, distribution }: Offered): IndexState {
     changedAt: new Map(),
     published: null,
     unlinked: new Map(),
+    causes: new Set(),
     cleaning: { active: false, count: 0 },
   }
 }
@@ -73,6 +77,7 @@ export async function follow(db: Db, state: IndexState, offered: Offered): Promi
     state.changedAt.clear()
     state.published = null
     state.unlinked.clear()
+    state.causes.clear()
     for (const stream of state.streams.values()) Object.assign(stream, { blocks: [], digests: createStreamDigests() })
   } else {
     await apply(state, changes.removed, new Map(), changes.revision)
@@ -85,6 +90,7 @@ export async function follow(db: Db, state: IndexState, offered: Offered): Promi
     for (const row of rows) state.unlinked.set(row.id, row)
     await pace()
   }
+  for (const cause of changes.causes) state.causes.add(cause)
   state.revision = changes.revision
   state.cleaning = changes.cleaning
 }
@@ -95,33 +101,40 @@ interface AddedRow extends TreeFile {
 }
 
 /** What a state has to do to reach `revision`. */
-export type Changes = { revision: number; cleaning: IndexState['cleaning']; added: AddedRow[] } & (
+export type Changes = {
+  revision: number
+  cleaning: IndexState['cleaning']
+  added: AddedRow[]
+  /** of the changes that no process has published */
+  causes: ReadonlySet<OfferCause>
+} & (
   | { kind: 'delta'; removed: EntryKey[] }
-  /** from nothing: `added` is everything that is published */
+  /** from nothing: `added` is everything that is offered */
   | { kind: 'restart' }
 )
 
 /**
- * Reads what changed after a revision, or everything where that is not known: removals after it may have been deleted
- * (`removals_floor`), or the database was restored to an earlier state.
+ * Reads what changed after a revision, or everything where that is not known: offers that ended after it may have been
+ * deleted (`history_floor`), or the database was restored to an earlier state.
  * @param revision -1 for everything
  */
 export async function changesSince(db: Db, codename: string, revision: number): Promise<Changes> {
-  const { now, removed, added } = await readChanges(db, codename, revision)
-  const common = { revision: now.revision, cleaning: { active: now.is_being_cleaned, count: now.cleanings } }
+  const { now, removed, added, causes } = await readChanges(db, codename, revision)
+  const common = { revision: now.revision, causes, cleaning: { active: now.is_being_cleaned, count: now.cleanings } }
   if (revision < 0) return { kind: 'restart', ...common, added }
   if (canContinue(revision, now)) return { kind: 'delta', ...common, removed, added }
   return changesSince(db, codename, -1)
 }
 
 /** Whether the rows since this revision say everything that changed. */
-export function canContinue(revision: number, now: { revision: number; removals_floor: number }): boolean {
-  return revision >= now.removals_floor && revision <= now.revision
+export function canContinue(revision: number, now: { revision: number; history_floor: number }): boolean {
+  return revision >= now.history_floor && revision <= now.revision
 }
 
 interface DistributionNow {
   revision: number
-  removals_floor: number
+  history_floor: number
+  published_revision: number
   cleanings: number
   is_being_cleaned: boolean
 }
@@ -131,38 +144,41 @@ async function readChanges(
   db: Db,
   codename: string,
   revision: number,
-): Promise<{ now: DistributionNow; removed: EntryKey[]; added: AddedRow[] }> {
-  const { rows } = await sql<{
-    kind: 'now' | 'removed' | 'added'
-    id: number
-    position: number
-    sha256: string
-    filename: string
-    arch: string
-    cleanings: number
-    active: boolean
-  }>`
-    select 'now' as kind, revision as id, removals_floor as position, null as sha256, null as filename, null as arch, cleanings, ${isBeingCleaned} as active
+): Promise<{ now: DistributionNow; removed: EntryKey[]; added: AddedRow[]; causes: Set<OfferCause> }> {
+  const { rows } = await sql<DistributionNow & OfferChange>`
+    with now as (
+      select revision, history_floor, published_revision, cleanings, ${isBeingCleaned} as is_being_cleaned
       from distributions where codename = ${codename}
-    union all
-    select 'removed', package_id, position, null, null, null, null, null from removals
-      where distribution = ${codename} and revision > ${revision}::bigint
-    union all
-    select 'added', id, position, sha256, filename, arch, null, null from packages
-      where distribution = ${codename} and changed_revision > ${revision}::bigint and served
-    order by position, id`.execute(db)
+    ), changed as (
+      select 'removed' as kind, package_id as id, from_revision as position, until_revision as at, ended_by as cause,
+        null as sha256, null as filename, null as arch
+      from offers where distribution = ${codename} and until_revision > ${revision}::bigint
+      union all
+      select 'added', package_id, from_revision, from_revision, began_by, sha256, filename, arch
+      from offers where distribution = ${codename} and from_revision > ${revision}::bigint and until_revision is null
+    )
+    select * from now left join changed on true order by position, id`.execute(db)
   const pace = createPacer()
-  let now: DistributionNow | null = null
+  const [now] = rows
+  if (!now) throw new Error(`the distribution ${codename} is not initialized`)
   const removed: EntryKey[] = []
   const added: AddedRow[] = []
-  for (const { kind, id, position, sha256, filename, arch, cleanings, active } of rows) {
-    if (kind === 'now') now = { revision: id, removals_floor: position, cleanings, is_being_cleaned: active }
-    else if (kind === 'removed') removed.push({ id, position, weight: 0 })
-    else added.push({ id, position, sha256, filename, arch })
+  const causes = new Set<OfferCause>()
+  for (const { kind, id, position, at, cause, sha256, filename, arch } of rows) {
+    if (kind === 'removed') removed.push({ id, position, weight: 0 })
+    if (kind === 'added') added.push({ id, position, sha256, filename, arch })
+    if (kind !== null && at > now.published_revision) causes.add(cause)
     await pace()
   }
-  if (!now) throw new Error(`the distribution ${codename} is not initialized`)
-  return { now, removed, added }
+  return { now, removed, added, causes }
+}
+
+interface OfferChange extends AddedRow {
+  /** null in the only row of a distribution without changes */
+  kind: 'removed' | 'added' | null
+  /** the revision that changed it */
+  at: number
+  cause: OfferCause
 }
 
 async function apply(
@@ -223,7 +239,7 @@ async function entriesOf(
 }
 
 /**
- * Whether the state holds the packages that the database has as published, by count and sums of what they are ordered
+ * Whether the state holds the packages that the database has as offered, by count and sums of what they are ordered
  * by. Blocks found on disk may have been made from another database, whose revisions mean something else.
  */
 export async function holdsPublished(db: Db, state: IndexState, { format, distribution }: Offered): Promise<boolean> {
@@ -247,15 +263,15 @@ async function holds(db: Db, { blocks }: Stream, codename: string, archs: readon
     await pace()
   }
   const published = await db
-    .selectFrom('packages')
+    .selectFrom('offers')
     .select([
       sql<string>`count(*)::text`.as('n'),
-      sql<string>`coalesce(sum(id), 0)::text`.as('ids'),
-      sql<string>`coalesce(sum(position), 0)::text`.as('positions'),
+      sql<string>`coalesce(sum(package_id), 0)::text`.as('ids'),
+      sql<string>`coalesce(sum(from_revision), 0)::text`.as('positions'),
       sql<string>`coalesce(sum(('x' || left(sha256, 8))::bit(32)::bigint), 0)::text`.as('weights'),
     ])
     .where('distribution', '=', codename)
-    .where('served', '=', true)
+    .where('until_revision', 'is', null)
     .where('arch', 'in', archs)
     .executeTakeFirstOrThrow()
   return (Object.keys(sums) as (keyof typeof sums)[]).every((key) => String(sums[key]) === published[key])

@@ -1,6 +1,7 @@
 // Which superseded generations may be removed.
 import { expect, test } from 'vitest'
-import { GRACE_MS, removableGenerations } from './cleaner.ts'
+import { GRACE_MS } from '../../domain/grace.ts'
+import { removableGenerations } from './cleaner.ts'
 
 const NOW = new Date('2026-03-01T12:00:00.000Z')
 const ago = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)

@@ -3,6 +3,7 @@ import type { Stats } from 'node:fs'
 import { lstat, readdir, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
+import { GRACE_MS } from '../../domain/grace.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isMissing } from '../../kernel/files.ts'
@@ -12,8 +13,6 @@ import type { Paths } from '../../store/paths.ts'
 import { claimCleaning, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
 import { linkedGeneration, treeOf, type Tree } from './generation.ts'
 
-/** How long a client may use an index it already downloaded. */
-export const GRACE_MS = 15 * 60_000
 /** Superseded generations that are kept however old they are. */
 const KEPT = 2
 /** Files of one claim: removing 200 takes 20-200 ms. */
@@ -34,7 +33,8 @@ export interface Cleaner {
 
 interface Work {
   claim: Claim
-  removals: { id: number; revision: number; tree_path: string; isPublishedAgain: boolean }[]
+  /** files of packages that are no longer offered, each with the offer it belonged to */
+  files: { id: number; from: number; paths: string[] }[]
   generations: string[]
 }
 
@@ -97,14 +97,14 @@ export function createCleaner(deps: {
       if (!row) return 'nothing'
       if (row.isBusy) return 'busy'
       const ids = [...failed].filter((one) => typeof one === 'number')
-      const removals = await tx
-        .selectFrom('removals')
-        .select(['id', 'revision', 'name', 'tree_path'])
+      const ended = await tx
+        .selectFrom('offers')
+        .select(['package_id', 'from_revision', 'name', 'filename', 'sha256', 'arch'])
         .where('distribution', '=', codename)
-        .where('revision', '<=', row.published_revision)
-        .where('removed_at', '<', graceEnd)
-        .where(sql<boolean>`id <> all(${ids}::bigint[])`)
-        .orderBy('revision')
+        .where('until_revision', '<=', row.published_revision)
+        .where('unlink_at', '<', sql<Date>`now()`)
+        .where(sql<boolean>`package_id <> all(${ids}::bigint[])`)
+        .orderBy('until_revision')
         .limit(BATCH)
         .execute()
       const superseded = await tx
@@ -115,26 +115,30 @@ export function createCleaner(deps: {
       const generations = removableGenerations(superseded, clock.now())
         .filter((name) => name !== row.generation && !failed.has(name))
         .slice(0, BATCH)
-      if (removals.length + generations.length === 0) return 'nothing'
-      const names = [...new Set(removals.map(({ name }) => name))]
-      const published = await tx
-        .selectFrom('packages')
+      if (ended.length + generations.length === 0) return 'nothing'
+      const names = [...new Set(ended.map(({ name }) => name))]
+      const offeredNow = await tx
+        .selectFrom('offers')
         .select(['filename', 'sha256', 'arch'])
         .where('name', 'in', names.length > 0 ? names : [''])
         .where('distribution', '=', codename)
-        .where('served', '=', true)
+        .where('until_revision', 'is', null)
         .execute()
-      const paths = new Set(published.flatMap((file) => format.packagePaths(file, distribution)))
+      const kept = new Set(offeredNow.flatMap((file) => format.packagePaths(file, distribution)))
       return {
         claim: await claimCleaning(tx, codename),
-        removals: removals.map((one) => ({ ...one, isPublishedAgain: paths.has(one.tree_path) })),
+        files: ended.map((one) => ({
+          id: one.package_id,
+          from: one.from_revision,
+          paths: format.packagePaths(one, distribution).filter((path) => !kept.has(path)),
+        })),
         generations,
       }
     })
   }
 
   async function carryOut(codename: string, tree: Tree, work: Work, failed: Set<number | string>): Promise<void> {
-    const done = { removals: [] as Work['removals'], generations: [] as string[] }
+    const done = { files: [] as Work['files'], generations: [] as string[] }
     const attempt = async (key: number | string, remove: () => Promise<void>): Promise<boolean> => {
       work.claim.check()
       try {
@@ -147,9 +151,11 @@ export function createCleaner(deps: {
       }
     }
     try {
-      for (const removal of work.removals) {
-        const remove = () => removePackage(tree, removal.tree_path)
-        if (removal.isPublishedAgain || (await attempt(removal.id, remove))) done.removals.push(removal)
+      for (const file of work.files) {
+        const remove = async () => {
+          for (const path of file.paths) await removePackage(tree, path)
+        }
+        if (await attempt(file.id, remove)) done.files.push(file)
       }
       const linked = linkedGeneration(tree.link)
       const shared = new Set<number>()
@@ -167,20 +173,14 @@ export function createCleaner(deps: {
   async function noteDone(
     codename: string,
     claim: Claim,
-    { removals, generations }: Pick<Work, 'removals' | 'generations'>,
+    { files, generations }: Pick<Work, 'files' | 'generations'>,
   ): Promise<void> {
     await db.transaction().execute(async (tx) => {
       if (!(await endCleaning(tx, codename, claim))) return
-      if (removals.length > 0) {
-        const ids = removals.map(({ id }) => id)
-        await tx.deleteFrom('removals').where('id', 'in', ids).execute()
-        const last = Math.max(...removals.map(({ revision }) => revision))
-        await tx
-          .updateTable('distributions')
-          .set({ removals_floor: sql`greatest(removals_floor, ${last}::bigint)` })
-          .where('codename', '=', codename)
-          .execute()
-      }
+      if (files.length > 0)
+        await sql`update offers set unlink_at = null
+          from unnest(${files.map(({ id }) => id)}::bigint[], ${files.map(({ from }) => from)}::bigint[]) as gone (id, revision)
+          where package_id = gone.id and from_revision = gone.revision`.execute(tx)
       if (generations.length > 0)
         await tx
           .deleteFrom('superseded_generations')
@@ -246,16 +246,13 @@ export function createCleaner(deps: {
     async due() {
       const { rows } = await sql<{ distribution: string }>`
         select distribution from superseded_generations where superseded_at < ${new Date(clock.now().getTime() - GRACE_MS)}::timestamptz
-        union select distribution from removals where removed_at < ${graceEnd}`.execute(db)
+        union select distribution from offers where unlink_at < now()`.execute(db)
       return rows.map((row) => row.distribution)
     },
     clean,
     sweep,
   }
 }
-
-/** Removals have the database's time, since transactions write them. */
-const graceEnd = sql<Date>`now() - ${sql.lit(GRACE_MS / 1000)} * interval '1 second'`
 
 async function removePackage(tree: Tree, path: string): Promise<void> {
   const file = join(tree.packages, path)

@@ -86,7 +86,7 @@ export function createComponents(db: Db): Components {
   return {
     async work(after, limit, unreadOnly) {
       const { rows } =
-        await sql<ComponentWork>`select w.package_id as id, w.sha256, p.distribution, p.format, p.status, p.filename,
+        await sql<ComponentWork>`select w.package_id as id, w.sha256, p.distribution, p.format, p.status, b.filename,
           case when r.sha256 is null then b.files end as files
         from component_work w join packages p on p.id = w.package_id and p.sha256 = w.sha256 join blobs b on b.sha256 = w.sha256
           left join component_reads r on r.sha256 = w.sha256

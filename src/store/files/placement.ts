@@ -1,7 +1,7 @@
 // Where the bytes of stored files belong (pool, quarantine or neither), and how removing them is ordered against inserting records.
 //
 // Bytes are added and removed outside transactions. Order comes from the file's row in `blobs`:
-//  - A removal first claims the row in a transaction that sees no record in need of the bytes, then removes them, then
+//  - A removal first claims the row in a transaction that sees nothing in need of the bytes, then removes them, then
 //    marks the claim as ended. The row stays behind with the removal's token for an hour.
 //  - An insert puts the bytes in place first. Its transaction locks the row. If the row carries a token that it has not
 //    seen, the bytes may have been removed after it looked: it rolls back, waits for the end of the removal, puts the
@@ -129,8 +129,8 @@ async function endRemoval(db: Db, sha256: string, token: string): Promise<void> 
 }
 
 /**
- * Puts bytes where the records that refer to them need them: into the pool for what is or may be published, into
- * quarantine for what was refused, and into neither when no record refers to them. Idempotent.
+ * Puts bytes where they are needed: into the pool when a record is or may be published or a kept publication names them,
+ * into quarantine when a record was refused, and into neither when nothing refers to them. Idempotent.
  * @param format of a file without a row, as a failed upload leaves
  * @returns false when another process is removing bytes of this file: to be repeated later
  */
@@ -171,6 +171,14 @@ async function claim(db: Db, sha256: string, token: string, format?: FormatId): 
     if (!blob) return 'nothing'
     if (blob.removal_token !== null && blob.removal_ended_at === null && !blob.is_void) return 'busy'
     const rows = await tx.selectFrom('packages').select('status').distinct().where('sha256', '=', sha256).execute()
+    // Kept publications name it.
+    const past = await tx
+      .selectFrom('offers')
+      .select('sha256')
+      .where('sha256', '=', sha256)
+      .where('keeps_bytes', '=', true)
+      .limit(1)
+      .execute()
     await tx
       .updateTable('blobs')
       .set({ removal_token: token, removal_began_at: sql<Date>`now()`, removal_ended_at: null })
@@ -179,7 +187,7 @@ async function claim(db: Db, sha256: string, token: string, format?: FormatId): 
     return {
       file: { format: blob.format, sha256, filename: blob.filename },
       needs: {
-        pool: rows.some(({ status }) => !isRefused(status)),
+        pool: past.length > 0 || rows.some(({ status }) => !isRefused(status)),
         quarantine: rows.some(({ status }) => isRefused(status)),
       },
     }
@@ -216,8 +224,9 @@ async function carryOut(pool: Pool, { file, needs }: Plan, stopAt: number): Prom
   if (!needs.quarantine) await pool.leave('quarantine', file)
 }
 
-/** Deletes rows of files that were removed an hour ago and that no record refers to. */
+/** Deletes rows of files that were removed an hour ago and that no record and no kept publication refers to. */
 export async function deleteTombstones(db: Db): Promise<void> {
   await sql`delete from blobs where removal_ended_at < now() - ${TOMBSTONE_SECONDS}::int * interval '1 second'
-    and not exists (select from packages where packages.sha256 = blobs.sha256)`.execute(db)
+    and not exists (select from packages where packages.sha256 = blobs.sha256)
+    and not exists (select from offers where offers.sha256 = blobs.sha256)`.execute(db)
 }

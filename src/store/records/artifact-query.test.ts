@@ -12,16 +12,16 @@ let database: Database
 beforeAll(async () => {
   database = await createTestDatabase()
   const { db } = database
-  await sql`insert into distributions (codename, format) values ('bookworm', 'deb')`.execute(db)
-  await sql`insert into blobs (sha256, format, filename, size_bytes, sha512, sha1, md5, facts, files, created_at)
-    values ('a', 'deb', 'a.deb', 1, '', '', '', '{}', '', now())`.execute(db)
-  await sql`insert into packages (distribution, format, name, version, arch, status, served, sha256, received_sha256, filename, size_bytes,
-      description, imported_at, imported_by, import_method, pipeline, validation_steps, coverage, dependencies, deps_missing, tags,
-      cve_results, changed_revision, manifest_pending)
-    select 'bookworm', 'deb', 'large-' || i, '1', 'amd64', 'published', true, 'a', 'a', 'a.deb', 1,
-      repeat('é', ${MEGABYTE}), now(), 'u', 'upload', '{}', jsonb_build_array(repeat('s', ${MEGABYTE})), '{}', jsonb_build_array(repeat('d', ${MEGABYTE})),
-      (select jsonb_agg('dep-' || n) from generate_series(1, 50000) n), '[]',
-      case when i = 2 then null else (select jsonb_agg(jsonb_build_object('id', 'CVE-' || n)) from generate_series(1, 50000) n) end, 1, false
+  await sql`insert into distributions (codename, format, definition) values ('bookworm', 'deb', '{}')`.execute(db)
+  await sql`insert into blobs (sha256, format, filename, size_bytes, sha512, sha1, md5, facts, files, created_at, description, dependencies)
+    values ('a', 'deb', 'a.deb', 1, '', '', '', '{}', '', now(), repeat('é', ${MEGABYTE}), jsonb_build_array(repeat('d', ${MEGABYTE})))`.execute(
+    db,
+  )
+  await sql`insert into packages (distribution, format, name, version, arch, status, sha256, received_sha256,
+      imported_at, imported_by, import_method, pipeline, validation_steps, coverage, deps_missing, tags, cve_results)
+    select 'bookworm', 'deb', 'large-' || i, '1', 'amd64', 'published', 'a', 'a',
+      now(), 'u', 'upload', '{}', jsonb_build_array(repeat('s', ${MEGABYTE})), '{}', (select jsonb_agg('dep-' || n) from generate_series(1, 50000) n), '[]',
+      case when i = 2 then null else (select jsonb_agg(jsonb_build_object('id', 'CVE-' || n)) from generate_series(1, 50000) n) end
     from generate_series(1, 3) i`.execute(db)
   await sql`insert into artifacts (format, name, latest_id, search, latest_imported_at, distributions, statuses, archs)
     select format, name, id, name, imported_at, array[distribution], array[status], array[arch] from packages`.execute(

@@ -81,7 +81,7 @@ export async function artifactPage(
   const names = await inOrder(joined, sort).execute()
   if (names.length === 0) return { items: [], total }
   const latest = await db
-    .selectFrom('packages')
+    .selectFrom('records')
     .select(LISTED_COLUMNS)
     .select([
       sql<string | null>`left(description, ${LISTED_CHARACTERS})`.as('description'),
@@ -136,7 +136,7 @@ export interface RecordSelector {
  * findings of one record may take megabytes, and a name may have many records.
  */
 export function matchingRecords(db: Db, selector: RecordSelector) {
-  let query = db.selectFrom('packages').where('name', '=', selector.name)
+  let query = db.selectFrom('records').where('name', '=', selector.name)
   if (selector.version !== undefined) query = query.where('version', '=', selector.version)
   if (selector.distribution !== undefined) query = query.where('distribution', '=', selector.distribution)
   if (selector.arch !== undefined) query = query.where('arch', '=', selector.arch)
@@ -165,7 +165,7 @@ export function headRows(db: Db, selector: RecordSelector) {
 /** Full records in the order of the ids; ids that are gone are left out. */
 export async function recordsOf(db: Db, ids: readonly number[]) {
   if (ids.length === 0) return []
-  const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
+  const rows = await db.selectFrom('records').selectAll().where('id', 'in', ids).execute()
   const byId = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => byId.get(id) ?? [])
 }

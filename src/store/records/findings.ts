@@ -5,22 +5,29 @@ import type { Finding } from '../../domain/finding.ts'
 import type { Db } from '../db.ts'
 import type { PackageRow } from '../tables.ts'
 
-/** Replaces the finding rows of a record by its `cve_results`. Call it between `tally(-1)` and `tally(1)`. */
+/** The findings of a record, as its row has them. */
+export const findingsOf = ({ cve_results: findings }: Pick<PackageRow, 'cve_results'>) => (findings ?? []) as Finding[]
+
+/**
+ * Replaces the finding rows of a record by its `cve_results`. Call it between `tally(-1)` and `tally(1)`.
+ * @param before the record's `severities`; 0 when it has no finding rows
+ */
 export async function storeFindings(
   tx: Db,
-  row: Pick<PackageRow, 'id' | 'distribution' | 'cve_results' | 'severities'>,
+  { id, distribution }: Pick<PackageRow, 'id' | 'distribution'>,
+  findings: readonly Finding[],
+  before: number,
 ): Promise<void> {
-  const findings = (row.cve_results ?? []) as Finding[]
-  if (findings.length === 0 && row.severities === 0) return
-  await tx.deleteFrom('findings').where('package_id', '=', row.id).execute()
+  if (findings.length === 0 && before === 0) return
+  await tx.deleteFrom('findings').where('package_id', '=', id).execute()
   const rows = findings.map((finding) => ({ ...finding, cve: finding.id, risk: riskOf(finding), finding }))
   await sql`insert into findings (package_id, cve, distribution, severity, fix_state, action, in_kev, epss, first_seen, risk, finding)
-    select ${row.id}::bigint, cve, ${row.distribution}, severity, fix_state, action, in_kev, epss, first_seen, risk, finding
+    select ${id}::bigint, cve, ${distribution}, severity, fix_state, action, in_kev, epss, first_seen, risk, finding
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as f (cve text, severity text, fix_state text, action text,
       in_kev boolean, epss float8, first_seen timestamptz, risk int, finding jsonb)`.execute(tx)
   await tx
     .updateTable('packages')
     .set({ severities: severityBits(findings), risk: worstRisk(findings) })
-    .where('id', '=', row.id)
+    .where('id', '=', id)
     .execute()
 }

@@ -31,8 +31,9 @@ export type InventoryRow = Pick<
   | 'severities'
 > & { sha512: string; sha1: string; md5: string }
 
-const COLUMNS = sql`p.id, p.distribution, p.format, p.name, p.version, p.arch, p.status, p.served, p.sha256, p.filename, p.size_bytes, p.section,
-  p.description, p.maintainer, p.license, p.url, p.source_package, p.source_version, p.imported_at, p.last_scan, p.severities, b.sha512, b.sha1, b.md5`
+const COLUMNS = sql`p.id, p.distribution, p.format, p.name, p.version, p.arch, p.status, o.package_id is not null as served, p.sha256, b.filename, b.size_bytes, b.section,
+  b.description, b.maintainer, b.license, b.url, b.source_package, b.source_version, p.imported_at, p.last_scan, p.severities, b.sha512, b.sha1, b.md5`
+const TABLES = sql`packages p join blobs b on b.sha256 = p.sha256 left join offers o on o.package_id = p.id and o.until_revision is null`
 
 export interface InventoryFilter {
   distribution?: string | undefined
@@ -65,7 +66,7 @@ async function inventoryPage(
 ): Promise<InventoryRow[]> {
   const where = sql.join(
     [
-      sql`p.served`,
+      sql`o.package_id is not null`,
       ...(filter.distribution === undefined ? [] : [sql`p.distribution = ${filter.distribution}`]),
       ...(filter.withFindings ? [sql`p.severities <> 0`] : []),
       ...(after
@@ -76,7 +77,7 @@ async function inventoryPage(
     ],
     sql` and `,
   )
-  const { rows } = await sql<InventoryRow>`select ${COLUMNS} from packages p join blobs b on b.sha256 = p.sha256
+  const { rows } = await sql<InventoryRow>`select ${COLUMNS} from ${TABLES}
     where ${where} order by p.distribution, p.name, p.version, p.arch limit ${limit}`.execute(db)
   return rows
 }
@@ -84,15 +85,17 @@ async function inventoryPage(
 /** Records by id, offered or not. */
 export async function inventoryRows(db: Db, ids: readonly number[]): Promise<Map<number, InventoryRow>> {
   if (ids.length === 0) return new Map()
-  const { rows } = await sql<InventoryRow>`select ${COLUMNS} from packages p join blobs b on b.sha256 = p.sha256
+  const { rows } = await sql<InventoryRow>`select ${COLUMNS} from ${TABLES}
     where p.id = any(${[...ids]}::bigint[])`.execute(db)
   return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Number of offered records. */
 export async function countOffered(db: Db, distribution: string | undefined): Promise<number> {
-  const where = distribution === undefined ? sql`served` : sql`served and distribution = ${distribution}`
-  const { rows } = await sql<{ n: number }>`select count(*)::int as n from packages where ${where}`.execute(db)
+  const where = distribution === undefined ? sql`true` : sql`distribution = ${distribution}`
+  const { rows } = await sql<{
+    n: number
+  }>`select count(*)::int as n from offers where until_revision is null and ${where}`.execute(db)
   return rows[0]?.n ?? 0
 }
 
@@ -137,7 +140,7 @@ export async function providersOf(
   if (names.length === 0) return new Map()
   const { rows } = await sql<Provider>`
     select c.name, c.version as offered, c.multi_arch as "multiArch", p.id, p.name as package, p.version, p.arch from capabilities c join packages p on p.id = c.package_id
-    where c.distribution = ${distribution} and c.name = any(${[...names]}::text[]) and p.served`.execute(db)
+    where c.distribution = ${distribution} and c.name = any(${[...names]}::text[])`.execute(db)
   const found = new Map<string, Provider[]>()
   for (const row of rows) {
     const list = found.get(row.name)
@@ -188,13 +191,13 @@ export async function* vulnerabilityPages(
     ],
     sql` and `,
   )
-  const isMeant = filter.packageId === undefined ? sql`p.served` : sql`true`
+  const isMeant = filter.packageId === undefined ? sql`o.package_id is not null` : sql`true`
   for (;;) {
     // The ids come first, from their index: with the findings, each page would sort all rows after it.
     const { rows } = await sql<{ cve: string; finding: Finding | null }>`
       select page.cve, worst.finding from (select distinct f.cve from findings f where f.cve > ${last} and ${scope} order by f.cve limit ${pageSize}) page
       left join lateral (
-        select f.finding from findings f join packages p on p.id = f.package_id where f.cve = page.cve and ${scope} and ${isMeant}
+        select f.finding from findings f left join offers o on o.package_id = f.package_id and o.until_revision is null where f.cve = page.cve and ${scope} and ${isMeant}
         order by f.risk desc, f.package_id limit 1) worst on true
       order by page.cve`.execute(db)
     const found = rows.flatMap((row) => row.finding ?? [])

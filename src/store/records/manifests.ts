@@ -1,24 +1,29 @@
 // Manifests: one JSON file for each record, from which its rows can be rebuilt without the database.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { sql } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { PackageFacts } from '../../domain/package.ts'
 import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
 import { allEnded } from '../../kernel/all-ended.ts'
 import { createBatches, type BatchOutcome } from '../../kernel/batches.ts'
 import type { Db } from '../db.ts'
 import { decisionsOf } from './decisions.ts'
-import type { BlobRow, DecisionRow, PackageRow } from '../tables.ts'
+import type { BlobRow, DecisionRow, PackagesTable, ReviewsTable } from '../tables.ts'
 import type { Paths } from '../paths.ts'
 
-/** Columns that have a meaning in one database only. */
-type Local = 'id' | 'changed_revision' | 'manifest_pending'
+/** The record without the columns that have a meaning in one database only. */
+type RecordPart = Omit<Selectable<PackagesTable>, 'id' | 'changes' | 'manifest_changes'>
+type ReviewPart = Omit<Selectable<ReviewsTable>, 'package_id'>
 
 export interface Manifest {
-  schema: 1
-  record: Omit<PackageRow, Local>
-  /** all decisions about it, oldest first; absent in manifests of the first release */
-  decisions?: DecisionRow[]
+  schema: 2
+  record: RecordPart
+  /** null when people never had to do with it */
+  review: ReviewPart | null
+  /** null while it is not offered */
+  offer: { from_revision: number } | null
+  /** all decisions about it, oldest first */
+  decisions: DecisionRow[]
   blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
 }
 
@@ -31,12 +36,23 @@ const LASTING = [
   'sha512',
   'sha1',
   'md5',
+  'installed_size_kb',
+  'section',
+  'description',
+  'maintainer',
+  'license',
+  'url',
+  'source_package',
+  'source_version',
+  'dependencies',
   'files',
   'created_at',
 ] as const satisfies readonly (keyof BlobRow)[]
 
 /** As a query returns it, with the facts as text. */
 type StoredBlob = Omit<BlobRow, 'facts'> & { facts: string }
+
+type Row = Selectable<PackagesTable>
 
 const DONE: BatchOutcome<void> = { value: undefined }
 /** A manifest may hold 400 kB of file names. */
@@ -74,6 +90,13 @@ export function createManifests(db: Db, paths: Paths): Manifests {
   async function writeTogether(ids: number[]): Promise<BatchOutcome<void>[]> {
     const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
     if (rows.length === 0) return ids.map(() => DONE)
+    const reviews = await db.selectFrom('reviews').selectAll().where('package_id', 'in', ids).execute()
+    const offers = await db
+      .selectFrom('offers')
+      .select(['package_id', 'from_revision'])
+      .where('package_id', 'in', ids)
+      .where('until_revision', 'is', null)
+      .execute()
     const blobs = await db
       .selectFrom('blobs')
       .select(LASTING)
@@ -85,7 +108,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       )
       .execute()
     const decisions = await decisionsOf(db, ids)
-    const written: PackageRow[] = []
+    const written: Row[] = []
     const failed = new Map<number, unknown>()
     await Promise.all(
       rows.map(async (row) => {
@@ -93,11 +116,11 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         // The record and its bytes were deleted meanwhile.
         if (!blob) return
         try {
-          await writeFileOf(
-            row,
-            blob,
-            decisions.filter((decision) => decision.package_id === row.id),
-          )
+          await writeFileOf(row, blob, {
+            review: withoutId(reviews.find(({ package_id: id }) => id === row.id)),
+            offer: withoutId(offers.find(({ package_id: id }) => id === row.id)),
+            decisions: decisions.filter((decision) => decision.package_id === row.id),
+          })
           written.push(row)
         } catch (error) {
           failed.set(row.id, error)
@@ -109,15 +132,19 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     return ids.map((id) => (failed.has(id) ? { error: failed.get(id) } : DONE))
   }
 
-  const directoryOf = (row: PackageRow) => dirname(join(paths.manifests, key(row)))
+  const directoryOf = (row: Row) => dirname(join(paths.manifests, key(row)))
 
-  async function writeFileOf(row: PackageRow, stored: StoredBlob, decisions: DecisionRow[]): Promise<void> {
-    const { id: _id, changed_revision: _revision, manifest_pending: _pending, ...record } = row
+  async function writeFileOf(
+    row: Row,
+    stored: StoredBlob,
+    rest: Pick<Manifest, 'review' | 'offer' | 'decisions'>,
+  ): Promise<void> {
+    const { id: _id, changes: _changes, manifest_changes: _written, ...record } = row
     const { facts, files, ...blob } = stored
     const manifest: Omit<Manifest, 'blob'> & { blob: Omit<Manifest['blob'], 'facts'> } = {
-      schema: 1,
+      schema: 2,
       record,
-      decisions,
+      ...rest,
       blob: { ...blob, files: Buffer.from(files).toString('base64') },
     }
     // The facts stay text: those of the largest package take 100 ms to parse and as long to write.
@@ -126,14 +153,14 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     await exchangeFile(join(paths.manifests, key(row)), text, 0o600)
   }
 
-  async function noteWritten(rows: readonly PackageRow[]): Promise<void> {
+  async function noteWritten(rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return
     const ids = rows.map((row) => row.id)
-    // A record that was changed meanwhile stays marked.
+    // A record that was changed meanwhile is still behind.
     const existing = await sql<{ id: number }>`with noted as (
-        update packages set manifest_pending = false
-        from unnest(${ids}::bigint[], ${rows.map((row) => row.changed_revision)}::bigint[], ${rows.map((row) => row.status)}::text[]) as w (id, revision, status)
-        where packages.id = w.id and packages.changed_revision = w.revision and packages.status = w.status
+        update packages set manifest_changes = w.changes
+        from unnest(${ids}::bigint[], ${rows.map((row) => row.changes)}::int[]) as w (id, changes)
+        where packages.id = w.id and packages.manifest_changes < w.changes
       ) select id from packages where id = any(${ids}::bigint[])`.execute(db)
     const present = new Set(existing.rows.map(({ id }) => id))
     // Deleted meanwhile: its manifest may have been removed before it was written here.
@@ -158,7 +185,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         const rows = await db
           .selectFrom('packages')
           .select('id')
-          .where('manifest_pending', '=', true)
+          .whereRef('manifest_changes', '<', 'changes')
           .orderBy('id')
           .limit(100)
           .execute()
@@ -196,6 +223,12 @@ export function createManifests(db: Db, paths: Paths): Manifests {
   }
 }
 
+function withoutId<T extends { package_id: number }>(row: T | undefined): Omit<T, 'package_id'> | null {
+  if (!row) return null
+  const { package_id: _id, ...rest } = row
+  return rest
+}
+
 /** Escapes only what a file name cannot contain: `encodeURIComponent` would turn each `+` into three bytes, too many for some names. */
 function escaped(text: string): string {
   return text.replace(/[%/\\\0-\x1f\x7f]/g, encodeURIComponent)
@@ -216,7 +249,7 @@ type Read = { schema?: unknown; record?: { name?: unknown }; blob?: { sha256?: u
 async function parse(path: string): Promise<Manifest | null> {
   try {
     const manifest = JSON.parse(await readFile(path, 'utf8'), revive) as Read | null
-    return manifest?.schema === 1 &&
+    return manifest?.schema === 2 &&
       typeof manifest.record?.name === 'string' &&
       typeof manifest.blob?.sha256 === 'string'
       ? (manifest as Manifest)

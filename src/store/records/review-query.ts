@@ -171,7 +171,7 @@ export async function rowsWithFindings(
 
 async function readRows<T>(db: Db, ids: readonly number[], columns: RawBuilder<unknown>): Promise<T[]> {
   if (ids.length === 0) return []
-  return (await sql<T>`select ${columns} from packages where id = any(${[...ids]}::bigint[])`.execute(db)).rows
+  return (await sql<T>`select ${columns} from records where id = any(${[...ids]}::bigint[])`.execute(db)).rows
 }
 
 function inOrder<T extends { id: number }>(rows: readonly T[], ids: readonly number[]): T[] {
@@ -245,7 +245,7 @@ export async function vulnerabilityPage(
       : []
   const where = all([...shared, ...ofSeverity, ...range])
   const page =
-    await sql<VulnerabilityRow>`select f.package_id, f.finding, p.name, p.version, p.arch, p.distribution, p.status, p.served
+    await sql<VulnerabilityRow>`select f.package_id, f.finding, p.name, p.version, p.arch, p.distribution, p.status, exists (select from offers o where o.package_id = p.id and o.until_revision is null) as served
     from (select package_id, cve, risk, finding from findings where ${where} order by risk desc, cve, package_id limit ${at.perPage} offset ${offset(at)}) f
     join packages p on p.id = f.package_id order by f.risk desc, f.cve, f.package_id`.execute(db)
   const total = await sql<{

@@ -13,10 +13,10 @@ export async function* servedFilenames(db: Db): AsyncGenerator<string[]> {
   let after = ''
   for (;;) {
     const rows = await db
-      .selectFrom('packages')
+      .selectFrom('offers')
       .select('filename')
       .distinct()
-      .where(sql<boolean>`served`)
+      .where('until_revision', 'is', null)
       .where('filename', '>', after)
       .orderBy('filename')
       .limit(PAGE)
@@ -27,24 +27,34 @@ export async function* servedFilenames(db: Db): AsyncGenerator<string[]> {
   }
 }
 
+/** Where the next page of a distribution's offers begins. */
+export interface OfferPlace {
+  name: string
+  package_id: number
+}
+
+export const BEFORE_ALL: OfferPlace = { name: '', package_id: 0 }
+
+/** The next offers of a distribution after a place, by name, then in the order they came. The caller selects columns. */
+export function nextOffers(db: Db, codename: string, { name, package_id: id }: OfferPlace, limit: number) {
+  return db
+    .selectFrom('offers')
+    .where('offers.distribution', '=', codename)
+    .where('offers.until_revision', 'is', null)
+    .where(sql<boolean>`(offers.name, offers.package_id) > (${name}, ${id}::bigint)`)
+    .orderBy('offers.name')
+    .orderBy('offers.package_id')
+    .limit(limit)
+}
+
 /** Served packages of a distribution, by name, then in the order they came. */
 export async function* servedPackages(
   db: Db,
   codename: string,
 ): AsyncGenerator<{ name: string; version: string; arch: string }[]> {
-  let after = { name: '', id: 0 }
+  let after = BEFORE_ALL
   for (;;) {
-    const { name, id } = after
-    const rows = await db
-      .selectFrom('packages')
-      .select(['id', 'name', 'version', 'arch'])
-      .where('distribution', '=', codename)
-      .where('served', '=', true)
-      .where((eb) => eb.or([eb('name', '>', name), eb.and([eb('name', '=', name), eb('id', '>', id)])]))
-      .orderBy('name')
-      .orderBy('id')
-      .limit(PAGE)
-      .execute()
+    const rows = await nextOffers(db, codename, after, PAGE).select(['name', 'package_id', 'version', 'arch']).execute()
     if (rows.length > 0) yield rows.map((row) => ({ name: row.name, version: row.version, arch: row.arch }))
     if (rows.length < PAGE) return
     after = rows.at(-1) ?? after

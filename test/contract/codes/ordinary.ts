@@ -33,7 +33,7 @@ export async function ordinaryDatabase(db: Db): Promise<void> {
   const filename = 'refused-once_1.0-1_amd64.deb'
   await db
     .insertInto('distributions')
-    .values({ codename: 'jammy', format: 'deb', initialized_at: now, rejected_count: 1 })
+    .values({ codename: 'jammy', format: 'deb', definition: '{}', initialized_at: now, rejected_count: 1 })
     .execute()
   await db
     .insertInto('blobs')
@@ -60,22 +60,18 @@ export async function ordinaryDatabase(db: Db): Promise<void> {
       arch: 'amd64',
       status: 'rejected',
       cve_status: 'blocked',
-      served: false,
       sha256,
       received_sha256: sha256,
-      filename,
-      size_bytes: bytes.length,
       imported_at: now,
       imported_by: 'somebody',
       import_method: 'upload',
       pipeline: '{}',
       validation_steps: '[]',
       coverage: '{}',
-      dependencies: '[]',
       deps_missing: '[]',
       tags: '[]',
-      changed_revision: 0,
-      manifest_pending: false,
+      changes: 1,
+      manifest_changes: 1,
     })
     .execute()
   await sql`create function poison() returns trigger language plpgsql as $$ begin

@@ -1,7 +1,7 @@
-// Components found inside stored files, and the records whose files still have to be read.
-import { sql, type Kysely } from 'kysely'
+// Later scans of stored packages: components inside files, and the second scanners.
+import { statements } from './run.ts'
 
-const STATEMENTS = [
+export const scans = statements([
   `create table component_reads (
     sha256 text primary key references blobs on delete cascade,
     read_at timestamptz not null, files_seen int not null, bytes bigint not null, skipped jsonb not null)`,
@@ -19,9 +19,9 @@ const STATEMENTS = [
     return null;
   end $$`,
   `create trigger packages_components after insert or update of sha256 on packages for each row execute function ask_for_components()`,
-  `insert into component_work (package_id, sha256) select id, sha256 from packages`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
-}
+  // The published packages that the second scanners have scanned. A package without a row is pending.
+  `create table cross_checks (
+    package_id bigint not null references packages on delete cascade,
+    engine text not null, word text not null, checked_at timestamptz not null,
+    primary key (package_id, engine))`,
+])

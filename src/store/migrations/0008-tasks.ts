@@ -1,7 +1,7 @@
 // Long work as rows: what is queued, running and ended, and its log lines.
-import { sql, type Kysely } from 'kysely'
+import { statements } from './run.ts'
 
-const STATEMENTS = [
+export const tasks = statements([
   `create table tasks (
     id bigint generated always as identity primary key, kind text not null, key text not null default '',
     arguments jsonb not null default '{}',
@@ -18,8 +18,4 @@ const STATEMENTS = [
   `create table task_lines (
     task_id bigint not null references tasks (id) on delete cascade, seq int not null, at timestamptz not null,
     level text not null, message text not null, data jsonb, primary key (task_id, seq))`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
-}
+])

@@ -1,10 +1,10 @@
-// Advisories of known vulnerabilities, for the embedded matcher.
-import { sql, type Kysely } from 'kysely'
+// What is known of vulnerabilities: advisories, exploit-prediction scores, the list of known-exploited ones.
+import { statements } from './run.ts'
 
-const STATEMENTS = [
+export const advisories = statements([
   `create table advisory_state (
-    id int primary key, generation bigint not null, ecosystems jsonb not null, changes_floor bigint not null,
-    writer text, building bigint, heartbeat_at timestamptz)`,
+    id int primary key, generation bigint not null, ecosystems jsonb not null, vulnerable jsonb not null default '{}',
+    changes_floor bigint not null, writer text, building bigint, heartbeat_at timestamptz, rematched bigint not null default 0)`,
   `insert into advisory_state (id, generation, ecosystems, changes_floor) values (1, 0, '{}', 0)`,
   `create table advisory_feeds (
     name text primary key, digest text, advisories bigint not null default 0, generation bigint,
@@ -24,8 +24,8 @@ const STATEMENTS = [
   `create index advisory_packages_advisory on advisory_packages (advisory)`,
   `create table advisory_changes (
     generation bigint not null, ecosystem text not null, package text not null, primary key (generation, ecosystem, package))`,
-]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
-}
+  `create table epss (cve text primary key, score float8 not null, percentile float8 not null)`,
+  `create table kev (cve text primary key, vendor text, product text, date_added text, due_date text, description text)`,
+  `create table score_feeds (
+    name text primary key, digest text, entries bigint not null default 0, checked_at timestamptz, imported_at timestamptz, error text)`,
+])
