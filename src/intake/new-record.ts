@@ -1,7 +1,6 @@
 // Builds the new record and its audit entry from the arrival and the gate's result. Pure.
 import type { AuditEvent } from '../domain/audit.ts'
 import { openFindings, reviewDueAt } from '../domain/review-due.ts'
-import type { PackageFacts } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { NewRecord } from '../records/insert-records.ts'

@@ -89,7 +89,7 @@ export async function restoreRecord(
     await tally(tx, [id], 1)
     const [row] = await recordsOf(tx, [id])
     if (!row) throw new Error(`the record ${id} was not inserted`)
-    for (const decision of manifest.decisions ?? []) await restoreDecision(tx, row, decision)
+    for (const decision of manifest.decisions) await restoreDecision(tx, row, decision)
     await noteArtifacts(tx, format.versions, [row])
     return true
   })
