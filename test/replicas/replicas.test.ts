@@ -15,17 +15,21 @@ let services: Service[]
 let publicKey: string
 beforeAll(async () => void (installations = await createInstallations('postgres')))
 afterAll(() => installations?.remove())
-beforeEach(async () => {
-  installation = await installations.copy()
+beforeEach(() => start())
+afterEach(end)
+
+async function start(options?: Parameters<Installations['copy']>[0]): Promise<void> {
+  installation = await installations.copy(options)
   publicKey = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
   // One after the other: the first is the leader.
   services = []
   for (let n = 0; n < 2; n++) services.push(await startService(installation))
-})
-afterEach(async () => {
+}
+
+async function end(): Promise<void> {
   for (const service of services) await service.kill()
   await installation.remove()
-})
+}
 
 const [LEADER, OTHER] = [0, 1]
 const at = (index: number) => services[index] as Service
@@ -122,45 +126,56 @@ it('one of several simultaneous uploads of different bytes under one name is acc
   await expectConsistentState()
 })
 
-it('deletions that race with uploads of the same bytes never leave a record without its file', async () => {
-  const file = await buildDeb({ name: 'again', version: '1.0' })
-  const sha256 = createHash('sha256').update(file).digest('hex')
-  const watching = watch('focal')
-  let uploaded = 0
-  let deleted = 0
-  const uploading = Promise.all(
-    ['jammy', 'noble', 'focal'].map(async (distribution, n) => {
-      for (let round = 0; round < 40; round++) {
-        const { status } = await upload(at((n + round) % 2), file, distribution)
-        expect([201, 409]).toContain(status)
-        if (status === 201) uploaded++
-      }
-    }),
-  )
-  let over = false
-  const deleting = Promise.all(
-    [0, 1].map(async (which) => {
-      while (!over) {
-        const { status } = await at(which).call(
-          'DELETE',
-          `/artifacts/again?distribution=${['jammy', 'noble', 'focal'][Math.floor(Math.random() * 3)]}`,
-        )
-        // 409: the other replica deleted it between the lookup and the deletion.
-        expect([200, 404, 409]).toContain(status)
-        if (status === 200) deleted++
-      }
-    }),
-  )
-  await uploading.finally(() => (over = true))
-  await deleting
-  await watching.stop()
-  expect(uploaded).toBeGreaterThan(3)
-  expect(deleted).toBeGreaterThan(0)
-  const records = await expectConsistentState()
-  expect(await exists(join(installation.reposDir, 'pool', 'deb', sha256.slice(0, 2), sha256))).toBe(
-    records.some((record) => record.endsWith(sha256)),
-  )
-})
+it.each([
+  // The publications that named it keep its bytes, so no deletion removes them.
+  ['published', undefined],
+  ['held', 'hold'],
+] as const)(
+  'deletions that race with uploads of the same %s bytes never leave a record without its file',
+  async (_, settings) => {
+    if (settings) {
+      await end()
+      await start({ settings })
+    }
+    const file = await buildDeb({ name: 'again', version: '1.0' })
+    const sha256 = createHash('sha256').update(file).digest('hex')
+    const watching = watch('focal')
+    let uploaded = 0
+    let deleted = 0
+    const uploading = Promise.all(
+      ['jammy', 'noble', 'focal'].map(async (distribution, n) => {
+        for (let round = 0; round < 40; round++) {
+          const { status } = await upload(at((n + round) % 2), file, distribution)
+          expect([201, 202, 409]).toContain(status)
+          if (status < 300) uploaded++
+        }
+      }),
+    )
+    let over = false
+    const deleting = Promise.all(
+      [0, 1].map(async (which) => {
+        while (!over) {
+          const { status } = await at(which).call(
+            'DELETE',
+            `/artifacts/again?distribution=${['jammy', 'noble', 'focal'][Math.floor(Math.random() * 3)]}`,
+          )
+          // 409: the other replica deleted it between the lookup and the deletion.
+          expect([200, 404, 409]).toContain(status)
+          if (status === 200) deleted++
+        }
+      }),
+    )
+    await uploading.finally(() => (over = true))
+    await deleting
+    await watching.stop()
+    expect(uploaded).toBeGreaterThan(3)
+    expect(deleted).toBeGreaterThan(0)
+    const records = await expectConsistentState()
+    expect(await exists(join(installation.reposDir, 'pool', 'deb', sha256.slice(0, 2), sha256))).toBe(
+      settings === undefined || records.some((record) => record.endsWith(sha256)),
+    )
+  },
+)
 
 it('the other replica leads within seconds after the leader is killed, and finishes its work', async () => {
   expect([await isLeader(at(LEADER)), await isLeader(at(OTHER))]).toEqual([true, false])
