@@ -144,7 +144,7 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   index(input: IndexInput): Promise<IndexFile[]>
 
   /** Reads repositories of others. */
-  readonly catalog?: CatalogReader
+  readonly catalog: CatalogReader
 
   /** Checks a signature inside the file against armored public keys, where the format has signatures (rpm). */
   verifySignature?(path: string, keys: readonly string[]): Promise<SignatureVerdict>

@@ -1,6 +1,7 @@
 // The apk format.
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
+import { catalog } from './catalog.ts'
 import { distributions, presets } from './distributions.ts'
 import { apkFilename, apkMembers, readApk, type ApkRecord } from './read.ts'
 import { recognizes } from './recognize.ts'
@@ -70,4 +71,5 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   entryIn,
   independentArchitectures: true,
   index: renderIndex,
+  catalog,
 }

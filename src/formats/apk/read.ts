@@ -37,7 +37,7 @@ export async function readApk(path: string, options: ReadOptions = {}): Promise<
       for await (const entry of segment.entries) signatures.push(describeSignature(entry.name))
     } else if (segment.kind === 'control') {
       const fields = parsePkginfo(decodePkginfo(await readPkginfo(segment)))
-      facts = describe(fields)
+      facts = factsOf(fields)
       facts.record.controlSha1 = await digest(path, 'sha1', segment.start, segment.end)
       await verifyData(path, segment.end, fields)
     } else if (facts) {
@@ -51,6 +51,21 @@ export async function readApk(path: string, options: ReadOptions = {}): Promise<
   facts.installedSizeKb = Math.ceil(facts.record.installedBytes / 1024)
   facts.signatures = signatures
   return facts
+}
+
+/**
+ * The SHA-1 of the control segment in hex, by which indexes identify a package. The data is checked against the digest that
+ * the segment states, so that the result stands for the whole file.
+ * @throws Problem('invalid_package')
+ */
+export async function readControlSha1(path: string): Promise<string> {
+  for await (const segment of apkSegments(path)) {
+    if (segment.kind !== 'control') continue
+    const fields = parsePkginfo(decodePkginfo(await readPkginfo(segment)))
+    await verifyData(path, segment.end, fields)
+    return digest(path, 'sha1', segment.start, segment.end)
+  }
+  throw invalid('the package has no control segment')
 }
 
 /** Regular files of all segments; the names of signatures and control files begin with a dot. */
@@ -109,7 +124,8 @@ async function readFileList(segment: ApkSegment): Promise<{ files: string[]; byt
   return { files, bytes }
 }
 
-function describe(fields: PkginfoField[]): PackageFacts<ApkRecord> {
+/** What the fields of `.PKGINFO`, or of a record of an index, state. @throws Problem('invalid_package') */
+export function factsOf(fields: PkginfoField[]): PackageFacts<ApkRecord> {
   const text = (key: string): string | null => valueOf(fields, key)
   const name = required(fields, 'pkgname', /^[A-Za-z0-9][A-Za-z0-9._+-]*$/, 'letters, digits and . _ + -')
   const version = required(fields, 'pkgver', { test: versions.isValid }, (value) => {

@@ -1,6 +1,7 @@
 // The rpm format.
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
+import { catalog } from './catalog.ts'
 import { distributions, presets } from './distributions.ts'
 import { LEAD_MAGIC } from './open.ts'
 import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
@@ -73,6 +74,7 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   entry: renderEntry,
   independentArchitectures: true,
   index: renderIndex,
+  catalog,
   verifySignature,
   sign: signRpm,
   updateinfo: {

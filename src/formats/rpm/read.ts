@@ -184,7 +184,7 @@ function pack(files: readonly RpmFile[]): Pick<RpmRecord, 'directories' | 'files
 }
 
 /** `name-version-release.src.rpm`; the version only where it is not the binary's. */
-function parseSource(sourceRpm: string, own: string): { name: string; version: string | null } | null {
+export function parseSource(sourceRpm: string, own: string): { name: string; version: string | null } | null {
   const parts = /^([^/]+)-([^-/]+-[^-/]+)\.(?:no)?src\.rpm$/.exec(sourceRpm)
   const [, name, version] = parts ?? []
   if (name === undefined || version === undefined) return null

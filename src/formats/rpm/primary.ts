@@ -1,0 +1,181 @@
+// The packages of primary.xml, with the facts that a package's own header would state.
+import { isProblem } from '../../domain/problem.ts'
+import { invalid } from '../../archive/limits.ts'
+import { BOUNDS, checkCount, checkLine, quote } from '../bounds.ts'
+import { refused, type CatalogItem } from '../catalog.ts'
+import { parseSource, rpmFilename } from './read.ts'
+import { DEPENDENCY_KINDS, isPrimaryFile, providesOf, requirementsOf, SENSE, type Dependencies } from './relations.ts'
+import { digestOf } from './repomd.ts'
+import { isPart } from './versions.ts'
+import type { XmlHandler } from './xml-reader.ts'
+
+/** Texts that are kept, by the path of their element inside a package. */
+const TEXTS = new Set([
+  'name',
+  'arch',
+  'checksum',
+  'summary',
+  'packager',
+  'url',
+  'format/rpm:license',
+  'format/rpm:vendor',
+  'format/rpm:group',
+  'format/rpm:sourcerpm',
+])
+const LONGEST_TEXT = 20_000
+const FLAGS: Readonly<Record<string, number>> = {
+  LT: SENSE.LESS,
+  LE: SENSE.LESS | SENSE.EQUAL,
+  EQ: SENSE.EQUAL,
+  GE: SENSE.GREATER | SENSE.EQUAL,
+  GT: SENSE.GREATER,
+}
+
+interface Package {
+  texts: Map<string, string>
+  version: ReadonlyMap<string, string>
+  size: ReadonlyMap<string, string>
+  checksum: string | undefined
+  path: string
+  dependencies: Dependencies
+  relations: number
+  files: { path: string; isDirectory: boolean }[]
+  /** why the package is left out */
+  unreadable: string | null
+}
+
+/** @param found receives each package when its element ends */
+export function createPrimaryHandler(document: string, found: (item: CatalogItem) => void): XmlHandler {
+  const path: string[] = []
+  let pkg: Package | null = null
+  let collected: string | null = null
+  let fileType: string | undefined
+
+  function openInPackage(one: Package, name: string, attributes: ReadonlyMap<string, string>): void {
+    const place = path.slice(2).join('/')
+    if (TEXTS.has(place) || place === 'format/file') collected = ''
+    if (place === 'version') one.version = attributes
+    if (place === 'size') one.size = attributes
+    if (place === 'checksum') one.checksum = attributes.get('type')
+    if (place === 'format/file') fileType = attributes.get('type')
+    if (place === 'location') {
+      if (attributes.has('xml:base')) throw refused('path', `${document} names a package outside its tree`)
+      one.path = attributes.get('href') ?? ''
+    }
+    if (name === 'rpm:entry') addDependency(one, path.at(-2) ?? '', attributes)
+  }
+
+  return {
+    open(name, attributes) {
+      path.push(name)
+      if (path.length === 1 && name !== 'metadata') throw refused('malformed', `${document} is no primary.xml`)
+      if (path.length === 2 && name === 'package') pkg = emptyPackage()
+      else if (pkg) openInPackage(pkg, name, attributes)
+    },
+    text(piece) {
+      if (collected !== null && collected.length < LONGEST_TEXT) collected += piece
+    },
+    close() {
+      const place = path.slice(2).join('/')
+      path.pop()
+      if (!pkg) return
+      if (collected !== null) {
+        if (place === 'format/file') addFile(pkg, collected, fileType)
+        else pkg.texts.set(place, collected)
+        collected = null
+      }
+      if (path.length > 1) return
+      found(itemOf(pkg, document))
+      pkg = null
+    },
+  }
+}
+
+function emptyPackage(): Package {
+  return {
+    texts: new Map(),
+    version: new Map(),
+    size: new Map(),
+    checksum: undefined,
+    path: '',
+    dependencies: {},
+    relations: 0,
+    files: [],
+    unreadable: null,
+  }
+}
+
+function addDependency(pkg: Package, parent: string, attributes: ReadonlyMap<string, string>): void {
+  const kind = DEPENDENCY_KINDS.find((one) => `rpm:${one}` === parent)
+  const name = attributes.get('name')
+  if (!kind || !name || pkg.unreadable !== null) return
+  const list = (pkg.dependencies[kind] ??= [])
+  if (list.length === BOUNDS.rpm[kind === 'provides' ? 'provides' : 'relations'])
+    pkg.unreadable = `the package declares more than ${list.length} ${kind}`
+  if (kind !== 'provides' && ++pkg.relations > BOUNDS.rpm.allRelations)
+    pkg.unreadable = `the package declares more than ${BOUNDS.rpm.allRelations} relations`
+  const { ver = '', rel = '', epoch = '0' } = Object.fromEntries(attributes)
+  const version = ver === '' ? '' : `${epoch === '0' ? '' : `${epoch}:`}${ver}${rel === '' ? '' : `-${rel}`}`
+  if (/[\r\n]/.test(name + version)) pkg.unreadable = 'the package has a dependency of more than one line'
+  list.push([name, FLAGS[attributes.get('flags') ?? ''] ?? 0, version])
+}
+
+function addFile(pkg: Package, path: string, type: string | undefined): void {
+  if (!isPrimaryFile(path) || path.length > 4095) return
+  if (pkg.files.length === BOUNDS.rpm.provides) pkg.unreadable ??= 'the package has too many files'
+  else pkg.files.push({ path, isDirectory: type === 'dir' })
+}
+
+function itemOf(pkg: Package, document: string): CatalogItem {
+  const name = pkg.texts.get('name') ?? ''
+  const what = `${document}: the entry of ${quote(name)}`
+  const digest = digestOf(pkg.checksum, pkg.texts.get('checksum') ?? '')
+  if (!digest) throw refused('malformed', `${what} has no SHA-256 checksum; MD5 and SHA-1 are not accepted`)
+  const size = pkg.size.get('package') ?? ''
+  if (!/^[0-9]{1,15}$/.test(size)) throw refused('malformed', `${what} has no size`)
+  if (pkg.path === '') throw refused('malformed', `${what} has no location`)
+  try {
+    return { ...factsOf(pkg, name), path: pkg.path.replace(/^(?:\.\/)+/, ''), sizeBytes: Number(size), digest }
+  } catch (error) {
+    if (isProblem(error, 'invalid_package')) return { name: name || null, unreadable: error.detail }
+    throw error
+  }
+}
+
+/** As `describe` in read.ts. */
+function factsOf(pkg: Package, name: string) {
+  const { texts, version: parts, files, dependencies, unreadable } = pkg
+  if (unreadable !== null) throw invalid(unreadable)
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/.test(name)) throw invalid(`the package has the name ${quote(name)}`)
+  const { ver = '', rel = '', epoch = '0' } = Object.fromEntries(parts)
+  if (!isPart(ver) || !isPart(rel) || !/^[0-9]{1,10}$/.test(epoch))
+    throw invalid(`the package has the version ${quote(`${epoch}:${ver}-${rel}`)}`)
+  const arch = texts.get('arch') ?? ''
+  if (!/^[a-z0-9_]+$/i.test(arch)) throw invalid(`the package has the architecture ${quote(arch)}`)
+  const version = `${Number(epoch) > 0 ? `${Number(epoch)}:` : ''}${ver}-${rel}`
+  checkCount('characters in its file name', rpmFilename({ name, version, arch }).length, 220)
+  const text = (place: string) => {
+    const value = texts.get(place)?.trim() || null
+    checkLine(`a ${place}`, value)
+    return value
+  }
+  const source = parseSource(text('format/rpm:sourcerpm') ?? '', `${ver}-${rel}`)
+  const installed = pkg.size.get('installed') ?? ''
+  return {
+    format: 'rpm' as const,
+    name,
+    version,
+    arch,
+    section: text('format/rpm:group'),
+    description: text('summary')?.split('\n')[0] ?? null,
+    maintainer: text('packager') ?? text('format/rpm:vendor'),
+    license: text('format/rpm:license'),
+    url: text('url'),
+    sourcePackage: source?.name ?? null,
+    sourceVersion: source?.version ?? null,
+    installedSizeKb: /^[0-9]{1,15}$/.test(installed) ? Math.ceil(Number(installed) / 1024) : null,
+    requirements: requirementsOf(dependencies),
+    provides: [...providesOf(dependencies), ...files.map(({ path }) => ({ name: path }))],
+    files: files.filter(({ isDirectory }) => !isDirectory).map(({ path }) => path.slice(1)),
+  }
+}
