@@ -1,6 +1,7 @@
 // The whole service: wires the rooms together, starts them, and closes them in reverse.
 import type { FastifyInstance } from 'fastify'
 import type { Route } from './api/route.ts'
+import { isProblem } from './domain/problem.ts'
 import type { Overrides } from './wiring/engines.ts'
 import { createMaintenance } from './jobs/maintenance.ts'
 import { createContents } from './publish/background/contents.ts'
@@ -45,7 +46,7 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
   const { db, paths, log, leader, settings, onError } = foundation
   const { publisher } = publishing
   const { engines, componentScan, crossCheck, refresh } = gate
-  const { tasks, scheduler } = longWork
+  const { tasks, reviewTasks, scheduler } = longWork
   const updateinfo = createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers })
   const contents = createContents({ db, paths, publisher })
   const { outboxes } = accounts.notifier
@@ -61,7 +62,7 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
     if (!leader.isLeader() || !validation.grype_scan) return
     await refresh.selfTest()
     if (policy.auto_enrich) await refresh.lists()
-    log.info(await refresh.advisories(), 'advisories')
+    log.info(await reviewTasks.advisories({ force: false, createdBy: 'system' }), 'advisories')
   }
 
   return {
@@ -76,7 +77,9 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
       state.notServing = null
       componentScan.nudge()
       crossCheck.catchUp().catch(onError)
-      refreshData().catch(onError)
+      refreshData().catch((error: unknown) => {
+        if (!isProblem(error, 'shutting_down')) onError(error)
+      })
     },
     async close() {
       state.notServing = 'draining'

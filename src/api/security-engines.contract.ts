@@ -42,7 +42,7 @@ function engine(path: string, what: string, verb: 'update' | 'refresh', hidden =
       summary: `Update the data of the ${what}; answers a stream with Accept: text/event-stream`,
       access: 'admin',
       answer: Updated,
-      problems: ['already_running', 'scanner_unavailable'],
+      problems: ['already_running', 'scanner_unavailable', 'task_cancelled'],
     }),
   }
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Freshclam } from '../scanners/clamav/freshclam.ts'
+import type { Actor } from '../review/deps.ts'
 import { silentStatus, type AntivirusStatus, type EngineStatus, type UpdateOutcome } from '../scanners/scanner.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { problemOf } from './problems.ts'
@@ -14,7 +15,7 @@ import { errorEvent, openStream } from './sse.ts'
 export interface Engine {
   status(): Promise<EngineStatus>
   /** null when the engine has no data to update */
-  update: ((progress: (line: string) => void) => Promise<UpdateOutcome>) | null
+  update: ((progress: (line: string) => void, actor: Actor) => Promise<UpdateOutcome>) | null
 }
 
 export interface EngineDeps {
@@ -61,7 +62,7 @@ export function securityEngineRoutes(deps: EngineDeps): Route[] {
       const actor = actorOf(call)
       const run = async (progress: (line: string) => void) => {
         const before = (await engine.status()).db_version
-        const outcome = await update(progress)
+        const outcome = await update(progress, actor)
         const { db_version, db_date } = await engine.status()
         await deps.audit.record({
           action,

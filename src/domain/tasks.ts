@@ -57,6 +57,8 @@ export interface TaskRequest {
 /** What the work of a task is given. */
 export interface TaskContext {
   arguments: Json
+  /** from 1; greater when earlier processes died while they ran it */
+  attempt: number
   /** what `save` stored last, also by an earlier process; null at the beginning */
   cursor: unknown
   /** Stores where to continue after a crash: JSON of a few kilobytes. Rejects when another process has taken over. */
@@ -68,6 +70,9 @@ export interface TaskContext {
   /** Aborts on cancellation, on shutdown, and when another process has taken over; the work then throws its reason. */
   signal: AbortSignal
 }
+
+/** What work that can be interrupted needs of its task. */
+export type TaskProgress = Pick<TaskContext, 'cursor' | 'save' | 'line' | 'signal'>
 
 /** A kind of task, declared beside the work it does. */
 export interface TaskKind {

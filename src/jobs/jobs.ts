@@ -1,14 +1,14 @@
 // The list of scheduled jobs: when each runs and what it does.
 import type { CrossCheck } from '../review/cross-check.ts'
-import type { Rematch } from '../review/rematch.ts'
 import { systemActor } from '../review/deps.ts'
 import type { Refresh } from '../review/refresh.ts'
 import type { Review } from '../review/review.ts'
+import type { ReviewTasks } from '../review/tasks.ts'
 import type { Job } from './scheduler.ts'
 
 export interface JobDeps {
   review: Review
-  rematch: Rematch
+  reviewTasks: ReviewTasks
   crossCheck: CrossCheck
   refresh: Refresh
 }
@@ -20,7 +20,7 @@ export function createJobs(deps: JobDeps): Job[] {
       name: 'Update advisories that are older than a day',
       schedule: ({ validation, sync }) =>
         validation.grype_scan ? { pattern: '17 * * * *', timezone: sync.timezone } : null,
-      run: async () => ({ ...(await deps.refresh.advisories()) }),
+      run: async () => ({ ...(await deps.reviewTasks.advisories({ force: false, createdBy: 'scheduler' })) }),
     },
     {
       id: 'exploited',
@@ -47,7 +47,7 @@ export function createJobs(deps: JobDeps): Job[] {
       name: 'Match packages against changed advisories',
       schedule: ({ validation, sync }) =>
         validation.grype_scan ? { pattern: '30 2 * * *', timezone: sync.timezone } : null,
-      run: async () => ({ ...(await deps.rematch.changed()) }),
+      run: async () => ({ ...(await deps.reviewTasks.rematch('scheduler')) }),
     },
     {
       id: 'sla_check_daily',

@@ -121,8 +121,11 @@ test.each([['updated'], ['up_to_date'], ['cooldown']])('a result with status %s 
   expect(events).toEqual([])
 })
 
-test('a run skipped because the work is already running is neither a failure nor a success', async () => {
-  const busy = fail(new Problem('already_running', 'the feed is being read already'))
+test.each([
+  ['the work is already running', 'already_running'],
+  ['its task goes on after a restart', 'shutting_down'],
+] as const)('a run skipped because %s is neither a failure nor a success', async (_, code) => {
+  const busy = fail(new Problem(code, 'the feed is being read already'))
   await runs([busy, down, busy, down])
   expect(events).toHaveLength(1)
   const ticks = await database.db.selectFrom('job_ticks').select('error').orderBy('due_at').offset(1).execute()

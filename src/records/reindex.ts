@@ -1,7 +1,7 @@
 // Rebuilds the tables from the manifests, after a lost database. Harmless on a complete one.
 import { sql } from 'kysely'
 import { Problem } from '../domain/problem.ts'
-import type { TaskContext, TaskKind } from '../domain/tasks.ts'
+import type { TaskKind, TaskProgress } from '../domain/tasks.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Db } from '../store/db.ts'
 import type { Manifest, Manifests } from '../store/records/manifests.ts'
@@ -56,10 +56,7 @@ export function syncIndexKind(deps: ReindexDeps, ended: () => void): TaskKind {
 }
 
 /** @param context the cursor continues an interrupted run */
-export async function reindex(
-  deps: ReindexDeps,
-  context: Pick<TaskContext, 'cursor' | 'save' | 'line' | 'signal'>,
-): Promise<ReindexResult> {
+export async function reindex(deps: ReindexDeps, context: TaskProgress): Promise<ReindexResult> {
   const { db, manifests, pool, publisher } = deps
   const { signal } = context
   const cursor: Cursor = (context.cursor as Cursor | null) ?? {

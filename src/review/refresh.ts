@@ -1,4 +1,4 @@
-// New vulnerability data and what follows from it: the self-test of the scanners, then matching stored packages again.
+// New vulnerability data, and the self-test of the scanners that follows.
 import type { Log } from '../kernel/log.ts'
 import type { Canaries } from '../scanners/canaries/canaries.ts'
 import type { Enrichment } from '../scanners/enrich/enrichment.ts'
@@ -7,14 +7,16 @@ import type { UpdateOutcome } from '../scanners/scanner.ts'
 import { reviseKnown } from './known-exploited.ts'
 import type { ApplyDeps } from './apply.ts'
 import { systemActor } from './deps.ts'
-import type { Rematch } from './rematch.ts'
 
 export type Progress = (line: string) => void
 
 export interface Refresh {
-  /** Updates advisories that are older than a day (all of them with `force`) and matches packages against new ones. */
-  advisories(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
-  /** The same for exploit-prediction scores and the list of known-exploited vulnerabilities. */
+  /**
+   * Updates advisories that are older than a day (all of them with `force`). Packages are matched by another task.
+   * @param signal ends the update between two sources; what was imported stays
+   */
+  advisories(progress?: Progress, force?: boolean, signal?: AbortSignal): Promise<UpdateOutcome>
+  /** Updates exploit-prediction scores and the list of known-exploited vulnerabilities, and the packages they concern. */
   lists(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
   /** Scans the self-test packages with every scanner and logs what a scanner missed. */
   selfTest(): Promise<{ shown: number; failed: number }>
@@ -28,10 +30,9 @@ export function createRefresh(
     advisoryData: AdvisoryData
     enrichment: Enrichment
     canaries: Canaries
-    rematch: Rematch
   },
 ): Refresh {
-  const { log, advisoryData, enrichment, canaries, rematch } = deps
+  const { log, advisoryData, enrichment, canaries } = deps
 
   async function selfTest() {
     const scopes = await canaries.check()
@@ -42,12 +43,9 @@ export function createRefresh(
 
   return {
     selfTest,
-    async advisories(progress, force = false) {
-      const outcome = await advisoryData.update(progress, { force })
-      if (outcome.status === 'updated') {
-        await selfTest()
-        log.info(await rematch.changed(), 'packages matched against new advisories')
-      }
+    async advisories(progress, force = false, signal) {
+      const outcome = await advisoryData.update(progress, { force, ...(signal ? { signal } : {}) })
+      if (outcome.status === 'updated') await selfTest()
       return outcome
     },
     async lists(progress, force = false) {

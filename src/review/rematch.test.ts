@@ -1,6 +1,8 @@
-// Which packages a change of the advisories is matched for, and what happens when two callers ask. Uses PGlite in memory.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+// Which packages a change of the advisories is matched for, and where an interrupted run continues.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import type { Json } from '../domain/json.ts'
+import type { TaskProgress } from '../domain/tasks.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { formats } from '../formats/index.ts'
 import { insertRecord } from '../sbom/fixture.ts'
@@ -12,13 +14,20 @@ let database: Database
 let scanned: string[]
 let news: AdvisoryNews
 let noted: number
-let scan: () => Promise<CveResult['result']>
+let scan: (name: string) => Promise<CveResult['result']>
+let errors: unknown[]
+/** what the task saved last */
+let cursor: Json | null
+let stop: AbortController
 
 beforeAll(async () => {
   database = await createTestDatabase()
 })
 beforeEach(() => {
   scanned = []
+  errors = []
+  cursor = null
+  stop = new AbortController()
   noted = 0
   scan = () => Promise.resolve('no_data')
   news = { generation: 1, complete: true, packages: [{ ecosystem: 'Ubuntu', package: 'curl' }] }
@@ -31,19 +40,17 @@ afterEach(async () => {
 afterAll(() => database.close())
 
 function rematch() {
-  const jammy = formats.flatMap((format) => [...format.distributions]).find(({ codename }) => codename === 'jammy')!
+  const distributions = formats.flatMap((format) => [...format.distributions])
   const deps = {
     db: database.db,
-    distributions: [jammy],
+    distributions: ['jammy', 'noble'].map((name) => distributions.find(({ codename }) => codename === name)!),
     covers: (_: unknown, ecosystem: string) => ecosystem === 'Ubuntu',
-    onError: (error: unknown) => {
-      throw error
-    },
+    onError: (error: unknown) => void errors.push(error),
     scanner: {
       name: 'osv',
       async scan({ facts }: { facts: Pick<PackageRow, 'name'> }) {
         scanned.push(facts.name)
-        return { result: await scan(), findings: [], message: '', coverage: null }
+        return { result: await scan(facts.name), findings: [], message: '', coverage: null }
       },
     },
     components: {
@@ -53,11 +60,29 @@ function rematch() {
     },
     news: {
       seen: () => Promise.resolve(noted),
+      current: () => Promise.resolve(news.generation),
       since: () => Promise.resolve(news),
       note: (generation: number) => Promise.resolve(void (noted = generation)),
     },
   }
-  return createRematch(deps as unknown as RematchDeps)
+  const { changed, isDue } = createRematch(deps as unknown as RematchDeps)
+  return { isDue, changed: () => changed(task) }
+}
+
+/** The task of each run. A run that follows continues from the cursor of the one before. */
+const task: TaskProgress = {
+  get cursor() {
+    return cursor
+  },
+  get signal() {
+    return stop.signal
+  },
+  async save(saved) {
+    stop.signal.throwIfAborted()
+    // As the database stores it.
+    cursor = JSON.parse(JSON.stringify(saved)) as Json
+  },
+  line: () => {},
 }
 
 test('only packages that the changed advisories name are matched, by name or source package', async () => {
@@ -87,19 +112,86 @@ test('advisories of another ecosystem match nothing', async () => {
   expect(scanned).toEqual([])
 })
 
-test('a caller that comes during a run gets the next run, and both succeed', async () => {
-  await insertRecord(database.db, { name: 'curl' })
-  let release = () => {}
-  scan = () => new Promise((resolve) => (release = () => resolve('no_data')))
-  const { changed } = rematch()
-  const first = changed()
-  while (scanned.length === 0) await new Promise(setImmediate)
-  // New advisories arrive meanwhile: the second caller's run must cover them.
-  const second = changed()
-  news = { ...news, generation: 2 }
-  release()
-  scan = () => Promise.resolve('no_data')
-  await Promise.all([first, second])
-  expect(scanned).toEqual(['curl', 'curl'])
-  expect(noted).toBe(2)
+describe('a run that is interrupted', () => {
+  /** Matches until the package with this name was scanned. */
+  async function interruptedAt(name: string): Promise<void> {
+    scan = (scannedName) => {
+      if (scannedName === name) stop.abort(new Error('the service is stopping'))
+      return Promise.resolve('no_data')
+    }
+    await expect(rematch().changed()).rejects.toThrow('the service is stopping')
+    stop = new AbortController()
+    scan = () => Promise.resolve('no_data')
+    scanned = []
+  }
+
+  beforeEach(async () => {
+    news.packages.push({ ecosystem: 'Ubuntu', package: 'bash' }, { ecosystem: 'Ubuntu', package: 'zsh' })
+    for (const name of ['bash', 'curl']) await insertRecord(database.db, { name, distribution: 'jammy' })
+    for (const name of ['bash', 'curl', 'zsh']) await insertRecord(database.db, { name, distribution: 'noble' })
+  })
+
+  test('continues with the distribution that was not finished, and then notes the generation', async () => {
+    await interruptedAt('zsh')
+    expect([cursor, noted]).toMatchObject([{ done: ['jammy'], report: { matched: 0 } }, 0])
+    await rematch().changed()
+    expect([scanned, noted]).toEqual([['bash', 'curl', 'zsh'], 1])
+  })
+
+  test.each([
+    ['nothing was matched', {}, ['bash', 'curl', 'bash', 'curl', 'zsh']],
+    ['one distribution was matched', { done: ['jammy'] }, ['bash', 'curl', 'zsh']],
+    ['a record was matched', { distribution: 'jammy', after: 'first' }, ['curl', 'bash', 'curl', 'zsh']],
+    ['all were matched', { done: ['jammy', 'noble'] }, []],
+    ['the advisories changed since', { done: ['jammy'], generation: 7 }, ['bash', 'curl', 'bash', 'curl', 'zsh']],
+    ['packages were matched to others before', { done: ['jammy'], seen: 3 }, ['bash', 'curl', 'bash', 'curl', 'zsh']],
+    ['a distribution is no longer offered', { done: ['focal', 'noble'] }, ['bash', 'curl']],
+  ])('continues from the cursor when %s', async (_, saved, names) => {
+    const [first] = await database.db.selectFrom('packages').select('id').orderBy('id').execute()
+    const report = { matched: 4, changed: 1, reopened: 0, failed: 0, milliseconds: 50 }
+    const fresh = {
+      seen: 0,
+      generation: 1,
+      done: [],
+      distribution: null,
+      names: 0,
+      after: 0,
+      componentsAfter: 0,
+      report,
+    }
+    cursor = { ...fresh, ...saved, ...('after' in saved ? { after: first!.id } : {}) }
+    await rematch().changed()
+    expect([scanned, noted]).toEqual([names, 1])
+  })
+
+  test('does not note the generation when a package failed before it was interrupted', async () => {
+    scan = (name) => (name === 'curl' ? Promise.reject(new Error('broken')) : Promise.resolve('no_data'))
+    const first = rematch().changed()
+    const { failed } = await first
+    expect([failed, errors.length, noted]).toEqual([2, 2, 0])
+    cursor = { ...cursor, done: ['jammy'], distribution: null, after: 0 }
+    scan = () => Promise.resolve('no_data')
+    const report = await rematch().changed()
+    expect([report.failed, noted]).toEqual([2, 0])
+  })
+})
+
+describe('a match is due', () => {
+  test.each([
+    ['when the advisories changed', 0, true],
+    ['not when the packages were matched to them', 1, false],
+  ])('%s', async (_, seen, due) => {
+    noted = seen
+    expect(await rematch().isDue()).toBe(due)
+  })
+
+  test('not again in a process that matched them with failures', async () => {
+    await insertRecord(database.db, { name: 'curl' })
+    scan = () => Promise.reject(new Error('broken'))
+    const { changed, isDue } = rematch()
+    await changed()
+    expect([noted, await isDue()]).toEqual([0, false])
+    news = { ...news, generation: 2 }
+    expect(await isDue()).toBe(true)
+  })
 })

@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
 import type { Distribution, PackageFacts } from '../domain/package.ts'
-import { createShared } from '../kernel/shared.ts'
+import type { TaskProgress } from '../domain/tasks.ts'
 import { judged } from '../gate/cve-scan.ts'
 import type { CveScanner } from '../scanners/scanner.ts'
 import type { Db } from '../store/db.ts'
@@ -36,6 +36,8 @@ export interface RematchDeps extends ApplyDeps {
   news: {
     /** the generation that packages were last matched against */
     seen(): Promise<number>
+    /** the generation in force */
+    current(): Promise<number>
     since(generation: number): Promise<AdvisoryNews>
     note(generation: number): Promise<void>
   }
@@ -66,17 +68,29 @@ const NAMES = 1000
 export interface Rematch {
   /**
    * Matches the packages whose advisories changed. If one cannot be matched, the next run matches all of them again: the
-   * generation is stored only after a run without failures. Callers that come during a run share the next one, which
-   * covers every advisory that exists by then.
+   * generation is stored only after a run without failures. An interrupted run continues from its cursor. One run at a
+   * time: the task sees to that.
    */
-  changed(): Promise<RematchReport>
+  changed(context: TaskProgress): Promise<RematchReport>
+  /** Whether advisories changed since the last complete run, and since the last run of this process. */
+  isDue(): Promise<boolean>
   /** Matches the packages that have this CVE among their findings. */
   about(cve: string): Promise<RematchReport>
 }
 
 export function createRematch(deps: RematchDeps): Rematch {
+  /** the generation that this process matched last, perhaps with failures */
+  let tried: number | null = null
   return {
-    changed: createShared(() => rematch(deps)),
+    async changed(context) {
+      const { report, generation } = await rematch(deps, context)
+      tried = generation
+      return report
+    },
+    async isDue() {
+      const current = await deps.news.current()
+      return current !== tried && current !== (await deps.news.seen())
+    },
     async about(cve) {
       const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
       for (const distribution of deps.distributions) {
@@ -91,42 +105,108 @@ export function createRematch(deps: RematchDeps): Rematch {
   }
 }
 
-async function rematch(deps: RematchDeps): Promise<RematchReport> {
-  const started = performance.now()
-  const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
-  const seen = await deps.news.seen()
-  const news = await deps.news.since(seen)
-  if (news.generation !== seen) {
-    const withComponents = new Set<number>()
-    for (const distribution of deps.distributions) {
-      for await (const rows of touched(deps, distribution, news)) {
-        for (const row of rows) await matchOne(deps, distribution, row, report)
-        // The distribution's own advisories may say that a component it ships is fixed.
-        for (const id of await deps.components.among(rows.map((row) => row.id))) withComponents.add(id)
-      }
-    }
-    for (const id of await deps.components.touched(news)) withComponents.add(id)
-    await matchComponents(deps, [...withComponents], report)
-    if (report.failed === 0) await deps.news.note(news.generation)
-  }
-  report.milliseconds = Math.round(performance.now() - started)
-  return report
+/** Where a run continues after its process died. It is of use only while the advisories are those it began with. */
+interface Cursor {
+  seen: number
+  generation: number
+  /** codenames of the distributions that are matched */
+  done: string[]
+  /** the distribution being matched; null before the first */
+  distribution: string | null
+  /** the names being matched, by the place of the first in the sorted list */
+  names: number
+  /** the last record of these names that was matched */
+  after: number
+  /** the last record that was matched because of its components alone */
+  componentsAfter: number
+  report: RematchReport
 }
 
-/** Pages of the distribution's records that the changes may concern, each record once. */
-async function* touched(deps: RematchDeps, distribution: Distribution, news: AdvisoryNews): AsyncGenerator<Row[]> {
+async function rematch(
+  deps: RematchDeps,
+  context: TaskProgress,
+): Promise<{ report: RematchReport; generation: number }> {
+  const started = performance.now()
+  const seen = await deps.news.seen()
+  const news = await deps.news.since(seen)
+  const cursor = cursorOf(context, seen, news.generation)
+  const { report } = cursor
+  const spent = report.milliseconds
+  const timed = () => {
+    report.milliseconds = spent + Math.round(performance.now() - started)
+  }
+  const save = async (at: Partial<Cursor>) => {
+    timed()
+    await context.save({ ...Object.assign(cursor, at) })
+  }
+  if (news.generation === seen) return { report, generation: seen }
+  if (cursor.distribution === null)
+    context.line(`matching against the advisories of generation ${news.generation}; the last was ${seen}`)
+
+  const withComponents = new Set<number>()
+  for (const distribution of deps.distributions) {
+    const { codename } = distribution
+    if (cursor.done.includes(codename)) continue
+    const from =
+      cursor.distribution === codename ? { names: cursor.names, after: cursor.after } : { names: 0, after: 0 }
+    for await (const { rows, next } of touched(deps, distribution, news, from)) {
+      for (const row of rows) {
+        context.signal.throwIfAborted()
+        await matchOne(deps, distribution, row, report)
+      }
+      // The distribution's own advisories may say that a component it ships is fixed.
+      const ids = await deps.components.among(rows.map((row) => row.id))
+      await matchComponents(deps, ids, report, context.signal)
+      for (const id of ids) withComponents.add(id)
+      await save({ distribution: codename, ...next })
+    }
+    await save({ done: [...cursor.done, codename] })
+    context.line(`${codename} is matched; so far ${report.matched} packages, ${report.changed} of them changed`)
+  }
+
+  const ids = (await deps.components.touched(news)).filter(
+    (id) => id > cursor.componentsAfter && !withComponents.has(id),
+  )
+  for (let at = 0; at < ids.length; at += TOGETHER) {
+    const page = ids.slice(at, at + TOGETHER)
+    await matchComponents(deps, page, report, context.signal)
+    await save({ componentsAfter: page.at(-1)! })
+  }
+  if (report.failed === 0) await deps.news.note(news.generation)
+  else context.line(`${report.failed} packages could not be matched; the next run matches all of them again`)
+  timed()
+  return { report, generation: news.generation }
+}
+
+function cursorOf({ cursor }: TaskProgress, seen: number, generation: number): Cursor {
+  const saved = cursor as Cursor | null
+  if (saved?.seen === seen && saved.generation === generation) return structuredClone(saved)
+  const report = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
+  return { seen, generation, done: [], distribution: null, names: 0, after: 0, componentsAfter: 0, report }
+}
+
+/** Pages of the distribution's records that the changes may concern, each record once, from the cursor on. */
+async function* touched(
+  deps: RematchDeps,
+  distribution: Distribution,
+  news: AdvisoryNews,
+  from: Pick<Cursor, 'names' | 'after'>,
+): AsyncGenerator<{ rows: Row[]; next: Pick<Cursor, 'names' | 'after'> }> {
+  let { names: at, after } = from
   const about = news.packages.filter((change) => deps.covers(distribution, change.ecosystem))
   if (!news.complete || about.some((change) => change.package === null)) {
-    yield* pages(deps.db, distribution.codename, sql`true`)
+    for await (const rows of pages(deps.db, distribution.codename, sql`true`, after))
+      yield { rows, next: { names: 0, after: rows.at(-1)?.id ?? after } }
     return
   }
-  const names = [...new Set(about.flatMap((change) => change.package ?? []))]
-  const told = new Set<number>()
-  for (let at = 0; at < names.length; at += NAMES) {
-    for await (const rows of pages(deps.db, distribution.codename, named(names.slice(at, at + NAMES)))) {
-      const fresh = rows.filter((row) => !told.has(row.id))
-      for (const row of fresh) told.add(row.id)
-      yield fresh
+  const names = [...new Set(about.flatMap((change) => change.package ?? []))].sort()
+  const matched = new Set<number>()
+  for (; at < names.length; at += NAMES, after = 0) {
+    for await (const rows of pages(deps.db, distribution.codename, named(names.slice(at, at + NAMES)), after)) {
+      const fresh = rows.filter((row) => !matched.has(row.id))
+      for (const row of fresh) matched.add(row.id)
+      after = rows.at(-1)?.id ?? after
+      yield { rows: fresh, next: { names: at, after } }
     }
   }
 }
@@ -139,8 +219,8 @@ function named(names: readonly string[]): RawBuilder<unknown> {
   return sql`id in (select id from packages where name = any(${list}) union select id from packages where sha256 in (${built}))`
 }
 
-async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>): AsyncGenerator<Row[]> {
-  for (let after = 0; ;) {
+async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>, from = 0): AsyncGenerator<Row[]> {
+  for (let after = from; ;) {
     const { rows } =
       await sql<Row>`select id, name, version, arch, distribution, format, source_package, source_version, pipeline from records
       where distribution = ${codename} and id > ${after} and status <> 'rejected' and ${wanted} order by id limit ${PAGE}`.execute(
@@ -175,13 +255,21 @@ async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row,
   }
 }
 
-async function matchComponents(deps: RematchDeps, ids: readonly number[], report: RematchReport): Promise<void> {
+async function matchComponents(
+  deps: RematchDeps,
+  ids: readonly number[],
+  report: RematchReport,
+  signal?: AbortSignal,
+): Promise<void> {
   for (let at = 0; at < ids.length; at += TOGETHER) {
     const page = ids.slice(at, at + TOGETHER)
     // A failure here shows again below, for the record that causes it.
     const same = await deps.components.unchanged(page).catch(() => new Set<number>())
     report.matched += same.size
-    for (const id of page) if (!same.has(id)) await matchComponentsOf(deps, id, report)
+    for (const id of page) {
+      signal?.throwIfAborted()
+      if (!same.has(id)) await matchComponentsOf(deps, id, report)
+    }
   }
 }
 

@@ -133,6 +133,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     const outcome = await kind
       .run({
         arguments: task.arguments,
+        attempt: task.attempts,
         cursor: task.cursor,
         signal,
         line: lines.add,

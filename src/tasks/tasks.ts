@@ -23,6 +23,8 @@ export interface Tasks {
    * @throws Problem with the code of a failed task; `task_cancelled`; `shutting_down` when this process stops first
    */
   run(request: TaskRequest, onLine?: (line: TaskLine) => void): Promise<Json & { task_id: number }>
+  /** Waits for the end of a task as `run` does. @throws as `run`; Problem('not_found') */
+  ended(id: number, onLine?: (line: TaskLine) => void): Promise<Json & { task_id: number }>
   /**
    * Yields the lines after this one as they come, until the task ends. @returns the task; null when this process stops
    * @throws Problem('not_found')
@@ -78,7 +80,7 @@ export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: numbe
     }
   }
 
-  async function ended(id: number, onLine: (line: TaskLine) => void): Promise<TaskRow | null> {
+  async function followed(id: number, onLine: (line: TaskLine) => void): Promise<TaskRow | null> {
     const following = follow(id)
     for (;;) {
       const { value, done } = await following.next()
@@ -87,17 +89,18 @@ export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: numbe
     }
   }
 
+  const ended: Tasks['ended'] = async (id, onLine = () => {}) => {
+    const task = await followed(id, onLine)
+    if (!task) throw new Problem('shutting_down', 'the service is stopping; the task goes on after it', { task_id: id })
+    if (task.state === 'done') return { ...task.result, task_id: id }
+    throw problemOf(task)
+  }
+
   return {
     enqueue: add,
     follow,
-    async run(request, onLine = () => {}) {
-      const { id } = await add(request)
-      const task = await ended(id, onLine)
-      if (!task)
-        throw new Problem('shutting_down', 'the service is stopping; the task goes on after it', { task_id: id })
-      if (task.state === 'done') return { ...task.result, task_id: id }
-      throw problemOf(task)
-    },
+    ended,
+    run: async (request, onLine) => ended((await add(request)).id, onLine),
     async cancel(id, within) {
       const cancelled = await db.transaction().execute(async (tx) => {
         const task = await cancel(tx, id, clock.now())

@@ -128,7 +128,11 @@ function routesOf(
           return outcome
         },
       },
-      vulnscan: { status: engines.advisoryData.status, update: (progress) => refresh.advisories(progress, true) },
+      vulnscan: {
+        status: engines.advisoryData.status,
+        update: (progress, { name, origin }) =>
+          longWork.reviewTasks.advisories({ force: true, createdBy: name, requestId: origin.requestId }, progress),
+      },
       feeds: { status: engines.enrichment.status, update: (progress) => refresh.lists(progress, true) },
     }),
     ...webhookRoutes({

@@ -78,7 +78,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     components: componentScan,
     news: rematchNews(db, engines.advisories),
   })
-  const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries, rematch })
+  const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries })
   const vulnscan = createVulnscanStatus({ advisoryData, canaries, scanner: cveScanner.name })
   return { engines, intake, components, componentScan, review, crossCheck, rematch, refresh, vulnscan }
 }

@@ -2,6 +2,8 @@
 import { createJobs } from '../jobs/jobs.ts'
 import { createScheduler } from '../jobs/scheduler.ts'
 import { syncIndexKind } from '../records/reindex.ts'
+import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
+import { endImport } from '../store/advisories/import.ts'
 import { createTotals } from '../store/records/totals.ts'
 import { createTasks } from '../tasks/tasks.ts'
 import type { Foundation } from './foundation.ts'
@@ -18,12 +20,17 @@ export function createLongWork(foundation: Foundation, { publisher, registry }: 
   const { instanceId, isDead } = staging
   const tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader },
-    kinds: [syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget)],
+    kinds: [
+      syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
+      advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
+      rematchKind(gate.rematch),
+    ],
   })
+  const reviewTasks = createReviewTasks(tasks)
   const scheduler = createScheduler({
     ...{ db, clock, log, audit, isLeader },
     settings: foundation.settings.current,
-    jobs: createJobs(gate),
+    jobs: createJobs({ ...gate, reviewTasks }),
   })
-  return { tasks, totals, scheduler }
+  return { tasks, reviewTasks, totals, scheduler }
 }

@@ -16,9 +16,10 @@ export interface AdvisoryData {
   /**
    * Reads the directory and, where they were last read a day ago or more, the ecosystems of the bucket.
    * @param options.force reads them even if they are fresh
+   * @param options.signal ends the update before the next batch of advisories; the feed it reads keeps its last state
    * @throws Problem('already_running')
    */
-  update(progress?: (line: string) => void, options?: { force?: boolean }): Promise<UpdateOutcome>
+  update(progress?: (line: string) => void, options?: { force?: boolean; signal?: AbortSignal }): Promise<UpdateOutcome>
 }
 
 export interface AdvisoryDataDeps {
@@ -39,7 +40,11 @@ export function createAdvisoryData(deps: AdvisoryDataDeps): AdvisoryData {
 
   const inForce = async () => (await advisories.feeds()).filter((feed) => feed.digest !== null)
 
-  async function importAll(progress: (line: string) => void, force: boolean): Promise<ImportResult[]> {
+  async function importAll(
+    progress: (line: string) => void,
+    force: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<ImportResult[]> {
     const results: ImportResult[] = []
     const note = (result: ImportResult) => {
       results.push(result)
@@ -56,12 +61,15 @@ export function createAdvisoryData(deps: AdvisoryDataDeps): AdvisoryData {
         message:
           error instanceof Problem ? error.detail : `the directory could not be read: ${(error as Error).message}`,
       })
-      note(await importer.importDirectory(deps.directory, 'directory').catch(failed))
+      signal?.throwIfAborted()
+      note(await importer.importDirectory(deps.directory, 'directory', signal).catch(failed))
     }
     if (deps.url) {
       // One by one, so that the progress of each is reported.
       for (const ecosystem of bucketsFor(deps.distributions)) {
-        for (const result of await importer.refresh({ url: deps.url, ecosystems: [ecosystem], force })) note(result)
+        signal?.throwIfAborted()
+        for (const result of await importer.refresh({ ...{ url: deps.url, ecosystems: [ecosystem], force }, signal }))
+          note(result)
       }
     }
     return results
@@ -95,11 +103,12 @@ export function createAdvisoryData(deps: AdvisoryDataDeps): AdvisoryData {
       return read.length === 0 ? null : Math.max(0, Math.round((clock.now().getTime() - Math.min(...read)) / 1000))
     },
 
-    async update(progress = () => {}, { force = false } = {}) {
+    async update(progress = () => {}, { force = false, signal } = {}) {
       if (running) throw new Problem('already_running', 'the advisories are being updated already')
       running = true
       try {
-        const results = await importAll(progress, force)
+        const results = await importAll(progress, force, signal)
+        signal?.throwIfAborted()
         const failed = results.filter((result) => result.outcome === 'failed')
         const imported = results.filter((result) => result.outcome === 'imported')
         const said =

@@ -220,6 +220,21 @@ describe('a bucket', () => {
     expect(await readdir(work)).toEqual([])
   })
 
+  test('that is being imported when the import is stopped leaves the previous advisories, and records no failure', async () => {
+    const { importer, ids, advisories } = setUp()
+    const options = { url, ecosystems: ['Debian'] }
+    served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1')]))
+    await importer.refresh(options)
+    const before = await advisories.feed('osv:Debian')
+    served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1'), debian('DSA-2')]))
+    const signal = AbortSignal.abort(new Error('the service is stopping'))
+    await expect(importer.refresh({ ...options, force: true, signal })).rejects.toThrow('the service is stopping')
+    expect([await ids('x'), await advisories.feed('osv:Debian')]).toEqual([['DSA-1'], before])
+    // The next import may begin.
+    expect(await importer.refresh({ ...options, force: true })).toMatchObject([{ outcome: 'imported', changed: 1 }])
+    expect(await readdir(work)).toEqual([])
+  })
+
   test('that fails leaves the previous advisories, and is asked again immediately', async () => {
     const { importer, ids, advisories } = setUp()
     const options = { url, ecosystems: ['Debian'] }

@@ -31,12 +31,19 @@ export interface OsvImporter {
   /** @throws Problem('upstream_error') when the archive is broken, holds no advisories or suspiciously few */
   importZip(path: string, feed?: string): Promise<ImportResult>
   /** as `importZip`, for a directory of JSON files, zip files or a copy of the bucket */
-  importDirectory(path: string, feed?: string): Promise<ImportResult>
+  importDirectory(path: string, feed?: string, signal?: AbortSignal): Promise<ImportResult>
   /**
    * Fetches `<url>/<ecosystem>/all.zip` of each ecosystem that was last checked 24 hours ago or more; one that fails
-   * does not hinder the others. Never throws for a failing source.
+   * does not hinder the others.
+   * @param options.signal ends the import early; the source that is being read has then changed nothing
+   * @throws the reason of the signal
    */
-  refresh(options: { url: string; ecosystems?: readonly string[]; force?: boolean }): Promise<ImportResult[]>
+  refresh(options: {
+    url: string
+    ecosystems?: readonly string[]
+    force?: boolean
+    signal?: AbortSignal | undefined
+  }): Promise<ImportResult[]>
 }
 
 const MAX_AGE_MS = 24 * 60 * 60 * 1000
@@ -66,7 +73,7 @@ export function createOsvImporter(deps: {
   const wanted = wantedBy(deps.distros)
   const scope = JSON.stringify([READER, deps.distros ?? null])
 
-  async function bring(feed: string, source: AdvisorySource): Promise<ImportResult> {
+  async function bring(feed: string, source: AdvisorySource, signal?: AbortSignal): Promise<ImportResult> {
     const before = await advisories.feed(feed)
     const digest = createHash('sha256')
       .update(scope)
@@ -78,7 +85,7 @@ export function createOsvImporter(deps: {
     }
     const under = await advisories.begin(feed)
     try {
-      const read = await readAll(source, under)
+      const read = await readAll(source, under, signal)
       refuseLoss(source, read, before)
       const { removed } = await under.finish({ digest, advisories: read.seen.size, keep: (id) => read.seen.has(id) })
       return {
@@ -100,7 +107,7 @@ export function createOsvImporter(deps: {
     }
   }
 
-  async function readAll(source: AdvisorySource, under: AdvisoryImport) {
+  async function readAll(source: AdvisorySource, under: AdvisoryImport, signal: AbortSignal | undefined) {
     // When the record of each id was modified: of two with one id the newer counts.
     const seen = new Map<string, string>()
     const skipped: ImportResult['skipped'] = []
@@ -127,6 +134,7 @@ export function createOsvImporter(deps: {
     }
     await readable(source, async () => {
       for await (const file of source.files()) {
+        signal?.throwIfAborted()
         const bytes = await file.read()
         turn += bytes.length
         if (turn > TURN_BYTES) {
@@ -157,7 +165,12 @@ export function createOsvImporter(deps: {
     return { seen, skipped, changed: changed.size }
   }
 
-  async function fetchFeed(url: string, ecosystem: string, force: boolean): Promise<ImportResult> {
+  async function fetchFeed(
+    url: string,
+    ecosystem: string,
+    force: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<ImportResult> {
     const feed = `osv:${ecosystem}`
     const before = await advisories.feed(feed)
     const age = before?.checkedAt ? clock.now().getTime() - before.checkedAt.getTime() : Infinity
@@ -166,8 +179,9 @@ export function createOsvImporter(deps: {
     const path = join(deps.workDirectory, `osv-${randomBytes(6).toString('hex')}.zip`)
     try {
       await deps.download(`${url.replace(/\/+$/, '')}/${encodeURIComponent(ecosystem)}/all.zip`, path)
-      return await bring(feed, zipSource(path))
+      return await bring(feed, zipSource(path), signal)
     } catch (error) {
+      signal?.throwIfAborted()
       const message = error instanceof Problem ? error.detail : 'the advisories could not be fetched'
       await advisories.noteChecked(feed, message)
       return told(feed, 'failed', before, message)
@@ -178,10 +192,11 @@ export function createOsvImporter(deps: {
 
   return {
     importZip: (path, feed) => bring(feed ?? `file:${zipSource(path).name}`, zipSource(path)),
-    importDirectory: (path, feed) => bring(feed ?? `directory:${directorySource(path).name}`, directorySource(path)),
-    async refresh({ url, ecosystems = BUCKETS, force = false }) {
+    importDirectory: (path, feed, signal) =>
+      bring(feed ?? `directory:${directorySource(path).name}`, directorySource(path), signal),
+    async refresh({ url, ecosystems = BUCKETS, force = false, signal }) {
       const results: ImportResult[] = []
-      for (const ecosystem of ecosystems) results.push(await fetchFeed(url, ecosystem, force))
+      for (const ecosystem of ecosystems) results.push(await fetchFeed(url, ecosystem, force, signal))
       return results
     },
   }

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import { createTestDatabase } from '../../../test/database.ts'
+import { endImport } from './import.ts'
 import { createAdvisories, type Advisories } from './advisories.ts'
 import type { AdvisoryImport, NewAdvisory } from '../../domain/advisory-store.ts'
 import type { Database } from '../db.ts'
@@ -174,6 +175,17 @@ describe('an import that does not finish leaves no trace', () => {
     expect([...heir.known.keys()].sort()).toEqual(['DSA-1', 'DSA-2'])
     await expect(dead.put([advisory('DSA-9', '1')])).rejects.toThrow(/taken over/)
     await expect(dead.finish({ digest: 'd', advisories: 1, keep: () => true })).rejects.toThrow(/taken over/)
+    await dead.abandon()
+    await heir.put([advisory('DSA-2', '5')])
+    await heir.finish({ digest: 'd', advisories: 2, keep: () => true })
+    expect(await seen()).toEqual(['DSA-1 1', 'DSA-2 5'])
+  })
+
+  test('when its process is known to be dead: the next begins immediately, and the first can no longer write', async () => {
+    const dead: AdvisoryImport = await begun()
+    await endImport(database!.db)
+    const heir = await advisories.begin('f')
+    await expect(dead.put([advisory('DSA-9', '1')])).rejects.toThrow(/taken over/)
     await dead.abandon()
     await heir.put([advisory('DSA-2', '5')])
     await heir.finish({ digest: 'd', advisories: 2, keep: () => true })

@@ -161,6 +161,7 @@ export function rematchNews(db: Db, advisories: Advisories) {
   return {
     seen: async (): Promise<number> =>
       (await db.selectFrom('advisory_state').select('rematched').executeTakeFirstOrThrow()).rematched,
+    current: async (): Promise<number> => (await advisories.state()).generation,
     since: (generation: number): Promise<AdvisoryChanges> => advisories.changedSince(generation),
     async note(generation: number): Promise<void> {
       await db

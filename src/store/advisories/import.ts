@@ -91,6 +91,11 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
   }
 }
 
+/** Ends an import whose process is dead. If it lives all the same, its next write fails. */
+export async function endImport(db: Db): Promise<void> {
+  await db.updateTable('advisory_state').set({ writer: null, building: null }).where('writer', 'is not', null).execute()
+}
+
 async function claim(db: Db, clock: Clock, writer: string): Promise<{ building: number; generation: number }> {
   const now = clock.now()
   const row = await db
