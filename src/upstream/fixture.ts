@@ -14,7 +14,7 @@ import type { CatalogEntry, UnreadableEntry } from '../formats/catalog.ts'
 import { formats } from '../formats/index.ts'
 import { createHttpClient } from '../kernel/http-client.ts'
 import type { SeenState, UpstreamDeps, UpstreamSource } from './source.ts'
-import { createUpstreams, type Upstream } from './upstream.ts'
+import { createUpstreams, type Upstream, type Upstreams } from './upstream.ts'
 
 export const NOW = new Date('2026-11-22T12:00:00Z')
 
@@ -102,6 +102,7 @@ export interface Bench {
   directory: string
   /** names of the files that are left in the staging directory */
   leftovers(): Promise<string[]>
+  upstreams(deps?: Partial<UpstreamDeps>): Upstreams
   open(source: Partial<UpstreamSource>, deps?: Partial<UpstreamDeps>): Promise<Upstream>
   /** waits that were asked for, in milliseconds */
   waits: number[]
@@ -112,20 +113,22 @@ export async function createBench(): Promise<Bench> {
   const directory = await mkdtemp(join(tmpdir(), 'upstream-'))
   const http = createHttpClient({ allowPrivate: true })
   const waits: number[] = []
+  const upstreams = (deps: Partial<UpstreamDeps> = {}) =>
+    createUpstreams({
+      http,
+      clock: { now: () => NOW },
+      formats,
+      stagingDirectory: directory,
+      importDirectories: [],
+      wait: async (ms) => void waits.push(ms),
+      ...deps,
+    })
   return {
     directory,
     waits,
     leftovers: () => readdir(directory),
-    open: (source, deps = {}) =>
-      createUpstreams({
-        http,
-        clock: { now: () => NOW },
-        formats,
-        stagingDirectory: directory,
-        importDirectories: [],
-        wait: async (ms) => void waits.push(ms),
-        ...deps,
-      }).open({ type: 'apt', url: '', keys: [], allowUnsigned: true, ...source }),
+    upstreams,
+    open: (source, deps) => upstreams(deps).open({ type: 'apt', url: '', keys: [], allowUnsigned: true, ...source }),
     async close() {
       await http.close()
       await rm(directory, { recursive: true })

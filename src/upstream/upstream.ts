@@ -21,6 +21,7 @@ import { checkRepository, type Checked } from './check.ts'
 import { fetchPackage } from './fetch-package.ts'
 import { createLocator } from './locate.ts'
 import type { SeenState, UpstreamDeps, UpstreamSource } from './source.ts'
+import { openTree, type PackageTree } from './tree.ts'
 
 export interface Upstream {
   /**
@@ -42,10 +43,13 @@ export interface Upstreams {
    *   no format reads, and for a source without a key that may not be unsigned
    */
   open(source: UpstreamSource): Promise<Upstream>
+  /** A directory of package files without an index. @param url `file:` @throws Problem('forbidden_target') */
+  openTree(url: string): Promise<PackageTree>
 }
 
 export function createUpstreams(deps: UpstreamDeps): Upstreams {
   return {
+    openTree: (url) => openTree(url, deps),
     async open(source) {
       const reader = deps.formats.find(({ repoFormat }) => repoFormat === source.type)?.catalog
       if (!reader) throw refused('malformed', `no format reads sources of the type ${source.type}`)
