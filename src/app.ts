@@ -4,8 +4,6 @@ import type { Route } from './api/route.ts'
 import { isProblem } from './domain/problem.ts'
 import type { Overrides } from './wiring/engines.ts'
 import { createMaintenance } from './jobs/maintenance.ts'
-import { createContents } from './publish/background/contents.ts'
-import { createUpdateinfo } from './publish/background/updateinfo.ts'
 import { createAccounts } from './wiring/accounts.ts'
 import { createApi } from './wiring/api.ts'
 import { createFoundation, type Process } from './wiring/foundation.ts'
@@ -43,17 +41,14 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
   const listeners = createListeners(foundation, publishing, server)
 
-  const { db, paths, log, leader, settings, onError } = foundation
-  const { publisher } = publishing
+  const { log, leader, settings, onError } = foundation
   const { engines, componentScan, crossCheck, refresh } = gate
-  const { tasks, reviewTasks, scheduler } = longWork
-  const updateinfo = createUpdateinfo({ db, paths, publisher, advisories: engines.advisories, covers: engines.covers })
-  const contents = createContents({ db, paths, publisher })
+  const { tasks, reviewTasks, backgroundIndexes, scheduler } = longWork
   const { outboxes } = accounts.notifier
   const maintenance = createMaintenance({
     ...foundation,
     ...publishing,
-    ...{ componentScan, outboxes, contents, updateinfo, tasks },
+    ...{ componentScan, outboxes, backgroundIndexes, tasks },
   })
 
   /** Vulnerability data may be days old or missing after a start; nobody waits for it. */

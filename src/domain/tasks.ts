@@ -56,6 +56,8 @@ export interface TaskRequest {
 
 /** What the work of a task is given. */
 export interface TaskContext {
+  /** what it is about */
+  key: string
   arguments: Json
   /** from 1; greater when earlier processes died while they ran it */
   attempt: number

@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Outbox } from '../notify/outbox.ts'
+import type { BackgroundIndex } from '../publish/background/background-index.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import type { History } from '../records/history.ts'
 import type { PendingDeletions } from '../records/pending-deletions.ts'
@@ -14,12 +15,10 @@ import { HEARTBEAT_MS, type Staging } from '../store/files/staging.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Manifests } from '../store/records/manifests.ts'
 import type { Tasks } from '../tasks/tasks.ts'
+import { createIndexQueue, QUIET_MS } from './background-indexes.ts'
 import { LEASE_MS, RENEW_MS, type Leader } from './leader.ts'
 
 const MINUTE = 60_000
-/** How long after its last publish a distribution gets its background indexes. */
-const QUIET_MS = 20_000
-
 /** One piece of background work. It is idempotent: the next run repeats what a failed one left undone. */
 export interface Chore {
   name: string
@@ -44,13 +43,10 @@ export interface ChoreDeps {
   checkpoints: AuditCheckpoints
   active: readonly Offered[]
   outboxes: readonly Outbox[]
-  /** Publishes the Contents index, if the format has one and something changed. */
-  contents(offered: Offered): Promise<boolean>
-  /** Publishes updateinfo, if the format has it and something changed. */
-  updateinfo(offered: Offered): Promise<boolean>
+  backgroundIndexes: readonly Pick<BackgroundIndex, 'isDue'>[]
   /** reads the components of stored packages */
   componentScan: { catchUp(): Promise<unknown> }
-  tasks: Pick<Tasks, 'deleteEnded'>
+  tasks: Pick<Tasks, 'enqueue' | 'deleteEnded'>
   stopping(): boolean
 }
 
@@ -90,30 +86,13 @@ export function createChores(deps: ChoreDeps): {
     if (!before && leader.isLeader()) void recover()
   }
 
-  async function backgroundIndexes(): Promise<void> {
-    const quietSince = new Date(deps.clock.now().getTime() - QUIET_MS)
-    for (const offered of deps.active) {
-      const { codename } = offered.distribution
-      const row = await deps.db
-        .selectFrom('distributions')
-        .select('published_at')
-        .where('codename', '=', codename)
-        .executeTakeFirst()
-      if (!row?.published_at || row.published_at >= quietSince) continue
-      // A failure in one distribution must not stop the others.
-      await deps
-        .contents(offered)
-        .then(() => deps.updateinfo(offered))
-        .catch((error: unknown) => log.error({ err: error, distribution: codename }, 'background indexes failed'))
-    }
-  }
-
   const notifications = deps.outboxes.map(({ name, deliver }): Chore => ({
     name: `notifications by ${name}`,
     everyMs: RENEW_MS,
     leaderOnly: true,
     run: () => deliver(() => !deps.stopping() && leader.isLeader()),
   }))
+  const queueIndexes = createIndexQueue({ ...deps, indexes: deps.backgroundIndexes })
   return {
     recover,
     collect: publisher.collect,
@@ -125,7 +104,7 @@ export function createChores(deps: ChoreDeps): {
       ...notifications,
       { name: 'recovery', everyMs: MINUTE, leaderOnly: true, run: recover },
       { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.componentScan.catchUp },
-      { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: backgroundIndexes },
+      { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: queueIndexes },
       { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
       { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },
       { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },

@@ -68,7 +68,7 @@ export async function reindex(deps: ReindexDeps, context: TaskProgress): Promise
   await save()
   // A manifest that a crash left unwritten does not make an orphan.
   await manifests.catchUp()
-  const all = await ordered(manifests)
+  const all = await ordered(manifests, signal)
   const { after } = cursor
   const left = after ? all.filter((one) => inOrder(after, one) < 0) : all
   context.line(`${left.length} manifests to read`)
@@ -145,10 +145,12 @@ async function isKnown(db: Db, { record }: Manifest): Promise<boolean> {
 }
 
 /** Only the keys are held: a million manifests are gigabytes. */
-async function ordered(manifests: Manifests): Promise<Place[]> {
+async function ordered(manifests: Manifests, signal: AbortSignal): Promise<Place[]> {
   const all: Place[] = []
-  for await (const { key, manifest } of manifests.all())
+  for await (const { key, manifest } of manifests.all()) {
+    signal.throwIfAborted()
     all.push({ key, place: manifest?.offer?.from_revision ?? Number.MAX_SAFE_INTEGER })
+  }
   return all.sort(inOrder)
 }
 

@@ -132,6 +132,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     })
     const outcome = await kind
       .run({
+        key: task.key,
         arguments: task.arguments,
         attempt: task.attempts,
         cursor: task.cursor,

@@ -1,6 +1,9 @@
 // Long work: the tasks and their kinds, and the scheduler that asks for them.
 import { createJobs } from '../jobs/jobs.ts'
 import { createScheduler } from '../jobs/scheduler.ts'
+import { backgroundIndexesKind } from '../publish/background/background-index.ts'
+import { createContents } from '../publish/background/contents.ts'
+import { createUpdateinfo } from '../publish/background/updateinfo.ts'
 import { syncIndexKind } from '../records/reindex.ts'
 import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
 import { endImport } from '../store/advisories/import.ts'
@@ -13,17 +16,23 @@ import type { Publishing } from './publishing.ts'
 export type LongWork = ReturnType<typeof createLongWork>
 
 export function createLongWork(foundation: Foundation, { publisher, registry }: Publishing, gate: Gate) {
-  const { env, db, clock, log, bus, audit, pool, manifests, staging, checkpoint, leader } = foundation
+  const { env, db, clock, log, bus, audit, paths, pool, manifests, staging, checkpoint, leader } = foundation
+  const { advisories, covers } = gate.engines
   const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
   bus.on('package', totals.forget)
   const { isLeader } = leader
   const { instanceId, isDead } = staging
+  const backgroundIndexes = [
+    createContents({ db, paths, publisher }),
+    createUpdateinfo({ db, paths, publisher, advisories, covers }),
+  ]
   const tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader },
     kinds: [
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
       rematchKind(gate.rematch),
+      backgroundIndexesKind({ indexes: backgroundIndexes, find: registry.find }),
     ],
   })
   const reviewTasks = createReviewTasks(tasks)
@@ -32,5 +41,5 @@ export function createLongWork(foundation: Foundation, { publisher, registry }: 
     settings: foundation.settings.current,
     jobs: createJobs({ ...gate, reviewTasks }),
   })
-  return { tasks, reviewTasks, totals, scheduler }
+  return { tasks, reviewTasks, backgroundIndexes, totals, scheduler }
 }

@@ -16,6 +16,7 @@ import type { Paths } from '../../store/paths.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
 import type { Publisher } from '../publisher.ts'
 import { treeOf } from '../tree/generation.ts'
+import type { BackgroundIndex } from './background-index.ts'
 import { noteBackgroundIndexes } from './note-index.ts'
 import { sortLines } from './sort-lines.ts'
 
@@ -30,44 +31,52 @@ export interface ContentsDeps {
   publisher: Pick<Publisher, 'converge'>
 }
 
-/**
- * @returns a function that makes a distribution's list again when packages changed since the last one, and publishes it;
- *   it says whether it did
- */
-export function createContents({ db, paths, publisher }: ContentsDeps): (offered: Offered) => Promise<boolean> {
+export function createContents({ db, paths, publisher }: ContentsDeps): BackgroundIndex {
   /** by codename, on the clock of `performance` */
   const restsUntil = new Map<string, number>()
-  return async (offered) => {
-    const { format, distribution } = offered
+
+  /** @returns the revision it would be made from, and the path for each architecture; null when it is not due */
+  async function dueFor({ format, distribution }: Offered) {
     const { contents } = format
-    if (!contents) return false
+    if (!contents) return null
     const { codename } = distribution
-    if (performance.now() < (restsUntil.get(codename) ?? 0)) return false
+    if (performance.now() < (restsUntil.get(codename) ?? 0)) return null
     const row = await db
       .selectFrom('distributions')
       .select(['revision', 'background_indexes'])
       .where('codename', '=', codename)
       .executeTakeFirst()
-    if (!row) return false
+    if (!row) return null
     const { background } = treeOf(paths, format, distribution)
     const places = distribution.architectures.map((arch) => ({ arch, path: contents.path(distribution, arch) }))
     const isCurrent = async (path: string) => {
       const known = row.background_indexes.find((index) => index.path === path)
       return known !== undefined && known.revision >= row.revision && (await exists(join(background, known.sha256)))
     }
-    if ((await Promise.all(places.map(({ path }) => isCurrent(path)))).every(Boolean)) return false
-    const began = performance.now()
-    try {
-      const indexes = []
-      for (const { arch, path } of places)
-        indexes.push({ path, ...(await write(linesOf(db, offered, arch), background)) })
-      await noteBackgroundIndexes(db, codename, [], indexes, row.revision)
-    } finally {
-      const now = performance.now()
-      restsUntil.set(codename, now + REST * (now - began))
-    }
-    await publisher.converge(codename)
-    return true
+    if ((await Promise.all(places.map(({ path }) => isCurrent(path)))).every(Boolean)) return null
+    return { revision: row.revision, background, places }
+  }
+
+  return {
+    name: 'Contents',
+    isDue: async (offered) => (await dueFor(offered)) !== null,
+    async make(offered, signal) {
+      const due = await dueFor(offered)
+      if (!due) return false
+      const { codename } = offered.distribution
+      const began = performance.now()
+      try {
+        const indexes = []
+        for (const { arch, path } of due.places)
+          indexes.push({ path, ...(await write(linesOf(db, offered, arch, signal), due.background)) })
+        await noteBackgroundIndexes(db, codename, [], indexes, due.revision)
+      } finally {
+        const now = performance.now()
+        restsUntil.set(codename, now + REST * (now - began))
+      }
+      await publisher.converge(codename)
+      return true
+    },
   }
 }
 
@@ -120,9 +129,15 @@ async function* counted(
 
 const unzip = promisify(gunzip)
 
-async function* linesOf(db: Db, { format, distribution }: Offered, arch: string): AsyncGenerator<string> {
+async function* linesOf(
+  db: Db,
+  { format, distribution }: Offered,
+  arch: string,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   const pace = createPacer()
   for (let after = BEFORE_ALL; ;) {
+    signal.throwIfAborted()
     const rows = await nextOffers(db, distribution.codename, after, BATCH)
       .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
       .select(['offers.name', 'package_id', 'facts', 'files'])

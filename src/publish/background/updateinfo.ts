@@ -13,6 +13,7 @@ import type { Paths } from '../../store/paths.ts'
 import type { BackgroundIndexRow } from '../../store/tables.ts'
 import { treeOf } from '../tree/generation.ts'
 import type { Publisher } from '../publisher.ts'
+import type { BackgroundIndex } from './background-index.ts'
 import { noteBackgroundIndexes } from './note-index.ts'
 
 /** Packages in one query for advisories. */
@@ -35,61 +36,70 @@ export interface UpdateinfoDeps {
   covers(distribution: Distribution, ecosystem: string): boolean
 }
 
-/**
- * @returns a function that makes a distribution's list again when packages or advisories changed since the last one, and
- *   publishes it; it says whether it did
- */
-export function createUpdateinfo(deps: UpdateinfoDeps): (offered: Offered) => Promise<boolean> {
+export function createUpdateinfo(deps: UpdateinfoDeps): BackgroundIndex {
   const { db } = deps
   /** revision and advisory generation of the last check, for distributions without a list */
   const checked = new Map<string, string>()
-  return async (offered) => {
-    const { format, distribution } = offered
-    if (!format.updateinfo) return false
+
+  /** @returns what it would be made from; null when it is not due */
+  async function dueFor({ format, distribution }: Offered) {
+    const { updateinfo } = format
+    if (!updateinfo) return null
     const { codename } = distribution
     const row = await db
       .selectFrom('distributions')
       .select(['revision', 'background_indexes'])
       .where('codename', '=', codename)
       .executeTakeFirst()
-    if (!row) return false
+    if (!row) return null
     const { generation, ecosystems } = await deps.advisories.state()
     const covering = Object.keys(ecosystems).filter((name) => deps.covers(distribution, name))
-    const tree = treeOf(deps.paths, format, distribution)
-    const { path } = format.updateinfo
+    const { background } = treeOf(deps.paths, format, distribution)
     // All architectures have the same list: it names the architecture of each package.
     const present = distribution.architectures.map((arch) =>
-      row.background_indexes.find((index) => index.path === path(index.sha256, arch)),
+      row.background_indexes.find((index) => index.path === updateinfo.path(index.sha256, arch)),
     )
     const isComplete = present.every((index) => index !== undefined)
     const known = present.find((index) => index !== undefined)
     const place = `${row.revision}:${generation}`
-    if (!known && (covering.length === 0 || checked.get(codename) === place)) return false
+    if (!known && (covering.length === 0 || checked.get(codename) === place)) return null
     if (
       known &&
       isComplete &&
       known.revision >= row.revision &&
       known.advisoryGeneration === generation &&
-      (await exists(join(tree.background, known.sha256)))
+      (await exists(join(background, known.sha256)))
     )
-      return false
+      return null
+    return { updateinfo, revision: row.revision, generation, covering, background, present, known, place }
+  }
 
-    const found = await collect(deps, distribution, generation, covering)
-    const text = format.updateinfo.render(found.known, found.offered, distribution)
-    checked.set(codename, place)
-    if (text === null && !known) return false
-    const index = text === null ? null : await store(text, tree.background)
-    const indexes = index
-      ? distribution.architectures.map((arch) => ({
-          ...index,
-          path: path(index.sha256, arch),
-          advisoryGeneration: generation,
-        }))
-      : []
-    const before = present.flatMap((one) => (one ? [one.path] : []))
-    await noteBackgroundIndexes(db, codename, before, indexes, row.revision)
-    await deps.publisher.converge(codename)
-    return true
+  return {
+    name: 'updateinfo',
+    isDue: async (offered) => (await dueFor(offered)) !== null,
+    async make(offered, signal) {
+      const due = await dueFor(offered)
+      if (!due) return false
+      const { distribution } = offered
+      const { codename } = distribution
+      const { updateinfo, revision, generation, present, known } = due
+      const found = await collect(deps, distribution, generation, due.covering, signal)
+      const text = updateinfo.render(found.known, found.offered, distribution)
+      checked.set(codename, due.place)
+      if (text === null && !known) return false
+      const index = text === null ? null : await store(text, due.background)
+      const indexes = index
+        ? distribution.architectures.map((arch) => ({
+            ...index,
+            path: updateinfo.path(index.sha256, arch),
+            advisoryGeneration: generation,
+          }))
+        : []
+      const before = present.flatMap((one) => (one ? [one.path] : []))
+      await noteBackgroundIndexes(db, codename, before, indexes, revision)
+      await deps.publisher.converge(codename)
+      return true
+    },
   }
 }
 
@@ -113,10 +123,12 @@ async function collect(
   distribution: Distribution,
   generation: number,
   ecosystems: readonly string[],
+  signal: AbortSignal,
 ): Promise<{ known: UpdateAdvisory[]; offered: OfferedFile[] }> {
   const offered: OfferedFile[] = []
   const affected = new Map<number, AffectedPackage[]>()
   for (let after = BEFORE_ALL; ;) {
+    signal.throwIfAborted()
     const rows = await nextOffers(db, distribution.codename, after, BATCH)
       .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
       .select(['offers.name', 'version', 'arch', 'offers.filename', 'source_package', 'package_id'])
