@@ -7,7 +7,7 @@ import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
 import { createInstallations, type Engine, type Installation, type Installations } from './installations.ts'
 import { readRepository, readDisk, readHttp } from './read-repository.ts'
-import { examine, waitFor } from './state.ts'
+import { examine, offeredAt, waitFor } from './state.ts'
 
 const ROUNDS: Record<Engine, number> = { postgres: 4, pglite: 2 }
 const UPLOADERS = 3
@@ -31,6 +31,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, kille
     const answers = new Map<string, Outcome>()
     const newest = new Map<string, number>()
     const seen = new Set<string>()
+    const past: { codename: string; date: number; packages: string[] }[] = []
     for (let round = 0; round < ROUNDS[engine]; round++) {
       const service = (running = await startService(installation))
       const lifetime = 150 + Math.random() * 1500
@@ -52,6 +53,8 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, kille
     expect([...answers.values()].filter((outcome) => outcome === 'published').length).toBeGreaterThan(0)
     expect(await service.stop()).toBe(0)
     expect((await examine({ ...installation, collected: true })).faults).toEqual([])
+    for (const { codename, date, packages } of past)
+      expect(await offeredAt(installation.databaseUrl, codename, date)).toContainEqual(packages)
 
     /** @param readAgain whether package files of earlier rounds are read again */
     async function compare(read: ReturnType<typeof readDisk>, readAgain: boolean): Promise<void> {
@@ -59,6 +62,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s a process under load, kille
         const { date, packages } = await readRepository(read, codename, publicKey, readAgain ? {} : { seen })
         expect(date).toBeGreaterThanOrEqual(newest.get(codename) ?? 0)
         newest.set(codename, date)
+        past.push({ codename, date, packages: [...packages.keys()].sort() })
         for (const [id, outcome] of answers) {
           const [distribution, ...rest] = id.split(' ')
           if (distribution !== codename || outcome === 'unknown') continue

@@ -71,6 +71,20 @@ export function describe(
   return [row.distribution, row.name, row.version, row.arch, row.status, row.received_sha256].join(' ')
 }
 
+/** What the offers say of each publication with this Release date: sorted `name version arch`. */
+export async function offeredAt(databaseUrl: string, codename: string, date: number): Promise<string[][]> {
+  const { db, close } = await openDatabase(databaseUrl, { poolSize: 1 })
+  try {
+    const { rows } = await sql<{ packages: string[] }>`
+      select array(select concat_ws(' ', name, version, arch) from offers o where o.distribution = p.distribution
+        and from_revision <= p.revision and (until_revision is null or until_revision > p.revision)) as packages
+      from publications p where distribution = ${codename} and release_date = ${date}`.execute(db)
+    return rows.map(({ packages }) => packages.sort())
+  } finally {
+    await close()
+  }
+}
+
 async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
   await sql`update offers set unlink_at = unlink_at - interval '1 day'`.execute(db)
   // Claims of a process that was killed seconds ago are void by then, and deletions that waited for them are due.
