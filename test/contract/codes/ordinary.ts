@@ -1,4 +1,5 @@
 // Requests that provoke each error code on a running service, and the database rows they need.
+import { findDistribution } from '../../../src/formats/index.ts'
 import { createHash } from 'node:crypto'
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -31,9 +32,10 @@ export async function ordinaryDatabase(db: Db): Promise<void> {
   const bytes = await rejectedBytes()
   const sha256 = digest('sha256', bytes)
   const filename = 'refused-once_1.0-1_amd64.deb'
+  const definition = JSON.stringify(findDistribution('jammy')?.distribution)
   await db
     .insertInto('distributions')
-    .values({ codename: 'jammy', format: 'deb', definition: '{}', initialized_at: now, rejected_count: 1 })
+    .values({ codename: 'jammy', format: 'deb', definition, initialized_at: now, rejected_count: 1 })
     .execute()
   await db
     .insertInto('blobs')
