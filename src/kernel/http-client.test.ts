@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createHttpClient } from './http-client.ts'
+import { createHttpClient, isDowngrade } from './http-client.ts'
 
 const LIMITS = { maxBytes: 1000, timeoutMs: 5000 }
 let server: Server
@@ -33,7 +33,9 @@ beforeAll(async () => {
     }
     if (request.url === '/slow') return response.writeHead(200).write('never ends')
     if (request.url === '/echo')
-      return response.writeHead(206, { etag: '"one"' }).end(`${request.headers.range} ${request.headers['if-range']}`)
+      return response
+        .writeHead(206, { etag: '"one"' })
+        .end([request.headers.range, request.headers['if-range']].join(' '))
     if (request.url === '/same') return response.writeHead(304).end()
     if (request.url === '/busy') return response.writeHead(503, { 'retry-after': '7' }).end('later')
     if (request.url === '/missing') return response.writeHead(404).end('no')
@@ -181,6 +183,27 @@ describe('an opened answer', () => {
     const target = encodeURIComponent('http://169.254.169.254/latest')
     await expect(client.open(at(`/to?${target}`), LIMITS)).rejects.toMatchObject({ reason: 'forbidden_target' })
   })
+})
+
+test.each([
+  ['https://a/', 'http://a/', true],
+  ['https://a/', 'https://b/', false],
+  ['http://a/', 'https://a/', false],
+  ['http://a/', 'http://b/', false],
+])('a redirect from %s to %s gives up encryption: %j', (from, to, expected) => {
+  expect(isDowngrade(new URL(from), new URL(to))).toBe(expected)
+})
+
+test('an opened answer stops with the reason of its signal, before and while it is read', async () => {
+  const client = createHttpClient({ allowPrivate: true })
+  const reason = new Error('cancelled')
+  const stop = new AbortController()
+  const answer = await client.open(`http://127.0.0.1:${port}/slow`, { ...LIMITS, signal: stop.signal })
+  const reading = (async () => {
+    for await (const _ of answer.body) stop.abort(reason)
+  })()
+  await expect(reading).rejects.toBe(reason)
+  await expect(client.open(`http://127.0.0.1:${port}/`, { ...LIMITS, signal: stop.signal })).rejects.toBe(reason)
 })
 
 test('a request goes through the configured proxy, except to the hosts named', async () => {

@@ -14,6 +14,8 @@ export interface HttpLimits {
   timeoutMs: number
   /** limit for the first byte, and between two of them; without it `timeoutMs` alone counts */
   idleMs?: number
+  /** stops the transfer: it fails with the signal's reason */
+  signal?: AbortSignal
 }
 
 /** An answer of any status but a redirect. */
@@ -118,10 +120,11 @@ export function createHttpClient(options: {
   /** Follows redirects, each checked like the first address. */
   async function follow(
     address: string,
-    { timeoutMs, idleMs = timeoutMs }: HttpLimits,
+    { timeoutMs, idleMs = timeoutMs, signal: stop }: HttpLimits,
     headers: Readonly<Record<string, string>>,
   ): Promise<{ url: URL; answer: Dispatcher.ResponseData }> {
-    const signal = AbortSignal.timeout(timeoutMs)
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = stop ? AbortSignal.any([timeout, stop]) : timeout
     let url = parse(address)
     for (let hop = 0; hop <= REDIRECTS; hop++) {
       check(url)
@@ -129,7 +132,9 @@ export function createHttpClient(options: {
       const { location } = answer.headers
       if (!REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') return { url, answer }
       drop(answer)
-      url = new URL(location, url)
+      const next = new URL(location, url)
+      if (isDowngrade(url, next)) throw new HttpError('forbidden_target', `${url.host} leads from https to http`)
+      url = next
     }
     throw new HttpError('status', `${url.host} sent too many redirects`)
   }
@@ -177,11 +182,13 @@ export function createHttpClient(options: {
           try {
             if (hasContent) yield* counted(body, url.href, limits.maxBytes)
           } catch (error) {
+            limits.signal?.throwIfAborted()
             throw failureOf(error, url.href)
           }
         }
         return { status, headers: answer.headers, body: content(), discard: () => drop(answer) }
       } catch (error) {
+        limits.signal?.throwIfAborted()
         throw failureOf(error, address)
       }
     },
@@ -217,6 +224,11 @@ export function createHttpClient(options: {
     },
     close: () => dispatcher.close(),
   }
+}
+
+/** Whether a redirect gives up encryption: what the address promised would be lost. apt refuses it too. */
+export function isDowngrade(from: URL, to: URL): boolean {
+  return from.protocol === 'https:' && to.protocol !== 'https:'
 }
 
 /** Closes the connection of a body that nobody reads. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RepositoryIo, StagedFile } from '../formats/catalog.ts'
+import { refused, type RepositoryIo, type StagedFile } from '../formats/catalog.ts'
 import type { SeenState } from './source.ts'
 import { stage } from './stage.ts'
 import type { Transport } from './transport.ts'
@@ -40,7 +40,8 @@ export function createRoots(transport: Transport, known: SeenState['files'], dir
       seen[path] = before
       return fetched
     }
-    if (fetched === 'unchanged') throw new Error(`${path}: 304 without a condition`)
+    if (fetched === 'unchanged')
+      throw refused('malformed', `${transport.name} answered 304 for ${path} without a condition`)
     staged.push(to)
     seen[path] = { ...fetched.validator, sha256: fetched.sha256 }
     return before?.sha256 === fetched.sha256 ? 'unchanged' : fetched

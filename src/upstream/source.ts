@@ -33,8 +33,8 @@ export interface UpstreamDeps {
   stagingDirectory: string
   /** roots of `file:` sources */
   importDirectories: readonly string[]
-  /** waits between two tries, in milliseconds */
-  wait(ms: number): Promise<void>
+  /** waits between two tries, in milliseconds; rejects with the signal's reason */
+  wait(ms: number, signal?: AbortSignal): Promise<void>
 }
 
 /** What a check needs to know of the one before: plain JSON, to be stored beside the packages. */

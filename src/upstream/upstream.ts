@@ -41,16 +41,18 @@ export interface Upstreams {
   /**
    * @throws Problem('forbidden_target') for a directory outside the import directories; 'upstream_error' for a type that
    *   no format reads, and for a source without a key that may not be unsigned
+   * @param signal stops all transfers, which fail with its reason
    */
-  open(source: UpstreamSource): Promise<Upstream>
+  open(source: UpstreamSource, signal?: AbortSignal): Promise<Upstream>
   /** A directory of package files without an index. @param url `file:` @throws Problem('forbidden_target') */
   openTree(url: string): Promise<PackageTree>
 }
 
-export function createUpstreams(deps: UpstreamDeps): Upstreams {
+export function createUpstreams(unbound: UpstreamDeps): Upstreams {
   return {
-    openTree: (url) => openTree(url, deps),
-    async open(source) {
+    openTree: (url) => openTree(url, unbound),
+    async open(source, signal) {
+      const deps = signal ? boundTo(unbound, signal) : unbound
       const reader = deps.formats.find(({ repoFormat }) => repoFormat === source.type)?.catalog
       if (!reader) throw refused('malformed', `no format reads sources of the type ${source.type}`)
       if (source.keys.length === 0 && !source.allowUnsigned)
@@ -62,5 +64,13 @@ export function createUpstreams(deps: UpstreamDeps): Upstreams {
           locator.tryEach(({ transport }) => fetchPackage(transport, reader, entry, to, deps.wait)),
       }
     },
+  }
+}
+
+function boundTo(deps: UpstreamDeps, signal: AbortSignal): UpstreamDeps {
+  return {
+    ...deps,
+    http: { open: (url, limits, headers) => deps.http.open(url, { ...limits, signal }, headers) },
+    wait: (ms) => deps.wait(ms, signal),
   }
 }

@@ -8,14 +8,7 @@ import { BLOCK_BYTES, parseTarHeader } from '../../archive/tar-header.ts'
 import { readTar } from '../../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { createPacer } from '../../kernel/pacer.ts'
-import {
-  refused,
-  type CatalogItem,
-  type CatalogReader,
-  type RepositoryIndex,
-  type SourceKey,
-  type StagedFile,
-} from '../catalog.ts'
+import { refused, type CatalogReader, type RepositoryIndex, type SourceKey, type StagedFile } from '../catalog.ts'
 import { readIndexRecord } from './index-record.ts'
 import { readControlSha1 } from './read.ts'
 import { describeSignature } from './signatures.ts'

@@ -55,7 +55,7 @@ describe('an XML document', () => {
     ['<a b="<"/>', 'cannot be read'],
     ['<1/>', 'cannot be read'],
     ['<?xml version="1.0" encoding="UTF-16"?><a/>', 'UTF-8'],
-    [`${'<a>'.repeat(17)}`, 'deep'],
+    ['<a>'.repeat(17), 'deep'],
     [`<a b="${'x'.repeat(256 * 1024)}`, 'characters'],
     [`<!--${'x'.repeat(256 * 1024)}`, 'characters'],
   ])('%.60s is refused', (document, reason) => {
