@@ -27,7 +27,7 @@ const gpg = (...args: string[]) =>
   execFileSync('gpg', ['--batch', '--yes', '--homedir', home, ...args], { stdio: 'pipe' })
 
 beforeAll(async () => {
-  need('gnupg', 'reprepro', 'createrepo-c')
+  need('gnupg', 'reprepro', 'createrepo-c', 'debian-archive-keyring')
   directory = await mkdtemp(join(tmpdir(), 'upstream-'))
   home = join(directory, 'gnupg')
   await mkdir(home, { mode: 0o700 })
