@@ -1,9 +1,11 @@
 // Server-sent events (WHATWG HTML, section 9.2): framing, headers, heartbeat.
 import type { FastifyReply } from 'fastify'
-import type { Problem } from '../domain/problem.ts'
+import { Problem } from '../domain/problem.ts'
 import { answerOf } from './problems.ts'
 
 const HEARTBEAT_MS = 15_000
+/** When a client that has too many streams may try again. */
+const RETRY_SECONDS = 30
 
 export interface EventStream {
   /** @param event without it, the message has no event name */
@@ -58,4 +60,28 @@ export function openStream(reply: FastifyReply, options: { heartbeat?: boolean }
 /** The error body as an event. Its `status` is `error`, even when the problem's extra keys have a record's status. */
 export function errorEvent(problem: Problem): Record<string, unknown> {
   return { ...answerOf(problem).body, status: 'error' }
+}
+
+/** Open streams of one principal (docs/api-decisions.md, section 1). */
+const MOST_OPEN = 5
+
+/** Counts open streams by principal. @returns a function that counts one more, and returns what to call at its end */
+export function createOpenStreams(): (principal: string) => () => void {
+  const open = new Map<string, number>()
+  return (principal) => {
+    const count = open.get(principal) ?? 0
+    if (count >= MOST_OPEN)
+      throw new Problem(
+        'rate_limited',
+        `too many open streams: ${MOST_OPEN} are allowed at the same time`,
+        { limit: MOST_OPEN, retry_after: RETRY_SECONDS },
+        { retryAfterSeconds: RETRY_SECONDS },
+      )
+    open.set(principal, count + 1)
+    return () => {
+      const left = (open.get(principal) ?? 1) - 1
+      if (left > 0) open.set(principal, left)
+      else open.delete(principal)
+    }
+  }
 }

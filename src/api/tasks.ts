@@ -12,7 +12,7 @@ import { lastLines, taskById, taskPage, type TaskLine } from '../tasks/task-quer
 import type { Tasks } from '../tasks/tasks.ts'
 import { handle, type Route } from './route.ts'
 import { page } from './schemas.ts'
-import { openStream } from './sse.ts'
+import { createOpenStreams, openStream } from './sse.ts'
 import { getTasks, getTasksId, getTasksIdStream, postTasksIdCancel } from './tasks.contract.ts'
 
 export interface TaskDeps {
@@ -30,6 +30,7 @@ const RECHECK_MS = 15_000
 
 export function taskRoutes(deps: TaskDeps): Route[] {
   const { db } = deps
+  const openOne = createOpenStreams()
   return [
     handle(getTasks, async ({ query }) => {
       const { items, total } = await taskPage(db, query, { page: query.page, perPage: query.per_page })
@@ -39,9 +40,10 @@ export function taskRoutes(deps: TaskDeps): Route[] {
       const lines = await lastLines(db, id, LINES_SHOWN)
       return { ...viewOf(await taskOf(db, id)), lines: lines.map(lineOf) }
     }),
-    handle(getTasksIdStream, async ({ params: { id }, raw, reply }) => {
+    handle(getTasksIdStream, async ({ params: { id }, caller, raw, reply }) => {
       await taskOf(db, id)
-      await stream(deps, id, raw, reply)
+      const closed = openOne(caller.principal)
+      await stream(deps, id, raw, reply).finally(closed)
       return undefined
     }),
     handle(postTasksIdCancel, async ({ params: { id }, caller, origin }) => {

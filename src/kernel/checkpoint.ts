@@ -17,6 +17,7 @@ export const CHECKPOINTS = [
   'placed',
   'manifest-removed',
   'restored',
+  'task-saved',
   'audit-appended',
   'collected',
 ] as const

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { isProblem } from '../domain/problem.ts'
 import type { TaskKind } from '../domain/tasks.ts'
+import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { wait, type Clock } from '../kernel/clock.ts'
 import { isStorageFull } from '../kernel/files.ts'
 import type { Log } from '../kernel/log.ts'
@@ -39,6 +40,7 @@ export interface RunnerDeps {
   isLeader(): boolean
   kinds: readonly TaskKind[]
   changes: Changes
+  checkpoint: Checkpoint
   /** milliseconds between two rounds; for tests */
   tickMs?: number
 }
@@ -140,7 +142,10 @@ export function createRunner(deps: RunnerDeps): Runner {
         line: lines.add,
         async save(cursor) {
           signal.throwIfAborted()
-          if (await saveCursor(db, hold, cursor, clock.now())) return
+          if (await saveCursor(db, hold, cursor, clock.now())) {
+            deps.checkpoint('task-saved')
+            return
+          }
           controller.abort(new TaskStopped('another process has taken the task over'))
           signal.throwIfAborted()
         },

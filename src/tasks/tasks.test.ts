@@ -44,6 +44,7 @@ const errors = () => logged.filter(({ level }) => level === 'error').map(({ msg 
 function process(instanceId: string, ...kinds: TaskKind[]): Tasks {
   const tasks = createTasks({
     ...{ db: database.db, clock, log, instanceId, kinds },
+    checkpoint: () => {},
     isDead: (id) => Promise.resolve(dead.has(id)),
     isLeader: () => instanceId === leader,
     ...{ tickMs: 20, pollMs: 20 },

@@ -27,7 +27,7 @@ export function createLongWork(foundation: Foundation, { publisher, registry }: 
     createUpdateinfo({ db, paths, publisher, advisories, covers }),
   ]
   const tasks = createTasks({
-    ...{ db, clock, log, instanceId, isDead, isLeader },
+    ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint },
     kinds: [
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),

@@ -207,7 +207,12 @@ export const OPERATIONS: Operation[] = [
     emptyDatabase: true,
     // When the service starts it publishes each of the four distributions once, empty.
     steps: async () => [{ ...nothing('POST', '/artifacts/admin/sync-index'), effect: (_, stock) => stock }],
-    passes: [['restored:3', 'partly'], ...after('before-flip:6'), ...long(after('restored:7', 'after-flip:6'))],
+    passes: [
+      ['restored:3', 'partly'],
+      ['task-saved', 'partly'],
+      ...after('before-flip:6'),
+      ...long(after('restored:7', 'after-flip:6')),
+    ],
   },
   {
     name: 'the recovery of an upload',
