@@ -325,6 +325,7 @@ describe('a Packages', () => {
     ['without a size', { packages: stanza({ Size: null }) }, 'upstream_error'],
     ['with a negative size', { packages: stanza({ Size: '-1' }) }, 'upstream_error'],
     ['without a file name', { packages: stanza({ Filename: null }) }, 'upstream_error'],
+    ['of nothing but broken stanzas', { packages: 'a\n\n'.repeat(10_001) }, 'upstream_error'],
     ['with an endless stanza', { packages: stanza({ Tag: 'x'.repeat(1024 * 1024) }) }, 'upstream_error'],
   ])('%s is refused', async (_, repository, code) => {
     await publish(repository)

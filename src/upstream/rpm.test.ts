@@ -252,6 +252,13 @@ describe('an rpm repository', () => {
     ['name', PACKAGE.replace('<name>hello', '<name>he llo')],
     ['version', PACKAGE.replace('ver="2.10"', 'ver="2/10"')],
     ['dependency', PACKAGE.replace('(a or b', '(a or (b')],
+    [
+      'list of boolean dependencies',
+      PACKAGE.replace('<rpm:requires>', `<rpm:requires>${'<rpm:entry name="(a or b)"/>'.repeat(1100)}`),
+    ],
+    ['boolean dependency', PACKAGE.replace('(a or b', `(a or ${'b or '.repeat(60_000)}b`)],
+    ['list of requires', PACKAGE.replace('<rpm:requires>', `<rpm:requires>${'<rpm:entry name="a"/>'.repeat(8200)}`)],
+    ['list of files', PACKAGE.replace('<file>', '<file>/etc/a</file>'.repeat(17_000) + '<file>')],
   ])('leaves out a package with a bad %s, and goes on', async (_, bad) => {
     await publish({ primary: primaryOf(bad, PACKAGE) })
     const { entries, unreadable } = await readCatalog(await open())

@@ -31,6 +31,8 @@ export interface StagedCatalog {
 }
 
 const BATCH = 500
+/** An index of small, broken entries costs much to read for its size; the indexes of distributions have none. */
+const MOST_UNREADABLE = 10_000
 
 /** @throws Problem as upstream.ts lists them; nothing stays on the disk then */
 export async function stageIndexes(
@@ -81,9 +83,13 @@ async function* batches(
   index: RepositoryIndex,
 ): AsyncGenerator<CatalogBatch, void, undefined> {
   let batch: CatalogBatch = { entries: [], unreadable: [] }
+  let unreadable = 0
   for await (const item of reader.entries(file, index)) {
-    if ('unreadable' in item) batch.unreadable.push(item)
-    else {
+    if ('unreadable' in item) {
+      if (++unreadable > MOST_UNREADABLE)
+        throw refused('malformed', `${index.name} has more than ${MOST_UNREADABLE} entries that cannot be read`)
+      batch.unreadable.push(item)
+    } else {
       checkPath(item.path, `${index.name}: the entry of ${item.name}`)
       batch.entries.push(item)
     }

@@ -4,7 +4,18 @@ import { invalid } from '../../archive/limits.ts'
 import { BOUNDS, checkCount, checkLine, quote } from '../bounds.ts'
 import { refused, type CatalogItem } from '../catalog.ts'
 import { parseSource, rpmFilename } from './read.ts'
-import { DEPENDENCY_KINDS, isPrimaryFile, providesOf, requirementsOf, SENSE, type Dependencies } from './relations.ts'
+import {
+  DEPENDENCY_KINDS,
+  isPrimaryFile,
+  isRich,
+  MOST_RICH,
+  MOST_RICH_CHARACTERS,
+  providesOf,
+  requirementsOf,
+  SENSE,
+  type Dependencies,
+  type DependencyKind,
+} from './relations.ts'
 import { digestOf } from './repomd.ts'
 import { isPart } from './versions.ts'
 import type { XmlHandler } from './xml-reader.ts'
@@ -23,13 +34,18 @@ const TEXTS = new Set([
   'format/rpm:sourcerpm',
 ])
 const LONGEST_TEXT = 20_000
-const FLAGS: Readonly<Record<string, number>> = {
-  LT: SENSE.LESS,
-  LE: SENSE.LESS | SENSE.EQUAL,
-  EQ: SENSE.EQUAL,
-  GE: SENSE.GREATER | SENSE.EQUAL,
-  GT: SENSE.GREATER,
-}
+/** Files in `bin` and `/etc` of one package. */
+const MOST_PRIMARY_FILES = 16_384
+/** Of one package: kernels have about a million. */
+const MOST_CHARACTERS = 4 * 1024 * 1024
+const KINDS: ReadonlyMap<string, DependencyKind> = new Map(DEPENDENCY_KINDS.map((kind) => [`rpm:${kind}`, kind]))
+const FLAGS: ReadonlyMap<string, number> = new Map([
+  ['LT', SENSE.LESS],
+  ['LE', SENSE.LESS | SENSE.EQUAL],
+  ['EQ', SENSE.EQUAL],
+  ['GE', SENSE.GREATER | SENSE.EQUAL],
+  ['GT', SENSE.GREATER],
+])
 
 interface Package {
   texts: Map<string, string>
@@ -39,6 +55,10 @@ interface Package {
   path: string
   dependencies: Dependencies
   relations: number
+  /** of names and versions of all dependencies, and of file names */
+  characters: number
+  richCount: number
+  richCharacters: number
   files: { path: string; isDirectory: boolean }[]
   /** why the package is left out */
   unreadable: string | null
@@ -50,19 +70,24 @@ export function createPrimaryHandler(document: string, found: (item: CatalogItem
   let pkg: Package | null = null
   let collected: string | null = null
   let fileType: string | undefined
+  let kind: DependencyKind | null = null
 
   function openInPackage(one: Package, name: string, attributes: ReadonlyMap<string, string>): void {
-    const place = path.slice(2).join('/')
+    // Most elements by far.
+    if (name === 'rpm:entry') {
+      if (kind) addDependency(one, kind, attributes)
+      return
+    }
+    kind = KINDS.get(name) ?? null
+    const place = placeOf(path)
     if (TEXTS.has(place) || place === 'format/file') collected = ''
     if (place === 'version') one.version = attributes
     if (place === 'size') one.size = attributes
     if (place === 'checksum') one.checksum = attributes.get('type')
     if (place === 'format/file') fileType = attributes.get('type')
-    if (place === 'location') {
-      if (attributes.has('xml:base')) throw refused('path', `${document} names a package outside its tree`)
-      one.path = attributes.get('href') ?? ''
-    }
-    if (name === 'rpm:entry') addDependency(one, path.at(-2) ?? '', attributes)
+    if (place !== 'location') return
+    if (attributes.has('xml:base')) throw refused('path', `${document} names a package outside its tree`)
+    one.path = attributes.get('href') ?? ''
   }
 
   return {
@@ -76,7 +101,7 @@ export function createPrimaryHandler(document: string, found: (item: CatalogItem
       if (collected !== null && collected.length < LONGEST_TEXT) collected += piece
     },
     close() {
-      const place = path.slice(2).join('/')
+      const place = collected === null ? '' : placeOf(path)
       path.pop()
       if (!pkg) return
       if (collected !== null) {
@@ -91,6 +116,9 @@ export function createPrimaryHandler(document: string, found: (item: CatalogItem
   }
 }
 
+/** Below the element of the package. */
+const placeOf = (path: readonly string[]): string => path.slice(2).join('/')
+
 function emptyPackage(): Package {
   return {
     texts: new Map(),
@@ -100,29 +128,46 @@ function emptyPackage(): Package {
     path: '',
     dependencies: {},
     relations: 0,
+    characters: 0,
+    richCount: 0,
+    richCharacters: 0,
     files: [],
     unreadable: null,
   }
 }
 
-function addDependency(pkg: Package, parent: string, attributes: ReadonlyMap<string, string>): void {
-  const kind = DEPENDENCY_KINDS.find((one) => `rpm:${one}` === parent)
+function addDependency(pkg: Package, kind: DependencyKind, attributes: ReadonlyMap<string, string>): void {
   const name = attributes.get('name')
-  if (!kind || !name || pkg.unreadable !== null) return
-  const list = (pkg.dependencies[kind] ??= [])
-  if (list.length === BOUNDS.rpm[kind === 'provides' ? 'provides' : 'relations'])
-    pkg.unreadable = `the package declares more than ${list.length} ${kind}`
-  if (kind !== 'provides' && ++pkg.relations > BOUNDS.rpm.allRelations)
-    pkg.unreadable = `the package declares more than ${BOUNDS.rpm.allRelations} relations`
-  const { ver = '', rel = '', epoch = '0' } = Object.fromEntries(attributes)
+  if (!name || pkg.unreadable !== null) return
+  const ver = attributes.get('ver') ?? ''
+  const rel = attributes.get('rel') ?? ''
+  const epoch = attributes.get('epoch') ?? '0'
   const version = ver === '' ? '' : `${epoch === '0' ? '' : `${epoch}:`}${ver}${rel === '' ? '' : `-${rel}`}`
-  if (/[\r\n]/.test(name + version)) pkg.unreadable = 'the package has a dependency of more than one line'
-  list.push([name, FLAGS[attributes.get('flags') ?? ''] ?? 0, version])
+  const list = (pkg.dependencies[kind] ??= [])
+  list.push([name, FLAGS.get(attributes.get('flags') ?? '') ?? 0, version])
+  if (kind !== 'provides') pkg.relations++
+  pkg.characters += name.length + version.length
+  if (isRich(name)) {
+    pkg.richCount++
+    pkg.richCharacters += name.length
+  }
+  if (
+    list.length > BOUNDS.rpm[kind === 'provides' ? 'provides' : 'relations'] ||
+    pkg.relations > BOUNDS.rpm.allRelations ||
+    pkg.characters > MOST_CHARACTERS
+  )
+    pkg.unreadable = `the package declares more ${kind} than are accepted`
+  if (pkg.richCount > MOST_RICH || pkg.richCharacters > MOST_RICH_CHARACTERS)
+    pkg.unreadable = 'the package has too many boolean dependencies'
+  if (/[\r\n]/.test(name) || /[\r\n]/.test(version))
+    pkg.unreadable = 'the package has a dependency of more than one line'
 }
 
 function addFile(pkg: Package, path: string, type: string | undefined): void {
   if (!isPrimaryFile(path) || path.length > 4095) return
-  if (pkg.files.length === BOUNDS.rpm.provides) pkg.unreadable ??= 'the package has too many files'
+  pkg.characters += path.length
+  if (pkg.files.length === MOST_PRIMARY_FILES || pkg.characters > MOST_CHARACTERS)
+    pkg.unreadable ??= 'the package has too many files'
   else pkg.files.push({ path, isDirectory: type === 'dir' })
 }
 

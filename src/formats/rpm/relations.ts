@@ -56,8 +56,8 @@ export const PRE_FLAGS = (1 << 6) | (1 << 9) | (1 << 10)
 
 /** Of one dependency; a boolean one may hold many. */
 const LONGEST_NAME = 65_536
-const MOST_RICH = 1024
-const MOST_RICH_CHARACTERS = 256 * 1024
+export const MOST_RICH = 1024
+export const MOST_RICH_CHARACTERS = 256 * 1024
 
 export type Dependencies = Partial<Record<DependencyKind, RpmDependency[]>>
 
@@ -101,7 +101,7 @@ export const isRpmFeature = (name: string): boolean => name.startsWith('rpmlib('
 
 const lengthOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length, 0)
 const isOneLine = (text: string): boolean => isXmlText(text) && !/[\r\n]/.test(text)
-const isRich = (name: string): boolean => name.startsWith('(')
+export const isRich = (name: string): boolean => name.startsWith('(')
 
 /** Everything but provides, without features of rpm. @throws Problem('invalid_package') for a rich dependency it cannot read */
 export function requirementsOf(dependencies: Dependencies): Requirement[] {
