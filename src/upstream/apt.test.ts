@@ -263,9 +263,15 @@ describe('a Release', () => {
     )
   })
 
-  test('of more than a mebibyte is refused', async () => {
-    server.files = { 'dists/test/InRelease': 'x'.repeat(1024 * 1024 + 1) }
-    expect(await problemOf((await open()).check(null))).toMatchObject({ extra: { reason: 'too_large' } })
+  test('of more than 512 KiB, of too many lines or with too many signatures is refused', async () => {
+    const { release, files } = aptFiles({ packages: ok })
+    const many = await key.cleartext(`${release}${'\n'.repeat(10_000)}`)
+    for (const content of ['x'.repeat(512 * 1024 + 1), many]) {
+      server.files = { ...files, 'dists/test/InRelease': content }
+      expect(await problemOf((await open()).check(null))).toMatchObject({ extra: { reason: 'too_large' } })
+    }
+    server.files = { ...files, 'dists/test/InRelease': await key.cleartext(release, undefined, 17) }
+    expect(await problemOf((await open()).check(null))).toMatchObject({ extra: { reason: 'signature' } })
   })
 })
 

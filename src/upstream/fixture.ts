@@ -69,7 +69,8 @@ export const sha256 = (content: Buffer | string) => createHash('sha256').update(
 export interface TestKey {
   publicKey: string
   fingerprint: string
-  cleartext(text: string, date?: Date): Promise<string>
+  /** @param times how often it signs */
+  cleartext(text: string, date?: Date, times?: number): Promise<string>
   detached(content: Buffer | string, date?: Date): Promise<string>
 }
 
@@ -86,8 +87,12 @@ export async function createKey(lifetime = 0): Promise<TestKey> {
   return {
     publicKey: publicKey.armor(),
     fingerprint: publicKey.getFingerprint().toUpperCase(),
-    cleartext: async (text, date = at) =>
-      openpgp.sign({ message: await openpgp.createCleartextMessage({ text }), signingKeys: privateKey, date }),
+    cleartext: async (text, date = at, times = 1) =>
+      openpgp.sign({
+        message: await openpgp.createCleartextMessage({ text }),
+        signingKeys: Array.from({ length: times }, () => privateKey),
+        date,
+      }),
     detached: async (content, date = at) =>
       openpgp.sign({
         message: await openpgp.createMessage({ binary: Buffer.from(content) }),

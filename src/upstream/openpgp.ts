@@ -5,6 +5,11 @@ import { refused } from '../formats/catalog.ts'
 /** Clocks of upstreams may run ahead. */
 const SKEW_MS = 5 * 60_000
 
+/** Debian's InRelease has 1,500. */
+const MOST_LINES = 10_000
+/** Debian's InRelease has three. */
+const MOST_SIGNATURES = 16
+
 const ARMORED_KEYS = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?-----END PGP PUBLIC KEY BLOCK-----/g
 
 /**
@@ -60,9 +65,11 @@ export function createOpenpgpVerifier(armored: readonly string[], now: Date): Op
     async cleartext(document, name) {
       try {
         const cleartextMessage = Buffer.from(document).toString('utf8')
+        checkLines(cleartextMessage, name)
         const message = await openpgp.readCleartextMessage({ cleartextMessage }).catch((error: unknown) => {
           throw refused('signature', `${name} is not a signed text`, error)
         })
+        checkCount(message.getSigningKeyIDs().length, name)
         const result = await openpgp.verify({ message, verificationKeys: await keys(), date })
         return { text: message.getText(), signedBy: await signers(name, result.signatures) }
       } catch (error) {
@@ -79,6 +86,7 @@ export function createOpenpgpVerifier(armored: readonly string[], now: Date): Op
         ).catch((error: unknown) => {
           throw refused('signature', `the signature of ${name} cannot be read`, error)
         })
+        checkCount(signature.getSigningKeyIDs().length, name)
         const message = await openpgp.createMessage({ binary: content })
         const result = await openpgp.verify({ message, signature, verificationKeys: await keys(), date })
         return await signers(name, result.signatures)
@@ -87,6 +95,19 @@ export function createOpenpgpVerifier(armored: readonly string[], now: Date): Op
       }
     },
   }
+}
+
+/** OpenPGP.js reads a text line by line: 900,000 empty ones held the event loop for 1.7 s. */
+function checkLines(text: string, name: string): void {
+  let lines = 0
+  for (let at = text.indexOf('\n'); at !== -1 && lines <= MOST_LINES; at = text.indexOf('\n', at + 1)) lines++
+  if (lines > MOST_LINES) throw refused('too_large', `${name} has more than ${MOST_LINES} lines`)
+}
+
+/** Each one costs a digest of the whole text: 1,000 took 1.7 s. */
+function checkCount(count: number, name: string): void {
+  if (count > MOST_SIGNATURES)
+    throw refused('signature', `${name} has ${count} signatures; at most ${MOST_SIGNATURES} are read`)
 }
 
 async function readKeys(armored: readonly string[]): Promise<openpgp.Key[]> {
