@@ -35,7 +35,7 @@ export interface FakeServer {
 export async function startServer(files: Files): Promise<FakeServer> {
   const state: FakeServer = { url: '', files, log: [], intercept: null, close: async () => {} }
   const server = createServer((request, response) => {
-    const path = decodeURIComponent((request.url ?? '/').slice(1))
+    const path = decodeURIComponent((request.url ?? '/').slice(1).replace(/\?.*/, ''))
     response.on('close', () =>
       state.log.push(`${path} ${response.statusCode}${request.headers.range ? ` ${request.headers.range}` : ''}`),
     )

@@ -15,7 +15,15 @@ const PASSING = new Set([408, 425, 429, 500, 502, 503, 504])
 
 /** @param base URL of the repository */
 export function createHttpTransport(base: string, http: Pick<HttpClient, 'open'>): Transport {
-  const { host } = new URL(base)
+  return createTransport(new URL(base).host, (path) => urlBelow(base, path), http)
+}
+
+/** A single document, such as a metalink: the path only names it in sentences. */
+export function createDocumentTransport(url: string, http: Pick<HttpClient, 'open'>): Transport {
+  return createTransport(new URL(url).host, () => url, http)
+}
+
+function createTransport(host: string, urlOf: (path: string) => string, http: Pick<HttpClient, 'open'>): Transport {
   return {
     name: host,
     async open(path, ask) {
@@ -23,7 +31,7 @@ export function createHttpTransport(base: string, http: Pick<HttpClient, 'open'>
       // A body of exactly the most bytes is followed by its end.
       const limits = { maxBytes: ask.mostBytes, timeoutMs, idleMs: IDLE_MS }
       try {
-        return interpret(path, ask, await http.open(urlBelow(base, path), limits, headersOf(ask)), host)
+        return interpret(path, ask, await http.open(urlOf(path), limits, headersOf(ask)), host)
       } catch (error) {
         throw passing(error)
       }

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { isProblem, Problem } from '../domain/problem.ts'
 import { refused, type CatalogReader, type RepositoryRequest } from '../formats/catalog.ts'
 import { allowedDirectory, createDirectoryTransport } from './directory-transport.ts'
-import { createHttpTransport } from './http-transport.ts'
-import { problemOf } from './problems.ts'
+import { createDocumentTransport, createHttpTransport } from './http-transport.ts'
+import { fetchSmall } from './roots.ts'
 import type { UpstreamDeps, UpstreamSource } from './source.ts'
 import type { Transport } from './transport.ts'
 
@@ -20,7 +20,7 @@ export interface Locator {
 }
 
 const MOST_MIRRORS = 5
-const LIST_LIMITS = { maxBytes: 1024 * 1024, timeoutMs: 60_000, idleMs: 30_000 }
+const MOST_LIST_BYTES = 1024 * 1024
 
 export async function createLocator(
   source: UpstreamSource,
@@ -60,18 +60,18 @@ async function mirrorsOf(
   list: URL,
   kind: 'metalink' | 'mirrorlist',
   reader: CatalogReader,
-  { http }: Pick<UpstreamDeps, 'http'>,
+  { http, stagingDirectory, wait }: Pick<UpstreamDeps, 'http' | 'stagingDirectory' | 'wait'>,
 ): Promise<Place[]> {
   if (!reader.readMirrors) throw refused('malformed', 'the format has no mirror lists')
-  const pieces: Uint8Array[] = []
-  try {
-    const answer = await http.open(list.href, LIST_LIMITS)
-    if (answer.status !== 200) throw refused('status', `${list.host} answered ${answer.status} for the ${kind}`)
-    for await (const piece of answer.body) pieces.push(piece)
-  } catch (error) {
-    throw problemOf(error)
-  }
-  const { bases, expected } = reader.readMirrors(kind, Buffer.concat(pieces).toString('utf8'))
+  const document = await fetchSmall(
+    createDocumentTransport(list.href, http),
+    kind,
+    MOST_LIST_BYTES,
+    stagingDirectory,
+    wait,
+  )
+  if (!document) throw refused('missing', `${list.host} has no ${kind} at the address of the source`)
+  const { bases, expected } = reader.readMirrors(kind, document.toString('utf8'))
   const places = bases.slice(0, MOST_MIRRORS).map((base) => {
     const { href, protocol } = parse(base)
     if (protocol === 'file:') throw new Problem('forbidden_target', `the ${kind} names a directory`)

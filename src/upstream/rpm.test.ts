@@ -301,10 +301,15 @@ describe('mirrors of an rpm repository', () => {
     await list.close()
   })
 
-  test('are taken from a list, comments and other protocols left out', async () => {
+  test('are taken from a list, which is asked for again when its server is busy', async () => {
     await publish()
+    let isBusy = true
     const list = await startServer({ list: `# mirrors\nftp://other/\n\n${server.url.replace(/\/$/, '')}\n` })
-    const upstream = await open({ url: `${list.url}list`, mirrors: 'mirrorlist' })
+    list.intercept = (_, response) => {
+      if (isBusy) response.writeHead(503).end()
+      return isBusy && !(isBusy = false)
+    }
+    const upstream = await open({ url: `${list.url}list?repo=test&arch=x86_64`, mirrors: 'mirrorlist' })
     expect((await readCatalog(upstream)).entries).toHaveLength(1)
     await list.close()
   })
