@@ -71,7 +71,7 @@ export function decodeControl(bytes: Uint8Array): string {
 /** Field names ignore case. */
 export function fieldOf(fields: readonly ControlField[], name: string): string | undefined {
   const wanted = name.toLowerCase()
-  return fields.find(([key]) => key.toLowerCase() === wanted)?.[1]
+  return fields.find(([key]) => key.length === wanted.length && key.toLowerCase() === wanted)?.[1]
 }
 
 function splitField(line: string): [string, string] {
