@@ -38,6 +38,76 @@ export const getDistributionsCodenamePackages = declare({
   problems: ['not_found'],
 })
 
+/** Why a package cannot be copied into a distribution. */
+const COPY_PROBLEMS = ['unknown_distribution', 'distribution_inactive', 'same_distribution', 'format_mismatch'] as const
+
+export const postDistributionsPromote = declare({
+  method: 'POST',
+  path: '/distributions/promote',
+  tag: 'distributions',
+  summary: 'Copy a published package into another distribution, with its verdicts and decisions',
+  access: 'maintainer+',
+  limit: 'distributions',
+  body: Type.Object({
+    package: Type.String({ minLength: 1 }),
+    version: Type.Optional(
+      Type.String({ minLength: 1, description: 'by default the newest published one of each architecture' }),
+    ),
+    arch: Type.Optional(Type.String({ minLength: 1 })),
+    from_dist: Type.String({ minLength: 1 }),
+    to_dist: Type.String({ minLength: 1 }),
+  }),
+  answer: Type.Object({
+    status: Type.Literal('ok'),
+    message: Type.String(),
+    package: Type.String(),
+    from: Type.String(),
+    to: Type.String(),
+    versions: Type.Array(
+      Type.Object({
+        version: Type.String(),
+        arch: Type.String(),
+        result: Type.Enum(['promoted', 'already_present']),
+      }),
+    ),
+  }),
+  problems: [
+    'validation_error',
+    ...COPY_PROBLEMS,
+    'not_found',
+    'not_published',
+    'duplicate_conflict',
+    'rejected_bytes',
+    'arch_mismatch',
+    'publication_failed',
+  ],
+})
+
+export const postDistributionsMigrate = declare({
+  method: 'POST',
+  path: '/distributions/migrate',
+  tag: 'distributions',
+  summary: 'Copy every published package of a distribution into another',
+  access: 'maintainer+',
+  limit: 'distributions',
+  body: Type.Object({ from_dist: Type.String({ minLength: 1 }), to_dist: Type.String({ minLength: 1 }) }),
+  answer: Type.Object({
+    status: Type.Enum(['ok', 'partial']),
+    from: Type.String(),
+    to: Type.String(),
+    migrated: Type.Integer(),
+    skipped: Type.Integer(),
+    failed: Type.Integer(),
+    packages: Type.Array(Type.Object({ package: Type.String(), version: Type.String(), arch: Type.String() })),
+    errors: Type.Array(
+      Type.Object({ package: Type.String(), version: Type.String(), code: Type.String(), message: Type.String() }),
+    ),
+    manifests_updated: Type.Integer(),
+    task_id: Type.Integer(),
+  }),
+  problems: ['validation_error', ...COPY_PROBLEMS, 'publication_failed', 'task_cancelled'],
+})
+
 export const postDistributionsInit = declare({
   method: 'POST',
   path: '/distributions/init',

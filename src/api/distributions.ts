@@ -3,6 +3,10 @@ import { Problem } from '../domain/problem.ts'
 import { isoTimeOrNull } from '../kernel/clock.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Offered } from '../formats/format.ts'
+import type { FormatRegistry } from '../intake/identify.ts'
+import { migrationRequest, type MigrationResult } from '../intake/migrate.ts'
+import type { Promote } from '../intake/promote.ts'
+import type { Tasks } from '../tasks/tasks.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import { distributionRows, servedPackages } from '../store/records/served-query.ts'
@@ -10,7 +14,13 @@ import { sendList } from './list-stream.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import { type Route } from './route.ts'
-import { getDistributions, getDistributionsCodenamePackages, postDistributionsInit } from './distributions.contract.ts'
+import {
+  getDistributions,
+  getDistributionsCodenamePackages,
+  postDistributionsInit,
+  postDistributionsMigrate,
+  postDistributionsPromote,
+} from './distributions.contract.ts'
 import { handle } from './route.ts'
 
 export interface DistributionDeps {
@@ -24,6 +34,9 @@ export interface DistributionDeps {
   repoFormat: string
   fingerprint: string
   hasSigningKey(): Promise<boolean>
+  registry: FormatRegistry
+  promote: Promote
+  tasks: Pick<Tasks, 'run'>
 }
 
 export function distributionRoutes(deps: DistributionDeps): Route[] {
@@ -76,6 +89,31 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
         requestId: origin.requestId,
       })
       return { status: ok ? 'ok' : 'partial', repo_format: deps.repoFormat, results }
+    }),
+    handle(postDistributionsPromote, async ({ body, caller, origin }) => {
+      const copied = await deps.promote(body, caller, origin)
+      const versions = copied.map(({ source: { version, arch }, row }) => ({
+        ...{ version, arch },
+        result: row ? ('promoted' as const) : ('already_present' as const),
+      }))
+      const count = copied.filter(({ row }) => row !== null).length
+      return {
+        status: 'ok',
+        message: count === 0 ? `${body.to_dist} has it already` : `${count} promoted to ${body.to_dist}`,
+        package: body.package,
+        from: body.from_dist,
+        to: body.to_dist,
+        versions,
+      }
+    }),
+    handle(postDistributionsMigrate, async ({ body, caller, origin }) => {
+      const { task_id, ...ended } = await deps.tasks.run(migrationRequest(deps.registry, body, caller, origin))
+      const { migrated, skipped, failed, packages, errors, manifests_updated } = ended as unknown as MigrationResult
+      return {
+        status: failed === 0 ? 'ok' : 'partial',
+        ...{ from: body.from_dist, to: body.to_dist },
+        ...{ migrated, skipped, failed, packages, errors, manifests_updated, task_id },
+      }
     }),
   ]
 }

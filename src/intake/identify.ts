@@ -7,10 +7,9 @@ import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
+import { refuseTakenPath, requireFitting } from './fit.ts'
 
 const HEAD_BYTES = 4096
-/** How formats call an architecture that fits all: nfpm copies Debian's word into an apk. */
-const NEUTRAL_WORDS = ['all', 'any', 'noarch']
 
 export interface FormatRegistry {
   recognize(head: Uint8Array): PackageFormat | null
@@ -48,14 +47,7 @@ export async function identify(
       `${codename} takes ${wanted.id} packages, this is a package of format ${format.id}`,
     )
   const facts = await format.read(staged.path)
-  if (!distribution.architectures.includes(facts.arch) && !format.neutralArchs.includes(facts.arch)) {
-    throw new Problem(
-      'arch_mismatch',
-      `${codename} takes ${[...distribution.architectures, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}${NEUTRAL_WORDS.includes(facts.arch) ? `; write ${format.neutralArchs.join(' or ')}` : ''}`,
-    )
-  }
-  const refusal = format.refusal?.(facts, distribution) ?? null
-  if (refusal !== null) throw new Problem('invalid_package', refusal)
+  requireFitting(facts, { format, distribution })
   const { path, sizeBytes, digests } = staged
   return {
     path,
@@ -96,7 +88,7 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
   )
   const existing = namesakes.find((row) => row.arch === facts.arch)
   if (!existing) {
-    refuseTakenPath(candidate, namesakes)
+    refuseTakenPath({ ...candidate, sha256: candidate.digests.sha256, arch: facts.arch }, namesakes)
     return null
   }
   const what = `${facts.name} ${facts.version} (${facts.arch})`
@@ -111,27 +103,4 @@ export async function findDuplicate(db: Db, candidate: Candidate): Promise<Packa
     incoming_sha256: sha256,
     status: existing.status,
   })
-}
-
-/** apk clients fetch by name and version alone, so a noarch and an x86_64 package of one version exclude each other. */
-function refuseTakenPath(
-  { format, distribution, facts, filename, digests }: Candidate,
-  namesakes: readonly PackageRow[],
-): void {
-  const own = { filename, sha256: digests.sha256, arch: facts.arch }
-  const paths = new Set(format.packagePaths(own, distribution))
-  const taken = namesakes.find(
-    (other) =>
-      other.sha256 !== digests.sha256 && format.packagePaths(other, distribution).some((path) => paths.has(path)),
-  )
-  if (!taken) return
-  throw new Problem(
-    'duplicate_conflict',
-    `${filename} is in ${distribution.codename} for ${taken.arch} with other bytes`,
-    {
-      existing_sha256: taken.sha256,
-      incoming_sha256: digests.sha256,
-      status: taken.status,
-    },
-  )
 }

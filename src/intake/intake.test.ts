@@ -19,6 +19,8 @@ import { createStaging, type Staging } from '../store/files/staging.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
 import { createManifests } from '../store/records/manifests.ts'
 import type { Meta, Source } from './arrival.ts'
+import type { FormatRegistry } from './identify.ts'
+import { createPublishRecords } from './publish-records.ts'
 import { createIntake, type Intake } from './intake.ts'
 
 const META: Meta = { method: 'import', importedBy: 'somebody', origin: { ip: null, requestId: null } }
@@ -57,20 +59,33 @@ beforeEach(async () => {
     .insertInto('distributions')
     .values({ codename: 'jammy', format: 'deb', definition: '{}', initialized_at: clock.now() })
     .execute()
+  const audit = { record: (...call: Parameters<AuditLog['record']>) => record(...call) } as AuditLog
+  const publisher = {
+    expect: () => () => {},
+    converge: (codename: string) => converge(codename),
+  } as unknown as Publisher
+  const registry: FormatRegistry = {
+    ...{ recognize, find: findDistribution, distributions: [] },
+    isActive: (codename) => codename !== 'noble',
+  }
   intake = createIntake({
     db,
     clock,
     bus: createBus((error) => errors.push(error)),
-    audit: { record: (...call: Parameters<AuditLog['record']>) => record(...call) } as AuditLog,
+    audit,
     pool,
     staging,
-    manifests: createManifests(db, paths),
-    publisher: { expect: () => () => {}, converge: (codename: string) => converge(codename) } as unknown as Publisher,
-    registry: { recognize, find: findDistribution, isActive: (codename) => codename !== 'noble', distributions: [] },
+    publisher,
+    registry,
     steps,
     settings: () => SETTINGS,
     checkpoint: () => {},
-    clean: () => Promise.resolve(),
+    publishRecords: createPublishRecords({
+      ...{ db, audit, publisher, registry },
+      manifests: createManifests(db, paths),
+      checkpoint: () => {},
+      clean: () => Promise.resolve(),
+    }),
     onError: (error) => void errors.push(error),
   })
 })

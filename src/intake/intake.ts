@@ -13,13 +13,12 @@ import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Staging } from '../store/files/staging.ts'
-import type { Manifests } from '../store/records/manifests.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
 import type { Arrival, IntakeResult, Meta, Source } from './arrival.ts'
 import { findDuplicate, identify, type FormatRegistry } from './identify.ts'
 import { eventOf, recordOf, type Subject } from './new-record.ts'
-import { createPublishRecord } from './publish-record.ts'
+import type { PublishRecords } from './publish-records.ts'
 import { createReception } from './receive.ts'
 import { createSettle } from './settle.ts'
 
@@ -46,23 +45,20 @@ export interface IntakeDeps {
   audit: AuditLog
   pool: Pool
   staging: Staging
-  manifests: Manifests
   publisher: Publisher
   registry: FormatRegistry
   steps: readonly Step[]
   settings(): Settings
   checkpoint: Checkpoint
-  /** removes manifests and bytes of deleted records */
-  clean(): Promise<void>
+  publishRecords: PublishRecords
   onError(error: unknown): void
 }
 
 type Progress = (event: StepEvent) => void
 
 export function createIntake(deps: IntakeDeps): Intake {
-  const { db, audit, bus, registry, publisher, checkpoint } = deps
+  const { db, audit, bus, registry, publisher, publishRecords, checkpoint } = deps
   const settle = createSettle(deps)
-  const publishRecord = createPublishRecord(deps)
 
   async function accept(source: Source, meta: Meta): Promise<IntakeResult> {
     const settings = deps.settings()
@@ -126,7 +122,7 @@ export function createIntake(deps: IntakeDeps): Intake {
       return rejectedAnswer(candidate, rejected)
     }
     const { row, gate } = await judgeAndSettle(arrival, candidate, meta, settings, progress)
-    await publishRecord(row, progress)
+    await publishRecords([row], progress)
     bus.emit('intake', { status: row.status, findings: gate.findings ?? [] })
     announceRecord(bus, row)
     return answerFor(row, gate)

@@ -65,7 +65,9 @@ async function insertReady(
     await Promise.all(ready.map((input) => input.ensureBytes()))
   }
   try {
-    const rows = await withBytes(db, ensureAll, (seen) => insertTogether(db, audit, offered, ready, seen))
+    const rows = await withBytes(db, ensureAll, (seen) =>
+      db.transaction().execute((tx) => insertTogether(tx, audit, offered, ready, seen)),
+    )
     return rows.map((value) => ({ value }))
   } catch (error) {
     if (ready.length === 1 || !belongsToOneRecord(error)) return ready.map(() => ({ error }))
@@ -85,54 +87,55 @@ export function belongsToOneRecord(error: unknown): boolean {
   return typeof code === 'string' && /^(22|23|54)[0-9A-Z]{3}$/.test(code)
 }
 
-/** @throws Problem('duplicate_conflict') when one of them exists, in which case nothing was inserted; BytesRemoved */
-async function insertTogether(
-  db: Db,
+/**
+ * Inserts records in the caller's transaction: all or none.
+ * @throws Problem('duplicate_conflict') when one of them exists; BytesRemoved, which `withBytes` answers
+ */
+export async function insertTogether(
+  tx: Db,
   audit: AuditLog,
   { format, distribution }: Offered,
   ready: readonly NewRecord[],
   seen: SeenRemovals,
 ): Promise<PackageRow[]> {
-  return db.transaction().execute(async (tx) => {
-    const records = ready.map(({ record }) => record)
-    const counts: Partial<Record<PackageStatus, number>> = {}
-    for (const { status } of records) counts[status] = (counts[status] ?? 0) + 1
-    const offers = counts.published ?? 0
-    const revision = await lockAndAdvance(tx, distribution.codename, {
-      offers,
-      counts,
-      bytes: ready.reduce((sum, { blob }) => sum + blob.size_bytes, 0),
-    })
-    await insertBlobs(
-      tx,
-      ready.map(({ blob }) => blob),
-      seen,
-    )
-    const inserted = await tx
-      .insertInto('packages')
-      .values(records)
-      .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
-      .returning(['id', 'name', 'version', 'arch'])
-      .execute()
-    if (inserted.length < ready.length) {
-      const { name, version, arch } = records[0] as NewRecord['record']
-      throw new Problem('duplicate_conflict', `${name} ${version} (${arch}) is already in ${distribution.codename}`)
-    }
-    const byIdentity = new Map(inserted.map((row) => [identityOf(row), row.id]))
-    const ids = records.map((record) => byIdentity.get(identityOf(record)) as number)
-    const reviews = ready.flatMap(({ review }, i) => (review ? [{ ...review, package_id: ids[i] as number }] : []))
-    if (reviews.length > 0) await tx.insertInto('reviews').values(reviews).execute()
-    await offerPublished(tx, ready, ids, revision - offers)
-    const rows = await recordsOf(tx, ids)
-    for (const row of rows) await storeFindings(tx, row, findingsOf(row), 0)
-    await tally(tx, ids, 1)
-    await noteArtifacts(tx, format.versions, rows)
-    await audit.record(
-      ready.map((input) => input.audit),
-      tx,
-    )
-    return rows
+  const records = ready.map(({ record }) => record)
+  const counts: Partial<Record<PackageStatus, number>> = {}
+  for (const { status } of records) counts[status] = (counts[status] ?? 0) + 1
+  const offers = counts.published ?? 0
+  const revision = await lockAndAdvance(tx, distribution.codename, {
+    offers,
+    counts,
+    bytes: ready.reduce((sum, { blob }) => sum + blob.size_bytes, 0),
   })
+  await insertBlobs(
+    tx,
+    ready.map(({ blob }) => blob),
+    seen,
+  )
+  const inserted = await tx
+    .insertInto('packages')
+    .values(records)
+    .onConflict((c) => c.columns(['distribution', 'name', 'version', 'arch']).doNothing())
+    .returning(['id', 'name', 'version', 'arch'])
+    .execute()
+  if (inserted.length < ready.length) {
+    const { name, version, arch } = records[0] as NewRecord['record']
+    throw new Problem('duplicate_conflict', `${name} ${version} (${arch}) is already in ${distribution.codename}`)
+  }
+  const byIdentity = new Map(inserted.map((row) => [identityOf(row), row.id]))
+  const ids = records.map((record) => byIdentity.get(identityOf(record)) as number)
+  const reviews = ready.flatMap(({ review }, i) => (review ? [{ ...review, package_id: ids[i] as number }] : []))
+  if (reviews.length > 0) await tx.insertInto('reviews').values(reviews).execute()
+  await offerPublished(tx, ready, ids, revision - offers)
+  const rows = await recordsOf(tx, ids)
+  for (const row of rows) await storeFindings(tx, row, findingsOf(row), 0)
+  await tally(tx, ids, 1)
+  await noteArtifacts(tx, format.versions, rows)
+  await audit.record(
+    ready.map((input) => input.audit),
+    tx,
+  )
+  return rows
 }
 
 /** @param before the last revision that others have: each of these gets one of its own */

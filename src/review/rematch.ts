@@ -76,6 +76,8 @@ export interface Rematch {
   isDue(): Promise<boolean>
   /** Matches the packages that have this CVE among their findings. */
   about(cve: string): Promise<RematchReport>
+  /** Matches these packages, whose records came from another distribution, and replaces the verdict they brought. */
+  copied(ids: readonly number[]): Promise<RematchReport>
 }
 
 export function createRematch(deps: RematchDeps): Rematch {
@@ -100,6 +102,13 @@ export function createRematch(deps: RematchDeps): Rematch {
         }
       }
       await matchComponents(deps, await deps.components.about(cve), report)
+      return report
+    },
+    async copied(ids) {
+      const report: RematchReport = { matched: 0, changed: 0, reopened: 0, failed: 0, milliseconds: 0 }
+      for (const distribution of deps.distributions)
+        for await (const rows of pages(deps.db, distribution.codename, sql`id = any(${[...ids]}::bigint[])`))
+          for (const row of rows) await matchOne(deps, distribution, row, report, true)
       return report
     },
   }
@@ -232,19 +241,24 @@ async function* pages(db: Db, codename: string, wanted: RawBuilder<unknown>, fro
   }
 }
 
-async function matchOne(deps: RematchDeps, distribution: Distribution, row: Row, report: RematchReport): Promise<void> {
+/** @param isFirst whether the record shows the verdict, because it was not judged for this distribution before */
+async function matchOne(
+  deps: RematchDeps,
+  distribution: Distribution,
+  row: Row,
+  report: RematchReport,
+  isFirst = row.pipeline['cve_scan'] === 'no_data',
+): Promise<void> {
   try {
     const result = await deps.scanner.scan({ facts: factsOf(row), distribution })
     if (result.result !== 'scanned') return
     report.matched++
-    // A package that came in before there were advisories is judged for the first time: its record shows the verdict.
-    const first = row.pipeline['cve_scan'] === 'no_data'
     const { verdict } = judged(result, deps.settings(), deps.clock.now())
     const applied = await applyFindings(
       deps,
       row.id,
       { engine: deps.scanner.name, findings: result.findings },
-      { mechanism: 'rematch', ...(first ? { evidence: [{ key: 'cve_scan', verdict }] } : {}) },
+      { mechanism: 'rematch', ...(isFirst ? { evidence: [{ key: 'cve_scan', verdict }] } : {}) },
       systemActor('scheduler'),
     )
     count(applied, report)

@@ -110,6 +110,9 @@ function routesOf(
       isActive: publishing.isActive,
       repoFormat: env.repoFormat,
       fingerprint: keys.openpgp.fingerprint,
+      registry,
+      promote: gate.promote,
+      tasks,
       hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
     }),
     ...securityRoutes({

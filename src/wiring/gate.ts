@@ -4,6 +4,8 @@ import { antivirusStep } from '../gate/antivirus.ts'
 import { cveScanStep } from '../gate/cve-scan.ts'
 import { dependenciesStep } from '../gate/dependencies.ts'
 import { createIntake } from '../intake/intake.ts'
+import { createPromote } from '../intake/promote.ts'
+import { createPublishRecords } from '../intake/publish-records.ts'
 import { signatureStep } from '../gate/signature.ts'
 import { createComponentScan } from '../review/components.ts'
 import { createCrossCheck } from '../review/cross-check.ts'
@@ -43,7 +45,8 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     dependenciesStep(db),
   ]
   const rooms = { db, clock, bus, audit, pool, staging, manifests, publisher, checkpoint, steps, settings }
-  const intake = createIntake({ ...rooms, registry, onError, clean: pendingDeletions.run })
+  const publishRecords = createPublishRecords({ ...rooms, registry, clean: pendingDeletions.run })
+  const intake = createIntake({ ...rooms, registry, onError, publishRecords })
 
   const engineNames = [cveScanner, ...crossScanners, rematchScanner].map(({ name }) => name)
   const reviewDeps = {
@@ -78,7 +81,21 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     components: componentScan,
     news: rematchNews(db, engines.advisories),
   })
+  const copying = { db, clock, audit, pool, bus, registry, onError, matchAgain: rematch.copied }
+  const promote = createPromote({ ...copying, publishRecords })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries })
   const vulnscan = createVulnscanStatus({ advisoryData, canaries, scanner: cveScanner.name })
-  return { engines, intake, components, componentScan, review, crossCheck, rematch, refresh, vulnscan }
+  return {
+    engines,
+    intake,
+    copying,
+    promote,
+    components,
+    componentScan,
+    review,
+    crossCheck,
+    rematch,
+    refresh,
+    vulnscan,
+  }
 }

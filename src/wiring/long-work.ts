@@ -4,6 +4,7 @@ import { createScheduler } from '../jobs/scheduler.ts'
 import { backgroundIndexesKind } from '../publish/background/background-index.ts'
 import { createContents } from '../publish/background/contents.ts'
 import { createUpdateinfo } from '../publish/background/updateinfo.ts'
+import { migrateKind } from '../intake/migrate.ts'
 import { syncIndexKind } from '../records/reindex.ts'
 import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
 import { endImport } from '../store/advisories/import.ts'
@@ -32,6 +33,7 @@ export function createLongWork(foundation: Foundation, { publisher, registry }: 
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
       rematchKind(gate.rematch),
+      migrateKind({ ...gate.copying, manifests, publisher }),
       backgroundIndexesKind({ indexes: backgroundIndexes, find: registry.find }),
     ],
   })

@@ -78,6 +78,17 @@ function review(path: string, body: object, [from, to]: [string, string], start:
   }
 }
 
+/** A package of the stock is copied to another distribution. */
+function promote(name: string, from: string, to: string): Step {
+  const copies = (records: string[]) =>
+    records.filter((record) => record.startsWith(`${from} ${name} `)).map((record) => record.replace(from, to))
+  return {
+    ask: (service) => service.call('POST', '/distributions/promote', { package: name, from_dist: from, to_dist: to }),
+    effect: (records) => [...records, ...copies(records)].sort(),
+    again: 200,
+  }
+}
+
 const nothing = (method: string, path: string): Step => ({
   ask: (service) => service.call(method, path),
   effect: (records) => records,
@@ -188,6 +199,12 @@ export const OPERATIONS: Operation[] = [
       ...long(after('generation-written', 'before-flip', 'published')),
     ],
     alsoEmbedded: ['manifest-removed'],
+  },
+  {
+    name: 'a promotion',
+    format: 'apt',
+    steps: async () => [promote('alpha', 'jammy', 'bookworm')],
+    passes: after('manifest-written', 'before-flip', 'after-flip'),
   },
   {
     name: 'a deletion in two distributions',

@@ -1,5 +1,7 @@
-// Reads of stored files for answers.
+// Reads of stored files.
+import { sql, type Insertable } from 'kysely'
 import type { Db } from '../db.ts'
+import type { BlobsTable } from '../tables.ts'
 
 /** The row of a stored file that a record refers to. */
 export function blobOf(db: Db, sha256: string) {
@@ -15,4 +17,38 @@ export async function sha512Of(db: Db, digests: readonly string[]): Promise<Map<
     .where('sha256', 'in', [...new Set(digests)])
     .execute()
   return new Map(rows.map((row) => [row.sha256, row.sha512]))
+}
+
+/** Columns of a stored file without the state of its removal, and without the facts, which are read as text. */
+export const LASTING_COLUMNS = [
+  'sha256',
+  'format',
+  'filename',
+  'size_bytes',
+  'sha512',
+  'sha1',
+  'md5',
+  'installed_size_kb',
+  'section',
+  'description',
+  'maintainer',
+  'license',
+  'url',
+  'source_package',
+  'source_version',
+  'dependencies',
+  'files',
+  'created_at',
+] as const satisfies readonly (keyof BlobsTable)[]
+
+/** Rows of stored files as they are inserted, for other records that refer to them; by SHA-256. */
+export async function blobRows(db: Db, digests: readonly string[]): Promise<Map<string, Insertable<BlobsTable>>> {
+  if (digests.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('blobs')
+    .select(LASTING_COLUMNS)
+    .select(sql<string>`facts::text`.as('facts'))
+    .where('sha256', 'in', [...new Set(digests)])
+    .execute()
+  return new Map(rows.map((row) => [row.sha256, { ...row, dependencies: JSON.stringify(row.dependencies) }]))
 }

@@ -7,6 +7,7 @@ import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../
 import { allEnded } from '../../kernel/all-ended.ts'
 import { createBatches, type BatchOutcome } from '../../kernel/batches.ts'
 import type { Db } from '../db.ts'
+import { LASTING_COLUMNS } from '../files/blob-query.ts'
 import { decisionsOf } from './decisions.ts'
 import type { BlobRow, DecisionRow, PackagesTable, ReviewsTable } from '../tables.ts'
 import type { Paths } from '../paths.ts'
@@ -26,28 +27,6 @@ export interface Manifest {
   decisions: DecisionRow[]
   blob: Omit<BlobRow, 'facts' | 'files'> & { facts: PackageFacts; files: string }
 }
-
-/** Without the columns that belong to the removal of bytes from this pool. */
-const LASTING = [
-  'sha256',
-  'format',
-  'filename',
-  'size_bytes',
-  'sha512',
-  'sha1',
-  'md5',
-  'installed_size_kb',
-  'section',
-  'description',
-  'maintainer',
-  'license',
-  'url',
-  'source_package',
-  'source_version',
-  'dependencies',
-  'files',
-  'created_at',
-] as const satisfies readonly (keyof BlobRow)[]
 
 /** As a query returns it, with the facts as text. */
 type StoredBlob = Omit<BlobRow, 'facts'> & { facts: string }
@@ -99,7 +78,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       .execute()
     const blobs = await db
       .selectFrom('blobs')
-      .select(LASTING)
+      .select(LASTING_COLUMNS)
       .select(sql<string>`facts::text`.as('facts'))
       .where(
         'sha256',

@@ -224,6 +224,14 @@ export const ORDINARY: Case[] = [
     'rejected bytes are uploaded again with ?strict=true',
     async (gate) => gate.upload(await rejectedBytes(), { distribution: 'jammy' }, { query: '?strict=true' }),
   ],
+  [
+    'same_distribution',
+    400,
+    'a package is promoted to its own distribution',
+    (gate) => promote(gate, 'any', 'jammy', 'jammy'),
+  ],
+  ['not_published', 409, 'a held package is promoted', heldPromotion],
+  ['rejected_bytes', 409, 'a package is promoted whose bytes were rejected elsewhere', rejectedPromotion],
   ['signing_key_missing', 409, 'the signing key is missing', withoutKey],
   ['file_too_large', 413, 'a file is over the limit', tooLarge],
   [
@@ -321,6 +329,26 @@ async function unpublishable(gate: Gate): Promise<Reply> {
 
 const approve = (gate: Gate, name: string) =>
   gate.call('POST', `/security/packages/${name}/1.0-1/decide`, { body: { decision: 'approve', justification: 'seen' } })
+
+const promote = (gate: Gate, name: string, from_dist: string, to_dist: string) =>
+  gate.call('POST', '/distributions/promote', { body: { package: name, from_dist, to_dist } })
+
+async function heldPromotion(gate: Gate): Promise<Reply> {
+  await patch(gate, { on_unscanned: 'hold' })
+  await put(gate, 'still-held')
+  await patch(gate, { on_unscanned: 'allow' })
+  return promote(gate, 'still-held', 'focal', 'noble')
+}
+
+async function rejectedPromotion(gate: Gate): Promise<Reply> {
+  await put(gate, 'disputed')
+  await patch(gate, { on_unscanned: 'hold' })
+  await put(gate, 'disputed', { distribution: 'noble' })
+  await patch(gate, { on_unscanned: 'allow' })
+  const body = { decision: 'reject', justification: 'not here', distribution: 'noble' }
+  await gate.call('POST', '/security/packages/disputed/1.0-1/decide', { body })
+  return promote(gate, 'disputed', 'focal', 'bookworm')
+}
 
 async function endedTask(gate: Gate): Promise<Reply> {
   const { body } = await gate.call('POST', '/artifacts/admin/sync-index')

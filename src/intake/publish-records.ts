@@ -1,4 +1,4 @@
-// Makes a new record visible: its manifest and, if the gate let it pass, the index. A record that cannot be is deleted again.
+// Makes new records visible: their manifests and, if the gate let them pass, the index. Those that cannot be are deleted again.
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { StepEvent } from '../gate/step.ts'
 import type { Offered } from '../formats/format.ts'
@@ -15,9 +15,9 @@ import type { FormatRegistry } from './identify.ts'
 import { namesOf } from './new-record.ts'
 
 /** @throws Problem('publication_failed'), or what the publisher or the disk reported; no record remains then */
-export type PublishRecord = (row: PackageRow, progress: (event: StepEvent) => void) => Promise<void>
+export type PublishRecords = (rows: readonly PackageRow[], progress: (event: StepEvent) => void) => Promise<void>
 
-export function createPublishRecord(deps: {
+export function createPublishRecords(deps: {
   db: Db
   audit: AuditLog
   manifests: Manifests
@@ -26,15 +26,16 @@ export function createPublishRecord(deps: {
   checkpoint: Checkpoint
   /** removes manifests and bytes of deleted records */
   clean(): Promise<void>
-}): PublishRecord {
+}): PublishRecords {
   const { manifests, publisher, checkpoint } = deps
 
-  /** The upload was not acknowledged, so no record may remain. */
-  async function deleteUnpublished(row: PackageRow, cause: unknown): Promise<never> {
-    await deleteRecords(deps.db, deps.audit, [row.id], {
+  /** Nothing was acknowledged, so no record may remain. */
+  async function deleteUnpublished(rows: readonly PackageRow[], cause: unknown): Promise<never> {
+    const ids = rows.map((row) => row.id)
+    await deleteRecords(deps.db, deps.audit, ids, {
       offeredOf: (record) => deps.registry.find(record.distribution) as Offered,
       manifestKey: manifests.key,
-      auditOf: () => ({
+      auditOf: (row) => ({
         ...namesOf(row),
         action: 'PUBLISH_FAILURE',
         result: 'FAILURE',
@@ -43,21 +44,26 @@ export function createPublishRecord(deps: {
       }),
     })
     // Whatever fails here is done by the next recovery.
-    if (row.served) await publisher.converge(row.distribution).catch(() => {})
+    for (const codename of servedIn(rows)) await publisher.converge(codename).catch(() => {})
     await deps.clean().catch(() => {})
     if (isProblem(cause) || isStorageFull(cause)) throw cause
     throw new Problem('publication_failed', 'the package could not be published; nothing was stored', {}, { cause })
   }
 
-  return async (row, progress) => {
-    const published = row.status === 'published'
-    if (published) progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
-    const manifest = manifests.write([row.id]).then(() => checkpoint('manifest-written'))
-    const index = published ? publisher.converge(row.distribution) : Promise.resolve()
-    // Both have ended before the record is deleted.
-    await allEnded([manifest, index]).catch((cause: unknown) => deleteUnpublished(row, cause))
+  return async (rows, progress) => {
+    const codenames = servedIn(rows)
+    const isPublished = codenames.length > 0
+    if (isPublished) progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
+    const manifest = manifests.write(rows.map((row) => row.id)).then(() => checkpoint('manifest-written'))
+    const indexes = codenames.map((codename) => publisher.converge(codename))
+    // All have ended before the records are deleted.
+    await allEnded([manifest, ...indexes]).catch((cause: unknown) => deleteUnpublished(rows, cause))
     progress({ name: 'manifest', label: 'Manifest', status: 'done', message: 'written', detail: null })
-    if (published)
+    if (isPublished)
       progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
   }
 }
+
+const servedIn = (rows: readonly PackageRow[]) => [
+  ...new Set(rows.filter((row) => row.served).map((row) => row.distribution)),
+]
