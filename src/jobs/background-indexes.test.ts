@@ -105,7 +105,7 @@ describe('the task', () => {
   const run = (key: string, ...indexes: BackgroundIndex[]) => {
     const lines: string[] = []
     const context = { key, signal: abort.signal, line: (message: string) => void lines.push(message) }
-    const find = (codename: string) => findDistribution(codename) as Offered | null
+    const find = (codename: string) => findDistribution(codename)
     return backgroundIndexesKind({ indexes, find })
       .run(context as TaskContext)
       .then((result) => ({ result, lines }))
