@@ -27,6 +27,7 @@ export interface JobState {
 
 export interface Scheduler {
   state(): JobState[]
+  /** Resolves when the jobs that are due are started. */
   start(): Promise<void>
   /** Starts no further job and waits for the running ones. */
   stop(): Promise<void>
@@ -172,6 +173,7 @@ export function createScheduler(deps: {
         checking = check().catch((error: unknown) => log.error({ err: error }, 'the schedule could not be read'))
       }
       tick()
+      await checking
       timer = setInterval(tick, CHECK_MS).unref()
     },
     async stop() {

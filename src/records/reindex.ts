@@ -44,7 +44,7 @@ export const SYNC_INDEX = 'sync_index'
 /** Manifests between two saves of the cursor: those after the last save are read again after a crash. */
 const SAVE_EVERY = 200
 /** Manifests between two log lines. */
-const LINE_EVERY = 2000
+const LINE_EVERY = 500
 
 /** The task of `POST /artifacts/admin/sync-index`. @param ended called when a run ends, because records may have changed */
 export function syncIndexKind(deps: ReindexDeps, ended: () => void): TaskKind {

@@ -250,3 +250,28 @@ it('records restored by sync-index on one replica are offered by the other', asy
   )
   await expectConsistentState()
 })
+
+it('a task of a replica that is killed is finished by the other, and followed through any of them', async () => {
+  const { postgres } = installations
+  const database = new URL(installation.databaseUrl).pathname.slice(1)
+  await at(LEADER).stop()
+  services[LEADER] = await startService({ ...installation, env: { GATEHOUSE_DIE_AT: 'task-saved:1' } })
+  // Without the tables of packages there is something to restore.
+  const before = (await at(OTHER).call('GET', '/artifacts/?per_page=1')).body.total as number
+  await postgres?.query(
+    database,
+    `truncate packages, blobs, offers, publications, package_counts, finding_counts, artifacts cascade`,
+  )
+  // The replica that is asked begins the task; the other one looks for tasks every three seconds.
+  await at(LEADER)
+    .call('POST', '/artifacts/admin/sync-index')
+    .catch(() => null)
+  const task = await waitFor('the end of the task', async () => {
+    const [one] = (await at(OTHER).call('GET', '/tasks/?kind=sync_index')).body.items
+    return ['done', 'failed'].includes(one?.state) && one
+  })
+  expect(task).toMatchObject({ state: 'done', result: { orphans: 0, missing_files: 0 } })
+  const { body: stream } = await at(OTHER).call('GET', `/tasks/${task.id}/stream`)
+  expect(stream).toContain(`"state":"done"`)
+  expect((await at(OTHER).call('GET', '/artifacts/?per_page=1')).body.total).toBe(before)
+})
