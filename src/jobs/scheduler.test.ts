@@ -141,6 +141,8 @@ async function checkedByHand(t: { onTestFinished(end: () => Promise<void>): void
     await scheduler.stop()
     vi.useRealTimers()
   })
+  // Nothing is due at the start.
+  await ranAt(new Date(time))
   await scheduler.start()
   return { ran: () => ran, check: () => vi.advanceTimersToNextTimer() }
 }
