@@ -2,10 +2,10 @@
 import { rm } from 'node:fs/promises'
 import { refused, type CatalogReader, type RepositoryDescription, type RepositoryIo } from '../formats/catalog.ts'
 import type { Place } from './locate.ts'
-import { createOpenpgpVerifier } from './openpgp.ts'
 import { createRoots, fetchSmall } from './roots.ts'
 import { originOf, scopeOf, type SeenState, type UpstreamDeps, type UpstreamSource } from './source.ts'
 import { stageIndexes, type StagedCatalog } from './staged-catalog.ts'
+import type { Verifier } from './verifier.ts'
 
 export type Checked = Unchanged | Changed
 
@@ -32,11 +32,12 @@ export interface CheckContext {
   reader: CatalogReader
   place: Place
   deps: UpstreamDeps
+  verifier: Verifier
 }
 
 /** @throws Problem as upstream.ts lists them */
 export async function checkRepository(
-  { source, reader, place, deps }: CheckContext,
+  { source, reader, place, deps, verifier: verifiers }: CheckContext,
   previous: SeenState | null,
 ): Promise<Checked> {
   const { clock, stagingDirectory, wait } = deps
@@ -45,7 +46,7 @@ export async function checkRepository(
   const scope = scopeOf(source)
   const known = previous?.scope === scope ? previous : null
   const roots = createRoots(transport, known?.files ?? {}, stagingDirectory, wait)
-  const verifier = createOpenpgpVerifier(
+  const verifier = verifiers.withKeys(
     source.keys.map(({ text }) => text),
     now,
   )

@@ -118,7 +118,7 @@ export async function createBench(): Promise<Bench> {
   const directory = await mkdtemp(join(tmpdir(), 'upstream-'))
   const http = createHttpClient({ allowPrivate: true })
   const waits: number[] = []
-  const upstreams = (deps: Partial<UpstreamDeps> = {}) =>
+  const create = (deps: Partial<UpstreamDeps>) =>
     createUpstreams({
       http,
       clock: { now: () => NOW },
@@ -128,6 +128,9 @@ export async function createBench(): Promise<Bench> {
       wait: async (ms) => void waits.push(ms),
       ...deps,
     })
+  // Each has a thread of its own.
+  const usual = create({})
+  const upstreams = (deps?: Partial<UpstreamDeps>) => (deps ? create(deps) : usual)
   return {
     directory,
     waits,

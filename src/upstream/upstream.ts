@@ -22,6 +22,7 @@ import { fetchPackage } from './fetch-package.ts'
 import { createLocator } from './locate.ts'
 import type { SeenState, UpstreamDeps, UpstreamSource } from './source.ts'
 import { openTree, type PackageTree } from './tree.ts'
+import { createVerifier } from './verifier.ts'
 
 export interface Upstream {
   /**
@@ -49,6 +50,7 @@ export interface Upstreams {
 }
 
 export function createUpstreams(unbound: UpstreamDeps): Upstreams {
+  const verifier = createVerifier()
   return {
     openTree: (url) => openTree(url, unbound),
     async open(source, signal) {
@@ -59,7 +61,8 @@ export function createUpstreams(unbound: UpstreamDeps): Upstreams {
         throw refused('unsigned', 'the source has no key, and is not allowed to be unsigned')
       const locator = await createLocator(source, reader, deps)
       return {
-        check: (previous) => locator.tryEach((place) => checkRepository({ source, reader, place, deps }, previous)),
+        check: (previous) =>
+          locator.tryEach((place) => checkRepository({ source, reader, place, deps, verifier }, previous)),
         fetchPackage: (entry, to) =>
           locator.tryEach(({ transport }) => fetchPackage(transport, reader, entry, to, deps.wait)),
       }
