@@ -58,7 +58,7 @@ export async function enqueue(db: Db, request: TaskRequest, now: Date): Promise<
   return rows[0]!
 }
 
-/** Tasks without a heartbeat, of dead processes, and of this process under a holder that it does not know. */
+/** Tasks without a heartbeat and of dead processes, except those that this process runs. */
 function orphaned({ own, dead, now }: Survivors): RawBuilder<boolean> {
   const limit = new Date(now.getTime() - DEAD_AFTER_MS)
   return sql<boolean>`(heartbeat_at < ${limit} or split_part(holder, '/', 1) = any(${[...dead]}::text[]))

@@ -1,7 +1,7 @@
 // Claims tasks, runs them, renews their heartbeats, and gives them back when the process stops.
 import { randomUUID } from 'node:crypto'
 import { isProblem } from '../domain/problem.ts'
-import type { TaskKind } from '../domain/tasks.ts'
+import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { wait, type Clock } from '../kernel/clock.ts'
 import { isStorageFull } from '../kernel/files.ts'
@@ -85,7 +85,8 @@ export function createRunner(deps: RunnerDeps): Runner {
   }
 
   async function claimAll(): Promise<void> {
-    const dead: string[] = []
+    // A holder of this process that is not among `own` is a run whose end could not be recorded.
+    const dead = [deps.instanceId]
     for (const instance of await holdingInstances(db)) if (await deps.isDead(instance)) dead.push(instance)
     const survivors = () => ({ own: [...runs.values()].map(({ holder }) => holder), dead, now: clock.now() })
     for (const { id } of await endOrphans(db, survivors())) changes.note(id)
@@ -132,39 +133,40 @@ export function createRunner(deps: RunnerDeps): Runner {
       written: () => changes.note(id),
       onError: (error) => log.warn({ err: error, task: id }, 'lines of a task could not be written'),
     })
-    const outcome = await kind
-      .run({
-        key: task.key,
-        arguments: task.arguments,
-        attempt: task.attempts,
-        cursor: task.cursor,
-        signal,
-        line: lines.add,
-        async save(cursor) {
-          signal.throwIfAborted()
-          if (await saveCursor(db, hold, cursor, clock.now())) {
-            deps.checkpoint('task-saved')
-            return
-          }
-          controller.abort(new TaskStopped('another process has taken the task over'))
-          signal.throwIfAborted()
-        },
-        async enqueue(request) {
-          const { id: next } = await enqueue(
-            db,
-            { ...request, createdBy: task.created_by, requestId: task.request_id },
-            clock.now(),
-          )
-          wake()
-          return next
-        },
-      })
-      .then(
-        (result): Outcome => ({ event: 'succeed', result }),
-        (error: unknown) => outcomeOf(error, task, signal),
-      )
+    const work = async () => kind.run(contextOf(task, hold, controller, lines.add))
+    const outcome = await work().then(
+      (result): Outcome => ({ event: 'succeed', result }),
+      (error: unknown) => outcomeOf(error, task, signal),
+    )
     await lines.flush()
     await endRun(db, hold, outcome, clock.now())
+  }
+
+  function contextOf(task: TaskRow, hold: Hold, controller: AbortController, line: TaskContext['line']): TaskContext {
+    const { signal } = controller
+    return {
+      key: task.key,
+      arguments: task.arguments,
+      attempt: task.attempts,
+      cursor: task.cursor,
+      signal,
+      line,
+      async save(cursor) {
+        signal.throwIfAborted()
+        if (await saveCursor(db, hold, cursor, clock.now())) {
+          deps.checkpoint('task-saved')
+          return
+        }
+        controller.abort(new TaskStopped('another process has taken the task over'))
+        signal.throwIfAborted()
+      },
+      async enqueue(request) {
+        const { created_by: createdBy, request_id: requestId } = task
+        const { id } = await enqueue(db, { ...request, createdBy, requestId }, clock.now())
+        wake()
+        return id
+      },
+    }
   }
 
   function outcomeOf(error: unknown, { id, kind }: TaskRow, signal: AbortSignal): Outcome {

@@ -159,6 +159,13 @@ describe('a request', () => {
     expect(errors()).toEqual(['task failed'])
   })
 
+  test('ends when its kind throws before it returns a promise', async () => {
+    const kind = kindOf(() => {
+      throw new Problem('upstream_error', 'no mirror')
+    })
+    await expect(startProcess('one', kind).run(request)).rejects.toMatchObject({ code: 'upstream_error' })
+  })
+
   test('can queue one that follows, in the name of the same person', async () => {
     const follow: TaskKind = { kind: 'follow', leaderOnly: false, run: async () => ({}) }
     const tasks = startProcess(
@@ -208,9 +215,9 @@ describe('several processes', () => {
   })
 
   test.each([
-    ['the leader runs', true, 'one'],
-    ['any process runs', false, 'two'],
-  ])('%s a kind with leaderOnly %s', async (_, leaderOnly, runner) => {
+    ['only the leader', true, 'one'],
+    ['any process', false, 'two'],
+  ])('let %s run a kind with leaderOnly %s', async (_, leaderOnly, runner) => {
     const run = (by: string) => kindOf(async () => ({ by }), { leaderOnly })
     const tasks = startProcess('two', run('two'))
     if (leaderOnly) startProcess('one', run('one'))
@@ -264,6 +271,15 @@ describe('a task whose process died', () => {
     await reaches(hold.id, 'done')
     expect(await taskById(database.db, hold.id)).toMatchObject({ attempts: 2, result: { cursor: { at: 7 } } })
     await tasks.stop()
+  })
+
+  test('is continued by its own process when the end of its run could not be recorded', async () => {
+    const hold = await claimedBy('one')
+    startProcess(
+      'one',
+      kindOf(async () => ({})),
+    )
+    await reaches(hold.id, 'done')
   })
 
   test('is left alone while its process lives', async () => {
