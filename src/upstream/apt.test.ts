@@ -161,6 +161,45 @@ describe('an apt repository', () => {
     expect(server.log).toEqual(['dists/test/InRelease 200', `${hashed} 200`])
   })
 
+  test.each([
+    [{ Architectures: 'all amd64' }, ['hello', 'everywhere']],
+    [{ Architectures: 'all amd64', 'No-Support-for-Architecture-all': 'Packages' }, ['hello']],
+    [{ Architectures: 'amd64' }, ['hello']],
+  ])('whose Release states %j has the packages %j', async (release, names) => {
+    const apart = stanza({ Package: 'everywhere', Architecture: 'all' })
+    const listed = [
+      { path: 'main/binary-amd64/Packages', content: stanza() },
+      { path: 'main/binary-all/Packages', content: apart },
+    ]
+    await publish({ packages: stanza(), release, listed })
+    Object.assign(server.files, {
+      'dists/test/main/binary-amd64/Packages': stanza(),
+      'dists/test/main/binary-all/Packages': apart,
+    })
+    expect((await readCatalog(await open())).entries.map(({ name }) => name)).toEqual(names)
+  })
+
+  test('without packages is read', async () => {
+    await publish({ packages: '' })
+    expect((await readCatalog(await open())).entries).toEqual([])
+  })
+
+  test.each([{ components: [] }, { architectures: [] }, { suite: null }])(
+    'is not read by a source with %j',
+    async (changes) => {
+      await publish({ packages: stanza() })
+      expect(await problemOf((await open(changes)).check(null))).toMatchObject({ extra: { reason: 'malformed' } })
+    },
+  )
+
+  test('that answers "not modified" without a condition is refused', async () => {
+    server.intercept = (_, response) => {
+      response.writeHead(304).end()
+      return true
+    }
+    expect(await problemOf((await open()).check(null))).toMatchObject({ extra: { reason: 'malformed' } })
+  })
+
   test('of a flat directory is read', async () => {
     const packages = stanza({ Filename: './hello.deb' })
     const { release } = aptFiles({ packages, listed: [{ path: 'Packages', content: packages }] })

@@ -46,7 +46,7 @@ export async function createLocator(
         try {
           return await work(place)
         } catch (error) {
-          // A mirror that lies, is old or gone is no reason to stop.
+          // A mirror that is old, gone or has other content is no reason to stop.
           if (!isProblem(error) || error.code === 'storage_full') throw error
           first ??= error
         }

@@ -278,7 +278,7 @@ describe('mirrors of an rpm repository', () => {
       '',
     )}<url protocol="rsync" preference="100">rsync://other/repodata/repomd.xml</url></resources></file></files></metalink>`
 
-  test('are taken from a metalink in their order, and one that lies is passed over', async () => {
+  test('are taken from a metalink in their order, and one with other content is passed over', async () => {
     await publish()
     const repomd = String(server.files['repodata/repomd.xml'])
     const liar = await startServer({

@@ -56,7 +56,7 @@ export function readIndexRecord(record: Uint8Array, index: string): CatalogItem 
     return {
       ...facts,
       installedSizeKb: Math.ceil(pkginfo.installedBytes / 1024),
-      // apk looks in the directory of the package's architecture, whichever index has it.
+      // apk requests it from the directory of the package's architecture, also when the index of another one lists it.
       path: `${facts.arch}/${apkFilename(facts)}`,
       sizeBytes: Number(valueOf('S')),
       digest: { algorithm: 'control-sha1', hex: Buffer.from(sha1, 'base64').toString('hex') },

@@ -85,12 +85,13 @@ function indexesOf(
     return index
   }
   if (suite?.endsWith('/')) return [need('')]
+  if (components.length === 0 || architectures.length === 0)
+    throw refused('malformed', 'an apt source needs a component and an architecture')
   const words = (field: string) => release.fields.get(field)?.split(/\s+/) ?? []
   // Unless the Release says otherwise, the index of each architecture also has the packages for all of them.
   const isApart =
     words('architectures').includes('all') && !words('no-support-for-architecture-all').includes('Packages')
   return components.flatMap((component) => {
-    // In a suite with a slash, `main` may be listed as `updates/main`.
     const below = (arch: string) => `${component}/binary-${arch}`
     const all = isApart ? packagesIndex(release, directory, below('all')) : null
     return [...architectures.map((arch) => need(below(arch))), ...(all ? [all] : [])]

@@ -71,7 +71,7 @@ export const catalog: CatalogReader = {
   readMirrors,
 }
 
-/** A metalink is fetched from another host than the mirror, so its digest shows a mirror that is old or lies. */
+/** A metalink is fetched from another host than the mirror, so its digest reveals a mirror that is old or was changed. */
 function checkExpected(content: Buffer, expected: RepositoryRequest['expected']): void {
   const fits = expected?.some(
     ({ sizeBytes, digest: { algorithm, hex } }) =>
