@@ -105,7 +105,7 @@ export async function createEngines(deps: {
     clock,
     distros: distributions.map(({ scannerDistro }) => scannerDistro),
     workDirectory,
-    download: (url, toPath) => download(url, toPath, OSV_LIMITS),
+    download: (url, toPath, signal) => download(url, toPath, { ...OSV_LIMITS, ...(signal ? { signal } : {}) }),
   })
   const enrichment = createEnrichment({
     scores: createScores(deps),

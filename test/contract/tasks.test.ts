@@ -27,11 +27,10 @@ let gate: Gate
 let taskId: number
 beforeAll(async () => {
   gate = await startGate({
-    prepare: async (db) =>
-      void (await db
-        .insertInto('tasks')
-        .values({ ...UNKNOWN, arguments: '{"n":1}' })
-        .execute()),
+    async prepare(db) {
+      const row = { ...UNKNOWN, arguments: '{"n":1}' }
+      await db.insertInto('tasks').values(row).execute()
+    },
   })
   await gate.upload(await buildDeb({ name: 'indexed' }), { distribution: 'jammy' })
   const { status, body } = await gate.call('POST', '/artifacts/admin/sync-index')

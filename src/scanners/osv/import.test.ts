@@ -14,12 +14,16 @@ let server: Server
 let url: string
 const served = new Map<string, Buffer>()
 const asked: string[] = []
+/** true: the request is left without an answer */
+let atRequest = (): boolean => false
+let atBegin = (): void => {}
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'gatehouse-osv-'))
   work = join(root, 'work')
   await mkdir(work)
   server = createServer((request, response) => {
     asked.push(request.url!)
+    if (atRequest()) return
     const body = served.get(request.url!)
     response.writeHead(body ? 200 : 404).end(body ?? '<html>not found</html>')
   })
@@ -33,6 +37,8 @@ afterAll(async () => {
 beforeEach(() => {
   served.clear()
   asked.length = 0
+  atRequest = () => false
+  atBegin = () => {}
 })
 
 let now = new Date('2026-05-01T00:00:00Z')
@@ -41,13 +47,19 @@ const clock = { now: () => now }
 function setUp(distros?: string[]) {
   now = new Date('2026-05-01T00:00:00Z')
   const advisories = memoryAdvisories(clock)
-  const download = async (from: string, to: string) => {
-    const response = await fetch(from)
+  const download = async (from: string, to: string, signal?: AbortSignal) => {
+    const response = await fetch(from, signal ? { signal } : {})
     if (!response.ok) throw new Error(`HTTP ${response.status}`)
     await writeFile(to, Buffer.from(await response.arrayBuffer()))
   }
   const importer = createOsvImporter({
-    advisories,
+    advisories: {
+      ...advisories,
+      begin(feed) {
+        atBegin()
+        return advisories.begin(feed)
+      },
+    },
     compare: compareDotted,
     clock,
     download,
@@ -220,20 +232,31 @@ describe('a bucket', () => {
     expect(await readdir(work)).toEqual([])
   })
 
-  test('that is being imported when the import is stopped leaves the previous advisories, and records no failure', async () => {
-    const { importer, ids, advisories } = setUp()
-    const options = { url, ecosystems: ['Debian'] }
-    served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1')]))
-    await importer.refresh(options)
-    const before = await advisories.feed('osv:Debian')
-    served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1'), debian('DSA-2')]))
-    const signal = AbortSignal.abort(new Error('the service is stopping'))
-    await expect(importer.refresh({ ...options, force: true, signal })).rejects.toThrow('the service is stopping')
-    expect([await ids('x'), await advisories.feed('osv:Debian')]).toEqual([['DSA-1'], before])
-    // The next import may begin.
-    expect(await importer.refresh({ ...options, force: true })).toMatchObject([{ outcome: 'imported', changed: 1 }])
-    expect(await readdir(work)).toEqual([])
-  })
+  test.each(['fetched', 'read'])(
+    'leaves everything as it was when the import is stopped while it is %s',
+    async (phase) => {
+      const { importer, ids, advisories } = setUp()
+      const options = { url, ecosystems: ['Debian'], force: true }
+      served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1')]))
+      await importer.refresh(options)
+      const before = await advisories.feed('osv:Debian')
+      served.set('/bucket/Debian/all.zip', zipOfRecords([debian('DSA-1'), debian('DSA-2')]))
+      const stopping = new AbortController()
+      const stop = () => stopping.abort(new Error('the service is stopping'))
+      if (phase === 'read') atBegin = stop
+      else
+        atRequest = () => {
+          stop()
+          return true
+        }
+      await expect(importer.refresh({ ...options, signal: stopping.signal })).rejects.toThrow('the service is stopping')
+      expect([await ids('x'), await advisories.feed('osv:Debian')]).toEqual([['DSA-1'], before])
+      // The next import may begin.
+      atRequest = () => false
+      expect(await importer.refresh(options)).toMatchObject([{ outcome: 'imported', changed: 1 }])
+      expect(await readdir(work)).toEqual([])
+    },
+  )
 
   test('that fails leaves the previous advisories, and is asked again immediately', async () => {
     const { importer, ids, advisories } = setUp()

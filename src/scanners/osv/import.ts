@@ -57,7 +57,7 @@ const SKIPPED_SHOWN = 20
 const TURN_BYTES = 64 * 1024
 
 /**
- * @param download fetches a URL into a new file; throws where it did not arrive whole
+ * @param download fetches a URL into a new file; throws where it did not arrive whole, or the signal aborts
  * @param workDirectory existing directory for downloads, on any file system
  * @param distros scanner ids of the distributions offered: advisories about others are left out; all are kept without
  */
@@ -65,7 +65,7 @@ export function createOsvImporter(deps: {
   advisories: AdvisoryWriter
   compare: FormatOrder
   clock: Clock
-  download: (url: string, toPath: string) => Promise<void>
+  download: (url: string, toPath: string, signal: AbortSignal | undefined) => Promise<void>
   workDirectory: string
   distros?: readonly string[]
 }): OsvImporter {
@@ -178,7 +178,7 @@ export function createOsvImporter(deps: {
       return told(feed, 'fresh', before, `checked less than 24 hours ago`)
     const path = join(deps.workDirectory, `osv-${randomBytes(6).toString('hex')}.zip`)
     try {
-      await deps.download(`${url.replace(/\/+$/, '')}/${encodeURIComponent(ecosystem)}/all.zip`, path)
+      await deps.download(`${url.replace(/\/+$/, '')}/${encodeURIComponent(ecosystem)}/all.zip`, path, signal)
       return await bring(feed, zipSource(path), signal)
     } catch (error) {
       signal?.throwIfAborted()
