@@ -86,7 +86,7 @@ async function* interruptible(body: AsyncIterable<Uint8Array>): AsyncGenerator<U
 
 function passing(error: unknown): unknown {
   const mayPass = error instanceof HttpError && (error.reason === 'unreachable' || error.reason === 'timeout')
-  return mayPass ? new Interrupted(problemOf(error)) : problemOf(error)
+  return mayPass ? new Interrupted(problemOf(error), null, error.reason === 'timeout' ? 3 : 1) : problemOf(error)
 }
 
 /** Seconds, or a date (RFC 9110, section 10.2.3). */

@@ -20,7 +20,7 @@ export interface Fetched extends StagedFile {
   validator: Validator
 }
 
-/** Seconds to wait: an upstream that fails for half a minute is reported. */
+/** Waits between tries, half a minute together; an upstream that then still fails is reported. */
 const DELAYS_MS = [500, 1000, 2000, 4000, 8000, 15_000]
 const LONGEST_DELAY_MS = 30_000
 
@@ -48,14 +48,15 @@ export async function stage(
   let isKept = false
   try {
     const part = emptyPart(wanted)
-    for (let attempt = 0; ; attempt++) {
+    for (let tries = 0; ;) {
       try {
         const state = await transfer(transport, wanted, file, part)
         if (state !== 'whole') return state
         break
       } catch (error) {
         if (!(error instanceof Interrupted)) throw error
-        const delay = DELAYS_MS[attempt]
+        const delay = DELAYS_MS[tries]
+        tries += error.tries
         if (delay === undefined || (error.retryAfterMs ?? 0) > LONGEST_DELAY_MS) throw error.cause
         await wait(Math.max(delay, error.retryAfterMs ?? 0))
       }

@@ -37,6 +37,8 @@ export class Interrupted extends Error {
   constructor(
     cause: unknown,
     readonly retryAfterMs: number | null = null,
+    /** how many of the tries it uses up: a server that does not answer costs minutes each time */
+    readonly tries = 1,
   ) {
     super('interrupted', { cause })
   }
