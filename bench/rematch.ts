@@ -4,7 +4,6 @@ import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { openDatabase } from '../src/store/db.ts'
@@ -52,22 +51,21 @@ try {
       if (status === 200) return body
     }
   }
-  const reports = () =>
-    service.log.flatMap((entry) =>
-      typeof entry === 'object' && entry['msg'] === 'packages matched against new advisories' ? [entry] : [],
-    )
+  const reports = async () =>
+    (
+      (await service.call('GET', '/tasks/?kind=rematch&state=done')).body.items as { result: Record<string, number> }[]
+    ).map(({ result }) => result)
   try {
     await update()
     // Fills the table after the first import, which is matched against all packages.
     await (await fillRows(url, count)).close()
-    const before = reports().length
+    const before = (await reports()).length
     await writeAdvisories(directory, advisories(2000, 2000 + Number(values.advisories)))
     const started = performance.now()
     await update()
     const took = performance.now() - started
-    // The answer may arrive before the log line.
-    while (reports().length === before) await setTimeout(20)
-    const report = reports()[before] as unknown as Record<string, number>
+    const [report, ...earlier] = await reports()
+    if (!report || earlier.length !== before) throw new Error('the packages were not matched')
     const database = await openDatabase(url)
     const { rows } = await sql<{
       n: number

@@ -139,7 +139,9 @@ export function createRunner(deps: RunnerDeps): Runner {
       (error: unknown) => outcomeOf(error, task, signal),
     )
     await lines.flush()
-    await endRun(db, hold, outcome, clock.now())
+    const ended = await endRun(db, hold, outcome, clock.now())
+    const { kind: name, key } = task
+    if (ended) log.info({ task: id, kind: name, key, state: ended.state, result: ended.result }, 'task ran')
   }
 
   function contextOf(task: TaskRow, hold: Hold, controller: AbortController, line: TaskContext['line']): TaskContext {
