@@ -2,6 +2,7 @@
 import { constants } from 'node:fs'
 import { open, readlink, realpath, type FileHandle } from 'node:fs/promises'
 import { join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Problem } from '../domain/problem.ts'
 import { refused } from '../formats/catalog.ts'
 import { isMissing } from '../kernel/files.ts'
@@ -15,16 +16,31 @@ export interface AllowedDirectory {
 }
 
 /**
+ * @param url `file:`
  * @param roots the configured import directories
  * @throws Problem('forbidden_target') for a directory that is not in one of them, links followed
  */
-export async function allowedDirectory(path: string, roots: readonly string[]): Promise<AllowedDirectory> {
+export async function allowedDirectory(url: URL, roots: readonly string[]): Promise<AllowedDirectory> {
+  const path = pathOf(url)
   const real = await realpath(path).catch(() => null)
   for (const one of roots) {
     const root = await realpath(one).catch(() => null)
     if (real !== null && root !== null && isWithin(real, root)) return { path: real, root }
   }
   throw new Problem('forbidden_target', `${path} is not in one of the import directories`)
+}
+
+function pathOf(url: URL): string {
+  try {
+    return fileURLToPath(url)
+  } catch (error) {
+    throw new Problem(
+      'forbidden_target',
+      'the address of the source names no directory of this machine',
+      {},
+      { cause: error },
+    )
+  }
 }
 
 export function isWithin(path: string, root: string): boolean {

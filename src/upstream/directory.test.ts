@@ -94,6 +94,14 @@ describe('a repository in a directory', () => {
     expect(await problemOf(open(await directory()))).toMatchObject({ code: 'forbidden_target' })
   })
 
+  test.each(['file://host/srv', 'file:///a%2Fb', 'file:///a%00b', 'file:'])('is not looked for at %s', async (url) => {
+    expect(await problemOf(bench.open({ url }, { importDirectories: [root] }))).toMatchObject({
+      code: 'forbidden_target',
+    })
+    const tree = bench.upstreams({ importDirectories: [root] }).openTree(url)
+    expect(await problemOf(tree)).toMatchObject({ code: 'forbidden_target' })
+  })
+
   test('does not give a file that is a link out of the root, a pipe or a directory', async () => {
     const upstream = await open(join(root, 'repository'))
     await symlink(join(outside, 'secret.deb'), join(root, 'repository/leak.deb'))

@@ -1,5 +1,4 @@
 // Where a source is: one address, a directory, or the mirrors that a list names.
-import { fileURLToPath } from 'node:url'
 import { isProblem, Problem } from '../domain/problem.ts'
 import { refused, type CatalogReader, type RepositoryRequest } from '../formats/catalog.ts'
 import { allowedDirectory, createDirectoryTransport } from './directory-transport.ts'
@@ -29,7 +28,7 @@ export async function createLocator(
 ): Promise<Locator> {
   const base = parse(source.url)
   if (base.protocol === 'file:') {
-    const directory = await allowedDirectory(fileURLToPath(base), deps.importDirectories)
+    const directory = await allowedDirectory(base, deps.importDirectories)
     const place = { transport: createDirectoryTransport(directory), expected: null }
     return { tryEach: (work) => work(place) }
   }

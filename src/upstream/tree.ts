@@ -2,7 +2,6 @@
 import type { Dir, Dirent } from 'node:fs'
 import { opendir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { StagedFile, UnreadableEntry } from '../formats/catalog.ts'
 import { createPacer } from '../kernel/pacer.ts'
@@ -43,9 +42,10 @@ export async function openTree(
   url: string,
   { formats, importDirectories, wait }: Pick<UpstreamDeps, 'formats' | 'importDirectories' | 'wait'>,
 ): Promise<PackageTree> {
-  if (!URL.canParse(url) || new URL(url).protocol !== 'file:')
+  const address = URL.canParse(url) ? new URL(url) : null
+  if (address?.protocol !== 'file:')
     throw new Problem('forbidden_target', 'the address of a tree of packages is not a file URL')
-  const directory = await allowedDirectory(fileURLToPath(url), importDirectories)
+  const directory = await allowedDirectory(address, importDirectories)
   const transport = createDirectoryTransport(directory)
   const suffixes = formats.flatMap((format) => format.suffixes)
   return {

@@ -4,7 +4,6 @@ import { readAll } from '../../archive/entry-content.ts'
 import { fileRange } from '../../archive/file-range.ts'
 import { gzipMembers } from '../../archive/gzip-members.ts'
 import { plausibleOutput } from '../../archive/limits.ts'
-import { BLOCK_BYTES, parseTarHeader } from '../../archive/tar-header.ts'
 import { readTar } from '../../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { createPacer } from '../../kernel/pacer.ts'
@@ -122,30 +121,11 @@ async function readSignatures({ path, sizeBytes }: StagedFile): Promise<{ found:
   return { found, end: 0 }
 }
 
-/** The tar archive of the index: all gzip members but the signatures. */
-async function* withoutSignatures({ path, sizeBytes }: StagedFile): AsyncGenerator<Uint8Array> {
-  let isFirst = true
-  for await (const member of gzipMembers(fileRange(path), { maxOutputBytes: plausibleOutput(sizeBytes) })) {
-    if (isFirst && (await isSignatures(path, sizeBytes))) {
-      isFirst = false
-      continue
-    }
-    isFirst = false
-    yield* member.content
-  }
-}
-
-/** Whether the first member's first entry is a signature. */
-async function isSignatures(path: string, sizeBytes: number): Promise<boolean> {
-  let head: Buffer = Buffer.alloc(0)
-  for await (const member of gzipMembers(fileRange(path), { maxOutputBytes: plausibleOutput(sizeBytes) })) {
-    for await (const piece of member.content) {
-      head = Buffer.concat([head, piece])
-      if (head.length >= BLOCK_BYTES) break
-    }
-    break
-  }
-  return head.length >= BLOCK_BYTES && parseTarHeader(head.subarray(0, BLOCK_BYTES))?.name.startsWith('.SIGN.') === true
+/** The tar archive of the index: what the signature is over, however the bytes before it can be read. */
+async function* signedContent(file: StagedFile): AsyncGenerator<Uint8Array> {
+  const { end } = await readSignatures(file)
+  const limits = { maxOutputBytes: plausibleOutput(file.sizeBytes) }
+  for await (const member of gzipMembers(fileRange(file.path, end), limits)) yield* member.content
 }
 
 const BLANK = Buffer.from('\n\n')
@@ -153,7 +133,7 @@ const BLANK = Buffer.from('\n\n')
 /** The paragraphs of the file APKINDEX. */
 async function* records(file: StagedFile, name: string): AsyncGenerator<Buffer> {
   let isFound = false
-  for await (const entry of readTar(withoutSignatures(file), { mostEntries: 16 })) {
+  for await (const entry of readTar(signedContent(file), { mostEntries: 16 })) {
     if (entry.name !== 'APKINDEX') continue
     if (isFound) throw refused('malformed', `${name} has the file APKINDEX twice`)
     isFound = true
