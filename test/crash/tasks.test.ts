@@ -70,7 +70,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s', (engine) => {
     const installation = await emptyInstallation()
     const first = await start(installation)
     const asked = first.call('POST', '/artifacts/admin/sync-index').catch(() => null)
-    await waitFor('the task', async () => (await first.call('GET', '/tasks/')).body.total === 1)
+    await waitFor('the task', async () => (await first.call('GET', '/tasks/?kind=sync_index')).body.total === 1)
     expect(await first.stop()).toBe(0)
     const answer = await asked
     // The task may have ended before the signal arrived.
@@ -79,7 +79,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s', (engine) => {
 
     const second = await start(installation)
     const { attempts } = await waitFor('the end of the task', async () => {
-      const [task] = (await second.call('GET', '/tasks/')).body.items as Task[]
+      const [task] = (await second.call('GET', '/tasks/?kind=sync_index')).body.items as Task[]
       return task?.state === 'done' && task
     })
     expect(attempts).toBe(1)
