@@ -8,6 +8,7 @@ import { createAccounts } from './wiring/accounts.ts'
 import { createApi } from './wiring/api.ts'
 import { createFoundation, type Process } from './wiring/foundation.ts'
 import { createGate } from './wiring/gate.ts'
+import { createImports } from './wiring/imports.ts'
 import { createInsight } from './wiring/insight.ts'
 import { createListeners, type Ports } from './wiring/listeners.ts'
 import { createLongWork } from './wiring/long-work.ts'
@@ -35,9 +36,10 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
   const publishing = await createPublishing(foundation)
   const gate = await createGate(foundation, publishing, overrides)
   const accounts = await createAccounts(foundation, gate)
-  const longWork = createLongWork(foundation, publishing, gate)
+  const imports = createImports(foundation, publishing, gate)
+  const longWork = createLongWork(foundation, publishing, gate, imports)
   const insight = createInsight(foundation, publishing, gate, longWork, () => state.notServing)
-  const rooms = { foundation, publishing, gate, longWork, accounts, insight }
+  const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight }
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
   const listeners = createListeners(foundation, publishing, server)
 
@@ -90,6 +92,7 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
       await crossCheck.stop()
       await maintenance.stop()
       await engines.close()
+      await imports.close()
       await publishing.readers.close()
       await accounts.outbound.close()
       await foundation.database.close()

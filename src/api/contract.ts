@@ -3,6 +3,7 @@ import * as artifacts from './artifacts.contract.ts'
 import * as audit from './audit.contract.ts'
 import * as auth from './auth.contract.ts'
 import * as distributions from './distributions.contract.ts'
+import * as imports from './imports.contract.ts'
 import * as health from './health.contract.ts'
 import * as packages from './packages.contract.ts'
 import * as sbom from './sbom.contract.ts'
@@ -24,6 +25,7 @@ const modules: readonly object[] = [
   auth,
   distributions,
   health,
+  imports,
   packages,
   sbom,
   securityDecide,

@@ -9,6 +9,8 @@ export interface Meta {
   method: 'upload' | 'import' | 'mirror'
   importedBy: string
   origin: Origin
+  /** the import source that it came from */
+  sourceId?: number
 }
 
 /** One file to be accepted. Nothing is read before `deliver` is called. */

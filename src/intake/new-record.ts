@@ -87,6 +87,7 @@ export function recordOf(
       imported_at: now,
       imported_by: meta.importedBy,
       import_method: meta.method,
+      source_id: meta.sourceId ?? null,
       pipeline: JSON.stringify(gate.pipeline),
       validation_steps: JSON.stringify(allSteps(arrival, meta, gate)),
       coverage: JSON.stringify(gate.coverage),

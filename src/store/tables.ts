@@ -1,7 +1,7 @@
 // The tables as TypeScript types; `migrations/` creates them. JSON columns are written as text and read as objects.
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../domain/status.ts'
-import type { Distribution, FormatId, PackageFacts } from '../domain/package.ts'
+import type { Capability, Distribution, FormatId, PackageFacts, Requirement } from '../domain/package.ts'
 import type { VersionRange } from '../domain/advisory.ts'
 import type { Finding, PolicyAction, Severity } from '../domain/finding.ts'
 import type { Json as JsonObject } from '../domain/json.ts'
@@ -620,6 +620,61 @@ export interface TaskLinesTable {
   data: JsonOrNull<JsonObject>
 }
 
+/** An upstream repository that packages are imported from. */
+export interface SourcesTable {
+  id: Generated<number>
+  /** of a built-in source, in `settings.sources` */
+  key: string | null
+  name: string
+  /** `apt`, `rpm` or `apk` */
+  type: string
+  url: string
+  /** what `url` is the address of; null: the repository itself */
+  mirrors: 'metalink' | 'mirrorlist' | null
+  /** apt: the suite */
+  distribution: string | null
+  components: string[]
+  architectures: string[]
+  enabled: boolean
+  security: boolean
+  keys: Json<{ name: string | null; text: string }[]>
+  allow_unsigned: boolean
+  status: ColumnType<SourceStatus, SourceStatus | undefined, SourceStatus>
+  last_sync: Date | null
+  pkg_count: Generated<number>
+  error: string | null
+  /** fingerprints or key names, as of the last sync */
+  signed_by: Generated<string[]>
+  /** what the next check compares with */
+  seen: JsonOrNull<Record<string, unknown>>
+  created_at: Date
+  created_by: string
+}
+
+export type SourceStatus = 'never' | 'syncing' | 'ok' | 'error'
+
+/** A package that a source offers; it was not fetched. */
+export interface CatalogTable {
+  source_id: number
+  /** relative to the repository */
+  path: string
+  /** of everything else in the row: a sync writes rows that differ */
+  fingerprint: string
+  name: string
+  version: string
+  arch: string
+  size_bytes: number
+  digest_algorithm: 'sha256' | 'sha384' | 'sha512' | 'control-sha1'
+  digest: string
+  section: string | null
+  description: string | null
+  source_package: string | null
+  source_version: string | null
+  requirements: Json<Requirement[]>
+  provides: Json<Capability[]>
+  synced_at: Date
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -661,12 +716,18 @@ export interface Tables {
   component_reads: ComponentReadsTable
   components: ComponentsTable
   component_work: ComponentWorkTable
+  sources: SourcesTable
+  catalog: CatalogTable
+  /** rows of a sync that is under way */
+  catalog_incoming: Omit<CatalogTable, 'synced_at'>
 }
 
 // Rows as they are read. Others are `Selectable<…>` where they are used.
 export type PackageRow = Selectable<RecordsView>
 /** A stored file without the state of its removal. */
 export type BlobRow = Omit<Selectable<BlobsTable>, 'removal_token' | 'removal_began_at' | 'removal_ended_at'>
+export type SourceRow = Selectable<SourcesTable>
+export type CatalogRow = Selectable<CatalogTable>
 export type DecisionRow = Selectable<DecisionsTable>
 export type ComponentRow = Selectable<ComponentsTable>
 export type TaskRow = Selectable<TasksTable>

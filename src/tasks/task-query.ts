@@ -26,6 +26,20 @@ export async function lastTask(db: Db, kind: string, key: string): Promise<TaskR
   return row ?? null
 }
 
+/** The task of this kind and key that has not ended and began first. */
+export async function openTask(db: Db, kind: string, key: string): Promise<TaskRow | null> {
+  const row = await db
+    .selectFrom('tasks')
+    .selectAll()
+    .where('kind', '=', kind)
+    .where('key', '=', key)
+    .where('state', 'in', ['queued', 'running'])
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst()
+  return row ?? null
+}
+
 /** One page of tasks, newest first. */
 export async function taskPage(
   db: Db,

@@ -10,6 +10,7 @@ import { docsRoutes } from '../api/docs.ts'
 import { healthRoutes } from '../api/health.ts'
 import { createRateLimiter } from '../api/limits.ts'
 import { openapi } from '../api/openapi.ts'
+import { importRoutes } from '../api/imports.ts'
 import { packageRoutes } from '../api/packages.ts'
 import type { Route } from '../api/route.ts'
 import { sbomRoutes } from '../api/sbom.ts'
@@ -28,6 +29,7 @@ import { createSbom } from '../sbom/sbom.ts'
 import type { Accounts } from './accounts.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
+import type { Imports } from './imports.ts'
 import type { Insight } from './insight.ts'
 import type { Publishing } from './publishing.ts'
 import type { LongWork } from './long-work.ts'
@@ -36,6 +38,7 @@ interface Rooms {
   foundation: Foundation
   publishing: Publishing
   gate: Gate
+  imports: Imports
   longWork: LongWork
   accounts: Accounts
   insight: Insight
@@ -74,7 +77,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
 }
 
 function routesOf(
-  { foundation, publishing, gate, longWork, accounts, insight }: Rooms,
+  { foundation, publishing, gate, imports, longWork, accounts, insight }: Rooms,
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, bus, paths, manifests, checkpoint, production, onError } = foundation
@@ -100,6 +103,7 @@ function routesOf(
       }),
       tasks,
     }),
+    ...importRoutes({ ...imports, db, log, tasks }),
     ...uploadRoutes({ intake: gate.intake, settings, log }),
     ...distributionRoutes({
       db,

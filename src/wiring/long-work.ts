@@ -12,11 +12,17 @@ import { createTotals } from '../store/records/totals.ts'
 import { createTasks } from '../tasks/tasks.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
+import type { Imports } from './imports.ts'
 import type { Publishing } from './publishing.ts'
 
 export type LongWork = ReturnType<typeof createLongWork>
 
-export function createLongWork(foundation: Foundation, { publisher, registry }: Publishing, gate: Gate) {
+export function createLongWork(
+  foundation: Foundation,
+  { publisher, registry }: Publishing,
+  gate: Gate,
+  imports: Imports,
+) {
   const { env, db, clock, log, bus, audit, paths, pool, manifests, staging, checkpoint, leader } = foundation
   const { advisories, covers } = gate.engines
   const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
@@ -33,6 +39,7 @@ export function createLongWork(foundation: Foundation, { publisher, registry }: 
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
       rematchKind(gate.rematch),
+      imports.syncKind,
       migrateKind({ ...gate.copying, manifests, publisher }),
       backgroundIndexesKind({ indexes: backgroundIndexes, find: registry.find }),
     ],

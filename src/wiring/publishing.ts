@@ -72,6 +72,7 @@ export async function createPublishing(foundation: Foundation) {
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
   const history = createHistory({ db, clock, days: () => foundation.settings.current().retention.history_days })
   return {
+    formats: isolated,
     readers,
     keys,
     checkpoints,

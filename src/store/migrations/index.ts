@@ -8,6 +8,7 @@ import { advisories } from './0005-advisories.ts'
 import { scans } from './0006-scans.ts'
 import { operation } from './0007-operation.ts'
 import { tasks } from './0008-tasks.ts'
+import { imports } from './0009-imports.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -18,4 +19,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0006-scans': scans,
   '0007-operation': operation,
   '0008-tasks': tasks,
+  '0009-imports': imports,
 }

@@ -1,0 +1,175 @@
+// Declarations of /import: sources, their catalogs, and importing packages from them.
+import Type from 'typebox'
+import { PIPELINE_PROBLEMS, UploadAnswer } from './upload.contract.ts'
+import { listOf, Nullable } from './schemas.ts'
+import { declare } from './route.ts'
+
+const TYPES = ['apt', 'rpm', 'apk'] as const
+const words = (maxItems: number) => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems })
+
+/** What people say of a source. */
+const FIELDS = {
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  url: Type.String({
+    pattern: '^(https?|file)://',
+    maxLength: 2048,
+    description: 'of the repository; file: below IMPORT_DIRECTORIES',
+  }),
+  mirrors: Nullable(Type.Enum(['metalink', 'mirrorlist'], { description: 'what `url` is the address of' })),
+  distribution: Nullable(Type.String({ minLength: 1, maxLength: 200, description: 'apt: the suite' })),
+  components: words(50),
+  arch: Type.String({ minLength: 1, maxLength: 50 }),
+  architectures: words(20),
+  gpg_key: Nullable(
+    Type.String({ maxLength: 500_000, description: 'armored OpenPGP keys; apk: the public key in PEM' }),
+  ),
+  allow_unsigned: Type.Boolean({ description: 'a source without a key may be read' }),
+  enabled: Type.Boolean(),
+  security: Type.Boolean(),
+}
+
+const SourceSchema = Type.Object({
+  id: Type.Integer(),
+  key: Nullable(Type.String()),
+  name: Type.String(),
+  type: Type.String(),
+  url: Type.String(),
+  distribution: Nullable(Type.String()),
+  components: Type.Array(Type.String()),
+  arch: Nullable(Type.String()),
+  enabled: Type.Boolean(),
+  security: Type.Boolean(),
+  status: Type.Enum(['never', 'syncing', 'ok', 'error']),
+  last_sync: Nullable(Type.String()),
+  pkg_count: Type.Integer(),
+  error: Nullable(Type.String()),
+  signed_by: Type.Array(Type.String()),
+  created_at: Type.String(),
+  created_by: Type.String(),
+})
+const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key' }) })
+
+export const getImportSources = declare({
+  method: 'GET',
+  path: '/import/sources',
+  tag: 'import',
+  summary: 'The upstream repositories that packages can be imported from',
+  access: 'uploader+',
+  answer: listOf('sources', SourceSchema),
+  problems: [],
+})
+
+export const postImportSources = declare({
+  method: 'POST',
+  path: '/import/sources',
+  tag: 'import',
+  summary: 'Add an upstream repository',
+  access: 'maintainer+',
+  limit: 'import',
+  body: Type.Intersect([
+    Type.Object({ name: FIELDS.name, type: Type.Enum([...TYPES]), url: FIELDS.url }),
+    Type.Partial(Type.Object(FIELDS)),
+  ]),
+  success: 201,
+  answer: SourceSchema,
+  problems: ['validation_error', 'already_exists', 'forbidden_target'],
+})
+
+export const patchImportSourcesId = declare({
+  method: 'PATCH',
+  path: '/import/sources/{id}',
+  tag: 'import',
+  summary: 'Change an upstream repository',
+  access: 'maintainer+',
+  params: Id,
+  body: Type.Partial(Type.Object(FIELDS)),
+  answer: SourceSchema,
+  problems: ['validation_error', 'not_found', 'already_exists', 'forbidden_target'],
+})
+
+export const deleteImportSourcesId = declare({
+  method: 'DELETE',
+  path: '/import/sources/{id}',
+  tag: 'import',
+  summary: 'Delete an upstream repository and its catalog; imported packages stay',
+  access: 'maintainer+',
+  params: Id,
+  answer: Type.Object({ status: Type.Literal('deleted'), id: Type.Integer(), name: Type.String() }),
+  problems: ['not_found'],
+})
+
+export const postImportSourcesIdSync = declare({
+  method: 'POST',
+  path: '/import/sources/{id}/sync',
+  tag: 'import',
+  summary: 'Read the catalog of a source; a stream of `{status, count, message, source_id}`',
+  access: 'maintainer+',
+  limit: 'import',
+  flags: { leaderOnly: true },
+  params: Id,
+  answer: null,
+  problems: ['not_found', 'passive_replica'],
+})
+
+export const getImportSearch = declare({
+  method: 'GET',
+  path: '/import/search',
+  tag: 'import',
+  summary: 'Packages in the catalogs of the sources, by a part of the name',
+  access: 'uploader+',
+  query: Type.Object({
+    q: Type.String({ minLength: 1, maxLength: 200 }),
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+    source_id: Type.Optional(Type.Integer({ minimum: 1 })),
+    format: Type.Optional(Type.Enum(['deb', 'rpm', 'apk'])),
+    distro: Type.Optional(Type.String({ maxLength: 200 })),
+  }),
+  answer: Type.Object({
+    query: Type.String(),
+    count: Type.Integer(),
+    total: Type.Integer(),
+    results: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        version: Type.String(),
+        arch: Type.String(),
+        section: Nullable(Type.String()),
+        description: Nullable(Type.String()),
+        depends: Type.Array(Type.String()),
+        size: Type.Integer(),
+        sha256: Nullable(Type.String()),
+        distro: Nullable(Type.String()),
+        source_id: Type.Integer(),
+        synced_at: Type.String(),
+        security: Type.Boolean(),
+        format: Type.String(),
+      }),
+    ),
+  }),
+  problems: ['validation_error', 'index_empty'],
+})
+
+export const postImportPackages = declare({
+  method: 'POST',
+  path: '/import/packages',
+  tag: 'import',
+  summary: 'Fetch a package of a source and take it in as an upload',
+  access: 'uploader+',
+  limit: 'import',
+  body: Type.Object({
+    source_id: Type.Integer({ minimum: 1 }),
+    package: Type.String({ minLength: 1 }),
+    version: Type.String({ minLength: 1 }),
+    arch: Type.String({ minLength: 1 }),
+    distribution: Type.String({ minLength: 1 }),
+  }),
+  success: 201,
+  answer: Type.Intersect([
+    UploadAnswer,
+    Type.Object({
+      method: Type.Literal('import'),
+      source: Type.Object({ id: Type.Integer(), name: Type.String(), url: Type.String() }),
+    }),
+  ]),
+  problems: [...PIPELINE_PROBLEMS, 'not_found', 'index_empty', 'upstream_error', 'forbidden_target'],
+})

@@ -1,0 +1,73 @@
+// Imports one package of a source: fetched, its digest verified, then the same way in as an upload.
+import { createReadStream } from 'node:fs'
+import type { Caller } from '../domain/caller.ts'
+import type { Origin } from '../domain/audit.ts'
+import { Problem } from '../domain/problem.ts'
+import { removeFile } from '../kernel/files.ts'
+import type { IntakeResult } from '../intake/arrival.ts'
+import type { Intake } from '../intake/intake.ts'
+import type { Db } from '../store/db.ts'
+import type { CatalogRow, SourceRow } from '../store/tables.ts'
+import type { Upstreams } from '../upstream/upstream.ts'
+import { catalogEntry } from './catalog-query.ts'
+import { upstreamOf, type Sources } from './sources.ts'
+
+export interface ImportRequest {
+  source_id: number
+  package: string
+  version: string
+  arch: string
+  /** codename that takes it */
+  distribution: string
+}
+
+export interface ImportDeps {
+  db: Db
+  sources: Pick<Sources, 'find'>
+  upstreams: Pick<Upstreams, 'open'>
+  intake: Pick<Intake, 'accept'>
+  /** a new path in staging */
+  newPath(): string
+}
+
+/**
+ * @throws Problem('not_found') when the source or the package is unknown, 'index_empty' when it was never synced,
+ * 'upstream_error' or 'checksum_mismatch', and what the intake throws
+ */
+export type ImportPackage = (
+  request: ImportRequest,
+  caller: Caller,
+  origin: Origin,
+) => Promise<{ result: IntakeResult; source: SourceRow }>
+
+export function createImportPackage(deps: ImportDeps): ImportPackage {
+  return async (request, caller, origin) => {
+    const source = await deps.sources.find(String(request.source_id))
+    if (!source.last_sync) throw new Problem('index_empty', `${source.name} was never synced`, { source_id: source.id })
+    const { package: name, version, arch } = request
+    const entry = await catalogEntry(deps.db, source.id, { name, version, arch })
+    if (!entry) throw new Problem('not_found', `${source.name} does not offer ${name} ${version} (${arch})`)
+    const result = await deps.intake.accept(
+      {
+        async deliver(to) {
+          to.target(request.distribution)
+          const fetched = await fetchTo(deps, source, entry, deps.newPath())
+          try {
+            await to.store(createReadStream(fetched.path))
+          } finally {
+            removeFile(fetched.path)
+          }
+          return { declaredSha256: fetched.sha256 }
+        },
+      },
+      { method: 'import', importedBy: caller.name, origin, sourceId: source.id },
+    )
+    return { result, source }
+  }
+}
+
+async function fetchTo(deps: ImportDeps, source: SourceRow, entry: CatalogRow, path: string) {
+  const upstream = await deps.upstreams.open(upstreamOf(source))
+  const { path: from, size_bytes: sizeBytes, digest_algorithm: algorithm, digest: hex } = entry
+  return upstream.fetchPackage({ path: from, sizeBytes, digest: { algorithm, hex } }, path)
+}

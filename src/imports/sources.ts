@@ -1,0 +1,201 @@
+// Import sources: the upstream repositories that packages come from. Created, changed and deleted by people.
+import type { Insertable } from 'kysely'
+import type { Origin } from '../domain/audit.ts'
+import type { Caller } from '../domain/caller.ts'
+import { invalidField, Problem } from '../domain/problem.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
+import type { UpstreamSource } from '../upstream/source.ts'
+import type { Upstreams } from '../upstream/upstream.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import type { SourceRow, SourcesTable } from '../store/tables.ts'
+
+/** What people say of a source. */
+export interface SourceFields {
+  name?: string | undefined
+  url?: string | undefined
+  mirrors?: 'metalink' | 'mirrorlist' | null | undefined
+  distribution?: string | null | undefined
+  components?: string[] | undefined
+  arch?: string | undefined
+  architectures?: string[] | undefined
+  gpg_key?: string | null | undefined
+  allow_unsigned?: boolean | undefined
+  enabled?: boolean | undefined
+  security?: boolean | undefined
+}
+
+export interface Sources {
+  all(): Promise<SourceRow[]>
+  /** @param id number or key @throws Problem('not_found') */
+  find(id: string): Promise<SourceRow>
+  create(
+    fields: SourceFields & { name: string; type: string; url: string },
+    by: Caller,
+    origin: Origin,
+  ): Promise<SourceRow>
+  /** Changes what is given. Another address, key or selection makes the next sync read everything again. */
+  change(id: string, fields: SourceFields, by: Caller, origin: Origin): Promise<SourceRow>
+  /** Deletes a source and its catalog; packages that were imported stay. */
+  remove(id: string, by: Caller, origin: Origin): Promise<SourceRow>
+}
+
+export interface SourceDeps {
+  db: Db
+  clock: Clock
+  audit: Pick<AuditLog, 'record'>
+  formats: readonly PackageFormat[]
+  upstreams: Pick<Upstreams, 'open'>
+}
+
+export function createSources(deps: SourceDeps): Sources {
+  const { db, clock } = deps
+
+  async function find(id: string): Promise<SourceRow> {
+    const isNumber = /^\d{1,15}$/.test(id)
+    const row = await db
+      .selectFrom('sources')
+      .selectAll()
+      .where(isNumber ? 'id' : 'key', '=', isNumber ? Number(id) : id)
+      .executeTakeFirst()
+    if (!row) throw new Problem('not_found', `there is no import source ${id.slice(0, 100)}`)
+    return row
+  }
+
+  const recorded = (action: string, row: Pick<SourceRow, 'id' | 'name' | 'url'>, by: Caller, origin: Origin) =>
+    deps.audit.record({
+      action,
+      result: 'SUCCESS',
+      user: by.name,
+      detail: `${row.name}: ${row.url}`,
+      ip: origin.ip,
+      requestId: origin.requestId,
+      extra: { source_id: row.id },
+    })
+
+  return {
+    find,
+    all: () => db.selectFrom('sources').selectAll().orderBy('id').execute(),
+    async create({ type, ...fields }, by, origin) {
+      const format = deps.formats.find((one) => one.repoFormat === type && one.catalog)
+      if (!format) throw invalidField('type', 'must be apt, rpm or apk')
+      const row: Insertable<SourcesTable> = {
+        type,
+        name: fields.name,
+        url: fields.url,
+        mirrors: fields.mirrors ?? null,
+        distribution: fields.distribution ?? null,
+        components: fields.components ?? (type === 'apt' && !fields.distribution?.endsWith('/') ? ['main'] : []),
+        architectures: architecturesIn(fields) ?? [format.architectures['amd64'] ?? 'x86_64'],
+        keys: JSON.stringify(keysOf(fields.gpg_key)),
+        allow_unsigned: fields.allow_unsigned ?? false,
+        enabled: fields.enabled ?? true,
+        security: fields.security ?? false,
+        created_at: clock.now(),
+        created_by: by.name,
+      }
+      await checkReadable(deps, { ...row, keys: keysOf(fields.gpg_key) })
+      const created = await stored(() => db.insertInto('sources').values(row).returningAll().executeTakeFirstOrThrow())
+      await recorded('SOURCE_CREATE', created, by, origin)
+      return created
+    },
+    async change(id, fields, by, origin) {
+      const before = await find(id)
+      const { arch: _arch, architectures: _architectures, gpg_key: key, ...same } = fields
+      const architectures = architecturesIn(fields)
+      const keys = key === undefined ? before.keys : keysOf(key)
+      const given = Object.fromEntries(Object.entries(same).filter(([, value]) => value !== undefined))
+      const set = { ...given, ...(architectures ? { architectures } : {}) }
+      await checkReadable(deps, { ...before, ...set, keys })
+      const row = await stored(() =>
+        db
+          .updateTable('sources')
+          .set({ ...set, keys: JSON.stringify(keys) })
+          .where('id', '=', before.id)
+          .returningAll()
+          .executeTakeFirstOrThrow(),
+      )
+      await recorded('SOURCE_UPDATE', row, by, origin)
+      return row
+    },
+    async remove(id, by, origin) {
+      const row = await find(id)
+      await db.deleteFrom('sources').where('id', '=', row.id).execute()
+      await recorded('SOURCE_DELETE', row, by, origin)
+      return row
+    },
+  }
+}
+
+/** @throws Problem('already_exists') when another source has the name or the address */
+async function stored(write: () => Promise<SourceRow>): Promise<SourceRow> {
+  try {
+    return await write()
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== '23505') throw error
+    const sentence = 'another import source has this name, or this address and distribution'
+    throw new Problem('already_exists', sentence, {}, { cause: error })
+  }
+}
+
+const architecturesIn = ({ arch, architectures }: SourceFields) => architectures ?? (arch ? [arch] : undefined)
+const keysOf = (key: string | null | undefined) => (key ? [{ name: null, text: key }] : [])
+
+/**
+ * Fails early for what no sync could read.
+ * @throws Problem('validation_error', 'forbidden_target')
+ */
+async function checkReadable({ upstreams }: SourceDeps, row: Parameters<typeof upstreamOf>[0]): Promise<void> {
+  if (row.type === 'apt' && !row.distribution) throw invalidField('distribution', 'is required for apt: the suite')
+  if (row.keys.length === 0 && !row.allow_unsigned)
+    throw invalidField('gpg_key', 'is required unless `allow_unsigned` is true')
+  if (row.url.startsWith('file:')) await upstreams.open(upstreamOf(row))
+}
+
+/** The source as the reader of upstreams takes it. */
+export function upstreamOf(
+  row: Pick<
+    Insertable<SourcesTable>,
+    'type' | 'url' | 'mirrors' | 'distribution' | 'components' | 'architectures' | 'allow_unsigned'
+  > &
+    Pick<SourceRow, 'keys'>,
+): UpstreamSource {
+  return {
+    type: row.type,
+    url: row.url,
+    ...(row.mirrors ? { mirrors: row.mirrors } : {}),
+    suite: row.distribution ?? null,
+    components: row.components,
+    architectures: row.architectures,
+    keys: row.keys,
+    allowUnsigned: row.allow_unsigned,
+  }
+}
+
+/** A source as clients see it (docs/api-decisions.md, section 8). */
+export function sourceView(row: SourceRow) {
+  return {
+    id: row.id,
+    key: row.key,
+    name: row.name,
+    type: row.type,
+    url: row.url,
+    mirrors: row.mirrors,
+    distribution: row.distribution,
+    components: row.components,
+    arch: row.architectures[0] ?? null,
+    architectures: row.architectures,
+    enabled: row.enabled,
+    security: row.security,
+    allow_unsigned: row.allow_unsigned,
+    has_key: row.keys.length > 0,
+    status: row.status,
+    last_sync: isoTimeOrNull(row.last_sync),
+    pkg_count: row.pkg_count,
+    error: row.error,
+    signed_by: row.signed_by,
+    created_at: isoTime(row.created_at),
+    created_by: row.created_by,
+  }
+}

@@ -1,0 +1,116 @@
+// Reads the catalog of a source, as a task: verified, by difference, and swapped in one transaction.
+import { isProblem, type Problem } from '../domain/problem.ts'
+import type { TaskContext, TaskKind } from '../domain/tasks.ts'
+import { isoTime, type Clock } from '../kernel/clock.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import type { SourceRow } from '../store/tables.ts'
+import type { SeenState } from '../upstream/source.ts'
+import type { Upstreams } from '../upstream/upstream.ts'
+import { dropIncoming, replaceCatalog } from './catalog.ts'
+import { upstreamOf, type Sources } from './sources.ts'
+
+export const SYNC = 'sync'
+/** Packages between two lines of progress. */
+const LINE_EVERY = 5000
+/** Unreadable packages that are named. */
+const MOST_NAMED = 20
+
+export interface SyncDeps {
+  db: Db
+  clock: Clock
+  audit: Pick<AuditLog, 'record'>
+  sources: Pick<Sources, 'find'>
+  upstreams: Pick<Upstreams, 'open'>
+}
+
+/** The task of one source; its key is the id of the source. Lines have `status` and `count` as data. */
+export function syncKind(deps: SyncDeps): TaskKind {
+  return {
+    kind: SYNC,
+    leaderOnly: false,
+    atOnce: 2,
+    async run(context) {
+      const source = await deps.sources.find(context.key)
+      const by = (context.arguments as { by?: string }).by ?? 'scheduler'
+      await deps.db.updateTable('sources').set({ status: 'syncing' }).where('id', '=', source.id).execute()
+      try {
+        const count = await sync(deps, source, context)
+        await recorded(deps, source, by, null, count)
+        return { source_id: source.id, count }
+      } catch (error) {
+        await dropIncoming(deps.db, source.id).catch(() => {})
+        const isInterrupted = context.signal.aborted
+        await deps.db
+          .updateTable('sources')
+          .set(
+            isInterrupted
+              ? { status: source.last_sync ? 'ok' : 'never' }
+              : { status: 'error', error: isProblem(error) ? error.detail : 'an unexpected error; the log has it' },
+          )
+          .where('id', '=', source.id)
+          .execute()
+        if (!isInterrupted) await recorded(deps, source, by, error, 0)
+        throw error
+      }
+    },
+  }
+}
+
+async function sync({ db, clock, upstreams }: SyncDeps, source: SourceRow, context: TaskContext): Promise<number> {
+  const line = (status: string, count: number, message: string) =>
+    context.line(message, { status, count, source_id: source.id })
+  line('started', source.pkg_count, `reading ${source.name}`)
+  const upstream = await upstreams.open(upstreamOf(source), context.signal)
+  const checked = await upstream.check(source.last_sync ? (source.seen as SeenState | null) : null)
+  const done = { status: 'ok' as const, error: null, last_sync: clock.now(), seen: JSON.stringify(checked.seen) }
+  if (checked.state === 'unchanged') {
+    await db.updateTable('sources').set(done).where('id', '=', source.id).execute()
+    line('verifying', source.pkg_count, 'nothing changed since the last sync')
+    return source.pkg_count
+  }
+  line('downloading', 0, `${checked.sizeBytes} bytes of indexes`)
+  const staged = await checked.stage()
+  try {
+    line('verifying', 0, checked.signedBy.length > 0 ? `signed by ${checked.signedBy.join(', ')}` : 'unsigned')
+    const replacement = await replaceCatalog(db, source.id, clock.now())
+    let count = 0
+    let leftOut = 0
+    for await (const batch of staged.packages()) {
+      context.signal.throwIfAborted()
+      for (const { name, unreadable } of batch.unreadable)
+        if (++leftOut <= MOST_NAMED) context.line(`${name ?? 'a package'} is left out: ${unreadable}`)
+      await replacement.add(batch.entries)
+      const before = count
+      count += batch.entries.length
+      if (Math.floor(before / LINE_EVERY) < Math.floor(count / LINE_EVERY)) line('syncing', count, `${count} packages`)
+    }
+    const total = await replacement.commit(async (tx, n) => {
+      await tx
+        .updateTable('sources')
+        .set({ ...done, pkg_count: n, signed_by: checked.signedBy })
+        .where('id', '=', source.id)
+        .execute()
+    })
+    line(
+      'syncing',
+      total,
+      `${total} packages, upstream's state of ${checked.date ? isoTime(checked.date) : 'unknown date'}`,
+    )
+    return total
+  } finally {
+    await staged.remove()
+  }
+}
+
+async function recorded(deps: SyncDeps, source: SourceRow, by: string, error: unknown, count: number): Promise<void> {
+  const problem: Problem | null = isProblem(error) ? error : null
+  await deps.audit.record({
+    action: 'SYNC',
+    result: error ? 'FAILURE' : 'SUCCESS',
+    user: by,
+    outcome: error ? (problem?.code ?? 'internal_error') : 'ok',
+    detail: error ? `${source.name}: ${problem?.detail ?? 'an unexpected error'}` : `${source.name}: ${count} packages`,
+    extra: { source_id: source.id },
+  })
+}

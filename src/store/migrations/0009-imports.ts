@@ -1,0 +1,21 @@
+// Upstream repositories, and the packages that they offer.
+import { statements } from './run.ts'
+
+const CATALOG_COLUMNS = `source_id bigint not null references sources on delete cascade, path text not null, fingerprint text not null,
+    name text not null, version text not null, arch text not null, size_bytes bigint not null,
+    digest_algorithm text not null, digest text not null, section text, description text, source_package text, source_version text,
+    requirements jsonb not null, provides jsonb not null`
+
+export const imports = statements([
+  `create table sources (
+    id bigint generated always as identity primary key, key text unique, name text not null unique,
+    type text not null, url text not null, mirrors text, distribution text, components text[] not null, architectures text[] not null,
+    enabled boolean not null, security boolean not null, keys jsonb not null, allow_unsigned boolean not null,
+    status text not null default 'never', last_sync timestamptz, pkg_count bigint not null default 0, error text,
+    signed_by text[] not null default '{}', seen jsonb, created_at timestamptz not null, created_by text not null)`,
+  `create unique index sources_address on sources (url, coalesce(distribution, ''))`,
+  `create table catalog (${CATALOG_COLUMNS}, synced_at timestamptz not null, primary key (source_id, path))`,
+  `create index catalog_name on catalog (name, source_id)`,
+  // What a sync brings, until all of it was verified. Not logged: a sync that is interrupted begins again.
+  `create unlogged table catalog_incoming (${CATALOG_COLUMNS}, primary key (source_id, path))`,
+])

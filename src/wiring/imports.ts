@@ -1,0 +1,36 @@
+// The way in from upstream repositories: sources, their syncs, and imports.
+import { dirname } from 'node:path'
+import { createImportPackage } from '../imports/import-package.ts'
+import { createSources } from '../imports/sources.ts'
+import { syncKind } from '../imports/sync.ts'
+import { wait } from '../kernel/clock.ts'
+import { createHttpClient } from '../kernel/http-client.ts'
+import { createUpstreams } from '../upstream/upstream.ts'
+import type { Foundation } from './foundation.ts'
+import type { Gate } from './gate.ts'
+import type { Publishing } from './publishing.ts'
+
+export type Imports = ReturnType<typeof createImports>
+
+export function createImports(foundation: Foundation, { formats }: Publishing, { intake }: Gate) {
+  const { env, db, clock, audit, staging } = foundation
+  const http = createHttpClient({
+    allowPrivate: env.allowPrivateSources,
+    proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
+  })
+  const upstreams = createUpstreams({
+    ...{ http, clock, formats, wait },
+    // Beside the uploads of this process, so that a crash leaves nothing.
+    stagingDirectory: dirname(staging.newPath()),
+    importDirectories: env.importDirectories,
+  })
+  const sources = createSources({ db, clock, audit, formats, upstreams })
+  const { newPath } = staging
+  return {
+    formats,
+    sources,
+    importPackage: createImportPackage({ db, sources, upstreams, intake, newPath }),
+    syncKind: syncKind({ db, clock, audit, sources, upstreams }),
+    close: () => http.close(),
+  }
+}
