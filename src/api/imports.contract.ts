@@ -1,10 +1,11 @@
 // Declarations of /import: sources, their catalogs, and importing packages from them.
 import Type from 'typebox'
+import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
+import { FORMATS } from '../domain/package.ts'
 import { PIPELINE_PROBLEMS, UploadAnswer } from './upload.contract.ts'
 import { listOf, Nullable } from './schemas.ts'
 import { declare } from './route.ts'
 
-const TYPES = ['apt', 'rpm', 'apk'] as const
 const words = (maxItems: number) => Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems })
 
 /** What people say of a source. */
@@ -67,7 +68,7 @@ export const postImportSources = declare({
   access: 'maintainer+',
   limit: 'import',
   body: Type.Intersect([
-    Type.Object({ name: FIELDS.name, type: Type.Enum([...TYPES]), url: FIELDS.url }),
+    Type.Object({ name: FIELDS.name, type: Type.Enum([...REPO_FORMAT_WORDS.all]), url: FIELDS.url }),
     Type.Partial(Type.Object(FIELDS)),
   ]),
   success: 201,
@@ -120,8 +121,8 @@ export const getImportSearch = declare({
   query: Type.Object({
     q: Type.String({ minLength: 1, maxLength: 200 }),
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
-    source_id: Type.Optional(Type.Integer({ minimum: 1 })),
-    format: Type.Optional(Type.Enum(['deb', 'rpm', 'apk'])),
+    source_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+    format: Type.Optional(Type.Enum([...FORMATS])),
     distro: Type.Optional(Type.String({ maxLength: 200 })),
   }),
   answer: Type.Object({
@@ -157,7 +158,7 @@ export const postImportPackages = declare({
   access: 'uploader+',
   limit: 'import',
   body: Type.Object({
-    source_id: Type.Integer({ minimum: 1 }),
+    source_id: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
     package: Type.String({ minLength: 1 }),
     version: Type.String({ minLength: 1 }),
     arch: Type.String({ minLength: 1 }),

@@ -35,7 +35,7 @@ const group = (role: string) => line('', `Group whose members are ${role}: its n
 const attribute = (value: string, what: string, needed = false) =>
   line(value, `Attribute that holds the ${what}.`, { check: is.isAttribute, needed })
 
-const NO_SYNC = 'sources are not synced yet'
+const NO_SYNC = 'sources are synced on request only'
 
 /** The document as `GET /settings` shows it, without `_meta`. */
 // prettier-ignore
@@ -48,7 +48,7 @@ export const SettingsSchema = Type.Object(
       minute: inactive(NO_SYNC, at(3, 0).minute),
       timezone: at(3, 0).timezone,
     }),
-    sources: inactive('there is no import yet', section('Built-in import sources that are enabled. Sources of formats that are not served count as disabled.', sourceToggles)),
+    sources: inactive('there are no built-in sources yet', section('Built-in import sources that are enabled. Sources of formats that are not served count as disabled.', sourceToggles)),
     mirror: inactive('there is no mirror run yet', section('The daily bulk import of new versions.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),
@@ -114,7 +114,7 @@ export const SettingsSchema = Type.Object(
     })),
     retention: section('How long records are kept.', {
       audit_days: inactive('the audit log is not pruned yet', integer(90, 1, 36_500, 'Days the audit log is kept.')),
-      import_cleanup_days: inactive('there is no import yet', integer(30, 1, 3650, 'Days that staged files of imports are kept.')),
+      import_cleanup_days: inactive('nothing of imports stays in staging', integer(30, 1, 3650, 'Days that staged files of imports are kept.')),
       history_days: integer(30, 0, 3650, 'Days that past publications are kept, with the bytes of every package they named.'),
     }),
     backup: inactive('there is no backup run yet', section('The daily backup.', {

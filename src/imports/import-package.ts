@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
-import { Problem } from '../domain/problem.ts'
+import { isProblem, Problem } from '../domain/problem.ts'
 import { removeFile } from '../kernel/files.ts'
 import type { IntakeResult } from '../intake/arrival.ts'
 import type { Intake } from '../intake/intake.ts'
@@ -69,5 +69,9 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
 async function fetchTo(deps: ImportDeps, source: SourceRow, entry: CatalogRow, path: string) {
   const upstream = await deps.upstreams.open(upstreamOf(source))
   const { path: from, size_bytes: sizeBytes, digest_algorithm: algorithm, digest: hex } = entry
-  return upstream.fetchPackage({ path: from, sizeBytes, digest: { algorithm, hex } }, path)
+  return upstream.fetchPackage({ path: from, sizeBytes, digest: { algorithm, hex } }, path).catch((error: unknown) => {
+    // The caller declared no digest: it is the upstream that broke its word.
+    if (!isProblem(error, 'checksum_mismatch')) throw error
+    throw new Problem('upstream_error', error.detail, { ...error.extra, reason: 'checksum_mismatch' })
+  })
 }

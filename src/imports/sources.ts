@@ -105,7 +105,7 @@ export function createSources(deps: SourceDeps): Sources {
       const { arch: _arch, architectures: _architectures, gpg_key: key, ...same } = fields
       const architectures = architecturesIn(fields)
       const keys = key === undefined ? before.keys : keysOf(key)
-      const given = Object.fromEntries(Object.entries(same).filter(([, value]) => value !== undefined))
+      const given = Object.fromEntries(Object.entries(same as object).filter(([, value]) => value !== undefined))
       const set = { ...given, ...(architectures ? { architectures } : {}) }
       await checkReadable(deps, { ...before, ...set, keys })
       const row = await stored(() =>

@@ -607,6 +607,8 @@ export interface TasksTable {
   result: JsonOrNull<JsonObject>
   error_code: string | null
   error: string | null
+  /** further keys of the error body */
+  error_extra: JsonOrNull<JsonObject>
 }
 
 /** Log lines of tasks. */

@@ -162,7 +162,7 @@ export async function saveCursor(db: Db, hold: Hold, cursor: Json, now: Date): P
 
 /** How a run ended. */
 export type Outcome =
-  { event: 'succeed'; result: Json } | { event: 'fail'; code: string; detail: string } | { event: 'stop' }
+  { event: 'succeed'; result: Json } | { event: 'fail'; code: string; detail: string; extra?: Json } | { event: 'stop' }
 
 /** Ends a run. A stopped one is queued again, without an attempt counted. @returns null when the task is no longer held */
 export async function endRun(db: Db, hold: Hold, outcome: Outcome, now: Date): Promise<TaskRow | null> {
@@ -171,7 +171,9 @@ export async function endRun(db: Db, hold: Hold, outcome: Outcome, now: Date): P
     .set((eb) => ({
       ...set,
       ...(outcome.event === 'succeed' ? { result: storable(outcome.result) } : {}),
-      ...(outcome.event === 'fail' ? { error_code: outcome.code, error: outcome.detail } : {}),
+      ...(outcome.event === 'fail'
+        ? { error_code: outcome.code, error: outcome.detail, error_extra: storable(outcome.extra ?? {}) }
+        : {}),
       ...(outcome.event === 'stop' ? { attempts: eb('attempts', '-', 1) } : {}),
     }))
     .where('state', 'in', from)

@@ -1,4 +1,5 @@
 // Claims tasks, runs them, renews their heartbeats, and gives them back when the process stops.
+import type { Json } from '../domain/json.ts'
 import { randomUUID } from 'node:crypto'
 import { isProblem } from '../domain/problem.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
@@ -176,7 +177,13 @@ export function createRunner(deps: RunnerDeps): Runner {
       if (error !== signal.reason) log.warn({ err: error, task: id, kind }, 'task failed while it was stopped')
       return { event: 'stop' }
     }
-    if (isProblem(error)) return { event: 'fail', code: error.code, detail: error.detail }
+    if (isProblem(error))
+      return {
+        event: 'fail',
+        code: error.code,
+        detail: error.detail,
+        extra: JSON.parse(JSON.stringify(error.extra)) as Json,
+      }
     log.error({ err: error, task: id, kind }, 'task failed')
     if (isStorageFull(error)) return { event: 'fail', code: 'storage_full', detail: 'the disk is full' }
     return { event: 'fail', code: 'internal_error', detail: 'an unexpected error; the log has it' }

@@ -130,7 +130,11 @@ export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: numbe
 
 /** The failure of a task, for the caller who waited for it. */
 function problemOf(task: TaskRow): Problem {
-  const extra = { task_id: task.id, ...(task.request_id === null ? {} : { request_id: task.request_id }) }
+  const extra = {
+    ...task.error_extra,
+    task_id: task.id,
+    ...(task.request_id === null ? {} : { request_id: task.request_id }),
+  }
   if (task.state === 'cancelled') return new Problem('task_cancelled', 'the task was cancelled', extra)
   const code = PROBLEM_CODES.find((known) => known === task.error_code) ?? ('internal_error' satisfies ProblemCode)
   return new Problem(code, task.error ?? 'the task failed', extra)

@@ -78,10 +78,12 @@ function review(path: string, body: object, [from, to]: [string, string], start:
   }
 }
 
-/** A package of the stock is copied to another distribution. */
-function promote(name: string, from: string, to: string): Step {
+/** The newest version of a package of the stock is copied to another distribution. */
+function promote(name: string, newest: string, from: string, to: string): Step {
   const copies = (records: string[]) =>
-    records.filter((record) => record.startsWith(`${from} ${name} `)).map((record) => record.replace(from, to))
+    records
+      .filter((record) => record.startsWith(`${from} ${name} ${newest} `))
+      .map((record) => record.replace(from, to))
   return {
     ask: (service) => service.call('POST', '/distributions/promote', { package: name, from_dist: from, to_dist: to }),
     effect: (records) => [...records, ...copies(records)].sort(),
@@ -203,7 +205,7 @@ export const OPERATIONS: Operation[] = [
   {
     name: 'a promotion',
     format: 'apt',
-    steps: async () => [promote('alpha', 'jammy', 'bookworm')],
+    steps: async () => [promote('alpha', '2.0', 'jammy', 'bookworm')],
     passes: after('manifest-written', 'before-flip', 'after-flip'),
   },
   {

@@ -55,7 +55,7 @@ export async function examine({
     const dates = await examineTrees(db, paths, rows, collected, faults)
     await examineHistory(db, rows, faults)
     await examineFiles(db, paths, rows, collected, faults)
-    await examineManifests(db, paths, rows, faults)
+    await examineManifests(db, paths, rows, killed, faults)
     await examineTables(db, rows, faults)
     if (!killed) await examineAudit(db, paths, faults)
     await examineStaging(db, paths, killed, faults)
@@ -272,11 +272,19 @@ async function examineFiles(
     if (!used.has(sha256) && (collected || endedAt === null)) faults.push(`the blob ${sha256} has no record`)
 }
 
-async function examineManifests(db: Db, paths: Paths, rows: PackageRow[], faults: string[]): Promise<void> {
+async function examineManifests(
+  db: Db,
+  paths: Paths,
+  rows: PackageRow[],
+  killed: boolean,
+  faults: string[],
+): Promise<void> {
   const manifests = createManifests(db, paths)
   const byKey = new Map(rows.map((row) => [manifests.key(row), row]))
+  // A manifest that was being written when the process died is removed a quarter of an hour later.
+  const isUnfinished = (path: string) => killed && /^\..*\.tmp$/.test(basename(path))
   for (const path of await filesBelow(paths.manifests))
-    if (!byKey.has(path)) faults.push(`manifests/${path} belongs to no record`)
+    if (!byKey.has(path) && !isUnfinished(path)) faults.push(`manifests/${path} belongs to no record`)
   for await (const { key, manifest } of manifests.all()) {
     const row = byKey.get(key)
     if (!row) continue

@@ -8,7 +8,7 @@ export const tasks = statements([
     state text not null check (state in ('queued', 'running', 'cancelling', 'done', 'failed', 'cancelled')),
     cursor jsonb, holder text, heartbeat_at timestamptz, attempts int not null default 0, line_count int not null default 0,
     created_at timestamptz not null, created_by text not null, request_id text, started_at timestamptz, finished_at timestamptz,
-    result jsonb, error_code text, error text)`,
+    result jsonb, error_code text, error text, error_extra jsonb)`,
   // A task that a shutdown interrupted is queued again, but new requests do not join it: it covers less than they ask for.
   `create unique index tasks_joinable on tasks (kind, key) where state = 'queued' and started_at is null`,
   `create unique index tasks_held on tasks (kind, key) where state in ('running', 'cancelling')`,

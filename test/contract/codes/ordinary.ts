@@ -225,6 +225,16 @@ export const ORDINARY: Case[] = [
     async (gate) => gate.upload(await rejectedBytes(), { distribution: 'jammy' }, { query: '?strict=true' }),
   ],
   [
+    'forbidden_target',
+    400,
+    'an import source is a directory of the machine',
+    (gate) =>
+      gate.call('POST', '/import/sources', {
+        body: { name: 'etc', type: 'rpm', url: 'file:///etc', allow_unsigned: true },
+      }),
+  ],
+  ['index_empty', 424, 'nothing was synced yet', (gate) => gate.call('GET', '/import/search?q=any')],
+  [
     'same_distribution',
     400,
     'a package is promoted to its own distribution',
