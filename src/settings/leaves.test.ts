@@ -63,7 +63,8 @@ test('the defaults are those of the specification', () => {
     role_map: {},
     ...empty('discovery_url', 'client_id', 'client_secret', 'redirect_uri'),
   })
-  expect(defaults['retention']).toEqual({ audit_days: 90, import_cleanup_days: 30 })
+  // `history_days` is ours.
+  expect(defaults['retention']).toEqual({ audit_days: 90, import_cleanup_days: 30, history_days: 30 })
   expect(defaults['backup']).toEqual({ ...daily, retention_count: 7 })
   expect(defaults['validation']).toEqual({
     sha256_check: true,
