@@ -54,10 +54,15 @@ export function createPublishRecords(deps: {
     const codenames = servedIn(rows)
     const isPublished = codenames.length > 0
     if (isPublished) progress({ name: 'index', label: 'Index', status: 'running', message: '', detail: null })
-    const manifest = manifests.write(rows.map((row) => row.id)).then(() => checkpoint('manifest-written'))
-    const indexes = codenames.map((codename) => publisher.converge(codename))
-    // All have ended before the records are deleted.
-    await allEnded([manifest, ...indexes]).catch((cause: unknown) => deleteUnpublished(rows, cause))
+    try {
+      // First: on a full disk a package without a manifest must not become visible, for then it could not be taken back.
+      await manifests.write(rows.map((row) => row.id))
+      checkpoint('manifest-written')
+      // All have ended before the records are deleted.
+      await allEnded(codenames.map((codename) => publisher.converge(codename)))
+    } catch (cause) {
+      await deleteUnpublished(rows, cause)
+    }
     progress({ name: 'manifest', label: 'Manifest', status: 'done', message: 'written', detail: null })
     if (isPublished)
       progress({ name: 'index', label: 'Index', status: 'done', message: 'the new index is live', detail: null })
