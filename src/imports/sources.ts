@@ -147,10 +147,18 @@ const keysOf = (key: string | null | undefined) => (key ? [{ name: null, text: k
  * @throws Problem('validation_error', 'forbidden_target')
  */
 async function checkReadable({ upstreams }: SourceDeps, row: Parameters<typeof upstreamOf>[0]): Promise<void> {
+  // Everybody who may import reads the addresses of sources.
+  const { username, password } = parsed(row.url)
+  if (username || password) throw invalidField('url', 'must not hold a user name or a password')
   if (row.type === 'apt' && !row.distribution) throw invalidField('distribution', 'is required for apt: the suite')
   if (row.keys.length === 0 && !row.allow_unsigned)
     throw invalidField('gpg_key', 'is required unless `allow_unsigned` is true')
   if (row.url.startsWith('file:')) await upstreams.open(upstreamOf(row))
+}
+
+function parsed(url: string): URL {
+  if (!URL.canParse(url)) throw invalidField('url', 'is not an address')
+  return new URL(url)
 }
 
 /** The source as the reader of upstreams takes it. */

@@ -170,6 +170,11 @@ it.each([
   expect(refused).toMatchObject({ code: 'forbidden_target' })
 })
 
+it('a source with a password in its address is refused', async () => {
+  const body = { name: 'secret', type: 'rpm', url: 'https://me:secret@example.org/', allow_unsigned: true }
+  expect((await service.call('POST', '/import/sources', body)).body).toMatchObject({ code: 'validation_error' })
+})
+
 it('a source without a key is refused unless it may be unsigned', async () => {
   const { body } = await service.call('POST', '/import/sources', {
     name: 'x',
