@@ -88,9 +88,7 @@ export async function offeredAt(databaseUrl: string, codename: string, date: num
 async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
   await sql`update offers set unlink_at = unlink_at - interval '1 day'`.execute(db)
   // Claims of a process that was killed seconds ago are void by then, and deletions that waited for them are due.
-  await sql`update blobs set removal_began_at = removal_began_at - interval '1 day', removal_ended_at = removal_ended_at - interval '1 day'`.execute(
-    db,
-  )
+  await sql`update blobs set removal_began_at = removal_began_at - interval '1 day'`.execute(db)
   await sql`update pending_deletions set due_at = due_at - interval '1 day'`.execute(db)
   const clock = { now: () => new Date(Date.now() + DAY_MS) }
   const checkpoint = () => {}
@@ -115,6 +113,8 @@ async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
     onError,
   })
   await deletions.run()
+  // Those just carried out are a day old too: one that waited for the other replica may have been left to this run.
+  await sql`update blobs set removal_ended_at = removal_ended_at - interval '1 day'`.execute(db)
   await deletions.sweep()
 }
 
