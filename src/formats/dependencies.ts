@@ -35,6 +35,13 @@ export function reachOf(
 type Self = Pick<PackageFacts, 'name' | 'version' | 'provides' | 'requirements' | 'files'>
 type Order = Pick<VersionScheme, 'compare' | 'meets'>
 
+/** A requirement as records and answers show it; one with alternatives as the package states it. */
+export function shownRequirement({ anyOf, text }: Requirement): { name: string; version_constraint: string } {
+  const [only, ...others] = anyOf
+  if (!only || others.length > 0) return { name: text, version_constraint: '' }
+  return { name: only.name, version_constraint: only.op ? `${only.op} ${only.version ?? ''}` : '' }
+}
+
 /**
  * The strong requirements that nothing satisfies, in order. Offers satisfy them, and the package's own name, provides
  * and, for paths, files.

@@ -1,6 +1,8 @@
 // The dependency step: are the package's requirements published in its distribution? It warns and never holds.
 import { sql } from 'kysely'
 import { reachOf, unsatisfied, type Offers } from '../formats/dependencies.ts'
+import type { PackageFacts, Requirement } from '../domain/package.ts'
+import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { Step } from './step.ts'
 
@@ -8,7 +10,7 @@ import type { Step } from './step.ts'
 const NAMED = 10
 
 /** What the published packages of a distribution provide under these names. */
-export async function offersOf(db: Db, codename: string, names: readonly string[]): Promise<Offers> {
+async function offersOf(db: Db, codename: string, names: readonly string[]): Promise<Offers> {
   const { rows } = await sql<{ name: string; version: string | null; arch: string; multiArch: string | null }>`
     select name, version, arch, multi_arch as "multiArch" from capabilities where distribution = ${codename} and name = any(${[...names]}::text[])`.execute(
     db,
@@ -22,16 +24,31 @@ export async function offersOf(db: Db, codename: string, names: readonly string[
   return offers
 }
 
+/**
+ * The strong requirements of a package that no published package of a distribution satisfies.
+ * @param alongside codenames of distributions whose packages count too
+ */
+export async function missingIn(
+  db: Db,
+  facts: PackageFacts,
+  { format, distribution }: Offered,
+  alongside: readonly string[] = [],
+): Promise<Requirement[]> {
+  const strong = facts.requirements.filter((requirement) => requirement.strong)
+  const names = [...new Set(strong.flatMap(({ anyOf }) => anyOf.map((relation) => relation.name)))]
+  const offers = new Map(await offersOf(db, distribution.codename, names))
+  for (const codename of alongside)
+    for (const [name, list] of await offersOf(db, codename, names))
+      offers.set(name, [...(offers.get(name) ?? []), ...list])
+  return unsatisfied(facts, offers, format.versions, reachOf(facts, format, distribution))
+}
+
 export function dependenciesStep(db: Db): Step {
   return {
     key: 'dependencies',
     label: 'Dependencies',
     async run({ facts, format, distribution }) {
-      const names = facts.requirements.filter((r) => r.strong).flatMap((r) => r.anyOf.map((relation) => relation.name))
-      const offers = await offersOf(db, distribution.codename, [...new Set(names)])
-      const missing = unsatisfied(facts, offers, format.versions, reachOf(facts, format, distribution)).map(
-        (requirement) => requirement.text,
-      )
+      const missing = (await missingIn(db, facts, { format, distribution })).map((requirement) => requirement.text)
       if (missing.length === 0) {
         const message = 'every dependency is published here'
         return { missing, verdict: { name: 'dependencies', outcome: 'pass', result: 'satisfied', message } }

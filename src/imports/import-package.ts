@@ -32,7 +32,7 @@ export interface ImportDeps {
 
 /**
  * @throws Problem('not_found') when the source or the package is unknown, 'index_empty' when it was never synced,
- * 'upstream_error' or 'checksum_mismatch', and what the intake throws
+ * 'upstream_error', also for other bytes than listed, and what the intake throws
  */
 export type ImportPackage = (
   request: ImportRequest,

@@ -2,16 +2,14 @@
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
-import type { PackageFacts } from '../domain/package.ts'
-import { reachOf, unsatisfied } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
-import { offersOf } from '../gate/dependencies.ts'
+import { missingIn } from '../gate/dependencies.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { renderAhead, renderEntries } from '../records/entries.ts'
+import { renderNew } from '../records/entries.ts'
 import { insertTogether, type NewRecord } from '../records/insert-records.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
-import { blobOf, blobRows } from '../store/files/blob-query.ts'
+import { insertableBlob } from '../store/files/blob-query.ts'
 import { withBytes } from '../store/files/placement.ts'
 import type { Pool } from '../store/files/pool.ts'
 import { recordsOf } from '../store/records/artifact-query.ts'
@@ -178,20 +176,20 @@ async function inputOf(
   meta: CopyMeta,
 ): Promise<NewRecord> {
   requirePublished(source)
-  const stored = await blobOf(db, source.sha256)
-  const facts = unpackFacts(stored)
+  const blob = await insertableBlob(db, source.sha256)
+  if (!blob) throw new Problem('not_found', `the file of ${source.name} ${source.version} is gone`)
+  const facts = unpackFacts(blob)
   requireFitting(facts, to)
   const imported_at = clock.now()
-  const ahead = await renderAhead(db, { imported_at, sha256: source.sha256 }, to)
-  const missing = await missingIn(db, facts, to, meta.method === 'migration' ? [from] : [])
-  const blob = (await blobRows(db, [source.sha256])).get(source.sha256)
-  if (!blob) throw new Problem('not_found', `the file of ${source.name} ${source.version} is gone`)
+  // All packages of a migration come along.
+  const alongside = meta.method === 'migration' ? [from.distribution.codename] : []
+  const missing = (await missingIn(db, facts, to, alongside)).map((requirement) => requirement.text)
   const { codename } = to.distribution
   const { format, name, version, arch, sha256, received_sha256, cve_status, import_group, last_scan } = source
   return {
     blob,
     review: null,
-    entries: ahead?.entries ?? renderEntries({ imported_at }, stored, to),
+    entries: await renderNew({ imported_at }, blob, facts, to),
     async ensureBytes() {
       if (await pool.has({ format, sha256, filename: source.filename })) return
       throw new Problem('not_found', `the file of ${name} ${version} is gone`)
@@ -222,19 +220,6 @@ async function inputOf(
       cve_results: source.cve_results && JSON.stringify(source.cve_results),
     },
   }
-}
-
-/** @param alongside distributions whose packages come along */
-async function missingIn(db: Db, facts: PackageFacts, to: Offered, alongside: readonly Offered[]): Promise<string[]> {
-  const strong = facts.requirements.filter((requirement) => requirement.strong)
-  const names = [...new Set(strong.flatMap(({ anyOf }) => anyOf.map((relation) => relation.name)))]
-  const offers = await offersOf(db, to.distribution.codename, names)
-  const all = new Map(offers)
-  for (const { distribution } of alongside)
-    for (const [name, list] of await offersOf(db, distribution.codename, names))
-      all.set(name, [...(all.get(name) ?? []), ...list])
-  const { format, distribution } = to
-  return unsatisfied(facts, all, format.versions, reachOf(facts, format, distribution)).map(({ text }) => text)
 }
 
 function stepsOf(source: PackageRow, missing: readonly string[], meta: CopyMeta): object[] {

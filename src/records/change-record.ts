@@ -104,7 +104,7 @@ export async function changeRecord(
     const sha256 = change.set?.sha256 ?? before.sha256
     const ahead = change.rendered?.sha256 === sha256 ? change.rendered.entries : null
     const entries = ahead ?? renderEntries(before, await storedFile(tx, sha256), { format, distribution })
-    await offer(tx, [{ id: before.id, revision, entries }], change.event)
+    await offer(tx, [{ id: before.id, revision, cause: change.event, entries }])
   }
   // What a person unpublishes must be gone as soon as the index is: no grace time for its file.
   if (offering && !served) await unpublish(tx, before.id, revision, change.event)
@@ -122,7 +122,11 @@ export async function changeRecord(
 /** Bytes by which the distribution grows when the record gets another file: a copy with our signature. */
 async function growthOf(tx: Db, before: PackageRow, { set }: Change): Promise<number> {
   if (set?.sha256 === undefined || set.sha256 === before.sha256) return 0
-  const { size_bytes: size } = await storedFile(tx, set.sha256)
+  const { size_bytes: size } = await tx
+    .selectFrom('blobs')
+    .select('size_bytes')
+    .where('sha256', '=', set.sha256)
+    .executeTakeFirstOrThrow()
   return size - before.size_bytes
 }
 

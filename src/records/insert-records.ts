@@ -148,13 +148,11 @@ async function offerPublished(
   const published = ready.flatMap(({ record, entries }, i) =>
     record.status === 'published' ? [{ id: ids[i] as number, entries, cause: record.import_method }] : [],
   )
-  const offerings = published.map((one, n) => ({ ...one, revision: before + n + 1 }))
-  for (const cause of new Set(published.map((one) => one.cause)))
-    await offer(
-      tx,
-      offerings.filter((one) => one.cause === cause),
-      cause,
-    )
+  if (published.length === 0) return
+  await offer(
+    tx,
+    published.map((one, n) => ({ ...one, revision: before + n + 1 })),
+  )
 }
 
 const identityOf = (record: { name: string; version: string; arch: string }) =>

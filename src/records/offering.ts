@@ -10,6 +10,7 @@ export interface Offering {
   id: number
   /** the revision that offers it first: its place in the index */
   revision: number
+  cause: OfferCause
   entries: readonly StreamEntry[]
 }
 
@@ -17,20 +18,21 @@ export interface Offering {
  * Offers records from their revisions on, and stores what the publisher needs: their index entries and what they provide,
  * which the database takes from the facts it has.
  */
-export async function offer(tx: Db, records: readonly Offering[], cause: OfferCause): Promise<void> {
+export async function offer(tx: Db, records: readonly Offering[]): Promise<void> {
   const entries = records.flatMap(({ id, entries }) =>
     entries.map(([stream, bytes]) => ({ package_id: id, stream, bytes })),
   )
   await tx.insertInto('entries').values(entries).execute()
   // Each field is read from the facts once: reading them for each of 65,000 provides unpacked 8 MB as often.
   await sql`with record as materialized (
-      select p.id, p.distribution, p.name, p.version, p.arch, p.sha256, b.filename, given.revision,
+      select p.id, p.distribution, p.name, p.version, p.arch, p.sha256, b.filename, given.revision, given.cause,
         b.facts->>'multiArch' as multi_arch, b.facts->'provides' as provides
-      from unnest(${records.map(({ id }) => id)}::bigint[], ${records.map(({ revision }) => revision)}::bigint[]) as given (id, revision)
+      from unnest(${records.map(({ id }) => id)}::bigint[], ${records.map(({ revision }) => revision)}::bigint[],
+        ${records.map(({ cause }) => cause)}::text[]) as given (id, revision, cause)
       join packages p on p.id = given.id join blobs b on b.sha256 = p.sha256
     ), offered as (
       insert into offers (distribution, package_id, from_revision, sha256, filename, name, version, arch, began_by)
-      select distribution, id, revision, sha256, filename, name, version, arch, ${cause} from record
+      select distribution, id, revision, sha256, filename, name, version, arch, cause from record
     )
     insert into capabilities (package_id, distribution, name, version, arch, multi_arch)
     select record.id, record.distribution, capability.name, nullif(capability.version, ''), record.arch, record.multi_arch

@@ -83,7 +83,7 @@ export async function restoreRecord(
         .where('codename', '=', record.distribution)
         .execute()
       const entries = renderEntries(record, { ...blob, facts: manifest.blob.facts }, { format, distribution })
-      await offer(tx, [{ id, revision: offered.from_revision, entries }], 'restore')
+      await offer(tx, [{ id, revision: offered.from_revision, cause: 'restore', entries }])
     }
     await storeFindings(tx, { id, distribution: record.distribution }, findingsOf(record), 0)
     await tally(tx, [id], 1)

@@ -2,6 +2,7 @@
 import type { Insertable } from 'kysely'
 import type { Digests, PackageFacts } from '../domain/package.ts'
 import { packFacts } from '../domain/packed-facts.ts'
+import { shownRequirement } from '../formats/dependencies.ts'
 import type { BlobsTable } from '../store/tables.ts'
 
 export function blobRow(
@@ -23,17 +24,7 @@ export function blobRow(
     url: facts.url,
     source_package: facts.sourcePackage,
     source_version: facts.sourceVersion,
-    dependencies: JSON.stringify(dependenciesOf(facts)),
+    dependencies: JSON.stringify(facts.requirements.filter(({ strong }) => strong).map(shownRequirement)),
     created_at: createdAt,
   }
-}
-
-function dependenciesOf({ requirements }: PackageFacts): { name: string; version_constraint: string }[] {
-  return requirements
-    .filter((requirement) => requirement.strong)
-    .map((requirement) => {
-      const [only, ...others] = requirement.anyOf
-      if (!only || others.length > 0) return { name: requirement.text, version_constraint: '' }
-      return { name: only.name, version_constraint: only.op ? `${only.op} ${only.version ?? ''}` : '' }
-    })
 }

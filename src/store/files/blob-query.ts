@@ -41,14 +41,16 @@ export const LASTING_COLUMNS = [
   'created_at',
 ] as const satisfies readonly (keyof BlobsTable)[]
 
-/** Rows of stored files as they are inserted, for other records that refer to them; by SHA-256. */
-export async function blobRows(db: Db, digests: readonly string[]): Promise<Map<string, Insertable<BlobsTable>>> {
-  if (digests.length === 0) return new Map()
-  const rows = await db
+/** The row of a stored file as it is inserted, for another record that refers to it; null when it is gone. */
+export async function insertableBlob(
+  db: Db,
+  sha256: string,
+): Promise<(Insertable<BlobsTable> & { facts: string }) | null> {
+  const row = await db
     .selectFrom('blobs')
     .select(LASTING_COLUMNS)
     .select(sql<string>`facts::text`.as('facts'))
-    .where('sha256', 'in', [...new Set(digests)])
-    .execute()
-  return new Map(rows.map((row) => [row.sha256, { ...row, dependencies: JSON.stringify(row.dependencies) }]))
+    .where('sha256', '=', sha256)
+    .executeTakeFirst()
+  return row ? { ...row, dependencies: JSON.stringify(row.dependencies) } : null
 }
