@@ -133,6 +133,8 @@ export interface CatalogReader {
   entries(file: StagedFile, index: RepositoryIndex): AsyncGenerator<CatalogItem, void, undefined>
   /** Computes a digest that is not over the whole file, as hex. @throws Problem('invalid_package') */
   packageDigest?(path: string): Promise<string>
+  /** The digest that `packageDigest` computes, from the `record` of a package's facts. */
+  recordDigest?(record: unknown): string
   /** @throws Problem('upstream_error') */
   readMirrors?(kind: 'metalink' | 'mirrorlist', document: string): MirrorList
 }

@@ -1,15 +1,14 @@
 // Imports one package of a source: fetched, its digest verified, then the same way in as an upload.
-import { createReadStream } from 'node:fs'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
-import { isProblem, Problem } from '../domain/problem.ts'
-import { removeFile } from '../kernel/files.ts'
+import { Problem } from '../domain/problem.ts'
 import type { IntakeResult } from '../intake/arrival.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Db } from '../store/db.ts'
-import type { CatalogRow, SourceRow } from '../store/tables.ts'
+import type { SourceRow } from '../store/tables.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
 import { catalogEntry } from './catalog-query.ts'
+import { sourceOf } from './fetch-entry.ts'
 import { upstreamOf, type Sources } from './sources.ts'
 
 export interface ImportRequest {
@@ -47,31 +46,12 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
     const { package: name, version, arch } = request
     const entry = await catalogEntry(deps.db, source.id, { name, version, arch })
     if (!entry) throw new Problem('not_found', `${source.name} does not offer ${name} ${version} (${arch})`)
-    const result = await deps.intake.accept(
-      {
-        async deliver(to) {
-          to.target(request.distribution)
-          const fetched = await fetchTo(deps, source, entry, deps.newPath())
-          try {
-            await to.store(createReadStream(fetched.path))
-          } finally {
-            removeFile(fetched.path)
-          }
-          return { declaredSha256: fetched.sha256 }
-        },
-      },
-      { method: 'import', importedBy: caller.name, origin, sourceId: source.id },
-    )
+    const open = () => deps.upstreams.open(upstreamOf(source))
+    const result = await deps.intake.accept(sourceOf(entry, request.distribution, open, deps.newPath), {
+      method: 'import',
+      importedBy: caller.name,
+      origin,
+    })
     return { result, source }
   }
-}
-
-async function fetchTo(deps: ImportDeps, source: SourceRow, entry: CatalogRow, path: string) {
-  const upstream = await deps.upstreams.open(upstreamOf(source))
-  const { path: from, size_bytes: sizeBytes, digest_algorithm: algorithm, digest: hex } = entry
-  return upstream.fetchPackage({ path: from, sizeBytes, digest: { algorithm, hex } }, path).catch((error: unknown) => {
-    // The caller declared no digest: it is the upstream that broke its word.
-    if (!isProblem(error, 'checksum_mismatch')) throw error
-    throw new Problem('upstream_error', error.detail, { ...error.extra, reason: 'checksum_mismatch' })
-  })
 }

@@ -9,12 +9,22 @@ export interface Meta {
   method: 'upload' | 'import' | 'mirror'
   importedBy: string
   origin: Origin
-  /** the import source that it came from */
-  sourceId?: number
+  /** the import group that its records belong to */
+  group?: string | null
+}
+
+/** What is known of a package before its file was read: where an import source lists it, and as what. */
+export interface Listing {
+  sourceId: number
+  package: string
+  version: string
+  arch: string
 }
 
 /** One file to be accepted. Nothing is read before `deliver` is called. */
 export interface Source {
+  /** of a package that is imported; audited when the file never arrives */
+  listing?: Listing
   /** Names the distribution and writes the bytes, once each and in any order. */
   deliver(to: Delivery): Promise<{ declaredSha256: string | null }>
   /** Called while the file passes through the intake; the first event says that its bytes were received. */
@@ -22,10 +32,14 @@ export interface Source {
 }
 
 export interface Delivery {
+  /** larger files are refused */
+  readonly mostBytes: number
   /** @throws Problem('unknown_distribution' or 'distribution_inactive'): call it early to end a hopeless transfer */
   target(codename: string): void
   /** Streams the bytes to staging. @throws Problem('file_too_large') */
   store(bytes: AsyncIterable<Uint8Array>): Promise<void>
+  /** Takes over a file of the staging directory instead of streaming its bytes. @throws Problem('file_too_large') */
+  adopt(path: string): Promise<void>
 }
 
 /** A source that was received completely. */

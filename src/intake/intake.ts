@@ -14,6 +14,7 @@ import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Staging } from '../store/files/staging.ts'
 import type { PackageRow } from '../store/tables.ts'
+import { createAcceptAll, type AcceptAll, type Entered } from './accept-all.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
 import type { Arrival, IntakeResult, Meta, Source } from './arrival.ts'
 import { findDuplicate, identify, type FormatRegistry } from './identify.ts'
@@ -22,20 +23,14 @@ import type { PublishRecords } from './publish-records.ts'
 import { createReception } from './receive.ts'
 import { createSettle } from './settle.ts'
 
-/** Sources of one `acceptAll` that are worked on at the same time; they share transactions and publishes. */
-const TOGETHER = 8
-
-/** The end of one of several sources. */
-export type Accepted = { index: number } & ({ result: IntakeResult } | { error: unknown })
-
 export interface Intake {
   /** @throws Problem for everything that leaves no record; it is audited */
   accept(source: Source, meta: Meta): Promise<IntakeResult>
   /**
-   * Accepts several sources of one request or job, some at the same time. Ends come as they happen, with the index of
-   * the source; a failed source does not stop the others.
+   * Accepts several sources of one request or job. They share transactions and publishes. Ends come as they happen, with
+   * the index of the source, each after its package was published; a failed source does not stop the others.
    */
-  acceptAll(sources: Iterable<Source> | AsyncIterable<Source>, meta: Meta): AsyncGenerator<Accepted, void>
+  acceptAll: AcceptAll
 }
 
 export interface IntakeDeps {
@@ -61,24 +56,67 @@ export function createIntake(deps: IntakeDeps): Intake {
   const settle = createSettle(deps)
 
   async function accept(source: Source, meta: Meta): Promise<IntakeResult> {
+    const progress: Progress = (event) => source.progress?.(event)
+    // A publish that begins meanwhile waits a moment for this record.
+    const entered = await enter(source, meta, (work) => work(), publisher.expect)
+    if ('answer' in entered) return entered.answer
+    await publishRecords([entered.row], progress).catch(refusal(meta, () => entered.subject))
+    return concluded(entered)
+  }
+
+  /**
+   * Everything before the publication.
+   * @param inGate runs the part that reads and scans the file
+   * @param expect announces a record that is about to be published
+   */
+  async function enter(
+    source: Source,
+    meta: Meta,
+    inGate: <T>(work: () => Promise<T>) => Promise<T>,
+    expect: Publisher['expect'],
+  ): Promise<Entered | { answer: IntakeResult }> {
     const settings = deps.settings()
+    const { listing } = source
     const path = deps.staging.newPath()
     const reception = createReception(registry, path, settings.validation.max_upload_size_mb * 1024 * 1024)
     const progress: Progress = (event) => source.progress?.(event)
+    let subject: Subject = { codename: null, listing }
+    let arrived = () => {}
     try {
-      const arrival = await reception.receive(source).catch(refusal(meta, () => ({ codename: reception.codename() })))
-      const { codename } = arrival.offered.distribution
-      checkpoint('staged')
-      done(progress, 'reception', 'Reception', `${arrival.sizeBytes} bytes`)
-      const candidate = await check(arrival, settings, progress).catch(
-        refusal(meta, () => ({ codename, staged: arrival })),
-      )
-      return await admit(arrival, candidate, meta, settings, progress).catch(
-        refusal(meta, () => ({ codename, staged: arrival, candidate })),
-      )
+      const { gate, arrival } = await inGate(async () => {
+        const arrival = await reception.receive(source)
+        subject = { codename: arrival.offered.distribution.codename, staged: arrival, listing }
+        checkpoint('staged')
+        done(progress, 'reception', 'Reception', `${arrival.sizeBytes} bytes`)
+        const candidate = await check(arrival, settings, progress)
+        subject = { ...subject, candidate }
+        const rejected = await findDuplicate(db, candidate)
+        if (rejected) return { arrival, gate: await refuseAgain(candidate, rejected, meta, subject) }
+        arrived = expect(candidate.distribution.codename)
+        const gate = await runGate(deps.steps, candidate, settings, progress)
+        checkpoint('verdicts')
+        return { arrival, gate }
+      })
+      if ('answer' in gate) return gate
+      try {
+        const record = recordOf(arrival, meta, listing, gate, deps.settings(), deps.clock.now())
+        return { gate, subject, row: await settle(gate.candidate, record, progress) }
+      } finally {
+        removeFile(gate.candidate.path)
+      }
+    } catch (error) {
+      return await refusal(meta, () => ({ ...subject, codename: subject.codename ?? reception.codename() }))(error)
     } finally {
+      arrived()
       removeFile(path)
     }
+  }
+
+  /** What clients and observers learn of a record once its publication is over. */
+  function concluded({ row, gate }: Entered): IntakeResult {
+    bus.emit('intake', { status: row.status, findings: gate.findings ?? [] })
+    announceRecord(bus, row)
+    return answerFor(row, gate)
   }
 
   /**
@@ -106,77 +144,25 @@ export function createIntake(deps: IntakeDeps): Intake {
     return candidate
   }
 
-  async function admit(
-    arrival: Arrival,
-    candidate: Candidate,
-    meta: Meta,
-    settings: Settings,
-    progress: Progress,
-  ): Promise<IntakeResult> {
-    const subject = { codename: candidate.distribution.codename, staged: arrival, candidate }
-    const rejected = await findDuplicate(db, candidate)
-    if (rejected) {
-      const said = { result: 'FAILURE' as const, outcome: 'rejected', detail: 'these bytes were rejected before' }
-      await audit.record(eventOf(meta, subject, said))
-      bus.emit('intake', { status: 'rejected', findings: [] })
-      return rejectedAnswer(candidate, rejected)
-    }
-    const { row, gate } = await judgeAndSettle(arrival, candidate, meta, settings, progress)
-    await publishRecords([row], progress)
-    bus.emit('intake', { status: row.status, findings: gate.findings ?? [] })
-    announceRecord(bus, row)
-    return answerFor(row, gate)
+  /** The same bytes were rejected before: nothing is scanned or stored. */
+  async function refuseAgain(candidate: Candidate, rejected: PackageRow, meta: Meta, subject: Subject) {
+    const event = { result: 'FAILURE' as const, outcome: 'rejected', detail: 'these bytes were rejected before' }
+    await audit.record(eventOf(meta, subject, event))
+    bus.emit('intake', { status: 'rejected', findings: [] })
+    return { answer: rejectedAnswer(candidate, rejected) }
   }
 
-  /** A publish that begins meanwhile waits a moment for this record. */
-  async function judgeAndSettle(
-    arrival: Arrival,
-    candidate: Candidate,
-    meta: Meta,
-    settings: Settings,
-    progress: Progress,
-  ): Promise<{ row: PackageRow; gate: GateResult }> {
-    const arrived = publisher.expect(candidate.distribution.codename)
-    try {
-      const gate = await runGate(deps.steps, candidate, settings, progress)
-      checkpoint('verdicts')
-      try {
-        const record = recordOf(arrival, meta, gate, deps.settings(), deps.clock.now())
-        return { gate, row: await settle(gate.candidate, record, progress) }
-      } finally {
-        removeFile(gate.candidate.path)
-      }
-    } finally {
-      arrived()
-    }
-  }
-
-  async function* acceptAll(sources: Iterable<Source> | AsyncIterable<Source>, meta: Meta) {
-    const running = new Map<number, Promise<Accepted>>()
-    const first = async (): Promise<Accepted> => {
-      const ended = await Promise.race(running.values())
-      running.delete(ended.index)
-      return ended
-    }
-    try {
-      let count = 0
-      for await (const source of sources) {
-        const index = count++
-        running.set(
-          index,
-          accept(source, meta).then(
-            (result) => ({ index, result }),
-            (error: unknown) => ({ index, error }),
-          ),
-        )
-        if (running.size >= TOGETHER) yield await first()
-      }
-      while (running.size > 0) yield await first()
-    } finally {
-      // The caller may stop early, or `sources` may fail: what was begun still ends.
-      await Promise.all(running.values())
-    }
-  }
+  const acceptAll = createAcceptAll({
+    // Nobody waits for packages that are published together with many others.
+    enter: (source, meta, inGate) => enter(source, meta, inGate, () => () => {}),
+    publish: (entered) =>
+      publishRecords(
+        entered.map(({ row }) => row),
+        () => {},
+      ),
+    refuse: (entered, meta, error) => refusal(meta, () => entered.subject)(error),
+    conclude: concluded,
+  })
 
   return { accept, acceptAll }
 }

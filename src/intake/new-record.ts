@@ -7,7 +7,7 @@ import type { NewRecord } from '../records/insert-records.ts'
 import { blobRow } from '../records/stored-file.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
-import type { Arrival, Meta } from './arrival.ts'
+import type { Arrival, Listing, Meta } from './arrival.ts'
 import type { GateResult } from '../gate/gate.ts'
 import { isUnscanned } from '../gate/unscanned.ts'
 
@@ -31,23 +31,29 @@ export interface Subject {
   codename: string | null
   staged?: Staged
   candidate?: Candidate
+  /** names the package of an import until its file was read */
+  listing?: Listing | undefined
 }
 
 export function eventOf(
   meta: Meta,
-  { codename, staged, candidate }: Subject,
+  { codename, staged, candidate, listing }: Subject,
   said: Pick<AuditEvent, 'result' | 'outcome' | 'detail'>,
 ): AuditEvent {
   return {
     action: meta.method === 'upload' ? 'UPLOAD' : 'IMPORT',
     user: meta.importedBy,
-    package: candidate?.facts.name ?? null,
-    version: candidate?.facts.version ?? null,
-    arch: candidate?.facts.arch ?? null,
+    package: candidate?.facts.name ?? listing?.package ?? null,
+    version: candidate?.facts.version ?? listing?.version ?? null,
+    arch: candidate?.facts.arch ?? listing?.arch ?? null,
     distribution: codename,
     ip: meta.origin.ip,
     requestId: meta.origin.requestId,
-    ...(staged ? { extra: { sha256: staged.digests.sha256, size_bytes: staged.sizeBytes } } : {}),
+    extra: {
+      ...(staged ? { sha256: staged.digests.sha256, size_bytes: staged.sizeBytes } : {}),
+      ...(listing ? { source_id: listing.sourceId } : {}),
+      ...(meta.group ? { import_group: meta.group } : {}),
+    },
     ...said,
   }
 }
@@ -55,6 +61,7 @@ export function eventOf(
 export function recordOf(
   arrival: Arrival,
   meta: Meta,
+  listing: Listing | undefined,
   gate: GateResult,
   settings: Settings,
   now: Date,
@@ -66,7 +73,7 @@ export function recordOf(
     blob: blobRow(candidate, facts, now),
     audit: eventOf(
       meta,
-      { codename: distribution.codename, staged: arrival, candidate },
+      { codename: distribution.codename, staged: arrival, candidate, listing },
       {
         result: RESULTS[gate.status],
         outcome: gate.status,
@@ -87,7 +94,8 @@ export function recordOf(
       imported_at: now,
       imported_by: meta.importedBy,
       import_method: meta.method,
-      source_id: meta.sourceId ?? null,
+      import_group: meta.group ?? null,
+      source_id: listing?.sourceId ?? null,
       pipeline: JSON.stringify(gate.pipeline),
       validation_steps: JSON.stringify(allSteps(arrival, meta, gate)),
       coverage: JSON.stringify(gate.coverage),

@@ -1,9 +1,11 @@
 // Receives a source into staging: counts and hashes its bytes on the way, and leaves nothing behind on failure.
+import { renameSync } from 'node:fs'
 import { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Staged } from '../gate/step.ts'
-import { createDigests } from '../kernel/digests.ts'
-import { createFile, removeFile } from '../kernel/files.ts'
+import { allEnded } from '../kernel/all-ended.ts'
+import { createDigests, measure } from '../kernel/digests.ts'
+import { createFile, fsyncPath, removeFile } from '../kernel/files.ts'
 import type { Arrival, Source } from './arrival.ts'
 import { openDistribution, type FormatRegistry } from './identify.ts'
 
@@ -23,12 +25,16 @@ export function createReception(registry: FormatRegistry, path: string, maxBytes
     codename: () => codename,
     async receive(source) {
       const { declaredSha256 } = await source.deliver({
+        mostBytes: maxBytes,
         target(name) {
           codename = name
           offered = openDistribution(registry, name)
         },
         async store(bytes) {
           staged = await stage(bytes, path, maxBytes)
+        },
+        async adopt(from) {
+          staged = await adopt(from, path, maxBytes)
         },
       })
       if (!staged || !offered) throw new Error('the source delivered no file or named no distribution')
@@ -62,6 +68,14 @@ export async function stage(source: AsyncIterable<Uint8Array>, path: string, max
   }
   file.close()
   return { path, sizeBytes, digests: digests.hex() }
+}
+
+/** Takes over a file on the same file system. @returns the staged file, flushed to disk */
+async function adopt(from: string, path: string, maxBytes: number): Promise<Staged> {
+  renameSync(from, path)
+  const [staged] = await allEnded([measure(path), fsyncPath(path)])
+  if (staged.sizeBytes > maxBytes) throw tooLarge(maxBytes)
+  return staged
 }
 
 export function tooLarge(limitBytes: number): Problem {

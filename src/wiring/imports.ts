@@ -1,5 +1,6 @@
 // The way in from upstream repositories: sources, their syncs, and imports.
 import { dirname } from 'node:path'
+import { createImportMany } from '../imports/import-many.ts'
 import { createImportPackage } from '../imports/import-package.ts'
 import { createSources } from '../imports/sources.ts'
 import { syncKind } from '../imports/sync.ts'
@@ -12,8 +13,8 @@ import type { Publishing } from './publishing.ts'
 
 export type Imports = ReturnType<typeof createImports>
 
-export function createImports(foundation: Foundation, { formats }: Publishing, { intake }: Gate) {
-  const { env, db, clock, audit, staging } = foundation
+export function createImports(foundation: Foundation, { formats, registry }: Publishing, { intake }: Gate) {
+  const { env, db, clock, audit, staging, onError } = foundation
   const http = createHttpClient({
     allowPrivate: env.allowPrivateSources,
     proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
@@ -29,6 +30,7 @@ export function createImports(foundation: Foundation, { formats }: Publishing, {
   return {
     formats,
     sources,
+    importMany: createImportMany({ db, audit, registry, upstreams, intake, newPath, onError }),
     importPackage: createImportPackage({ db, sources, upstreams, intake, newPath }),
     syncKind: syncKind({ db, clock, audit, sources, upstreams }),
     close: () => http.close(),

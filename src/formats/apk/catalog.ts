@@ -9,7 +9,7 @@ import { isProblem } from '../../domain/problem.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import { refused, type CatalogReader, type RepositoryIndex, type SourceKey, type StagedFile } from '../catalog.ts'
 import { readIndexRecord } from './index-record.ts'
-import { readControlSha1 } from './read.ts'
+import { readControlSha1, type ApkRecord } from './read.ts'
 import { describeSignature } from './signatures.ts'
 
 const INDEX = 'APKINDEX.tar.gz'
@@ -56,6 +56,7 @@ export const catalog: CatalogReader = {
   },
 
   packageDigest: readControlSha1,
+  recordDigest: (record) => (record as ApkRecord).controlSha1,
 }
 
 /** Damage to the archive is a refusal of the source. */

@@ -1,0 +1,48 @@
+// Fetches one entry of a catalog into staging and hands it to the intake.
+import { isProblem, Problem } from '../domain/problem.ts'
+import type { Listing, Source } from '../intake/arrival.ts'
+import { tooLarge } from '../intake/receive.ts'
+import { removeFile } from '../kernel/files.ts'
+import type { CatalogRow } from '../store/tables.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+
+export function listingOf(entry: Pick<CatalogRow, 'source_id' | 'name' | 'version' | 'arch'>): Listing {
+  return { sourceId: entry.source_id, package: entry.name, version: entry.version, arch: entry.arch }
+}
+
+/**
+ * The entry as a source of the intake. It is fetched when the intake asks for it.
+ * @param newPath a new path in staging
+ * @throws (when it is delivered) Problem('upstream_error'), also for other bytes than listed
+ */
+export function sourceOf(
+  entry: CatalogRow,
+  distribution: string,
+  open: () => Promise<Pick<Upstream, 'fetchPackage'>>,
+  newPath: () => string,
+): Source {
+  return {
+    listing: listingOf(entry),
+    async deliver(to) {
+      to.target(distribution)
+      if (entry.size_bytes > to.mostBytes) throw tooLarge(to.mostBytes)
+      const { path: from, size_bytes: sizeBytes, digest_algorithm: algorithm, digest: hex } = entry
+      const upstream = await open()
+      const fetched = await upstream
+        .fetchPackage({ path: from, sizeBytes, digest: { algorithm, hex } }, newPath())
+        .catch(otherBytes)
+      try {
+        await to.adopt(fetched.path)
+      } finally {
+        removeFile(fetched.path)
+      }
+      return { declaredSha256: fetched.sha256 }
+    },
+  }
+}
+
+/** The caller declared no digest: the upstream serves other bytes than it lists. */
+function otherBytes(error: unknown): never {
+  if (!isProblem(error, 'checksum_mismatch')) throw error
+  throw new Problem('upstream_error', error.detail, { ...error.extra, reason: 'checksum_mismatch' })
+}

@@ -1,0 +1,226 @@
+// Imports many packages of catalogs into one distribution: downloaded a few at a time, then the way in of an upload.
+import type { Origin } from '../domain/audit.ts'
+import { isProblem, Problem } from '../domain/problem.ts'
+import type { PackageStatus } from '../domain/status.ts'
+import type { Offered } from '../formats/format.ts'
+import type { IntakeResult, Meta, Source } from '../intake/arrival.ts'
+import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
+import type { Intake } from '../intake/intake.ts'
+import { eventOf } from '../intake/new-record.ts'
+import { createSemaphore } from '../kernel/semaphore.ts'
+import { createSerial } from '../kernel/serial.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import type { CatalogRow, SourceRow } from '../store/tables.ts'
+import type { Upstream, Upstreams } from '../upstream/upstream.ts'
+import { listingOf, sourceOf } from './fetch-entry.ts'
+import { presentRecords, type PresentRecord } from './present-records.ts'
+import { upstreamOf } from './sources.ts'
+
+/** Transfers from one source at the same time. */
+const PER_SOURCE = 8
+/** Packages that are looked up in the distribution together. */
+const LOOKED_UP = 200
+
+export interface Wanted {
+  source: SourceRow
+  entry: CatalogRow
+}
+
+export interface ImportManyMeta {
+  method: 'import' | 'mirror'
+  /** the import group of new records */
+  group: string | null
+  /** user name */
+  by: string
+  origin: Origin
+}
+
+export const IMPORT_OUTCOMES = ['added', 'pending_review', 'blocked', 'skipped', 'error'] as const
+export type ImportOutcome = (typeof IMPORT_OUTCOMES)[number]
+
+/** What became of one package. */
+export interface ImportedPackage {
+  source_id: number
+  package: string
+  version: string
+  arch: string
+  /** `skipped`: the same bytes are there already; `blocked`: quarantined now, or rejected before */
+  status: ImportOutcome
+  size_bytes: number
+  /** status of the record; null after an error */
+  record_status: PackageStatus | null
+  /** of an error, and of what was not stored again */
+  code: string | null
+  /** one sentence */
+  detail: string | null
+}
+
+export type ImportTally = Record<ImportOutcome, number>
+
+/**
+ * Returns when each package is published, held or refused. One that fails does not stop the others, and `onResult` learns
+ * of it. Calls of `onResult` do not overlap. Whatever had no result when the process died can be asked for again: what is
+ * there by then is skipped.
+ * @param signal stops the downloads; what was received by then is published
+ * @throws Problem('unknown_distribution', 'distribution_inactive'), the signal's reason, and what `wanted` or `onResult` throw
+ */
+export type ImportMany = (
+  wanted: AsyncIterable<Wanted> | Iterable<Wanted>,
+  distribution: string,
+  meta: ImportManyMeta,
+  onResult: (result: ImportedPackage) => Promise<void> | void,
+  signal?: AbortSignal,
+) => Promise<ImportTally>
+
+export interface ImportManyDeps {
+  db: Db
+  audit: Pick<AuditLog, 'record'>
+  registry: FormatRegistry
+  upstreams: Pick<Upstreams, 'open'>
+  intake: Pick<Intake, 'acceptAll'>
+  /** a new path in staging */
+  newPath(): string
+  /** of a failure that is a bug, not a Problem */
+  onError(error: unknown): void
+}
+
+export function createImportMany(deps: ImportManyDeps): ImportMany {
+  return async (wanted, codename, meta, onResult, signal) => {
+    const target = openDistribution(deps.registry, codename)
+    const intakeMeta: Meta = { method: meta.method, importedBy: meta.by, origin: meta.origin, group: meta.group }
+    const open = createOpener(deps.upstreams, signal)
+    const serially = createSerial()
+    const tally: ImportTally = { added: 0, pending_review: 0, blocked: 0, skipped: 0, error: 0 }
+    const begun = new Map<number, Wanted>()
+    let taken = 0
+
+    const report = (result: ImportedPackage) =>
+      serially(async () => {
+        tally[result.status]++
+        await onResult(result)
+      })
+
+    async function refuse({ entry }: Wanted, problem: Problem): Promise<void> {
+      const event = { result: 'FAILURE' as const, outcome: problem.code, detail: problem.detail }
+      await deps.audit.record(eventOf(intakeMeta, { codename, listing: listingOf(entry) }, event))
+      await report(failed(entry, problem))
+    }
+
+    /** The packages that have to be fetched; the others are reported here. */
+    async function* sources(): AsyncGenerator<Source, void, undefined> {
+      for await (const batch of batchesOf(wanted)) {
+        signal?.throwIfAborted()
+        const present = await presentRecords(deps.db, target, batch)
+        for (const one of batch) {
+          signal?.throwIfAborted()
+          const record = present.get(one)
+          const refusal = unfit(one, target) ?? (record && conflict(one, record, codename))
+          if (refusal) await refuse(one, refusal)
+          else if (record) await report(alreadyThere(one.entry, record.status, codename))
+          else {
+            begun.set(taken++, one)
+            yield sourceOf(one.entry, codename, () => open(one.source), deps.newPath)
+          }
+        }
+      }
+    }
+
+    for await (const end of deps.intake.acceptAll(sources(), intakeMeta)) {
+      const { entry } = begun.get(end.index) as Wanted
+      begun.delete(end.index)
+      if ('result' in end) await report(ended(entry, end.result))
+      // A transfer that was stopped is no result: it is repeated when the work continues.
+      else if (!signal?.aborted || isProblem(end.error)) {
+        if (!isProblem(end.error)) deps.onError(end.error)
+        await report(failed(entry, end.error, codename))
+      }
+    }
+    signal?.throwIfAborted()
+    return tally
+  }
+}
+
+/** Opens each source once, and limits its transfers. */
+function createOpener(upstreams: ImportManyDeps['upstreams'], signal: AbortSignal | undefined) {
+  const opened = new Map<number, Promise<Pick<Upstream, 'fetchPackage'>>>()
+  return (source: SourceRow): Promise<Pick<Upstream, 'fetchPackage'>> => {
+    let upstream = opened.get(source.id)
+    if (!upstream) {
+      const limited = createSemaphore(PER_SOURCE)
+      upstream = upstreams.open(upstreamOf(source), signal).then(({ fetchPackage }) => ({
+        fetchPackage: (entry, to) => limited(() => fetchPackage(entry, to)),
+      }))
+      opened.set(source.id, upstream)
+    }
+    return upstream
+  }
+}
+
+async function* batchesOf(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<Wanted[], void, undefined> {
+  let batch: Wanted[] = []
+  for await (const one of wanted) {
+    if (batch.push(one) < LOOKED_UP) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Why an entry need not be fetched: the distribution takes no such package. */
+function unfit({ source, entry }: Wanted, { format, distribution }: Offered): Problem | null {
+  const { codename, architectures } = distribution
+  if (source.type !== format.repoFormat)
+    return new Problem(
+      'format_mismatch',
+      `${codename} takes ${format.id} packages, ${source.name} is of type ${source.type}`,
+    )
+  if (architectures.includes(entry.arch) || format.neutralArchs.includes(entry.arch)) return null
+  const taken = [...architectures, ...format.neutralArchs].join(' and ')
+  return new Problem('arch_mismatch', `${codename} takes ${taken}, this package is for ${entry.arch}`)
+}
+
+function conflict({ entry }: Wanted, { status, sha256, isSame }: PresentRecord, codename: string): Problem | null {
+  if (isSame) return null
+  return new Problem('duplicate_conflict', `${entry.name} ${entry.version} is in ${codename} with other bytes`, {
+    existing_sha256: sha256,
+    status,
+  })
+}
+
+const about = ({ source_id, name, version, arch, size_bytes }: CatalogRow) => ({
+  ...{ source_id, package: name, version, arch, size_bytes },
+})
+
+/** Bytes that were rejected are not there: nobody can install them. */
+const alreadyThere = (entry: CatalogRow, status: PackageStatus, codename: string): ImportedPackage => ({
+  ...about(entry),
+  status: status === 'rejected' ? 'blocked' : 'skipped',
+  record_status: status,
+  code: status === 'rejected' ? 'rejected_bytes' : 'already_exists',
+  detail: status === 'rejected' ? `these bytes were rejected in ${codename}` : `already in ${codename}: ${status}`,
+})
+
+const OUTCOMES: Record<PackageStatus, ImportOutcome> = {
+  published: 'added',
+  pending_review: 'pending_review',
+  quarantined: 'blocked',
+  rejected: 'blocked',
+}
+
+const ended = (entry: CatalogRow, { status, message }: IntakeResult): ImportedPackage => ({
+  ...about(entry),
+  status: OUTCOMES[status],
+  record_status: status,
+  code: status === 'rejected' ? 'rejected_bytes' : null,
+  detail: status === 'published' ? null : message,
+})
+
+function failed(entry: CatalogRow, error: unknown, codename = ''): ImportedPackage {
+  // Somebody else brought the same package meanwhile.
+  if (isProblem(error, 'already_exists')) return alreadyThere(entry, error.extra['status'] as PackageStatus, codename)
+  const { code, detail } = isProblem(error)
+    ? error
+    : { code: 'internal_error', detail: 'an unexpected error; the log has it' }
+  return { ...about(entry), status: 'error', record_status: null, code, detail }
+}

@@ -1,0 +1,176 @@
+// Accepts many packages of one request or task: a bounded number at the same time, published together.
+import type { GateResult } from '../gate/gate.ts'
+import { createSemaphore } from '../kernel/semaphore.ts'
+import type { PackageRow } from '../store/tables.ts'
+import type { IntakeResult, Meta, Source } from './arrival.ts'
+import type { Subject } from './new-record.ts'
+
+/** Files that are received and scanned at the same time. */
+const IN_GATE = 16
+/** Packages in the gate, or waiting for it or for the transaction of their record. */
+const MOST_ENTERING = 64
+/** Records of one publish. */
+const PUBLISHED_TOGETHER = 500
+/** How long a record waits for others before it is published, in milliseconds. */
+const GATHER_MS = 1000
+
+/** A record that is in the database and not published yet. */
+export interface Entered {
+  row: PackageRow
+  gate: GateResult
+  subject: Subject
+}
+
+/** The end of one of several sources. */
+export type Accepted = { index: number } & ({ result: IntakeResult } | { error: unknown })
+
+type Sources = Iterable<Source> | AsyncIterable<Source>
+
+export type AcceptAll = (sources: Sources, meta: Meta) => AsyncGenerator<Accepted, void, undefined>
+
+export interface AcceptAllDeps {
+  /** Everything before the publication, or the answer for a source that leaves no record. What it throws is audited. */
+  enter(
+    source: Source,
+    meta: Meta,
+    inGate: <T>(work: () => Promise<T>) => Promise<T>,
+  ): Promise<Entered | { answer: IntakeResult }>
+  /** Publishes records together. When it throws, none of them remains. */
+  publish(entered: readonly Entered[]): Promise<void>
+  /** Audits a record that could not be published, and throws the reason. */
+  refuse(entered: Entered, meta: Meta, reason: unknown): Promise<never>
+  conclude(entered: Entered): IntakeResult
+}
+
+/**
+ * While the caller does not ask for the next end, no further source is taken. When the caller stops early or `sources`
+ * throws, what was begun is published first.
+ */
+export function createAcceptAll(deps: AcceptAllDeps): AcceptAll {
+  return async function* acceptAll(sources, meta) {
+    const run = createRun(deps, sources, meta)
+    try {
+      for (;;) {
+        const change = run.changed()
+        run.advance()
+        const end = run.nextEnd()
+        if (end) yield end
+        else if (run.isOver()) break
+        else await change
+      }
+    } finally {
+      await run.finish()
+    }
+    run.throwFailure()
+  }
+}
+
+function createRun(deps: AcceptAllDeps, sources: Sources, meta: Meta) {
+  const iterator = Symbol.asyncIterator in sources ? sources[Symbol.asyncIterator]() : sources[Symbol.iterator]()
+  const inGate = createSemaphore(IN_GATE)
+  const ends: Accepted[] = []
+  const settled: { index: number; entered: Entered }[] = []
+  let taken = 0
+  let entering = 0
+  let isTaking = false
+  let isExhausted = false
+  let isPublishing = false
+  let isDue = false
+  let timer: NodeJS.Timeout | null = null
+  let failure: { error: unknown } | null = null
+  let notify = () => {}
+  let change = next()
+
+  function next(): Promise<void> {
+    return new Promise((resolve) => {
+      notify = () => {
+        change = next()
+        resolve()
+      }
+    })
+  }
+
+  async function take(): Promise<void> {
+    isTaking = true
+    try {
+      const { done, value } = await iterator.next()
+      if (done) isExhausted = true
+      else if (!isExhausted) void enter(value, taken++)
+    } catch (error) {
+      failure = { error }
+      isExhausted = true
+    }
+    isTaking = false
+    notify()
+  }
+
+  async function enter(source: Source, index: number): Promise<void> {
+    entering++
+    try {
+      const entered = await deps.enter(source, meta, inGate)
+      if ('answer' in entered) ends.push({ index, result: entered.answer })
+      else settled.push({ index, entered })
+    } catch (error) {
+      ends.push({ index, error })
+    }
+    entering--
+    notify()
+  }
+
+  async function publish(): Promise<void> {
+    isPublishing = true
+    isDue = false
+    if (timer) clearTimeout(timer)
+    timer = null
+    const batch = settled.splice(0, PUBLISHED_TOGETHER)
+    try {
+      await deps.publish(batch.map(({ entered }) => entered))
+      for (const { index, entered } of batch) ends.push({ index, result: deps.conclude(entered) })
+    } catch (reason) {
+      for (const { index, entered } of batch)
+        ends.push({ index, error: await deps.refuse(entered, meta, reason).catch((error: unknown) => error) })
+    }
+    isPublishing = false
+    notify()
+  }
+
+  const isLast = () => isExhausted && !isTaking && entering === 0
+  const isOver = () => isLast() && settled.length === 0 && !isPublishing && ends.length === 0
+
+  /** Starts what can start now. */
+  function advance(): void {
+    const hasRoom = entering < MOST_ENTERING && settled.length < PUBLISHED_TOGETHER
+    if (hasRoom && !isExhausted && !isTaking) void take()
+    if (settled.length === 0 || isPublishing) return
+    if (isDue || settled.length >= PUBLISHED_TOGETHER || isLast()) void publish()
+    else
+      timer ??= setTimeout(() => {
+        isDue = true
+        notify()
+      }, GATHER_MS)
+  }
+
+  return {
+    changed: () => change,
+    advance,
+    nextEnd: () => ends.shift(),
+    isOver,
+    throwFailure() {
+      if (failure) throw failure.error
+    },
+    /** Takes nothing more, and returns when everything that was taken has ended. */
+    async finish(): Promise<void> {
+      if (!isExhausted) {
+        isExhausted = true
+        await Promise.resolve(iterator.return?.()).catch(() => {})
+      }
+      for (;;) {
+        const changed = change
+        advance()
+        ends.length = 0
+        if (isOver()) return
+        await changed
+      }
+    },
+  }
+}
