@@ -3,6 +3,8 @@ import * as artifacts from './artifacts.contract.ts'
 import * as audit from './audit.contract.ts'
 import * as auth from './auth.contract.ts'
 import * as distributions from './distributions.contract.ts'
+import * as importGroups from './import-groups.contract.ts'
+import * as importSeveral from './import-several.contract.ts'
 import * as imports from './imports.contract.ts'
 import * as health from './health.contract.ts'
 import * as packages from './packages.contract.ts'
@@ -26,6 +28,8 @@ const modules: readonly object[] = [
   distributions,
   health,
   imports,
+  importGroups,
+  importSeveral,
   packages,
   sbom,
   securityDecide,

@@ -56,6 +56,7 @@ export interface TaskRequest {
 
 /** What the work of a task is given. */
 export interface TaskContext {
+  id: number
   /** what it is about */
   key: string
   arguments: Json

@@ -1,5 +1,6 @@
 // Imports many packages of catalogs into one distribution: downloaded a few at a time, then the way in of an upload.
 import type { Origin } from '../domain/audit.ts'
+import type { ImportOutcome } from '../domain/import-outcome.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { Offered } from '../formats/format.ts'
@@ -36,16 +37,12 @@ export interface ImportManyMeta {
   origin: Origin
 }
 
-export const IMPORT_OUTCOMES = ['added', 'pending_review', 'blocked', 'skipped', 'error'] as const
-export type ImportOutcome = (typeof IMPORT_OUTCOMES)[number]
-
 /** What became of one package. */
 export interface ImportedPackage {
   source_id: number
   package: string
   version: string
   arch: string
-  /** `skipped`: the same bytes are there already; `blocked`: quarantined now, or rejected before */
   status: ImportOutcome
   size_bytes: number
   /** status of the record; null after an error */
@@ -62,14 +59,15 @@ export type ImportTally = Record<ImportOutcome, number>
  * Returns when each package is published, held or refused. One that fails does not stop the others, and `onResult` learns
  * of it. Calls of `onResult` do not overlap. Whatever had no result when the process died can be asked for again: what is
  * there by then is skipped.
+ * @param onResult is also given the element of `wanted` that it is about
  * @param signal stops the downloads; what was received by then is published
  * @throws Problem('unknown_distribution', 'distribution_inactive'), the signal's reason, and what `wanted` or `onResult` throw
  */
-export type ImportMany = (
-  wanted: AsyncIterable<Wanted> | Iterable<Wanted>,
+export type ImportMany = <W extends Wanted>(
+  wanted: AsyncIterable<W> | Iterable<W>,
   distribution: string,
   meta: ImportManyMeta,
-  onResult: (result: ImportedPackage) => Promise<void> | void,
+  onResult: (result: ImportedPackage, about: W) => Promise<void> | void,
   signal?: AbortSignal,
 ) => Promise<ImportTally>
 
@@ -86,25 +84,32 @@ export interface ImportManyDeps {
 }
 
 export function createImportMany(deps: ImportManyDeps): ImportMany {
-  return async (wanted, codename, meta, onResult, signal) => {
+  return async <W extends Wanted>(
+    wanted: AsyncIterable<W> | Iterable<W>,
+    codename: string,
+    meta: ImportManyMeta,
+    onResult: (result: ImportedPackage, about: W) => Promise<void> | void,
+    signal?: AbortSignal,
+  ) => {
     const target = openDistribution(deps.registry, codename)
     const intakeMeta: Meta = { method: meta.method, importedBy: meta.by, origin: meta.origin, group: meta.group }
     const open = createOpener(deps.upstreams, signal)
     const serially = createSerial()
     const tally: ImportTally = { added: 0, pending_review: 0, blocked: 0, skipped: 0, error: 0 }
-    const begun = new Map<number, Wanted>()
+    const begun = new Map<number, W>()
     let taken = 0
 
-    const report = (result: ImportedPackage) =>
+    const report = (result: ImportedPackage, about: W) =>
       serially(async () => {
         tally[result.status]++
-        await onResult(result)
+        await onResult(result, about)
       })
 
-    async function refuse({ entry }: Wanted, problem: Problem): Promise<void> {
+    async function refuse(one: W, problem: Problem): Promise<void> {
+      const { entry } = one
       const event = { result: 'FAILURE' as const, outcome: problem.code, detail: problem.detail }
       await deps.audit.record(eventOf(intakeMeta, { codename, listing: listingOf(entry) }, event))
-      await report(failed(entry, problem))
+      await report(failed(entry, problem), one)
     }
 
     /** The packages that have to be fetched; the others are reported here. */
@@ -117,7 +122,7 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
           const record = present.get(one)
           const refusal = unfit(one, target) ?? (record && conflict(one, record, codename))
           if (refusal) await refuse(one, refusal)
-          else if (record) await report(alreadyThere(one.entry, record.status, codename))
+          else if (record) await report(alreadyThere(one.entry, record.status, codename), one)
           else {
             begun.set(taken++, one)
             yield sourceOf(one.entry, codename, () => open(one.source), deps.newPath)
@@ -127,13 +132,14 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
     }
 
     for await (const end of deps.intake.acceptAll(sources(), intakeMeta)) {
-      const { entry } = begun.get(end.index) as Wanted
+      const one = begun.get(end.index) as W
+      const { entry } = one
       begun.delete(end.index)
-      if ('result' in end) await report(ended(entry, end.result))
+      if ('result' in end) await report(ended(entry, end.result), one)
       // A transfer that was stopped is no result: it is repeated when the work continues.
       else if (!signal?.aborted || isProblem(end.error)) {
         if (!isProblem(end.error)) deps.onError(end.error)
-        await report(failed(entry, end.error, codename))
+        await report(failed(entry, end.error, codename), one)
       }
     }
     signal?.throwIfAborted()
@@ -157,8 +163,8 @@ function createOpener(upstreams: ImportManyDeps['upstreams'], signal: AbortSigna
   }
 }
 
-async function* batchesOf(wanted: AsyncIterable<Wanted> | Iterable<Wanted>): AsyncGenerator<Wanted[], void, undefined> {
-  let batch: Wanted[] = []
+async function* batchesOf<W>(wanted: AsyncIterable<W> | Iterable<W>): AsyncGenerator<W[], void, undefined> {
+  let batch: W[] = []
   for await (const one of wanted) {
     if (batch.push(one) < LOOKED_UP) continue
     yield batch

@@ -33,19 +33,35 @@ export interface DeletePackagesDeps {
  */
 export type DeletePackages = (selector: RecordSelector, caller: Caller, origin: Origin) => Promise<PackageRow[]>
 
-export function createDeletePackages(deps: DeletePackagesDeps): DeletePackages {
-  const { db, audit, bus, publisher } = deps
+/**
+ * The same for records by id.
+ * @param by user name
+ * @returns the records as they were; those that no longer exist are left out
+ */
+export type DeleteIds = (ids: readonly number[], by: string, origin: Origin) => Promise<PackageRow[]>
+
+export function createDeletePackages({ db, deleteIds }: { db: Db; deleteIds: DeleteIds }): DeletePackages {
   return async (selector, caller, origin) => {
     const rows = await matchingRecords(db, selector).select('id').execute()
     if (rows.length === 0) throw unknownPackage(selector)
-    const ids = rows.map((row) => row.id)
+    return deleteIds(
+      rows.map((row) => row.id),
+      caller.name,
+      origin,
+    )
+  }
+}
+
+export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
+  const { db, audit, bus, publisher } = deps
+  return async (ids, by, origin) => {
     const deleted = await deleteRecords(db, audit, ids, {
       offeredOf: deps.offeredOf,
       manifestKey: deps.manifests.key,
       auditOf: (row) => ({
         action: 'DELETE',
         result: 'SUCCESS',
-        user: caller.name,
+        user: by,
         package: row.name,
         version: row.version,
         distribution: row.distribution,

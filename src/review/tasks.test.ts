@@ -20,7 +20,7 @@ describe('an update of the advisories', () => {
       endDeadImport: () => Promise.resolve(void calls.push('dead import ended')),
     })
     const whole: TaskContext = {
-      ...{ key: '', arguments: {}, attempt: 1, cursor: null, signal: new AbortController().signal },
+      ...{ id: 1, key: '', arguments: {}, attempt: 1, cursor: null, signal: new AbortController().signal },
       save: () => Promise.resolve(),
       line: () => {},
       enqueue: ({ kind }) => Promise.resolve(void calls.push(`queued ${kind}`)).then(() => 9),

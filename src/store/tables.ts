@@ -677,6 +677,22 @@ export interface CatalogTable {
   synced_at: Date
 }
 
+/** One package of a bulk import. */
+export interface ImportRequestsTable {
+  task_id: number
+  /** from 0, in the order of the request */
+  n: number
+  source_id: number
+  package: string
+  /** of the request; of the package that was chosen once there is a result */
+  version: string | null
+  arch: string | null
+  /** null until there is a result */
+  status: string | null
+  code: string | null
+  detail: string | null
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -720,6 +736,7 @@ export interface Tables {
   component_work: ComponentWorkTable
   sources: SourcesTable
   catalog: CatalogTable
+  import_requests: ImportRequestsTable
   /** rows of a sync that is under way */
   catalog_incoming: Omit<CatalogTable, 'synced_at'>
 }

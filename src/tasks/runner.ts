@@ -148,6 +148,7 @@ export function createRunner(deps: RunnerDeps): Runner {
   function contextOf(task: TaskRow, hold: Hold, controller: AbortController, line: TaskContext['line']): TaskContext {
     const { signal } = controller
     return {
+      id: task.id,
       key: task.key,
       arguments: task.arguments,
       attempt: task.attempts,

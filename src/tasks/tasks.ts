@@ -14,8 +14,14 @@ const POLL_MS = 1_000
 const KEPT_MS = 30 * 86_400_000
 
 export interface Tasks {
-  /** Queues a task, or joins one of the same kind and key that has not begun. */
-  enqueue(request: TaskRequest): Promise<{ id: number; joined: boolean }>
+  /**
+   * Queues a task, or joins one of the same kind and key that has not begun.
+   * @param within runs in the same transaction, with the id of the task
+   */
+  enqueue(
+    request: TaskRequest,
+    within?: (tx: Db, id: number) => Promise<void>,
+  ): Promise<{ id: number; joined: boolean }>
   /**
    * Queues a task and waits for its end.
    * @param onLine called with each of its lines
@@ -51,8 +57,14 @@ export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: numbe
   const runner = createRunner({ ...deps, changes })
   let stopping = false
 
-  async function add(request: TaskRequest) {
-    const task = await enqueue(db, request, clock.now())
+  async function add(request: TaskRequest, within?: (tx: Db, id: number) => Promise<void>) {
+    const task = within
+      ? await db.transaction().execute(async (tx) => {
+          const queued = await enqueue(tx, request, clock.now())
+          await within(tx, queued.id)
+          return queued
+        })
+      : await enqueue(db, request, clock.now())
     runner.wake()
     return task
   }

@@ -10,6 +10,8 @@ import { docsRoutes } from '../api/docs.ts'
 import { healthRoutes } from '../api/health.ts'
 import { createRateLimiter } from '../api/limits.ts'
 import { openapi } from '../api/openapi.ts'
+import { importGroupRoutes } from '../api/import-groups.ts'
+import { severalRoutes } from '../api/import-several.ts'
 import { importRoutes } from '../api/imports.ts'
 import { packageRoutes } from '../api/packages.ts'
 import type { Route } from '../api/route.ts'
@@ -97,13 +99,12 @@ function routesOf(
       audit,
       registry,
       totals,
-      deletePackages: createDeletePackages({
-        ...{ db, audit, bus, publisher, manifests, pendingDeletions, checkpoint, onError },
-        offeredOf: ({ distribution }) => offered(distribution),
-      }),
+      deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
       tasks,
     }),
     ...importRoutes({ ...imports, db, log, tasks }),
+    ...severalRoutes({ db, log, registry, importRequested: imports.importRequested, tasks }),
+    ...importGroupRoutes({ db, tasks }),
     ...uploadRoutes({ intake: gate.intake, settings, log }),
     ...distributionRoutes({
       db,

@@ -3,6 +3,7 @@ import { createEngines, type Overrides } from './engines.ts'
 import { antivirusStep } from '../gate/antivirus.ts'
 import { cveScanStep } from '../gate/cve-scan.ts'
 import { dependenciesStep } from '../gate/dependencies.ts'
+import { createDeleteIds } from '../intake/delete-packages.ts'
 import { createIntake } from '../intake/intake.ts'
 import { createPromote } from '../intake/promote.ts'
 import { createPublishRecords } from '../intake/publish-records.ts'
@@ -83,6 +84,10 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   })
   const copying = { db, clock, audit, pool, bus, registry, onError, matchAgain: rematch.copied }
   const promote = createPromote({ ...copying, publishRecords })
+  const deleteIds = createDeleteIds({
+    ...{ ...rooms, pendingDeletions, onError },
+    offeredOf: ({ distribution }) => offered(distribution),
+  })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries })
   const vulnscan = createVulnscanStatus({ advisoryData, canaries, scanner: cveScanner.name })
   return {
@@ -90,6 +95,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     intake,
     copying,
     promote,
+    deleteIds,
     components,
     componentScan,
     review,

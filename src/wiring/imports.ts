@@ -2,6 +2,7 @@
 import { dirname } from 'node:path'
 import { createImportMany } from '../imports/import-many.ts'
 import { createImportPackage } from '../imports/import-package.ts'
+import { createImportRequested } from '../imports/import-requested.ts'
 import { createSources } from '../imports/sources.ts'
 import { syncKind } from '../imports/sync.ts'
 import { wait } from '../kernel/clock.ts'
@@ -27,10 +28,12 @@ export function createImports(foundation: Foundation, { formats, registry }: Pub
   })
   const sources = createSources({ db, clock, audit, formats, upstreams })
   const { newPath } = staging
+  const importMany = createImportMany({ db, audit, registry, upstreams, intake, newPath, onError })
   return {
     formats,
     sources,
-    importMany: createImportMany({ db, audit, registry, upstreams, intake, newPath, onError }),
+    importMany,
+    importRequested: createImportRequested({ db, registry, importMany }),
     importPackage: createImportPackage({ db, sources, upstreams, intake, newPath }),
     syncKind: syncKind({ db, clock, audit, sources, upstreams }),
     close: () => http.close(),

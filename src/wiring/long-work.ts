@@ -4,6 +4,8 @@ import { createScheduler } from '../jobs/scheduler.ts'
 import { backgroundIndexesKind } from '../publish/background/background-index.ts'
 import { createContents } from '../publish/background/contents.ts'
 import { createUpdateinfo } from '../publish/background/updateinfo.ts'
+import { bulkImportKind } from '../imports/bulk-import.ts'
+import { groupDeleteKind } from '../imports/groups.ts'
 import { migrateKind } from '../intake/migrate.ts'
 import { syncIndexKind } from '../records/reindex.ts'
 import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
@@ -40,6 +42,8 @@ export function createLongWork(
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
       rematchKind(gate.rematch),
       imports.syncKind,
+      bulkImportKind({ db, importRequested: imports.importRequested }),
+      groupDeleteKind({ db, audit, deleteIds: gate.deleteIds }),
       migrateKind({ ...gate.copying, manifests, publisher }),
       backgroundIndexesKind({ indexes: backgroundIndexes, find: registry.find }),
     ],

@@ -37,6 +37,7 @@ export const packages = statements([
     unique (distribution, name, version, arch))`,
   `create index packages_name on packages (name, format)`,
   `create index packages_sha256 on packages (sha256)`,
+  `create index packages_group on packages (import_group, id) where import_group is not null`,
   // Received digests are looked up only among rejected records.
   `create index packages_received on packages (received_sha256) where status = 'rejected'`,
   `create index packages_status on packages (status, distribution) where status <> 'published'`,

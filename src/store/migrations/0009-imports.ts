@@ -16,6 +16,10 @@ export const imports = statements([
   `create unique index sources_address on sources (url, coalesce(distribution, ''))`,
   `create table catalog (${CATALOG_COLUMNS}, synced_at timestamptz not null, primary key (source_id, path))`,
   `create index catalog_name on catalog (name, source_id)`,
+  // The packages of a bulk import, and what became of them.
+  `create table import_requests (
+    task_id bigint not null references tasks (id) on delete cascade, n int not null, source_id bigint not null,
+    package text not null, version text, arch text, status text, code text, detail text, primary key (task_id, n))`,
   // What a sync brings, until all of it was verified. Not logged: a sync that is interrupted begins again.
   `create unlogged table catalog_incoming (${CATALOG_COLUMNS}, primary key (source_id, path))`,
 ])

@@ -1,0 +1,5 @@
+// What can become of one of several packages that are imported.
+
+/** `skipped`: the same bytes are there already; `blocked`: quarantined now, or rejected before. */
+export const IMPORT_OUTCOMES = ['added', 'pending_review', 'blocked', 'skipped', 'error'] as const
+export type ImportOutcome = (typeof IMPORT_OUTCOMES)[number]
