@@ -11,6 +11,7 @@ const FLOORS: Record<string, number> = {
   config: 2,
   archive: 2,
   'http-files': 2,
+  solver: 2,
   formats: 3,
   store: 3,
   scanners: 3,
