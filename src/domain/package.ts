@@ -42,6 +42,8 @@ export interface Requirement {
   anyOf: Relation[]
   /** as the package states it */
   text: string
+  /** the boolean dependency that this is a clause of (rpm); together the clauses may say less than it does */
+  whole?: string
 }
 
 /** What a package offers to others besides its own name. */

@@ -4,6 +4,7 @@ import type { Distribution, PackageFacts, StoredPackage } from '../domain/packag
 import type { PackedFacts } from '../domain/packed-facts.ts'
 import type { CatalogReader } from './catalog.ts'
 import type { Ecosystem } from './ecosystem.ts'
+import type { InstallationRules } from './installation/rules.ts'
 import type { Serving } from './serving.ts'
 
 /** One text that grows with the number of packages: `Packages`, `primary.xml`, `APKINDEX`. */
@@ -142,6 +143,9 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   readonly independentArchitectures: boolean
   /** the files of a generation; the last one is what clients read first */
   index(input: IndexInput): Promise<IndexFile[]>
+
+  /** Which packages can be installed together. */
+  readonly installation: InstallationRules
 
   /** Reads repositories of others. */
   readonly catalog: CatalogReader

@@ -71,5 +71,6 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   entryIn,
   independentArchitectures: true,
   index: renderIndex,
+  installation: { excludes: ['conflict'], exclusiveProvides: true },
   catalog,
 }

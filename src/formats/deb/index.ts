@@ -61,6 +61,8 @@ export const debFormat: PackageFormat<DebRecord> = {
   entry: renderEntry,
   independentArchitectures: false,
   index: renderIndex,
+  // Debian Policy 7.3 and 7.4; that Breaks may be unpacked together makes no difference at the end.
+  installation: { excludes: ['conflicts', 'breaks'] },
   catalog,
 
   contents: {

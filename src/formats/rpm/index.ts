@@ -6,6 +6,7 @@ import { distributions, presets } from './distributions.ts'
 import { LEAD_MAGIC } from './open.ts'
 import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
 import { packagePath, PACKAGES, renderEntry, renderIndex, REPODATA, ofEarlierGeneration } from './render.ts'
+import { parseTerm } from './rich-dependencies.ts'
 import { setup } from './setup.ts'
 import { signRpm } from './sign.ts'
 import { fixesOf, renderUpdateinfo, updateinfoPath } from './updateinfo.ts'
@@ -74,6 +75,11 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   entry: renderEntry,
   independentArchitectures: true,
   index: renderIndex,
+  installation: {
+    excludes: ['conflicts'],
+    excludesByName: ['obsoletes'],
+    whole: { isStrong: (kind) => kind.startsWith('requires'), parse: parseTerm },
+  },
   catalog,
   verifySignature,
   sign: signRpm,

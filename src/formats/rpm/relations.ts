@@ -141,6 +141,7 @@ function toRequirements(kind: DependencyKind, [name, flags, version]: RpmDepende
       strong: strong && clause.strong,
       anyOf: clause.anyOf,
       text: clauses.length === 1 ? name : textOf(clause),
+      whole: name,
     }))
   }
   const op = operatorOf(flags)

@@ -1,6 +1,7 @@
 // Boolean dependencies, `(a >= 1 or b)`: parsed, and turned into clauses that each need one of their names. Pure.
 import { invalid } from '../../archive/limits.ts'
 import type { ComparisonOperator, Relation } from '../../domain/package.ts'
+import type { Term } from '../installation/rules.ts'
 
 /** Any one of the relations satisfies it. */
 export interface Clause {
@@ -9,8 +10,7 @@ export interface Clause {
   anyOf: Relation[]
 }
 
-type Operator = 'and' | 'or' | 'with' | 'without' | 'if' | 'unless'
-type Term = Relation | { operator: Operator; terms: Term[] }
+type Operator = Exclude<Term, Relation>['operator']
 
 const OPERATORS: readonly string[] = ['and', 'or', 'with', 'without', 'if', 'unless'] satisfies Operator[]
 /** Those that may stand between more than two terms. */
@@ -35,11 +35,16 @@ const MOST_RELATIONS = 128
  * @throws Problem('invalid_package') for what rpm would not parse
  */
 export function parseRichDependency(text: string): Clause[] {
+  return clausesOf(parseTerm(text))
+}
+
+/** The tree of a boolean dependency. @throws Problem('invalid_package') */
+export function parseTerm(text: string): Term {
   if (text.length > LONGEST) throw unreadable(text)
   const parser = createParser(text)
   const term = parser.group(0)
   parser.end()
-  return clausesOf(term)
+  return term
 }
 
 function createParser(text: string): { group(depth: number): Term; end(): void } {

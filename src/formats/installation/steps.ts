@@ -1,0 +1,96 @@
+// A minimal cause in words: which package needs or excludes what.
+import type { Relation } from '../../domain/package.ts'
+import type { Cause } from '../../solver/search.ts'
+
+/** What packages exclude: a relation of a kind that excludes, or `same_name`. */
+export interface Exclusion {
+  kind: string
+  text: string
+  relation: Relation
+  whole: string | null
+  byName: boolean
+}
+
+export interface Identity {
+  name: string
+  version: string
+  arch: string
+}
+
+export interface Step {
+  kind: 'needs' | 'excludes' | 'same_name'
+  /** null: part of a boolean dependency, which `relation` has */
+  package: Identity | null
+  /** the requirement or exclusion as the package states it; for `same_name` the name */
+  relation: string
+  /** `needs`: packages that satisfy it, each of which another step excludes; at most ten */
+  candidates: Identity[]
+  candidates_total: number
+  /** `needs` without candidates: packages of the name that do not satisfy it, at most five */
+  others: Identity[]
+  /** `excludes` and `same_name`: the other package */
+  excluded: Identity | null
+  sentence: string
+}
+
+export interface StepSource {
+  /** null for an item that stands for part of a boolean dependency */
+  identityOf(item: number): Identity | null
+  conditionOf(item: number): string
+  need(cause: Cause & { kind: 'need' }): { text: string; candidates: readonly number[]; others: readonly number[] }
+  exclusion(cause: Cause & { kind: 'ban' }): Exclusion | null
+}
+
+const MOST_CANDIDATES = 10
+const MOST_OTHERS = 5
+
+const shown = ({ name, version }: Identity) => `${name} ${version}`
+const listed = (list: readonly Identity[], total: number) =>
+  list.map(shown).join(', ') + (total > list.length ? ` and ${total - list.length} more` : '')
+
+export function describeSteps(causes: readonly Cause[], from: StepSource): Step[] {
+  const known = (items: readonly number[]) => items.flatMap((item) => from.identityOf(item) ?? [])
+  return causes.map((cause): Step => {
+    const owner = from.identityOf(cause.owner)
+    const subject = owner ? shown(owner) : from.conditionOf(cause.owner)
+    if (cause.kind === 'need') {
+      const { text, candidates, others } = from.need(cause)
+      const listedCandidates = known(candidates).slice(0, MOST_CANDIDATES)
+      const listedOthers = candidates.length > 0 ? [] : known(others).slice(0, MOST_OTHERS)
+      const ending =
+        candidates.length > 0
+          ? listedCandidates.length > 0
+            ? `: ${listed(listedCandidates, known(candidates).length)}`
+            : ''
+          : listedOthers.length > 0
+            ? `; only ${listed(listedOthers, new Set(others).size)} ${others.length > 1 ? 'exist' : 'exists'}`
+            : '; nothing provides it'
+      return {
+        kind: 'needs',
+        package: owner,
+        relation: text,
+        candidates: listedCandidates,
+        candidates_total: candidates.length,
+        others: listedOthers,
+        excluded: null,
+        sentence: `${subject} needs ${text}${ending}`,
+      }
+    }
+    const exclusion = from.exclusion(cause)
+    const excluded = from.identityOf(cause.member)
+    const other = excluded ? shown(excluded) : from.conditionOf(cause.member)
+    const isSameName = exclusion?.kind === 'same_name'
+    return {
+      kind: isSameName ? 'same_name' : 'excludes',
+      package: owner,
+      relation: exclusion?.text ?? from.conditionOf(cause.owner),
+      candidates: [],
+      candidates_total: 0,
+      others: [],
+      excluded,
+      sentence: isSameName
+        ? `${subject} and ${other} cannot be installed together: both are ${exclusion.text}`
+        : `${subject} excludes ${other}${exclusion ? ` (${exclusion.kind} ${exclusion.text})` : ''}`,
+    }
+  })
+}
