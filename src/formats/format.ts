@@ -4,7 +4,7 @@ import type { Distribution, PackageFacts, StoredPackage } from '../domain/packag
 import type { PackedFacts } from '../domain/packed-facts.ts'
 import type { CatalogReader } from './catalog.ts'
 import type { Ecosystem } from './ecosystem.ts'
-import type { InstallationRules } from './installation/rules.ts'
+import type { InstallationRules } from './installation-rules.ts'
 import type { Serving } from './serving.ts'
 
 /** One text that grows with the number of packages: `Packages`, `primary.xml`, `APKINDEX`. */

@@ -1,6 +1,6 @@
 // Boolean dependencies as sets of which one member each is needed (https://rpm.org/docs/4.20.x/manual/boolean_dependencies.html).
 import type { Relation } from '../../domain/package.ts'
-import type { Term } from './rules.ts'
+import type { Term } from '../installation-rules.ts'
 
 export interface FormulaDeps {
   /** packages that satisfy a relation, preferred ones first */

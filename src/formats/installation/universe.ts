@@ -8,7 +8,7 @@ import { satisfies, type Reach } from '../dependencies.ts'
 import type { VersionScheme } from '../ecosystem.ts'
 import { createFormulas } from './formulas.ts'
 import { createOffers } from './offers.ts'
-import type { InstallationRules } from './rules.ts'
+import type { InstallationRules } from '../installation-rules.ts'
 import { describeSteps, type Exclusion, type Step } from './steps.ts'
 
 export interface UniversePackage {

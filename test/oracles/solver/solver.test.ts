@@ -1,16 +1,18 @@
 // What can be installed, compared with solvers of others: dose-debcheck decides the same question for deb, exactly.
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseControl } from '../../../src/formats/deb/control.ts'
 import { debFormat } from '../../../src/formats/deb/index.ts'
 import { factsOf } from '../../../src/formats/deb/read.ts'
 import { createUniverse } from '../../../src/formats/installation/universe.ts'
+import { need } from '../../need.ts'
 import { generate, type RandomPackage, type RandomRelation } from './generate.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'solver-'))
+beforeAll(() => need('dose-distcheck', 'libsolv-tools', 'apt-utils'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
 function run(program: string, args: string[]): string {
@@ -78,4 +80,30 @@ describe('deb', () => {
     expect(impossible.length).toBeGreaterThan(total / 20)
     expect(impossible.length).toBeLessThan(total * 0.9)
   })
+  // Every fifth package is missing, so that thousands of real dependencies fail.
+  test('agrees with dose-debcheck on four fifths of the Debian release of this machine', { timeout: 400_000 }, () => {
+    const stanzas = debianIndex()
+      .split('\n\n')
+      .filter((stanza, at) => stanza.trim() !== '' && at % 5 !== 0)
+    const path = join(directory, 'Packages-debian')
+    writeFileSync(path, `${stanzas.join('\n\n')}\n`)
+    const { impossible, total } = ours(stanzas.join('\n\n'))
+    expect(total).toBeGreaterThan(40_000)
+    expect(impossible.length).toBeGreaterThan(1000)
+    expect(impossible).toEqual(dose(path))
+  })
 })
+
+/** The largest index of packages that apt of this machine has downloaded. */
+function debianIndex(): string {
+  const paths = execFileSync('apt-get', ['indextargets', '--format', '$(FILENAME)', 'Created-By: Packages'], {
+    encoding: 'utf8',
+  })
+  const size = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const [largest] = paths
+    .split('\n')
+    .filter((path) => path !== '')
+    .sort((a, b) => size(b) - size(a))
+  if (!largest || size(largest) === 0) throw new Error('apt of this machine has no lists: run apt-get update')
+  return run('/usr/lib/apt/apt-helper', ['cat-file', largest])
+}

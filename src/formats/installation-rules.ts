@@ -1,5 +1,5 @@
 // What a format states about packages that are installed together. Types.
-import type { Relation } from '../../domain/package.ts'
+import type { Relation } from '../domain/package.ts'
 
 /** A boolean dependency as its format states it. */
 export type Term = Relation | { operator: 'and' | 'or' | 'with' | 'without' | 'if' | 'unless'; terms: Term[] }
