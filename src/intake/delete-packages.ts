@@ -36,9 +36,15 @@ export type DeletePackages = (selector: RecordSelector, caller: Caller, origin: 
 /**
  * The same for records by id.
  * @param by user name
+ * @param extra further keys of the audit entries
  * @returns the records as they were; those that no longer exist are left out
  */
-export type DeleteIds = (ids: readonly number[], by: string, origin: Origin) => Promise<PackageRow[]>
+export type DeleteIds = (
+  ids: readonly number[],
+  by: string,
+  origin: Origin,
+  extra?: Record<string, unknown>,
+) => Promise<PackageRow[]>
 
 export function createDeletePackages({ db, deleteIds }: { db: Db; deleteIds: DeleteIds }): DeletePackages {
   return async (selector, caller, origin) => {
@@ -54,7 +60,7 @@ export function createDeletePackages({ db, deleteIds }: { db: Db; deleteIds: Del
 
 export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
   const { db, audit, bus, publisher } = deps
-  return async (ids, by, origin) => {
+  return async (ids, by, origin, extra = {}) => {
     const deleted = await deleteRecords(db, audit, ids, {
       offeredOf: deps.offeredOf,
       manifestKey: deps.manifests.key,
@@ -69,7 +75,7 @@ export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
         outcome: row.status,
         ip: origin.ip,
         requestId: origin.requestId,
-        extra: { sha256: row.sha256 },
+        extra: { sha256: row.sha256, ...extra },
       }),
     })
     deps.checkpoint('deleted')

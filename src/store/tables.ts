@@ -5,6 +5,7 @@ import type { Capability, Distribution, FormatId, PackageFacts, Requirement } fr
 import type { VersionRange } from '../domain/advisory.ts'
 import type { Finding, PolicyAction, Severity } from '../domain/finding.ts'
 import type { Json as JsonObject } from '../domain/json.ts'
+import type { MirrorSelection } from '../domain/mirror-selection.ts'
 import type { Role } from '../domain/roles.ts'
 import type { TaskState } from '../domain/tasks.ts'
 import type { StatusEvent } from '../domain/transitions.ts'
@@ -693,6 +694,19 @@ export interface ImportRequestsTable {
   detail: string | null
 }
 
+/** What is mirrored of a source. */
+export interface MirrorsTable {
+  source_id: number
+  /** codename that takes the packages */
+  distribution: string
+  enabled: boolean
+  selection: Json<MirrorSelection>
+  /** the package name after which the next run begins; null: at the first name */
+  continue_after: OrNull<string>
+  updated_at: Date
+  updated_by: string
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -739,6 +753,7 @@ export interface Tables {
   import_requests: ImportRequestsTable
   /** rows of a sync that is under way */
   catalog_incoming: Omit<CatalogTable, 'synced_at'>
+  mirrors: MirrorsTable
 }
 
 // Rows as they are read. Others are `Selectable<…>` where they are used.
@@ -747,6 +762,7 @@ export type PackageRow = Selectable<RecordsView>
 export type BlobRow = Omit<Selectable<BlobsTable>, 'removal_token' | 'removal_began_at' | 'removal_ended_at'>
 export type SourceRow = Selectable<SourcesTable>
 export type CatalogRow = Selectable<CatalogTable>
+export type MirrorRow = Selectable<MirrorsTable>
 export type DecisionRow = Selectable<DecisionsTable>
 export type ComponentRow = Selectable<ComponentsTable>
 export type TaskRow = Selectable<TasksTable>

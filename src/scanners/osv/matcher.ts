@@ -2,7 +2,7 @@
 import type { AffectedPackage } from '../../domain/advisory.ts'
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import type { Coverage } from '../../domain/status.ts'
-import type { CveScanner } from '../scanner.ts'
+import type { CveResult, CveScanner } from '../scanner.ts'
 import type { AdvisoryState } from '../../domain/advisory-store.ts'
 import { newestOf, type AdvisoryReader } from './advisories.ts'
 import { ecosystemOf, packageKey } from './ecosystems.ts'
@@ -33,6 +33,8 @@ export interface ScanInput {
 }
 
 export interface OsvMatcher extends CveScanner {
+  /** Like `scan` of many packages of one distribution with three queries, in their order; without other module streams. */
+  scanAll(packages: readonly PackageFacts[], distribution: Distribution): Promise<CveResult[]>
   /** Ids of the advisories that apply to a package, bug-fix notices too; sorted. */
   matchedAdvisories(input: ScanInput): Promise<string[]>
   /** All ids of vulnerabilities that the distribution's advisories list for this package, but not for this version. */
@@ -52,7 +54,8 @@ interface Identity {
 export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: FormatOrder }): OsvMatcher {
   const { advisories, compare } = deps
 
-  async function match({ facts, distribution }: ScanInput) {
+  /** What a distribution's packages are matched against; `none` says why there is nothing. */
+  async function dataFor(distribution: Distribution) {
     const ecosystem = ecosystemOf(distribution.scannerDistro)
     if (!ecosystem)
       return {
@@ -66,9 +69,15 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
       .sort()
     if (covered.length === 0) return { none: `no advisories for ${ecosystem.name} have been imported`, covered, state }
     const order: Order = (a, b) => compare(ecosystem.order, a, b)
-    const identities = identitiesOf(facts, order)
-    const { hits, otherStreams } = await hitsOf(state, covered, identities)
-    return { none: null, covered, state, hits: hits.flat(), order, otherStreams }
+    return { none: null, covered, state, order }
+  }
+
+  async function match({ facts, distribution }: ScanInput) {
+    const data = await dataFor(distribution)
+    if (data.none !== null) return data
+    const { state, covered, order } = data
+    const { hits, otherStreams } = await hitsOf(state, covered, identitiesOf(facts, order))
+    return { ...data, hits: hits.flat(), otherStreams }
   }
 
   /** The advisory entries for these names, and those that apply to each identity. */
@@ -111,7 +120,7 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
         result.hits,
         result.order,
       )
-      const message = `${findings.length} known vulnerabilities in the advisories for ${result.covered.join(', ')}`
+      const message = foundIn(findings, result.covered)
       const { otherStreams } = result
       if (otherStreams.length === 0) return { result: 'scanned', findings, message, coverage }
       return {
@@ -122,8 +131,25 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
       }
     },
 
+    async scanAll(packages, distribution) {
+      const data = await dataFor(distribution)
+      const coverage = coverageOf(data.covered, data.state)
+      if (data.none !== null)
+        return packages.map(() => ({ result: 'no_data', findings: [], message: data.none, coverage }))
+      const { state, covered, order } = data
+      const identities = packages.map((facts) => identitiesOf(facts, order))
+      const { hits } = await hitsOf(state, covered, identities.flat())
+      let at = 0
+      return packages.map(({ name, version, format }, index) => {
+        const own = hits.slice(at, (at += identities[index]!.length)).flat()
+        const findings = findingsOf({ name, version, type: format }, own, order)
+        return { result: 'scanned', findings, message: foundIn(findings, covered), coverage }
+      })
+    },
+
     async matchedAdvisories(input) {
-      const { hits = [] } = await match(input)
+      const result = await match(input)
+      const hits = result.none === null ? result.hits : []
       return [...new Set(hits.map((hit) => hit.advisory.id))].sort()
     },
 
@@ -169,6 +195,9 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
     },
   }
 }
+
+const foundIn = (findings: readonly unknown[], covered: readonly string[]) =>
+  `${findings.length} known vulnerabilities in the advisories for ${covered.join(', ')}`
 
 /** Advisories name source packages (Debian, Ubuntu, Alpine, Rocky, openSUSE), binary ones (AlmaLinux) or both (Red Hat). */
 function identitiesOf(facts: PackageFacts, order: Order): Identity[] {

@@ -22,4 +22,8 @@ export const imports = statements([
     package text not null, version text, arch text, status text, code text, detail text, primary key (task_id, n))`,
   // What a sync brings, until all of it was verified. Not logged: a sync that is interrupted begins again.
   `create unlogged table catalog_incoming (${CATALOG_COLUMNS}, primary key (source_id, path))`,
+  // What is mirrored of a source, and where the next run continues.
+  `create table mirrors (
+    source_id bigint primary key references sources on delete cascade, distribution text not null, enabled boolean not null,
+    selection jsonb not null, continue_after text, updated_at timestamptz not null, updated_by text not null)`,
 ])

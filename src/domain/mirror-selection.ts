@@ -1,0 +1,24 @@
+// What a mirror brings from its source: the stored document, with its defaults and bounds.
+import Type, { type Static } from 'typebox'
+
+const texts = (maxItems: number, description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems, default: [], description })
+
+export const MirrorSelectionSchema = Type.Object({
+  names: texts(10_000, 'Package names.'),
+  globs: texts(200, 'Patterns of package names: `*` is any text, `?` one character. `*` alone selects everything.'),
+  exclude: texts(200, 'Patterns of package names that are left out.'),
+  sections: texts(200, 'Patterns of sections (rpm: groups); empty selects all sections.'),
+  architectures: texts(20, 'Architectures; empty selects those of the distribution.'),
+  keep_latest: Type.Union([Type.Integer({ minimum: 1, maximum: 100 }), Type.Null()], {
+    default: 1,
+    description: 'Versions of each name and architecture that are brought, the newest ones; null brings all.',
+  }),
+  remove_withdrawn: Type.Boolean({
+    default: false,
+    description: 'Delete packages that this mirror brought and that the source no longer offers.',
+  }),
+})
+
+/** Names are selected by `names` or `globs`; `sections`, `architectures` and `exclude` narrow them. */
+export type MirrorSelection = Static<typeof MirrorSelectionSchema>

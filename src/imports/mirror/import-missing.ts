@@ -1,0 +1,103 @@
+// Imports what a mirror lacks, in the order of names, until nothing is missing or a limit is reached.
+import type { Settings } from '../../domain/settings.ts'
+import type { TaskContext } from '../../domain/tasks.ts'
+import type { Db } from '../../store/db.ts'
+import type { ImportedPackage, ImportMany, Wanted } from '../import-many.ts'
+import { createRunLimits, type StopReason } from './limits.ts'
+import { missing, wholeRows } from './missing.ts'
+import type { Mirror } from './mirrors.ts'
+import { COUNTED, doneCount, rangesLeft, type MirrorProgress, type Place } from './progress.ts'
+import type { Clock } from '../../kernel/clock.ts'
+
+/** Results between two saves of the cursor. */
+const SAVE_EVERY = 20
+/** Failed packages that the lines name. */
+const MOST_NAMED = 50
+
+export interface ImportMissingDeps {
+  db: Db
+  clock: Clock
+  importMany: ImportMany
+  settings(): Settings
+  /** free bytes on the disk of the pool */
+  freeBytes(): Promise<number>
+}
+
+/**
+ * Keeps `progress` up to date and saves it as the cursor.
+ * @param limit lowers `mirror.max_packages_per_run`
+ * @returns the limit that ended the run; null when nothing is missing
+ */
+export async function importMissing(
+  deps: ImportMissingDeps,
+  mirror: Mirror,
+  context: TaskContext,
+  progress: MirrorProgress,
+  { by, limit }: { by: string; limit: number | null },
+): Promise<StopReason | null> {
+  const { db } = deps
+  const { source } = mirror
+  const limits = createRunLimits(deps, { elapsedMs: progress.elapsed_ms, packages: limit })
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(), Math.max(0, limits.remainingMs()))
+  /** packages that were begun and have no result, in the order of their names */
+  const underWay = new Map<string, { bytes: number; before: Place }>()
+  /** where the search for missing packages is */
+  let reached: Place = progress.place
+  let begun = doneCount(progress.counts)
+  let stopped: StopReason | null = null
+  let unsaved = 0
+
+  async function* wanted(): AsyncGenerator<Wanted, void> {
+    for (const { wrapped, ...range } of rangesLeft(progress)) {
+      let name = range.after
+      reached = { after: name, wrapped }
+      for await (const { missing: rows } of missing(db, mirror, range))
+        for await (const entry of wholeRows(db, source.id, rows)) {
+          if (entry.name !== name) reached = { after: name, wrapped }
+          name = entry.name
+          stopped = await limits.before({ begun, sizeBytes: entry.size_bytes, bytesUnderWay: sizeOf(underWay) })
+          if (stopped !== null) return
+          begun++
+          underWay.set(keyOf(entry), { bytes: entry.size_bytes, before: reached })
+          yield { source, entry }
+        }
+    }
+  }
+
+  async function save(): Promise<void> {
+    unsaved = 0
+    const [oldest] = underWay.values()
+    progress.place = oldest?.before ?? reached
+    progress.elapsed_ms = limits.elapsedMs()
+    await context.save({ ...progress })
+    const done = doneCount(progress.counts)
+    context.line(`${done} of ${progress.total} packages`, { done, total: progress.total, ...progress.counts })
+  }
+
+  async function note(result: ImportedPackage): Promise<void> {
+    const { package: name, version, arch, status, code, detail } = result
+    underWay.delete(keyOf({ name, version, arch }))
+    progress.counts[COUNTED[status]]++
+    if (status === 'error' && progress.counts.error <= MOST_NAMED)
+      context.line(`${name} ${version} (${arch}) was not imported: ${detail}`, { code })
+    if (++unsaved >= SAVE_EVERY) await save()
+  }
+
+  const meta = { method: 'mirror' as const, group: null, by, origin: { ip: null, requestId: null } }
+  const signal = AbortSignal.any([context.signal, deadline.signal])
+  try {
+    await deps.importMany(wanted(), mirror.target.distribution.codename, meta, note, signal)
+  } catch (error) {
+    if (!deadline.signal.aborted || context.signal.aborted) throw error
+    stopped = 'max_runtime_minutes'
+  } finally {
+    clearTimeout(timer)
+  }
+  await save()
+  return stopped
+}
+
+const keyOf = (one: { name: string; version: string; arch: string }) => `${one.name} ${one.version} ${one.arch}`
+const sizeOf = (underWay: ReadonlyMap<string, { bytes: number }>) =>
+  [...underWay.values()].reduce((sum, { bytes }) => sum + bytes, 0)

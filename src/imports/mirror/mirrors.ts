@@ -1,0 +1,142 @@
+// What is mirrored of each source: its selection and the distribution that takes the packages.
+import type { Origin } from '../../domain/audit.ts'
+import type { Caller } from '../../domain/caller.ts'
+import type { MirrorSelection } from '../../domain/mirror-selection.ts'
+import { invalidField, Problem } from '../../domain/problem.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Offered } from '../../formats/format.ts'
+import { openDistribution, type FormatRegistry } from '../../intake/identify.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { AuditLog } from '../../store/audit-log.ts'
+import type { Db } from '../../store/db.ts'
+import type { MirrorRow, SourceRow } from '../../store/tables.ts'
+import type { Sources } from '../sources.ts'
+
+/** A mirror that can run. */
+export interface Mirror {
+  source: SourceRow
+  row: MirrorRow
+  selection: MirrorSelection
+  target: Offered
+}
+
+export interface MirrorFields {
+  distribution: string
+  enabled: boolean
+  selection: MirrorSelection
+}
+
+export interface Mirrors {
+  /** Every source with its mirror, in the order of their ids. */
+  all(): Promise<{ source: SourceRow; row: MirrorRow | null; enabled: boolean }[]>
+  /** @throws Problem('not_found') without a source or a mirror of it, 'unknown_distribution', 'distribution_inactive' */
+  find(id: string): Promise<Mirror>
+  /** The mirror as `put` would store it. @throws as `put` */
+  preview(id: string, fields: MirrorFields): Promise<Mirror>
+  /** @throws Problem('not_found', 'validation_error', 'format_mismatch', 'unknown_distribution', 'distribution_inactive') */
+  put(id: string, fields: MirrorFields, by: Caller, origin: Origin): Promise<Mirror>
+  /** Packages that the mirror brought stay. @throws Problem('not_found') */
+  remove(id: string, by: Caller, origin: Origin): Promise<SourceRow>
+  /** Sets the name after which the next run begins. */
+  continueAfter(sourceId: number, name: string | null): Promise<void>
+}
+
+export interface MirrorsDeps {
+  db: Db
+  clock: Clock
+  audit: Pick<AuditLog, 'record'>
+  sources: Pick<Sources, 'find' | 'all'>
+  registry: FormatRegistry
+  settings(): Settings
+}
+
+export function createMirrors(deps: MirrorsDeps): Mirrors {
+  const { db, clock, registry } = deps
+
+  const rowOf = async (sourceId: number) =>
+    (await db.selectFrom('mirrors').selectAll().where('source_id', '=', sourceId).executeTakeFirst()) ?? null
+
+  async function preview(id: string, { distribution, enabled, selection }: MirrorFields): Promise<Mirror> {
+    const source = await deps.sources.find(id)
+    const target = openDistribution(registry, distribution)
+    if (target.format.repoFormat !== source.type)
+      throw new Problem(
+        'format_mismatch',
+        `${distribution} takes ${target.format.id} packages, the source is ${source.type}`,
+      )
+    if (selection.names.length + selection.globs.length + selection.sections.length === 0)
+      throw invalidField('globs', 'is required unless names or sections are given; `*` selects everything')
+    const row = {
+      ...{ source_id: source.id, distribution, enabled, selection },
+      ...{ continue_after: null, updated_at: clock.now(), updated_by: '' },
+    }
+    return { source, row, selection, target }
+  }
+
+  const recorded = (source: SourceRow, detail: string, by: Caller, origin: Origin, extra: object) =>
+    deps.audit.record({
+      action: 'SOURCE_UPDATE',
+      result: 'SUCCESS',
+      user: by.name,
+      detail: `${source.name}: ${detail}`,
+      ip: origin.ip,
+      requestId: origin.requestId,
+      extra: { source_id: source.id, ...extra },
+    })
+
+  return {
+    preview,
+    async all() {
+      const rows = new Map((await db.selectFrom('mirrors').selectAll().execute()).map((row) => [row.source_id, row]))
+      return (await deps.sources.all()).map((source) => {
+        const row = rows.get(source.id) ?? null
+        return { source, row, enabled: isEnabled(source, row, deps.settings()) }
+      })
+    },
+    async find(id) {
+      const source = await deps.sources.find(id)
+      const row = await rowOf(source.id)
+      if (!row) throw notMirrored(source)
+      return { source, row, selection: row.selection, target: openDistribution(registry, row.distribution) }
+    },
+    async put(id, fields, by, origin) {
+      const mirror = await preview(id, fields)
+      const row = { ...mirror.row, selection: JSON.stringify(mirror.selection), updated_by: by.name }
+      await db
+        .insertInto('mirrors')
+        .values(row)
+        .onConflict((c) => c.column('source_id').doUpdateSet(row))
+        .execute()
+      const { distribution, enabled, selection } = fields
+      const { keep_latest, remove_withdrawn } = selection
+      await recorded(mirror.source, `mirrored into ${distribution}`, by, origin, {
+        mirror: { distribution, enabled, keep_latest, remove_withdrawn },
+      })
+      return { ...mirror, row: { ...mirror.row, updated_by: by.name } }
+    },
+    async remove(id, by, origin) {
+      const source = await deps.sources.find(id)
+      const gone = await db
+        .deleteFrom('mirrors')
+        .where('source_id', '=', source.id)
+        .returning('source_id')
+        .executeTakeFirst()
+      if (!gone) throw notMirrored(source)
+      await recorded(source, 'no longer mirrored', by, origin, { mirror: null })
+      return source
+    },
+    async continueAfter(sourceId, name) {
+      await db.updateTable('mirrors').set({ continue_after: name }).where('source_id', '=', sourceId).execute()
+    },
+  }
+}
+
+/** Whether the daily run includes it: `settings.mirror.sources` takes precedence over the mirror's own switch. */
+function isEnabled(source: SourceRow, row: MirrorRow | null, { mirror }: Settings): boolean {
+  if (!row || !source.enabled) return false
+  const toggles: Readonly<Record<string, boolean>> = mirror.sources
+  return (source.key === null ? undefined : toggles[source.key]) ?? toggles[String(source.id)] ?? row.enabled
+}
+
+const notMirrored = (source: SourceRow) =>
+  new Problem('not_found', `${source.name} has no mirror: its selection was not set`)

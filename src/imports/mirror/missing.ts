@@ -1,0 +1,50 @@
+// The packages that a mirror lacks, in the order of their names.
+import type { Db } from '../../store/db.ts'
+import type { CatalogRow } from '../../store/tables.ts'
+import { compareWithRecords } from './compare.ts'
+import type { Mirror } from './mirrors.ts'
+import { selected, type NameRange, type Selected } from './select.ts'
+
+/** Packages that are compared together. */
+const TOGETHER = 200
+/** Rows of the catalog that are read as a whole together: some have hundreds of relations. */
+const WHOLE = 20
+
+/** Missing packages of a range, and those that have other bytes than the record of the distribution. */
+export async function* missing(
+  db: Db,
+  { source, selection, target }: Mirror,
+  range: NameRange,
+): AsyncGenerator<{ missing: Selected[]; conflicting: Selected[] }, void> {
+  for await (const batch of selected({ db, sourceId: source.id, selection, target }, range))
+    for (let at = 0; at < batch.length; at += TOGETHER) {
+      const piece = batch.slice(at, at + TOGETHER)
+      const standings = await compareWithRecords(db, target, piece)
+      yield {
+        missing: piece.filter((_, index) => standings[index] === 'missing'),
+        conflicting: piece.filter((_, index) => standings[index] === 'conflict'),
+      }
+    }
+}
+
+/** Their rows as a whole, in the same order; those that a sync removed meanwhile are left out. */
+export async function* wholeRows(
+  db: Db,
+  sourceId: number,
+  rows: readonly Selected[],
+): AsyncGenerator<CatalogRow, void> {
+  for (let at = 0; at < rows.length; at += WHOLE) {
+    const paths = rows.slice(at, at + WHOLE).map(({ path }) => path)
+    const found = await db
+      .selectFrom('catalog')
+      .selectAll()
+      .where('source_id', '=', sourceId)
+      .where('path', 'in', paths)
+      .execute()
+    const byPath = new Map(found.map((row) => [row.path, row]))
+    for (const path of paths) {
+      const row = byPath.get(path)
+      if (row) yield row
+    }
+  }
+}

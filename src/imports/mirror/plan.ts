@@ -1,0 +1,129 @@
+// The dry run of a mirror: what would come, how large it is, what the policy would say of it, and what upstream withdrew.
+import { ACTIONS, type PolicyAction } from '../../domain/finding.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { OsvMatcher } from '../../scanners/osv/matcher.ts'
+import type { Db } from '../../store/db.ts'
+import { compareWithRecords, type Standing } from './compare.ts'
+import { GIB } from './limits.ts'
+import type { Mirror } from './mirrors.ts'
+import { previewPolicy, type Preview } from './policy-preview.ts'
+import { selected, type Selected } from './select.ts'
+import { withdrawn } from './withdrawn.ts'
+
+/** Packages that each list names. */
+const MOST_NAMED = 200
+/** Packages that are compared and matched together. */
+const TOGETHER = 200
+
+interface Named {
+  name: string
+  version: string
+  arch: string
+}
+
+export interface MirrorPlan {
+  source_id: number
+  distribution: string
+  /** selected packages by what the distribution has of them */
+  selected: number
+  present: number
+  missing: number
+  conflicts: number
+  rejected: number
+  missing_bytes: number
+  /** the first missing packages */
+  packages: (Named & { size_bytes: number; action: PolicyAction; findings: number })[]
+  conflicting: Named[]
+  policy: {
+    actions: Record<PolicyAction, number>
+    /** packages that the advisories cannot judge, already counted under their action */
+    unscanned: number
+    blocked: (Named & { findings: number })[]
+    held: (Named & { findings: number })[]
+  }
+  withdrawn: { total: number; removed: boolean; packages: (Named & { status: string })[] }
+  limits: { packages_per_run: number; runs: number; free_bytes: number; needed_bytes: number; fits: boolean }
+}
+
+export interface PlanDeps {
+  db: Db
+  clock: Clock
+  matcher: Pick<OsvMatcher, 'scanAll'>
+  settings(): Settings
+  /** free bytes on the disk of the pool */
+  freeBytes(): Promise<number>
+}
+
+/** Reads the catalog as of its last sync and fetches nothing. @throws Problem('index_empty') before the first sync */
+export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortSignal): Promise<MirrorPlan> {
+  const { source, selection, target } = mirror
+  const settings = deps.settings()
+  if (!source.last_sync) throw new Problem('index_empty', `${source.name} was never synced`, { source_id: source.id })
+  const counts: Record<Standing, number> = { missing: 0, present: 0, conflict: 0, rejected: 0 }
+  const plan: MirrorPlan = {
+    ...{ source_id: source.id, distribution: target.distribution.codename },
+    ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, missing_bytes: 0 },
+    packages: [],
+    conflicting: [],
+    policy: {
+      actions: Object.fromEntries(ACTIONS.map((action) => [action, 0])) as Record<PolicyAction, number>,
+      ...{ unscanned: 0, blocked: [], held: [] },
+    },
+    withdrawn: { total: 0, removed: selection.remove_withdrawn, packages: [] },
+    limits: {
+      packages_per_run: settings.mirror.max_packages_per_run,
+      ...{ runs: 0, free_bytes: 0, needed_bytes: 0, fits: true },
+    },
+  }
+  const all = selected({ db: deps.db, sourceId: source.id, selection, target }, { after: null, upTo: null })
+  for await (const batch of inPieces(all)) {
+    signal?.throwIfAborted()
+    const standings = await compareWithRecords(deps.db, target, batch)
+    for (const standing of standings) counts[standing]++
+    const missing = batch.filter((_, index) => standings[index] === 'missing')
+    const previews = await previewPolicy(deps.matcher, target, missing, settings, deps.clock.now())
+    missing.forEach((one, index) => addMissing(plan, one, previews[index]!))
+    name(plan.conflicting, batch.filter((_, index) => standings[index] === 'conflict').map(namesOf))
+  }
+  for await (const rows of withdrawn(deps.db, mirror)) {
+    plan.withdrawn.total += rows.length
+    name(
+      plan.withdrawn.packages,
+      rows.map((row) => ({ ...namesOf(row), status: row.status })),
+    )
+  }
+  const { missing, present, conflict: conflicts, rejected } = counts
+  const freeBytes = await deps.freeBytes()
+  const neededBytes = plan.missing_bytes + settings.mirror.min_free_disk_gb * GIB
+  return {
+    ...plan,
+    ...{ selected: missing + present + conflicts + rejected, missing, present, conflicts, rejected },
+    limits: {
+      packages_per_run: settings.mirror.max_packages_per_run,
+      runs: Math.ceil(missing / settings.mirror.max_packages_per_run),
+      ...{ free_bytes: freeBytes, needed_bytes: neededBytes, fits: neededBytes <= freeBytes },
+    },
+  }
+}
+
+function addMissing(plan: MirrorPlan, one: Selected, { action, unscanned, findings }: Preview): void {
+  plan.missing_bytes += one.size_bytes
+  plan.policy.actions[action]++
+  if (unscanned) plan.policy.unscanned++
+  name(plan.packages, [{ ...namesOf(one), size_bytes: one.size_bytes, action, findings }])
+  if (action === 'block') name(plan.policy.blocked, [{ ...namesOf(one), findings }])
+  if (action === 'review') name(plan.policy.held, [{ ...namesOf(one), findings }])
+}
+
+function name<T>(list: T[], more: readonly T[]): void {
+  list.push(...more.slice(0, MOST_NAMED - list.length))
+}
+
+const namesOf = ({ name, version, arch }: Named): Named => ({ name, version, arch })
+
+async function* inPieces(batches: AsyncIterable<Selected[]>): AsyncGenerator<Selected[], void> {
+  for await (const batch of batches)
+    for (let at = 0; at < batch.length; at += TOGETHER) yield batch.slice(at, at + TOGETHER)
+}

@@ -1,0 +1,52 @@
+// What the policy would say of packages before they are fetched: their source packages and versions against the advisories.
+import type { PolicyAction } from '../../domain/finding.ts'
+import { factsToMatch } from '../../domain/package.ts'
+import { isProblem } from '../../domain/problem.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Outcome } from '../../domain/status.ts'
+import type { Offered } from '../../formats/format.ts'
+import { judged } from '../../gate/cve-scan.ts'
+import type { CveResult } from '../../scanners/scanner.ts'
+import type { OsvMatcher } from '../../scanners/osv/matcher.ts'
+import type { Selected } from './select.ts'
+
+const ACTION_OF: Record<Outcome, PolicyAction> = { pass: 'allow', warn: 'warn', hold: 'review', refuse: 'block' }
+
+export interface Preview {
+  /** what the step `cve_scan` would do; `block` too where an unscanned package would be refused */
+  action: PolicyAction
+  /** no advisories are known for the distribution */
+  unscanned: boolean
+  findings: number
+}
+
+/**
+ * The gate's step `cve_scan` for each of these packages, in their order. The other steps need the files. Components are in
+ * the files too, so their vulnerabilities are not among the findings.
+ */
+export async function previewPolicy(
+  matcher: Pick<OsvMatcher, 'scanAll'>,
+  { format, distribution }: Offered,
+  packages: readonly Selected[],
+  settings: Settings,
+  now: Date,
+): Promise<Preview[]> {
+  if (!settings.validation.grype_scan) return packages.map(() => ({ action: 'allow', unscanned: true, findings: 0 }))
+  const facts = packages.map((one) =>
+    factsToMatch({ ...one, format: format.id, sourcePackage: one.source_package, sourceVersion: one.source_version }),
+  )
+  return (await matcher.scanAll(facts, distribution)).map((scan) => ({
+    action: ACTION_OF[outcomeOf(scan, settings, now)],
+    unscanned: scan.result !== 'scanned',
+    findings: scan.findings.length,
+  }))
+}
+
+function outcomeOf(scan: CveResult, settings: Settings, now: Date): Outcome {
+  try {
+    return judged(scan, settings, now).verdict.outcome
+  } catch (error) {
+    if (isProblem(error, 'scan_incomplete') || isProblem(error, 'scanner_unavailable')) return 'refuse'
+    throw error
+  }
+}

@@ -1,0 +1,59 @@
+// How far a run of a mirror has come: the cursor of its task, and the numbers that clients see.
+import type { ImportOutcome } from '../import-many.ts'
+import type { NameRange } from './select.ts'
+
+export interface MirrorCounts {
+  added: number
+  pending: number
+  blocked: number
+  skipped: number
+  error: number
+}
+
+/** Where a run is: every package before it is done. A run goes through all names once, from any of them. */
+export interface Place {
+  /** every package up to this name is done; null: at the first name */
+  after: string | null
+  /** whether the run passed the last name and continued at the first one */
+  wrapped: boolean
+}
+
+export interface MirrorProgress {
+  /** the task that reads the catalog first; null before it was queued */
+  sync_task: number | null
+  /** packages to import: those that are missing, or the limit where that is lower; null before they are counted */
+  total: number | null
+  elapsed_ms: number
+  /** the name after which the run began */
+  from: string | null
+  place: Place
+  counts: MirrorCounts
+}
+
+/** @param cursor of the task; null at its beginning */
+export function progressOf(cursor: unknown): MirrorProgress {
+  const begin: MirrorProgress = {
+    ...{ sync_task: null, total: null, elapsed_ms: 0, from: null },
+    place: { after: null, wrapped: false },
+    counts: { added: 0, pending: 0, blocked: 0, skipped: 0, error: 0 },
+  }
+  return { ...begin, ...(cursor as MirrorProgress | null) }
+}
+
+/** The ranges of names that are left of a run. */
+export function rangesLeft({ from, place }: Pick<MirrorProgress, 'from' | 'place'>): (NameRange & Place)[] {
+  if (place.wrapped) return [{ ...place, upTo: from }]
+  const rest = { ...place, upTo: null }
+  return from === null ? [rest] : [rest, { after: null, wrapped: true, upTo: from }]
+}
+
+export const COUNTED: Record<ImportOutcome, keyof MirrorCounts> = {
+  added: 'added',
+  pending_review: 'pending',
+  blocked: 'blocked',
+  skipped: 'skipped',
+  error: 'error',
+}
+
+export const doneCount = ({ added, pending, blocked, skipped, error }: MirrorCounts) =>
+  added + pending + blocked + skipped + error

@@ -1,0 +1,146 @@
+// One run of a mirror, as a task: reads the catalog, imports what is missing within the limits, reports what was withdrawn.
+import { isProblem, Problem } from '../../domain/problem.ts'
+import { isEnded, type TaskContext, type TaskKind } from '../../domain/tasks.ts'
+import { wait } from '../../kernel/clock.ts'
+import type { AuditLog } from '../../store/audit-log.ts'
+import type { Db } from '../../store/db.ts'
+import { taskById } from '../../tasks/task-query.ts'
+import { SYNC } from '../sync.ts'
+import { importMissing, type ImportMissingDeps } from './import-missing.ts'
+import type { StopReason } from './limits.ts'
+import { missing } from './missing.ts'
+import type { Mirror, Mirrors } from './mirrors.ts'
+import { progressOf, type MirrorCounts, type MirrorProgress } from './progress.ts'
+import { removeWithdrawn, type RemoveWithdrawnDeps } from './remove-withdrawn.ts'
+
+export const MIRROR = 'mirror'
+
+/** How often the task that reads the catalog is read. */
+const POLL_MS = 500
+/** Conflicting packages that the lines name. */
+const MOST_NAMED = 50
+
+export interface MirrorRunDeps extends ImportMissingDeps, RemoveWithdrawnDeps {
+  audit: Pick<AuditLog, 'record'>
+  mirrors: Pick<Mirrors, 'find' | 'continueAfter'>
+}
+
+export interface MirrorArguments {
+  by?: string
+  /** lowers `mirror.max_packages_per_run` for this run */
+  limit?: number
+}
+
+export interface MirrorResult extends MirrorCounts {
+  source_id: number
+  distribution: string
+  total: number
+  /** the limit that ended the run; null: nothing is missing any more */
+  stopped: StopReason | null
+  /** packages that the source no longer offers, and how many of them were deleted */
+  withdrawn: number
+  removed: number
+}
+
+/** The task of one source; its key is the id of the source. */
+export function mirrorKind(deps: MirrorRunDeps): TaskKind {
+  return {
+    kind: MIRROR,
+    leaderOnly: false,
+    async run(context) {
+      const { by = 'scheduler' } = context.arguments as MirrorArguments
+      const progress = progressOf(context.cursor)
+      try {
+        await deps.mirrors.find(context.key)
+        await readCatalog(deps.db, context, progress, by)
+        const result = await mirrorOnce(deps, context, progress)
+        await recordEnd(deps.audit, context.key, by, result)
+        return { ...result }
+      } catch (error) {
+        if (!context.signal.aborted) await recordFailure(deps.audit, context.key, by, error)
+        throw error
+      }
+    },
+  }
+}
+
+/** Queues a sync of the source and waits for its end. @throws Problem('upstream_error') */
+async function readCatalog(db: Db, context: TaskContext, progress: MirrorProgress, by: string): Promise<void> {
+  if (progress.total !== null) return
+  if (progress.sync_task === null) {
+    progress.sync_task = await context.enqueue({ kind: SYNC, key: context.key, arguments: { by } })
+    await context.save({ ...progress })
+    context.line('reading the catalog of the source')
+  }
+  for (;;) {
+    const task = await taskById(db, progress.sync_task)
+    if (!task || task.state === 'done') return
+    if (isEnded(task.state)) {
+      const why = task.error ?? 'its task was cancelled'
+      throw new Problem('upstream_error', `the catalog could not be read: ${why}`, { ...task.error_extra })
+    }
+    await wait(POLL_MS, context.signal)
+  }
+}
+
+async function mirrorOnce(deps: MirrorRunDeps, context: TaskContext, progress: MirrorProgress): Promise<MirrorResult> {
+  const { by = 'scheduler', limit = null } = context.arguments as MirrorArguments
+  const mirror = await deps.mirrors.find(context.key)
+  const { source, row, target } = mirror
+  if (progress.total === null) {
+    const { max_packages_per_run: most } = deps.settings().mirror
+    progress.from = row.continue_after
+    progress.place = { after: progress.from, wrapped: false }
+    progress.total = Math.min(await countMissing(deps.db, mirror, context), most, limit ?? most)
+    await context.save({ ...progress })
+    context.line(`${progress.total} packages to import`, { done: 0, total: progress.total })
+  }
+  const stopped = await importMissing(deps, mirror, context, progress, { by, limit })
+  await deps.mirrors.continueAfter(source.id, stopped === null ? null : progress.place.after)
+  if (stopped !== null) context.line(`the run ends early: ${stopped} is reached; the next run continues`)
+  const { found, removed } = await removeWithdrawn(deps, mirror, by, context)
+  return {
+    ...{ source_id: source.id, distribution: target.distribution.codename, total: progress.total },
+    ...progress.counts,
+    ...{ stopped, withdrawn: found, removed },
+  }
+}
+
+/** Counts the missing packages, and names those that conflict with records. */
+async function countMissing(db: Db, mirror: Mirror, { signal, line }: TaskContext): Promise<number> {
+  let count = 0
+  let conflicts = 0
+  for await (const found of missing(db, mirror, { after: null, upTo: null })) {
+    signal.throwIfAborted()
+    count += found.missing.length
+    for (const { name, version, arch } of found.conflicting)
+      if (conflicts++ < MOST_NAMED)
+        line(`${name} ${version} (${arch}) is not imported: the distribution has it with other bytes`)
+  }
+  return count
+}
+
+async function recordEnd(audit: MirrorRunDeps['audit'], key: string, by: string, result: MirrorResult): Promise<void> {
+  const { added, pending, blocked, error, stopped, distribution } = result
+  await audit.record({
+    action: 'MIRROR',
+    result: error + pending + blocked > 0 || stopped !== null ? 'WARNING' : 'SUCCESS',
+    user: by,
+    distribution,
+    outcome: stopped ?? 'ok',
+    detail: `${added} added, ${pending} to review, ${blocked} blocked, ${error} failed`,
+    extra: { ...result, source_id: Number(key) },
+  })
+}
+
+async function recordFailure(audit: MirrorRunDeps['audit'], key: string, by: string, error: unknown): Promise<void> {
+  const problem = isProblem(error) ? error : null
+  await audit.record({
+    action: 'MIRROR',
+    result: 'FAILURE',
+    user: by,
+    outcome: problem?.code ?? 'internal_error',
+    detail: problem?.detail ?? 'an unexpected error; the log has it',
+    extra: { source_id: Number(key) },
+  })
+}

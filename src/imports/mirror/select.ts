@@ -1,0 +1,123 @@
+// Streams the packages of a source that a mirror selects, by name, in bounded memory.
+import { sql, type RawBuilder } from 'kysely'
+import type { MirrorSelection } from '../../domain/mirror-selection.ts'
+import type { Offered } from '../../formats/format.ts'
+import type { Db } from '../../store/db.ts'
+import type { CatalogRow } from '../../store/tables.ts'
+
+/** Rows read in one query. */
+const PAGE = 1000
+
+/** A selected package, without the parts of its row that grow. */
+export type Selected = Pick<
+  CatalogRow,
+  | 'path'
+  | 'name'
+  | 'version'
+  | 'arch'
+  | 'size_bytes'
+  | 'digest_algorithm'
+  | 'digest'
+  | 'source_package'
+  | 'source_version'
+>
+
+export interface Selecting {
+  db: Db
+  sourceId: number
+  selection: MirrorSelection
+  target: Offered
+}
+
+/** Names after the first and up to the second; null is open. */
+export interface NameRange {
+  after: string | null
+  upTo: string | null
+}
+
+/**
+ * Selected packages in the database's order of names, some at a time. Of several files of one name, version and
+ * architecture it takes the first.
+ */
+export async function* selected(request: Selecting, range: NameRange): AsyncGenerator<Selected[], void> {
+  const { selection, target } = request
+  const ofName = createNewest(selection.keep_latest, target.format.versions.compare)
+  let last: Selected | null = null
+  for await (const page of pages(request, range)) {
+    const batch: Selected[] = []
+    for (const row of page) {
+      if (last?.name !== row.name) batch.push(...ofName.take())
+      if (last && isSameVersion(last, row)) continue
+      last = row
+      ofName.add(row)
+    }
+    if (selection.keep_latest === null) batch.push(...ofName.take())
+    if (batch.length > 0) yield batch
+  }
+  const rest = ofName.take()
+  if (rest.length > 0) yield rest
+}
+
+/** Collects the rows of one name: the newest of each architecture, or all of them. */
+function createNewest(most: number | null, compare: (a: string, b: string) => number) {
+  let byArch = new Map<string, Selected[]>()
+  return {
+    add(row: Selected): void {
+      const kept = byArch.get(row.arch) ?? []
+      kept.push(row)
+      if (most !== null && kept.length > most) {
+        kept.sort((a, b) => compare(b.version, a.version))
+        kept.length = most
+      }
+      byArch.set(row.arch, kept)
+    },
+    take(): Selected[] {
+      const rows = [...byArch.values()].flat()
+      byArch = new Map()
+      return rows
+    },
+  }
+}
+
+const isSameVersion = (a: Selected, b: Selected) => a.name === b.name && a.version === b.version && a.arch === b.arch
+
+async function* pages({ db, sourceId, selection, target }: Selecting, range: NameRange): AsyncGenerator<Selected[]> {
+  const where = sql.join(conditions(selection, target, range), sql` and `)
+  let after: RawBuilder<unknown> = sql`true`
+  for (;;) {
+    const { rows } = await sql<Selected>`
+      select path, name, version, arch, size_bytes, digest_algorithm, digest, source_package, source_version from catalog
+      where source_id = ${sourceId} and ${where} and ${after}
+      order by name, version, arch, path limit ${PAGE}`.execute(db)
+    const last = rows.at(-1)
+    if (!last) return
+    yield rows
+    if (rows.length < PAGE) return
+    // The comparison of the name alone lets the database begin at this name in its index.
+    after = sql`name >= ${last.name} and (name, version, arch, path) > (${last.name}, ${last.version}, ${last.arch}, ${last.path})`
+  }
+}
+
+function conditions(selection: MirrorSelection, { format, distribution }: Offered, { after, upTo }: NameRange) {
+  const { names, globs, exclude, sections, architectures } = selection
+  const like = (column: RawBuilder<unknown>, patterns: readonly string[]) =>
+    sql`${column} like any(${patterns.map(likePattern)}::text[])`
+  const name = sql`name`
+  const offered = [...distribution.architectures, ...format.neutralArchs]
+  return [
+    sql`arch = any(${architectures.length > 0 ? architectures : offered}::text[])`,
+    ...(names.length + globs.length > 0 ? [sql`(name = any(${names}::text[]) or ${like(name, globs)})`] : []),
+    ...(sections.length > 0 ? [like(sql`section`, sections)] : []),
+    ...(exclude.length > 0 ? [sql`not (${like(name, exclude)})`] : []),
+    ...(after === null ? [] : [sql`name > ${after}`]),
+    ...(upTo === null ? [] : [sql`name <= ${upTo}`]),
+  ]
+}
+
+/** A pattern of `*` and `?` as LIKE has it: https://www.postgresql.org/docs/15/functions-matching.html#FUNCTIONS-LIKE */
+export function likePattern(glob: string): string {
+  return glob
+    .replace(/[\\%_]/g, '\\$&')
+    .replaceAll('*', '%')
+    .replaceAll('?', '_')
+}

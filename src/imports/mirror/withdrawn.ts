@@ -1,0 +1,30 @@
+// Packages that a mirror brought and that its source no longer offers.
+import { sql } from 'kysely'
+import type { Db } from '../../store/db.ts'
+import type { PackageRow } from '../../store/tables.ts'
+import type { Mirror } from './mirrors.ts'
+
+/** Rows read in one query. */
+const PAGE = 200
+
+export type Withdrawn = Pick<PackageRow, 'id' | 'name' | 'version' | 'arch' | 'status'>
+
+/** In the order of names, some at a time. A package that the selection no longer names is not withdrawn. */
+export async function* withdrawn(db: Db, { source, target }: Mirror): AsyncGenerator<Withdrawn[], void> {
+  const { codename } = target.distribution
+  let after: Pick<Withdrawn, 'name' | 'version' | 'arch'> = { name: '', version: '', arch: '' }
+  for (;;) {
+    const { rows } = await sql<Withdrawn>`
+      select p.id, p.name, p.version, p.arch, p.status from packages p
+      where p.distribution = ${codename} and p.source_id = ${source.id} and p.import_method = 'mirror'
+        and (p.name, p.version, p.arch) > (${after.name}, ${after.version}, ${after.arch})
+        and not exists (
+          select from catalog c where c.source_id = ${source.id} and c.name = p.name and c.version = p.version
+            and (c.arch = p.arch or p.arch = any(${[...target.format.neutralArchs]}::text[])))
+      order by p.name, p.version, p.arch limit ${PAGE}`.execute(db)
+    const last = rows.at(-1)
+    if (!last) return
+    yield rows
+    after = last
+  }
+}
