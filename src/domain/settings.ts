@@ -49,14 +49,14 @@ export const SettingsSchema = Type.Object(
       timezone: at(3, 0).timezone,
     }),
     sources: inactive('there are no built-in sources yet', section('Built-in import sources that are enabled. Sources of formats that are not served count as disabled.', sourceToggles)),
-    mirror: inactive('there is no mirror run yet', section('The daily bulk import of new versions.', {
+    mirror: section('The daily bulk import of new versions.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),
       max_packages_per_run: integer(200, 1, 100_000, 'Largest number of packages one run imports.'),
       max_runtime_minutes: integer(60, 1, 1440, 'Longest time a run may take, in minutes.'),
       min_free_disk_gb: integer(5, 0, 100_000, 'Free disk space in GB below which a run stops.'),
-      sources: entries(BUILT_IN_OR_ID, Type.Boolean(), 'Sources to mirror, by built-in key or by id.'),
-    })),
+      sources: entries(BUILT_IN_OR_ID, Type.Boolean(), 'Whether the daily run includes a source, by built-in key or by id; takes precedence over the switch of its mirror.'),
+    }),
     notifications: section('Outbound webhook.', {
       webhook_url: line('', 'Where events are posted.', { check: is.isHttpUrl, maxLength: 2048 }),
       webhook_enabled: flag(false, 'Post events.'),

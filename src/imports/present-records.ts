@@ -12,8 +12,13 @@ export interface PresentRecord {
   isSame: boolean
 }
 
-/** The records with the names, versions and architectures of these entries. */
-export async function presentRecords<T extends { entry: CatalogRow }>(
+type Entry = Pick<CatalogRow, 'name' | 'version' | 'arch' | 'digest_algorithm' | 'digest'>
+
+/**
+ * The records with the names, versions and architectures of these entries. A record for all architectures counts too: an
+ * index may list it under its own (apk).
+ */
+export async function presentRecords<T extends { entry: Entry }>(
   db: Db,
   { format, distribution }: Offered,
   wanted: readonly T[],
@@ -31,7 +36,8 @@ export async function presentRecords<T extends { entry: CatalogRow }>(
     from unnest(${entries.map(({ name }) => name)}::text[], ${entries.map(({ version }) => version)}::text[],
       ${entries.map(({ arch }) => arch)}::text[], ${entries.map((entry) => entry.digest_algorithm)}::text[])
       with ordinality as w (name, version, arch, algorithm, n)
-    join packages p on p.distribution = ${distribution.codename} and p.name = w.name and p.version = w.version and p.arch = w.arch
+    join packages p on p.distribution = ${distribution.codename} and p.name = w.name and p.version = w.version
+      and (p.arch = w.arch or p.arch = any(${[...format.neutralArchs]}::text[]))
     join blobs b on b.sha256 = p.sha256`.execute(db)
   const found = new Map<T, PresentRecord>()
   for (const { n, status, sha256, received_sha256, sha512, record } of rows) {

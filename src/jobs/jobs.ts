@@ -1,4 +1,5 @@
 // The list of scheduled jobs: when each runs and what it does.
+import type { MirrorRuns } from '../imports/mirror/start.ts'
 import type { CrossCheck } from '../review/cross-check.ts'
 import { systemActor } from '../review/deps.ts'
 import type { Refresh } from '../review/refresh.ts'
@@ -11,6 +12,7 @@ export interface JobDeps {
   reviewTasks: ReviewTasks
   crossCheck: CrossCheck
   refresh: Refresh
+  mirrorRuns: Pick<MirrorRuns, 'all'>
 }
 
 export function createJobs(deps: JobDeps): Job[] {
@@ -48,6 +50,13 @@ export function createJobs(deps: JobDeps): Job[] {
       schedule: ({ validation, sync }) =>
         validation.grype_scan ? { pattern: '30 2 * * *', timezone: sync.timezone } : null,
       run: async () => ({ ...(await deps.reviewTasks.rematch('scheduler')) }),
+    },
+    {
+      id: 'mirror',
+      name: 'Import new packages of the mirrored sources',
+      schedule: ({ mirror }) =>
+        mirror.enabled ? { pattern: `${mirror.minute} ${mirror.hour} * * *`, timezone: mirror.timezone } : null,
+      run: async () => ({ ...(await deps.mirrorRuns.all('scheduler')) }),
     },
     {
       id: 'sla_check_daily',

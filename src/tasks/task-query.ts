@@ -26,6 +26,19 @@ export async function lastTask(db: Db, kind: string, key: string): Promise<TaskR
   return row ?? null
 }
 
+/** The task of each key of a kind that was queued last, by key. */
+export async function lastTasks(db: Db, kind: string): Promise<Map<string, TaskRow>> {
+  const rows = await db
+    .selectFrom('tasks')
+    .selectAll()
+    .distinctOn('key')
+    .where('kind', '=', kind)
+    .orderBy('key')
+    .orderBy('id', 'desc')
+    .execute()
+  return new Map(rows.map((row) => [row.key, row]))
+}
+
 /** The task of this kind and key that has not ended and began first. */
 export async function openTask(db: Db, kind: string, key: string): Promise<TaskRow | null> {
   const row = await db
@@ -38,6 +51,17 @@ export async function openTask(db: Db, kind: string, key: string): Promise<TaskR
     .limit(1)
     .executeTakeFirst()
   return row ?? null
+}
+
+/** The tasks of a kind that have not ended, newest first; at most two of each key. */
+export async function openTasks(db: Db, kind: string): Promise<TaskRow[]> {
+  return db
+    .selectFrom('tasks')
+    .selectAll()
+    .where('kind', '=', kind)
+    .where('state', 'in', ['queued', 'running', 'cancelling'])
+    .orderBy('id', 'desc')
+    .execute()
 }
 
 /** One page of tasks, newest first. */

@@ -18,7 +18,7 @@ import { withExternal } from '../scanners/external/data.ts'
 import { createAdvisoryData, type AdvisoryData } from '../scanners/osv/data.ts'
 import { ecosystemOf } from '../scanners/osv/ecosystems.ts'
 import { createOsvImporter } from '../scanners/osv/import.ts'
-import { createOsvMatcher } from '../scanners/osv/matcher.ts'
+import { createOsvMatcher, type OsvMatcher } from '../scanners/osv/matcher.ts'
 import type { Antivirus, AntivirusStatus, CveScanner } from '../scanners/scanner.ts'
 import { createEnrichment, enriched, enrichingWhere, type Enrichment } from '../scanners/enrich/enrichment.ts'
 import { createAdvisories, type Advisories } from '../store/advisories/advisories.ts'
@@ -49,6 +49,8 @@ export interface Engines {
   rematchScanner: CveScanner
   /** for components inside packages */
   componentMatcher: ComponentMatcher
+  /** the embedded matcher, for packages that were not fetched yet */
+  advisoryMatcher: Pick<OsvMatcher, 'scanAll'>
   advisories: Advisories
   advisoryData: AdvisoryData
   enrichment: Enrichment
@@ -147,6 +149,7 @@ export async function createEngines(deps: {
     rematchScanner: guarded(overrides.cveScanner ?? osv),
     componentMatcher: createComponentMatcher({ matcher: osv, state: advisories.state, enrich }),
     canaries,
+    advisoryMatcher: osv,
     advisories,
     advisoryData: withExternal(
       createAdvisoryData({

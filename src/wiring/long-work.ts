@@ -6,6 +6,7 @@ import { createContents } from '../publish/background/contents.ts'
 import { createUpdateinfo } from '../publish/background/updateinfo.ts'
 import { bulkImportKind } from '../imports/bulk-import.ts'
 import { groupDeleteKind } from '../imports/groups.ts'
+import { createMirrorRuns } from '../imports/mirror/start.ts'
 import { migrateKind } from '../intake/migrate.ts'
 import { syncIndexKind } from '../records/reindex.ts'
 import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
@@ -15,16 +16,13 @@ import { createTasks } from '../tasks/tasks.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
+import { createMirroring } from './mirror.ts'
 import type { Publishing } from './publishing.ts'
 
 export type LongWork = ReturnType<typeof createLongWork>
 
-export function createLongWork(
-  foundation: Foundation,
-  { publisher, registry }: Publishing,
-  gate: Gate,
-  imports: Imports,
-) {
+export function createLongWork(foundation: Foundation, publishing: Publishing, gate: Gate, imports: Imports) {
+  const { publisher, registry } = publishing
   const { env, db, clock, log, bus, audit, paths, pool, manifests, staging, checkpoint, leader } = foundation
   const { advisories, covers } = gate.engines
   const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
@@ -35,6 +33,7 @@ export function createLongWork(
     createContents({ db, paths, publisher }),
     createUpdateinfo({ db, paths, publisher, advisories, covers }),
   ]
+  const mirroring = createMirroring(foundation, publishing, gate, imports)
   const tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint },
     kinds: [
@@ -44,15 +43,17 @@ export function createLongWork(
       imports.syncKind,
       bulkImportKind({ db, importRequested: imports.importRequested }),
       groupDeleteKind({ db, audit, deleteIds: gate.deleteIds }),
+      mirroring.kind,
       migrateKind({ ...gate.copying, manifests, publisher }),
       backgroundIndexesKind({ indexes: backgroundIndexes, find: registry.find }),
     ],
   })
   const reviewTasks = createReviewTasks(tasks)
+  const mirrorRuns = createMirrorRuns({ db, mirrors: mirroring.mirrors, tasks })
   const scheduler = createScheduler({
     ...{ db, clock, log, audit, isLeader },
     settings: foundation.settings.current,
-    jobs: createJobs({ ...gate, reviewTasks }),
+    jobs: createJobs({ ...gate, reviewTasks, mirrorRuns }),
   })
-  return { tasks, reviewTasks, backgroundIndexes, totals, scheduler }
+  return { tasks, reviewTasks, mirroring, mirrorRuns, backgroundIndexes, totals, scheduler }
 }

@@ -1,13 +1,13 @@
 // Imports what a mirror lacks, in the order of names, until nothing is missing or a limit is reached.
 import type { Settings } from '../../domain/settings.ts'
 import type { TaskContext } from '../../domain/tasks.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
 import type { ImportedPackage, ImportMany, Wanted } from '../import-many.ts'
 import { createRunLimits, type StopReason } from './limits.ts'
 import { missing, wholeRows } from './missing.ts'
 import type { Mirror } from './mirrors.ts'
-import { COUNTED, doneCount, rangesLeft, type MirrorProgress, type Place } from './progress.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import { COUNTED, cursorOf, doneCount, rangesLeft, type MirrorProgress, type Place } from './progress.ts'
 
 /** Results between two saves of the cursor. */
 const SAVE_EVERY = 20
@@ -41,7 +41,7 @@ export async function importMissing(
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), Math.max(0, limits.remainingMs()))
   /** packages that were begun and have no result, in the order of their names */
-  const underWay = new Map<string, { bytes: number; before: Place }>()
+  const underWay = new Map<Wanted, { bytes: number; before: Place }>()
   /** where the search for missing packages is */
   let reached: Place = progress.place
   let begun = doneCount(progress.counts)
@@ -59,8 +59,9 @@ export async function importMissing(
           stopped = await limits.before({ begun, sizeBytes: entry.size_bytes, bytesUnderWay: sizeOf(underWay) })
           if (stopped !== null) return
           begun++
-          underWay.set(keyOf(entry), { bytes: entry.size_bytes, before: reached })
-          yield { source, entry }
+          const one: Wanted = { source, entry }
+          underWay.set(one, { bytes: entry.size_bytes, before: reached })
+          yield one
         }
     }
   }
@@ -70,14 +71,14 @@ export async function importMissing(
     const [oldest] = underWay.values()
     progress.place = oldest?.before ?? reached
     progress.elapsed_ms = limits.elapsedMs()
-    await context.save({ ...progress })
+    await context.save(cursorOf(progress))
     const done = doneCount(progress.counts)
     context.line(`${done} of ${progress.total} packages`, { done, total: progress.total, ...progress.counts })
   }
 
-  async function note(result: ImportedPackage): Promise<void> {
+  async function note(result: ImportedPackage, about: Wanted): Promise<void> {
     const { package: name, version, arch, status, code, detail } = result
-    underWay.delete(keyOf({ name, version, arch }))
+    underWay.delete(about)
     progress.counts[COUNTED[status]]++
     if (status === 'error' && progress.counts.error <= MOST_NAMED)
       context.line(`${name} ${version} (${arch}) was not imported: ${detail}`, { code })
@@ -98,6 +99,5 @@ export async function importMissing(
   return stopped
 }
 
-const keyOf = (one: { name: string; version: string; arch: string }) => `${one.name} ${one.version} ${one.arch}`
-const sizeOf = (underWay: ReadonlyMap<string, { bytes: number }>) =>
+const sizeOf = (underWay: ReadonlyMap<unknown, { bytes: number }>) =>
   [...underWay.values()].reduce((sum, { bytes }) => sum + bytes, 0)

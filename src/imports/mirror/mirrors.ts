@@ -29,6 +29,8 @@ export interface MirrorFields {
 export interface Mirrors {
   /** Every source with its mirror, in the order of their ids. */
   all(): Promise<{ source: SourceRow; row: MirrorRow | null; enabled: boolean }[]>
+  /** Whether the daily run includes a source: `settings.mirror.sources` takes precedence over its mirror's own switch. */
+  isEnabled(source: SourceRow, row: MirrorRow | null): boolean
   /** @throws Problem('not_found') without a source or a mirror of it, 'unknown_distribution', 'distribution_inactive' */
   find(id: string): Promise<Mirror>
   /** The mirror as `put` would store it. @throws as `put` */
@@ -84,13 +86,20 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
       extra: { source_id: source.id, ...extra },
     })
 
+  function isEnabled(source: SourceRow, row: MirrorRow | null): boolean {
+    if (!row || !source.enabled) return false
+    const toggles: Readonly<Record<string, boolean>> = deps.settings().mirror.sources
+    return (source.key === null ? undefined : toggles[source.key]) ?? toggles[String(source.id)] ?? row.enabled
+  }
+
   return {
+    isEnabled,
     preview,
     async all() {
       const rows = new Map((await db.selectFrom('mirrors').selectAll().execute()).map((row) => [row.source_id, row]))
       return (await deps.sources.all()).map((source) => {
         const row = rows.get(source.id) ?? null
-        return { source, row, enabled: isEnabled(source, row, deps.settings()) }
+        return { source, row, enabled: isEnabled(source, row) }
       })
     },
     async find(id) {
@@ -129,13 +138,6 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
       await db.updateTable('mirrors').set({ continue_after: name }).where('source_id', '=', sourceId).execute()
     },
   }
-}
-
-/** Whether the daily run includes it: `settings.mirror.sources` takes precedence over the mirror's own switch. */
-function isEnabled(source: SourceRow, row: MirrorRow | null, { mirror }: Settings): boolean {
-  if (!row || !source.enabled) return false
-  const toggles: Readonly<Record<string, boolean>> = mirror.sources
-  return (source.key === null ? undefined : toggles[source.key]) ?? toggles[String(source.id)] ?? row.enabled
 }
 
 const notMirrored = (source: SourceRow) =>

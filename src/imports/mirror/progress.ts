@@ -1,5 +1,5 @@
 // How far a run of a mirror has come: the cursor of its task, and the numbers that clients see.
-import type { ImportOutcome } from '../import-many.ts'
+import type { ImportOutcome } from '../../domain/import-outcome.ts'
 import type { NameRange } from './select.ts'
 
 export interface MirrorCounts {
@@ -37,7 +37,8 @@ export function progressOf(cursor: unknown): MirrorProgress {
     place: { after: null, wrapped: false },
     counts: { added: 0, pending: 0, blocked: 0, skipped: 0, error: 0 },
   }
-  return { ...begin, ...(cursor as MirrorProgress | null) }
+  const saved = cursor as MirrorProgress | null
+  return saved ? { ...saved, counts: { ...saved.counts } } : begin
 }
 
 /** The ranges of names that are left of a run. */
@@ -53,6 +54,12 @@ export const COUNTED: Record<ImportOutcome, keyof MirrorCounts> = {
   blocked: 'blocked',
   skipped: 'skipped',
   error: 'error',
+}
+
+/** What is saved: the job of the run shows `done_count` and `error_count`. */
+export function cursorOf(progress: MirrorProgress) {
+  const { counts } = progress
+  return { ...progress, done_count: doneCount(counts), error_count: counts.error }
 }
 
 export const doneCount = ({ added, pending, blocked, skipped, error }: MirrorCounts) =>

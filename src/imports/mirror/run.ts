@@ -10,7 +10,7 @@ import { importMissing, type ImportMissingDeps } from './import-missing.ts'
 import type { StopReason } from './limits.ts'
 import { missing } from './missing.ts'
 import type { Mirror, Mirrors } from './mirrors.ts'
-import { progressOf, type MirrorCounts, type MirrorProgress } from './progress.ts'
+import { cursorOf, doneCount, progressOf, type MirrorCounts, type MirrorProgress } from './progress.ts'
 import { removeWithdrawn, type RemoveWithdrawnDeps } from './remove-withdrawn.ts'
 
 export const MIRROR = 'mirror'
@@ -27,6 +27,8 @@ export interface MirrorRunDeps extends ImportMissingDeps, RemoveWithdrawnDeps {
 
 export interface MirrorArguments {
   by?: string
+  /** of the job, for people */
+  label?: string
   /** lowers `mirror.max_packages_per_run` for this run */
   limit?: number
 }
@@ -35,6 +37,8 @@ export interface MirrorResult extends MirrorCounts {
   source_id: number
   distribution: string
   total: number
+  done_count: number
+  error_count: number
   /** the limit that ended the run; null: nothing is missing any more */
   stopped: StopReason | null
   /** packages that the source no longer offers, and how many of them were deleted */
@@ -69,7 +73,7 @@ async function readCatalog(db: Db, context: TaskContext, progress: MirrorProgres
   if (progress.total !== null) return
   if (progress.sync_task === null) {
     progress.sync_task = await context.enqueue({ kind: SYNC, key: context.key, arguments: { by } })
-    await context.save({ ...progress })
+    await context.save(cursorOf(progress))
     context.line('reading the catalog of the source')
   }
   for (;;) {
@@ -92,7 +96,7 @@ async function mirrorOnce(deps: MirrorRunDeps, context: TaskContext, progress: M
     progress.from = row.continue_after
     progress.place = { after: progress.from, wrapped: false }
     progress.total = Math.min(await countMissing(deps.db, mirror, context), most, limit ?? most)
-    await context.save({ ...progress })
+    await context.save(cursorOf(progress))
     context.line(`${progress.total} packages to import`, { done: 0, total: progress.total })
   }
   const stopped = await importMissing(deps, mirror, context, progress, { by, limit })
@@ -102,6 +106,7 @@ async function mirrorOnce(deps: MirrorRunDeps, context: TaskContext, progress: M
   return {
     ...{ source_id: source.id, distribution: target.distribution.codename, total: progress.total },
     ...progress.counts,
+    ...{ done_count: doneCount(progress.counts), error_count: progress.counts.error },
     ...{ stopped, withdrawn: found, removed },
   }
 }

@@ -1,0 +1,32 @@
+// Mirrors of upstream repositories: what they select, their plans and their runs.
+import { statfs } from 'node:fs/promises'
+import { createMirrors, type Mirror } from '../imports/mirror/mirrors.ts'
+import { planMirror } from '../imports/mirror/plan.ts'
+import { mirrorKind } from '../imports/mirror/run.ts'
+import type { Foundation } from './foundation.ts'
+import type { Gate } from './gate.ts'
+import type { Imports } from './imports.ts'
+import type { Publishing } from './publishing.ts'
+
+export type Mirroring = ReturnType<typeof createMirroring>
+
+export function createMirroring(
+  foundation: Foundation,
+  { registry }: Publishing,
+  { engines, deleteIds }: Gate,
+  { sources, importMany }: Imports,
+) {
+  const { db, clock, audit, paths } = foundation
+  const settings = foundation.settings.current
+  const mirrors = createMirrors({ db, clock, audit, sources, registry, settings })
+  const freeBytes = async () => {
+    const { bavail, bsize } = await statfs(paths.root)
+    return bavail * bsize
+  }
+  return {
+    mirrors,
+    plan: (mirror: Mirror, signal?: AbortSignal) =>
+      planMirror({ db, clock, settings, freeBytes, matcher: engines.advisoryMatcher }, mirror, signal),
+    kind: mirrorKind({ db, clock, audit, mirrors, importMany, settings, freeBytes, deleteIds }),
+  }
+}
