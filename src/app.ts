@@ -36,7 +36,7 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
   const publishing = await createPublishing(foundation)
   const gate = await createGate(foundation, publishing, overrides)
   const accounts = await createAccounts(foundation, gate)
-  const imports = createImports(foundation, publishing, gate)
+  const imports = await createImports(foundation, publishing, gate)
   const longWork = createLongWork(foundation, publishing, gate, imports)
   const insight = createInsight(foundation, publishing, gate, longWork, () => state.notServing)
   const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight }

@@ -5,6 +5,7 @@ import * as auth from './auth.contract.ts'
 import * as distributions from './distributions.contract.ts'
 import * as importGroups from './import-groups.contract.ts'
 import * as importSeveral from './import-several.contract.ts'
+import * as importSync from './import-sync.contract.ts'
 import * as imports from './imports.contract.ts'
 import * as health from './health.contract.ts'
 import * as packages from './packages.contract.ts'
@@ -30,6 +31,7 @@ const modules: readonly object[] = [
   imports,
   importGroups,
   importSeveral,
+  importSync,
   packages,
   sbom,
   securityDecide,

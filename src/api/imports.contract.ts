@@ -25,8 +25,14 @@ const FIELDS = {
     Type.String({ maxLength: 500_000, description: 'armored OpenPGP keys; apk: the public key in PEM' }),
   ),
   allow_unsigned: Type.Boolean({ description: 'a source without a key may be read' }),
+  target: Nullable(
+    Type.String({
+      maxLength: 100,
+      description: 'distribution that takes its packages; of an apt suite, the one of that name',
+    }),
+  ),
   enabled: Type.Boolean(),
-  security: Type.Boolean(),
+  security: Type.Boolean({ description: 'carries security updates: part of the daily sync' }),
 }
 
 const SourceSchema = Type.Object({
@@ -38,6 +44,7 @@ const SourceSchema = Type.Object({
   distribution: Nullable(Type.String()),
   components: Type.Array(Type.String()),
   arch: Nullable(Type.String()),
+  target: Nullable(Type.String()),
   enabled: Type.Boolean(),
   security: Type.Boolean(),
   status: Type.Enum(['never', 'syncing', 'ok', 'error']),
@@ -96,7 +103,7 @@ export const deleteImportSourcesId = declare({
   access: 'maintainer+',
   params: Id,
   answer: Type.Object({ status: Type.Literal('deleted'), id: Type.Integer(), name: Type.String() }),
-  problems: ['not_found'],
+  problems: ['not_found', 'built_in_source'],
 })
 
 export const postImportSourcesIdSync = declare({

@@ -8,6 +8,7 @@ import type { ImportPackage } from '../imports/import-package.ts'
 import { sourceView, type Sources } from '../imports/sources.ts'
 import { SYNC } from '../imports/sync.ts'
 import type { Db } from '../store/db.ts'
+import type { SourceRow } from '../store/tables.ts'
 import { openTask } from '../tasks/task-query.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import {
@@ -38,16 +39,15 @@ const MOST_DEPENDS = 50
 
 export function importRoutes(deps: ImportRouteDeps): Route[] {
   const { db, sources } = deps
+  const view = (source: SourceRow) => sourceView(source, sources.isEnabled(source))
   return [
     handle(getImportSources, async () => {
       const all = await sources.all()
-      return { sources: all.map(sourceView), total: all.length }
+      return { sources: all.map(view), total: all.length }
     }),
-    handle(postImportSources, async ({ body, caller, origin }) =>
-      sourceView(await sources.create(body, caller, origin)),
-    ),
+    handle(postImportSources, async ({ body, caller, origin }) => view(await sources.create(body, caller, origin))),
     handle(patchImportSourcesId, async ({ params, body, caller, origin }) =>
-      sourceView(await sources.change(params.id, body, caller, origin)),
+      view(await sources.change(params.id, body, caller, origin)),
     ),
     handle(deleteImportSourcesId, async ({ params, caller, origin }) => {
       const { id, name } = await sources.remove(params.id, caller, origin)

@@ -1,8 +1,7 @@
 // /tasks: long work that is queued, running or ended.
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
-import { mayAccess } from '../domain/roles.ts'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -12,7 +11,8 @@ import { lastLines, taskById, taskPage, type TaskLine } from '../tasks/task-quer
 import type { Tasks } from '../tasks/tasks.ts'
 import { handle, type Route } from './route.ts'
 import { page } from './schemas.ts'
-import { createOpenStreams, openStream } from './sse.ts'
+import { createOpenStreams } from './sse.ts'
+import { lastEventOf, streamTask } from './task-stream.ts'
 import { getTasks, getTasksId, getTasksIdStream, postTasksIdCancel } from './tasks.contract.ts'
 
 export interface TaskDeps {
@@ -25,8 +25,6 @@ export interface TaskDeps {
 
 /** Lines in the answer for one task. */
 const LINES_SHOWN = 100
-/** How often an open stream checks that its caller may still read it, in milliseconds. */
-const RECHECK_MS = 15_000
 
 export function taskRoutes(deps: TaskDeps): Route[] {
   const { db } = deps
@@ -43,76 +41,52 @@ export function taskRoutes(deps: TaskDeps): Route[] {
     handle(getTasksIdStream, async ({ params: { id }, caller, raw, reply }) => {
       await taskOf(db, id)
       const closed = openOne(caller.principal)
-      await stream(deps, id, raw, reply).finally(closed)
+      await streamTask(
+        deps,
+        {
+          ...{ id, after: lastEventOf(raw), access: getTasksIdStream.access },
+          line: (events, line) => events.send(lineOf(line), 'line', String(line.seq)),
+          end: (events, task) => events.send(viewOf(task), 'end'),
+        },
+        raw,
+        reply,
+      ).finally(closed)
       return undefined
     }),
     handle(postTasksIdCancel, async ({ params: { id }, caller, origin }) => {
-      const task = await deps.tasks.cancel(id, ({ kind, key, state }, tx) =>
-        deps.audit.record(
-          {
-            action: 'TASK_CANCEL',
-            result: 'SUCCESS',
-            user: caller.name,
-            outcome: state,
-            detail: `task ${id}: ${[kind, key].filter(Boolean).join(' ')}`,
-            ip: origin.ip,
-            requestId: origin.requestId,
-            extra: { task_id: id, kind, key },
-          },
-          tx,
-        ),
-      )
-      return viewOf(task)
+      return viewOf(await cancelTask(deps, id, caller, origin))
     }),
   ]
+}
+
+/** Cancels a task and records who did. @throws Problem('not_found', 'task_ended') */
+export function cancelTask(
+  deps: { tasks: Pick<Tasks, 'cancel'>; audit: Pick<AuditLog, 'record'> },
+  id: number,
+  caller: Caller,
+  origin: Origin,
+): Promise<TaskRow> {
+  return deps.tasks.cancel(id, ({ kind, key, state }, tx) =>
+    deps.audit.record(
+      {
+        action: 'TASK_CANCEL',
+        result: 'SUCCESS',
+        user: caller.name,
+        outcome: state,
+        detail: `task ${id}: ${[kind, key].filter(Boolean).join(' ')}`,
+        ip: origin.ip,
+        requestId: origin.requestId,
+        extra: { task_id: id, kind, key },
+      },
+      tx,
+    ),
+  )
 }
 
 async function taskOf(db: Db, id: number): Promise<TaskRow> {
   const task = await taskById(db, id)
   if (!task) throw new Problem('not_found', `there is no task ${id}`)
   return task
-}
-
-/** Sends each line with its `seq` as the event id, then `end` with the task. A stopping service ends the stream without it. */
-async function stream(
-  { tasks, authenticate, log }: TaskDeps,
-  id: number,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const { authorization } = request.headers
-  const closed = new AbortController()
-  const events = openStream(reply, { heartbeat: true })
-  reply.raw.on('close', () => closed.abort())
-  const recheck = setInterval(() => {
-    authenticate(authorization).then(
-      ({ role }) => {
-        if (!mayAccess(role, 'auditor+')) closed.abort()
-      },
-      () => closed.abort(),
-    )
-  }, RECHECK_MS)
-  try {
-    const following = tasks.follow(id, lastEventOf(request), closed.signal)
-    for (;;) {
-      const { value, done } = await following.next()
-      if (!done) for (const line of value) events.send(lineOf(line), 'line', String(line.seq))
-      else if (value) events.send(viewOf(value), 'end')
-      if (done || events.closed) break
-    }
-  } catch (error) {
-    // The headers are sent: the client connects again and gets the error with its status.
-    log.warn({ err: error, task: id, request_id: request.id }, 'a stream of a task ended early')
-  } finally {
-    clearInterval(recheck)
-    events.close()
-  }
-}
-
-/** The `Last-Event-ID` of a client that connects again: https://html.spec.whatwg.org/multipage/server-sent-events.html */
-function lastEventOf({ headers }: FastifyRequest): number {
-  const id = Number(headers['last-event-id'])
-  return Number.isSafeInteger(id) && id > 0 && id < 2 ** 31 ? id : 0
 }
 
 function viewOf(task: TaskRow) {

@@ -50,6 +50,7 @@ export const PROBLEM_CODES = [
   'not_published',
   'rejected_bytes',
   'account_conflict',
+  'built_in_source',
   'task_ended',
   'task_cancelled',
   // 413, 424, 429

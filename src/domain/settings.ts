@@ -35,20 +35,16 @@ const group = (role: string) => line('', `Group whose members are ${role}: its n
 const attribute = (value: string, what: string, needed = false) =>
   line(value, `Attribute that holds the ${what}.`, { check: is.isAttribute, needed })
 
-const NO_SYNC = 'sources are synced on request only'
-
 /** The document as `GET /settings` shows it, without `_meta`. */
 // prettier-ignore
 export const SettingsSchema = Type.Object(
   {
     app_url: line('http://localhost:3003', 'Address of the web console, for links in mails.', { needed: true, check: is.isHttpUrl, maxLength: 2048 }),
     sync: section('The daily sync of security sources.', {
-      enabled: inactive(NO_SYNC, flag(true, 'Run it.')),
-      hour: inactive(NO_SYNC, at(3, 0).hour),
-      minute: inactive(NO_SYNC, at(3, 0).minute),
-      timezone: at(3, 0).timezone,
+      enabled: flag(true, 'Run it.'),
+      ...at(3, 0),
     }),
-    sources: inactive('there are no built-in sources yet', section('Built-in import sources that are enabled. Sources of formats that are not served count as disabled.', sourceToggles)),
+    sources: section('Built-in import sources that are enabled. Sources of formats that are not served count as disabled.', sourceToggles),
     mirror: section('The daily bulk import of new versions.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),

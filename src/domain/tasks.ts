@@ -70,8 +70,15 @@ export interface TaskContext {
   line(message: string, data?: Json): void
   /** Queues a task that follows from this one. @returns its id */
   enqueue(request: Omit<TaskRequest, 'createdBy' | 'requestId'>): Promise<number>
-  /** Aborts on cancellation, on shutdown, and when another process has taken over; the work then throws its reason. */
+  /** Aborts on cancellation (with `TaskCancelled`), on shutdown, and when another process has taken over; the work then throws its reason. */
   signal: AbortSignal
+}
+
+/** Why the signal of a task that somebody cancelled aborts. It never reaches a client. */
+export class TaskCancelled extends Error {
+  constructor() {
+    super('the task is cancelled')
+  }
 }
 
 /** What work that can be interrupted needs of its task. */

@@ -88,6 +88,8 @@ export interface RepositoryIo {
   small(path: string, mostBytes: number): Promise<Buffer | null>
   /** whether the source must be signed: it has keys, or may not be unsigned */
   signed: boolean
+  /** whether a source with keys may leave its index unsigned, where packages have signatures of their own (rpm) */
+  mayBeUnsigned: boolean
   keys: readonly SourceKey[]
   /** @returns the signed text alone and the fingerprints @throws Problem('upstream_error') */
   verifyCleartext(document: Uint8Array, name: string): Promise<{ text: string; signedBy: string[] }>

@@ -3,7 +3,9 @@ import type { Insertable } from 'kysely'
 import type { Origin } from '../domain/audit.ts'
 import type { Caller } from '../domain/caller.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
+import type { Settings } from '../domain/settings.ts'
 import type { PackageFormat } from '../formats/format.ts'
+import type { FormatRegistry } from '../intake/identify.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
 import type { UpstreamSource } from '../upstream/source.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
@@ -22,12 +24,16 @@ export interface SourceFields {
   architectures?: string[] | undefined
   gpg_key?: string | null | undefined
   allow_unsigned?: boolean | undefined
+  /** codename of the distribution that takes its packages */
+  target?: string | null | undefined
   enabled?: boolean | undefined
   security?: boolean | undefined
 }
 
 export interface Sources {
   all(): Promise<SourceRow[]>
+  /** Whether a source takes part in runs of several: it is enabled, in the settings too, and its format is served. */
+  isEnabled(source: SourceRow): boolean
   /** @param id number or key @throws Problem('not_found') */
   find(id: string): Promise<SourceRow>
   create(
@@ -37,7 +43,7 @@ export interface Sources {
   ): Promise<SourceRow>
   /** Changes what is given. Another address, key or selection makes the next sync read everything again. */
   change(id: string, fields: SourceFields, by: Caller, origin: Origin): Promise<SourceRow>
-  /** Deletes a source and its catalog; packages that were imported stay. */
+  /** Deletes a source and its catalog; packages that were imported stay. @throws Problem('built_in_source') */
   remove(id: string, by: Caller, origin: Origin): Promise<SourceRow>
 }
 
@@ -47,6 +53,8 @@ export interface SourceDeps {
   audit: Pick<AuditLog, 'record'>
   formats: readonly PackageFormat[]
   upstreams: Pick<Upstreams, 'open'>
+  registry: FormatRegistry
+  settings(): Pick<Settings, 'sources'>
 }
 
 export function createSources(deps: SourceDeps): Sources {
@@ -76,6 +84,10 @@ export function createSources(deps: SourceDeps): Sources {
 
   return {
     find,
+    isEnabled({ key, enabled, target }) {
+      const toggles: Partial<Record<string, boolean>> = deps.settings().sources
+      return enabled && (key === null || toggles[key] !== false) && (target === null || deps.registry.isActive(target))
+    },
     all: () => db.selectFrom('sources').selectAll().orderBy('id').execute(),
     async create({ type, ...fields }, by, origin) {
       const format = deps.formats.find((one) => one.repoFormat === type && one.catalog)
@@ -88,6 +100,7 @@ export function createSources(deps: SourceDeps): Sources {
         distribution: fields.distribution ?? null,
         components: fields.components ?? (type === 'apt' && !fields.distribution?.endsWith('/') ? ['main'] : []),
         architectures: architecturesIn(fields) ?? [format.architectures['amd64'] ?? 'x86_64'],
+        target: fields.target ?? suiteOf(deps.registry, type, fields.distribution),
         keys: JSON.stringify(keysOf(fields.gpg_key)),
         allow_unsigned: fields.allow_unsigned ?? false,
         enabled: fields.enabled ?? true,
@@ -95,6 +108,7 @@ export function createSources(deps: SourceDeps): Sources {
         created_at: clock.now(),
         created_by: by.name,
       }
+      checkTarget(deps.registry, type, row.target)
       await checkReadable(deps, { ...row, keys: keysOf(fields.gpg_key) })
       const created = await stored(() => db.insertInto('sources').values(row).returningAll().executeTakeFirstOrThrow())
       await recorded('SOURCE_CREATE', created, by, origin)
@@ -107,11 +121,12 @@ export function createSources(deps: SourceDeps): Sources {
       const keys = key === undefined ? before.keys : keysOf(key)
       const given = Object.fromEntries(Object.entries(same as object).filter(([, value]) => value !== undefined))
       const set = { ...given, ...(architectures ? { architectures } : {}) }
+      checkTarget(deps.registry, before.type, fields.target)
       await checkReadable(deps, { ...before, ...set, keys })
       const row = await stored(() =>
         db
           .updateTable('sources')
-          .set({ ...set, keys: JSON.stringify(keys) })
+          .set({ ...set, keys: JSON.stringify(keys), changed_at: clock.now() })
           .where('id', '=', before.id)
           .returningAll()
           .executeTakeFirstOrThrow(),
@@ -121,6 +136,8 @@ export function createSources(deps: SourceDeps): Sources {
     },
     async remove(id, by, origin) {
       const row = await find(id)
+      if (row.key !== null)
+        throw new Problem('built_in_source', `${row.name} is part of the service; it can be disabled`, { key: row.key })
       await db.deleteFrom('sources').where('id', '=', row.id).execute()
       await recorded('SOURCE_DELETE', row, by, origin)
       return row
@@ -137,6 +154,20 @@ async function stored(write: () => Promise<SourceRow>): Promise<SourceRow> {
     const sentence = 'another import source has this name, or this address and distribution'
     throw new Problem('already_exists', sentence, {}, { cause: error })
   }
+}
+
+/** The distribution of an apt suite: `bookworm` of `bookworm-security`. */
+function suiteOf(registry: FormatRegistry, type: string, suite: string | null | undefined): string | null {
+  for (const codename of [suite ?? '', (suite ?? '').replace(/[-/].*$/, '')])
+    if (registry.find(codename)?.format.repoFormat === type) return codename
+  return null
+}
+
+/** @throws Problem('validation_error') */
+function checkTarget(registry: FormatRegistry, type: string, codename: string | null | undefined): void {
+  if (codename === null || codename === undefined) return
+  if (registry.find(codename)?.format.repoFormat !== type)
+    throw invalidField('target', `must be a distribution that takes ${type} packages`)
 }
 
 const architecturesIn = ({ arch, architectures }: SourceFields) => architectures ?? (arch ? [arch] : undefined)
@@ -181,8 +212,11 @@ export function upstreamOf(
   }
 }
 
-/** A source as clients see it (docs/api-decisions.md, section 8). */
-export function sourceView(row: SourceRow) {
+/**
+ * A source as clients see it (docs/api-decisions.md, section 8).
+ * @param enabled whether it takes part in syncs; a built-in source can be switched off in the settings too
+ */
+export function sourceView(row: SourceRow, enabled: boolean) {
   return {
     id: row.id,
     key: row.key,
@@ -194,7 +228,8 @@ export function sourceView(row: SourceRow) {
     components: row.components,
     arch: row.architectures[0] ?? null,
     architectures: row.architectures,
-    enabled: row.enabled,
+    target: row.target,
+    enabled,
     security: row.security,
     allow_unsigned: row.allow_unsigned,
     has_key: row.keys.length > 0,

@@ -6,8 +6,10 @@ import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow } from '../store/tables.ts'
 import type { SeenState } from '../upstream/source.ts'
+import type { FormatRegistry } from '../intake/identify.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
 import { dropIncoming, replaceCatalog } from './catalog.ts'
+import { findSecurityUpdates } from './security-updates.ts'
 import { upstreamOf, type Sources } from './sources.ts'
 
 export const SYNC = 'sync'
@@ -22,6 +24,7 @@ export interface SyncDeps {
   audit: Pick<AuditLog, 'record'>
   sources: Pick<Sources, 'find'>
   upstreams: Pick<Upstreams, 'open'>
+  registry: Pick<FormatRegistry, 'find'>
 }
 
 /** The task of one source; its key is the id of the source. Lines have `status` and `count` as data. */
@@ -36,8 +39,11 @@ export function syncKind(deps: SyncDeps): TaskKind {
       await deps.db.updateTable('sources').set({ status: 'syncing' }).where('id', '=', source.id).execute()
       try {
         const count = await sync(deps, source, context)
+        const target = source.security && source.target ? deps.registry.find(source.target) : null
+        const updates = target ? await findSecurityUpdates(deps.db, source, target.format, deps.clock.now()) : null
+        if (updates !== null) context.line(`${updates} published packages have a newer version here`)
         await recorded(deps, source, by, null, count)
-        return { source_id: source.id, count }
+        return { source_id: source.id, count, ...(updates === null ? {} : { updates }) }
       } catch (error) {
         await dropIncoming(deps.db, source.id).catch(() => {})
         const isInterrupted = context.signal.aborted

@@ -1,5 +1,6 @@
 // The list of scheduled jobs: when each runs and what it does.
 import type { MirrorRuns } from '../imports/mirror/start.ts'
+import type { SyncRuns } from '../imports/sync-runs.ts'
 import type { CrossCheck } from '../review/cross-check.ts'
 import { systemActor } from '../review/deps.ts'
 import type { Refresh } from '../review/refresh.ts'
@@ -13,10 +14,18 @@ export interface JobDeps {
   crossCheck: CrossCheck
   refresh: Refresh
   mirrorRuns: Pick<MirrorRuns, 'all'>
+  syncRuns: Pick<SyncRuns, 'daily'>
 }
 
 export function createJobs(deps: JobDeps): Job[] {
   return [
+    {
+      id: 'sync',
+      name: 'Read the catalogs of security sources',
+      schedule: ({ sync: { enabled, hour, minute, timezone } }) =>
+        enabled ? { pattern: `${minute} ${hour} * * *`, timezone } : null,
+      run: async () => ({ ...(await deps.syncRuns.daily()) }),
+    },
     {
       id: 'advisories',
       name: 'Update advisories that are older than a day',

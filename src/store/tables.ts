@@ -638,6 +638,8 @@ export interface SourcesTable {
   distribution: string | null
   components: string[]
   architectures: string[]
+  /** codename of the distribution that takes its packages */
+  target: string | null
   enabled: boolean
   security: boolean
   keys: Json<{ name: string | null; text: string }[]>
@@ -652,9 +654,20 @@ export interface SourcesTable {
   seen: JsonOrNull<Record<string, unknown>>
   created_at: Date
   created_by: string
+  /** by people; a built-in source that nobody changed follows the version of the service */
+  changed_at: Generated<Date | null>
 }
 
 export type SourceStatus = 'never' | 'syncing' | 'ok' | 'error'
+
+/** A published package of which a security source has a newer version, as of the last sync. */
+export interface SecurityUpdatesTable {
+  source_id: number
+  package_id: number
+  /** of the newer version in the catalog */
+  path: string
+  found_at: Date
+}
 
 /** A package that a source offers; it was not fetched. */
 export interface CatalogTable {
@@ -751,6 +764,7 @@ export interface Tables {
   sources: SourcesTable
   catalog: CatalogTable
   import_requests: ImportRequestsTable
+  security_updates: SecurityUpdatesTable
   /** rows of a sync that is under way */
   catalog_incoming: Omit<CatalogTable, 'synced_at'>
   mirrors: MirrorsTable

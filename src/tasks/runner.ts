@@ -2,7 +2,7 @@
 import type { Json } from '../domain/json.ts'
 import { randomUUID } from 'node:crypto'
 import { isProblem } from '../domain/problem.ts'
-import type { TaskContext, TaskKind } from '../domain/tasks.ts'
+import { TaskCancelled, type TaskContext, type TaskKind } from '../domain/tasks.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { wait, type Clock } from '../kernel/clock.ts'
 import { isStorageFull } from '../kernel/files.ts'
@@ -79,7 +79,7 @@ export function createRunner(deps: RunnerDeps): Runner {
     const held = new Map((await beat(db, before, clock.now())).map(({ id, state }) => [id, state]))
     for (const { id, controller } of before) {
       const state = held.get(id)
-      if (state === 'cancelling') controller.abort(new TaskStopped('the task is cancelled'))
+      if (state === 'cancelling') controller.abort(new TaskCancelled())
       if (state === undefined && runs.has(id))
         controller.abort(new TaskStopped('another process has taken the task over'))
     }

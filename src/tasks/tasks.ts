@@ -1,12 +1,12 @@
 // Long work as rows: requests for it, its lines and its end, cancelling it, and the runner that does it.
 import { PROBLEM_CODES, Problem, type ProblemCode } from '../domain/problem.ts'
 import type { Json } from '../domain/json.ts'
-import { isEnded, type TaskRequest } from '../domain/tasks.ts'
+import { isEnded, TaskCancelled, type TaskRequest } from '../domain/tasks.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
 import { createChanges } from './changes.ts'
 import { cancel, deleteEnded, enqueue } from './rows.ts'
-import { createRunner, TaskStopped, type RunnerDeps } from './runner.ts'
+import { createRunner, type RunnerDeps } from './runner.ts'
 import { linesAfter, taskById, type TaskLine } from './task-query.ts'
 
 /** How often a task that another process runs is read again. */
@@ -123,7 +123,7 @@ export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: numbe
         const { state } = await existing(id)
         throw new Problem('task_ended', `the task has ended: it is ${state}`, { state })
       }
-      runner.abort(id, new TaskStopped('the task is cancelled'))
+      runner.abort(id, new TaskCancelled())
       changes.note(id)
       return cancelled
     },

@@ -55,6 +55,7 @@ export async function checkRepository(
     roots: roots.fetch,
     small: (path, mostBytes) => fetchSmall(transport, path, mostBytes, stagingDirectory, wait),
     signed,
+    mayBeUnsigned: source.allowUnsigned,
     keys: source.keys,
     async verifyCleartext(document, name) {
       return signed ? verifier.cleartext(document, name) : { text: withoutSignature(document), signedBy: [] }

@@ -12,6 +12,7 @@ import { createRateLimiter } from '../api/limits.ts'
 import { openapi } from '../api/openapi.ts'
 import { importGroupRoutes } from '../api/import-groups.ts'
 import { severalRoutes } from '../api/import-several.ts'
+import { importSyncRoutes } from '../api/import-sync.ts'
 import { importRoutes } from '../api/imports.ts'
 import { packageRoutes } from '../api/packages.ts'
 import type { Route } from '../api/route.ts'
@@ -105,6 +106,7 @@ function routesOf(
     ...importRoutes({ ...imports, db, log, tasks }),
     ...severalRoutes({ db, log, registry, importRequested: imports.importRequested, tasks }),
     ...importGroupRoutes({ db, tasks }),
+    ...importSyncRoutes({ ...imports, db, log, audit, tasks, settings, authenticate, syncRuns: longWork.syncRuns }),
     ...uploadRoutes({ intake: gate.intake, settings, log }),
     ...distributionRoutes({
       db,

@@ -1,6 +1,7 @@
 // The way in from upstream repositories: sources, their syncs, and imports.
 import { dirname } from 'node:path'
 import { createImportMany } from '../imports/import-many.ts'
+import { seedBuiltInSources } from '../imports/built-in/seed.ts'
 import { createImportPackage } from '../imports/import-package.ts'
 import { createImportRequested } from '../imports/import-requested.ts'
 import { createSources } from '../imports/sources.ts'
@@ -12,10 +13,16 @@ import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { Publishing } from './publishing.ts'
 
-export type Imports = ReturnType<typeof createImports>
+export type Imports = Awaited<ReturnType<typeof createImports>>
 
-export function createImports(foundation: Foundation, { formats, registry }: Publishing, { intake }: Gate) {
+/** Stores the built-in sources of the distributions that are offered. */
+export async function createImports(
+  foundation: Foundation,
+  { formats, registry, active }: Publishing,
+  { intake }: Gate,
+) {
   const { env, db, clock, audit, staging, onError } = foundation
+  await seedBuiltInSources(db, active, clock)
   const http = createHttpClient({
     allowPrivate: env.allowPrivateSources,
     proxy: { http: env.httpProxy, https: env.httpsProxy, except: env.noProxy },
@@ -26,7 +33,8 @@ export function createImports(foundation: Foundation, { formats, registry }: Pub
     stagingDirectory: dirname(staging.newPath()),
     importDirectories: env.importDirectories,
   })
-  const sources = createSources({ db, clock, audit, formats, upstreams })
+  const settings = foundation.settings.current
+  const sources = createSources({ db, clock, audit, formats, upstreams, registry, settings })
   const { newPath } = staging
   const importMany = createImportMany({ db, audit, registry, upstreams, intake, newPath, onError })
   return {
@@ -35,7 +43,7 @@ export function createImports(foundation: Foundation, { formats, registry }: Pub
     importMany,
     importRequested: createImportRequested({ db, registry, importMany }),
     importPackage: createImportPackage({ db, sources, upstreams, intake, newPath }),
-    syncKind: syncKind({ db, clock, audit, sources, upstreams }),
+    syncKind: syncKind({ db, clock, audit, sources, upstreams, registry }),
     close: () => http.close(),
   }
 }

@@ -7,12 +7,14 @@ import { createUpdateinfo } from '../publish/background/updateinfo.ts'
 import { bulkImportKind } from '../imports/bulk-import.ts'
 import { groupDeleteKind } from '../imports/groups.ts'
 import { createMirrorRuns } from '../imports/mirror/start.ts'
+import { syncRunKind } from '../imports/sync-run.ts'
+import { createSyncRuns } from '../imports/sync-runs.ts'
 import { migrateKind } from '../intake/migrate.ts'
 import { syncIndexKind } from '../records/reindex.ts'
 import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
 import { endImport } from '../store/advisories/import.ts'
 import { createTotals } from '../store/records/totals.ts'
-import { createTasks } from '../tasks/tasks.ts'
+import { createTasks, type Tasks } from '../tasks/tasks.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
@@ -34,7 +36,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
     createUpdateinfo({ db, paths, publisher, advisories, covers }),
   ]
   const mirroring = createMirroring(foundation, publishing, gate, imports)
-  const tasks = createTasks({
+  const tasks: Tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint },
     kinds: [
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
@@ -44,16 +46,18 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
       bulkImportKind({ db, importRequested: imports.importRequested }),
       groupDeleteKind({ db, audit, deleteIds: gate.deleteIds }),
       mirroring.kind,
+      syncRunKind({ db, audit, sources: imports.sources, tasks: () => tasks }),
       migrateKind({ ...gate.copying, manifests, publisher }),
       backgroundIndexesKind({ indexes: backgroundIndexes, find: registry.find }),
     ],
   })
   const reviewTasks = createReviewTasks(tasks)
   const mirrorRuns = createMirrorRuns({ db, mirrors: mirroring.mirrors, tasks })
+  const syncRuns = createSyncRuns({ db, sources: imports.sources, tasks })
   const scheduler = createScheduler({
     ...{ db, clock, log, audit, isLeader },
     settings: foundation.settings.current,
-    jobs: createJobs({ ...gate, reviewTasks, mirrorRuns }),
+    jobs: createJobs({ ...gate, reviewTasks, mirrorRuns, syncRuns }),
   })
-  return { tasks, reviewTasks, mirroring, mirrorRuns, backgroundIndexes, totals, scheduler }
+  return { tasks, reviewTasks, mirroring, mirrorRuns, syncRuns, backgroundIndexes, totals, scheduler }
 }

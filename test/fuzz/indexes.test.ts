@@ -83,6 +83,7 @@ async function description(format: typeof debFormat | typeof rpmFormat, content:
     roots: async () => [await stage(content)],
     small: async () => null,
     signed: false,
+    mayBeUnsigned: true,
     keys: [],
     verifyCleartext: async (document) => ({ text: Buffer.from(document).toString('utf8'), signedBy: [] }),
     verifyDetached: async () => [],

@@ -24,7 +24,9 @@ export const catalog: CatalogReader = {
     const content = await readFile(roots[0].path)
     checkExpected(content, expected)
     const signature = io.signed ? await io.small(`${REPOMD}.asc`, MOST_SIGNATURE_BYTES) : null
-    if (io.signed && !signature) throw refused('unsigned', `${REPOMD} is not signed: ${REPOMD}.asc is missing`)
+    // Fedora and others sign their packages, not their indexes.
+    if (io.signed && !signature && !io.mayBeUnsigned)
+      throw refused('unsigned', `${REPOMD} is not signed: ${REPOMD}.asc is missing`)
     const signedBy = signature ? await io.verifyDetached(content, signature, REPOMD) : []
     const files = parseRepomd(content.toString('utf8'), REPOMD)
     const primary = files.find(({ type }) => type === 'primary')

@@ -10,9 +10,9 @@ export const imports = statements([
   `create table sources (
     id bigint generated always as identity primary key, key text unique, name text not null unique,
     type text not null, url text not null, mirrors text, distribution text, components text[] not null, architectures text[] not null,
-    enabled boolean not null, security boolean not null, keys jsonb not null, allow_unsigned boolean not null,
+    target text, enabled boolean not null, security boolean not null, keys jsonb not null, allow_unsigned boolean not null,
     status text not null default 'never', last_sync timestamptz, pkg_count bigint not null default 0, error text,
-    signed_by text[] not null default '{}', seen jsonb, created_at timestamptz not null, created_by text not null)`,
+    signed_by text[] not null default '{}', seen jsonb, created_at timestamptz not null, created_by text not null, changed_at timestamptz)`,
   `create unique index sources_address on sources (url, coalesce(distribution, ''))`,
   `create table catalog (${CATALOG_COLUMNS}, synced_at timestamptz not null, primary key (source_id, path))`,
   `create index catalog_name on catalog (name, source_id)`,
@@ -20,6 +20,10 @@ export const imports = statements([
   `create table import_requests (
     task_id bigint not null references tasks (id) on delete cascade, n int not null, source_id bigint not null,
     package text not null, version text, arch text, status text, code text, detail text, primary key (task_id, n))`,
+  `create table security_updates (
+    source_id bigint not null references sources on delete cascade, package_id bigint not null references packages on delete cascade,
+    path text not null, found_at timestamptz not null, primary key (source_id, package_id))`,
+  `create index security_updates_package on security_updates (package_id)`,
   // What a sync brings, until all of it was verified. Not logged: a sync that is interrupted begins again.
   `create unlogged table catalog_incoming (${CATALOG_COLUMNS}, primary key (source_id, path))`,
   // What is mirrored of a source, and where the next run continues.

@@ -1,0 +1,89 @@
+// Jobs of imports: tasks of a few kinds, as /import shows them.
+import Type from 'typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Access } from '../domain/roles.ts'
+import { Problem } from '../domain/problem.ts'
+import { isEnded } from '../domain/tasks.ts'
+import { isoTimeOrNull } from '../kernel/clock.ts'
+import type { Db } from '../store/db.ts'
+import type { TaskRow } from '../store/tables.ts'
+import { taskById } from '../tasks/task-query.ts'
+import { Nullable } from './schemas.ts'
+import { lastEventOf, streamTask, type TaskStreamDeps } from './task-stream.ts'
+
+/** docs/api-decisions.md, section 8 */
+export const jobFields = {
+  job_id: Type.Integer(),
+  label: Type.String(),
+  status: Type.Enum(['running', 'done', 'error', 'cancelled']),
+  total: Type.Integer(),
+  done_count: Type.Integer(),
+  error_count: Type.Integer(),
+  started_at: Nullable(Type.String()),
+  finished_at: Nullable(Type.String()),
+  log_count: Type.Integer(),
+  cancelling: Type.Boolean(),
+}
+export const JobSchema = Type.Object(jobFields)
+export const JobId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
+export const FromIndex = Type.Object({
+  from_index: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0, description: 'lines to leave out' }),
+})
+
+/** What the cursor and the result of such a task have. */
+interface Progress {
+  total?: number
+  done_count?: number
+  error_count?: number
+}
+
+export function jobOf(task: TaskRow) {
+  const { label, source_ids: ids } = task.arguments as { label?: string; source_ids?: unknown[] }
+  const { total = ids?.length ?? 0, done_count = 0, error_count = 0 } = (task.result ?? task.cursor ?? {}) as Progress
+  return {
+    job_id: task.id,
+    label: label ?? [task.kind, task.key].filter(Boolean).join(' '),
+    status: statusOf(task, { total, done_count, error_count }),
+    ...{ total, done_count, error_count },
+    started_at: isoTimeOrNull(task.started_at),
+    finished_at: isoTimeOrNull(task.finished_at),
+    log_count: task.line_count,
+    cancelling: task.state === 'cancelling',
+  }
+}
+
+function statusOf({ state }: TaskRow, { total, error_count }: Required<Progress>) {
+  if (!isEnded(state)) return 'running'
+  if (state === 'cancelled') return 'cancelled'
+  // One source that cannot be read among others is no failure of the job.
+  return state === 'failed' || (total > 0 && error_count === total) ? 'error' : 'done'
+}
+
+/** @throws Problem('not_found') also for tasks of other kinds */
+export async function jobTask(db: Db, kind: string, id: number): Promise<TaskRow> {
+  const task = await taskById(db, id)
+  if (task?.kind !== kind) throw new Problem('not_found', `there is no such job ${id}`)
+  return task
+}
+
+/** Sends each line as `{index, at, level, message, ...}`, then the job, whose `status` is not `running`. */
+export async function streamJob(
+  deps: TaskStreamDeps,
+  task: TaskRow,
+  { fromIndex, access }: { fromIndex: number; access: Access },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  reply.header('x-job-id', String(task.id)).header('x-job-total', String(jobOf(task).total))
+  await streamTask(
+    deps,
+    {
+      ...{ id: task.id, after: Math.max(fromIndex, lastEventOf(request)), access },
+      line: (events, { seq, at, level, message, data }) =>
+        events.send({ index: seq - 1, at: isoTimeOrNull(at), level, message, ...data }, undefined, String(seq)),
+      end: (events, ended) => events.send({ ...jobOf(ended), message: ended.error ?? '' }),
+    },
+    request,
+    reply,
+  )
+}
