@@ -1,6 +1,8 @@
 // /artifacts: packages by name, their dependencies, and deleting them.
+import type { Finding } from '../domain/finding.ts'
 import { mayAccess } from '../domain/roles.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
+import { withFixesAvailable } from '../imports/fix-available.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { unknownPackage, type DeletePackages } from '../intake/delete-packages.ts'
@@ -109,7 +111,8 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       const record = (row: PackageRow) => recordOf(row, { sha512: sha512.get(row.sha256) ?? '' }, reviewState(row))
       const history = await auditPage(db, { package: params.name }, { page: 1, perPage: HISTORY })
       const mayAudit = mayAccess(caller.role, 'auditor+')
-      const { cve_results, decision, dependencies, manifest_status, cve_status, validation_steps } = record(latest)
+      const findings = latest.cve_results as Finding[] | null
+      const { decision, dependencies, manifest_status, cve_status, validation_steps } = record(latest)
       return {
         name: params.name,
         info: {
@@ -127,7 +130,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
         versions_total: sorted.length,
         history: history.items.map((entry) => (mayAudit ? entry : { ...entry, user: null, ip: null })),
         validation_steps,
-        cve_results,
+        cve_results: findings && (await withFixesAvailable(db, latest, findings, formatOf(latest).versions)),
         manifest_status,
         cve_status,
         decision,

@@ -53,6 +53,19 @@ export const FindingSchema = Type.Object({
   first_seen: Type.String(),
   sources: Type.Array(Type.String()),
   accepted_by_decision: Type.Boolean(),
+  fix_available: Type.Optional(
+    Type.Object(
+      {
+        source_id: Type.Integer(),
+        source: Type.String(),
+        package: Type.String(),
+        version: Type.String(),
+        arch: Type.String(),
+        distribution: Type.String(),
+      },
+      { description: 'a synced source has the fix; what to send to /import/packages' },
+    ),
+  ),
   components: Type.Optional(
     Type.Array(
       Type.Object({

@@ -5,6 +5,8 @@ import { Problem } from '../domain/problem.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { matchingRecords, recordsOf } from '../store/records/artifact-query.ts'
+import type { Offered } from '../formats/format.ts'
+import { withFixesAvailable } from '../imports/fix-available.ts'
 import type { Db } from '../store/db.ts'
 import {
   posturePage,
@@ -26,7 +28,7 @@ import {
 } from './security-listing.contract.ts'
 import { handle } from './route.ts'
 
-export function securityListingRoutes(deps: { db: Db; clock: Clock }): Route[] {
+export function securityListingRoutes(deps: { db: Db; clock: Clock; offered(codename: string): Offered }): Route[] {
   const { db } = deps
   return [
     handle(getSecurityPackages, async ({ query }) => {
@@ -90,7 +92,8 @@ export function securityListingRoutes(deps: { db: Db; clock: Clock }): Route[] {
       const shown = representative(rows)
       const [row] = shown ? await recordsOf(db, [shown.id]) : []
       if (!row) throw new Problem('not_found', `there is no package ${params.name} ${params.version}`)
-      const findings = (row.cve_results ?? []) as Finding[]
+      const { versions } = deps.offered(row.distribution).format
+      const findings = await withFixesAvailable(db, row, (row.cve_results ?? []) as Finding[], versions)
       return {
         package: row.name,
         version: row.version,

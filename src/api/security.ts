@@ -1,5 +1,6 @@
 // All routes of /security except the policy.
 import type { Settings } from '../domain/settings.ts'
+import type { Offered } from '../formats/format.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Review } from '../review/review.ts'
 import type { Db } from '../store/db.ts'
@@ -14,6 +15,7 @@ export interface SecurityDeps extends EngineDeps {
   clock: Clock
   review: Review
   settings(): Settings
+  offered(codename: string): Offered
 }
 
 export function securityRoutes(deps: SecurityDeps): Route[] {

@@ -248,8 +248,16 @@ test('a section alone is changed with its own names for fields', async () => {
 test('settings and variables without effect are named, those that act are not', async () => {
   const { inactive } = (await loaded()).masked()._meta
   expect(inactive).toEqual(
-    expect.arrayContaining(['REDIS_URL', 'sync.enabled', 'ldap.host', 'oidc.role_map', 'validation.grype_fail_on']),
+    expect.arrayContaining(['REDIS_URL', 'ldap.host', 'oidc.role_map', 'validation.grype_fail_on']),
   )
-  for (const acting of ['sync.timezone', 'app_url', 'validation.clamav_scan', 'email.enabled', 'cve_policy.critical'])
+  for (const acting of [
+    'sync.enabled',
+    'sync.timezone',
+    'sources.debian-bookworm',
+    'app_url',
+    'validation.clamav_scan',
+    'email.enabled',
+    'cve_policy.critical',
+  ])
     expect(inactive).not.toContain(acting)
 })

@@ -127,6 +127,7 @@ function routesOf(
       clock,
       review: gate.review,
       settings,
+      offered,
       audit,
       log,
       antivirus: engines.antivirusStatus,

@@ -266,6 +266,12 @@ export const ORDINARY: Case[] = [
       return approve(gate, 'undisputed')
     },
   ],
+  [
+    'built_in_source',
+    409,
+    'a built-in source is deleted',
+    (gate) => gate.call('DELETE', '/import/sources/debian-bookworm'),
+  ],
   ['task_ended', 409, 'a task that has ended is cancelled', endedTask],
   ['ambiguous', 409, 'two different held packages have the same name and version', ambiguous],
   ['self_approval', 403, 'uploaders approve their own package', selfApproval],
