@@ -13,24 +13,63 @@ export interface Peer {
   add(file: string): void
 }
 
-/** The peers of a format, each in its own directory below `base`. */
-export function peersFor(format: FormatId, base: string): Peer[] {
+export interface Mirror {
+  name: string
+  version: string
+  /** Fetches everything that the upstream offers and publishes it. */
+  run(): void
+}
+
+/** The peers that mirror an apt repository. @param upstream its address @param suite also the codename of the mirror */
+export function mirrorsFor(base: string, upstream: string, suite: string): Mirror[] {
+  const run = signingRunner(base)
+  const reprepro = join(base, 'reprepro')
+  mkdirSync(join(reprepro, 'conf'), { recursive: true })
+  const distribution = ['SignWith: yes', 'DebIndices: Packages Release . .gz .xz', 'Update: bench']
+  const common = [`Codename: ${suite}`, 'Architectures: amd64', 'Components: main']
+  writeFileSync(join(reprepro, 'conf', 'distributions'), [...common, ...distribution, ''].join('\n'))
+  const update = [`Name: bench`, `Method: ${upstream}`, `Suite: ${suite}`, 'Architectures: amd64', 'Components: main']
+  writeFileSync(join(reprepro, 'conf', 'updates'), [...update, 'VerifyRelease: blindtrust', ''].join('\n'))
+  const config = join(base, 'aptly.json')
+  writeFileSync(config, JSON.stringify({ rootDir: join(base, 'aptly'), architectures: ['amd64'], gpgProvider: 'gpg' }))
+  const aptly = (...args: string[]) => run('aptly', [`-config=${config}`, ...args])
+  return [
+    {
+      name: 'reprepro update',
+      version: versionOfReprepro(),
+      run: () => void run('reprepro', ['-b', reprepro, '--silent', '--noskipold', 'update', suite]),
+    },
+    {
+      name: 'aptly mirror update, snapshot, publish',
+      version: firstLine(aptly('version')),
+      run() {
+        aptly('mirror', 'create', '-ignore-signatures', 'bench', upstream, suite, 'main')
+        aptly('mirror', 'update', '-ignore-signatures', 'bench')
+        aptly('snapshot', 'create', 'bench', 'from', 'mirror', 'bench')
+        aptly('publish', 'snapshot', '-batch', '-skip-contents', `-distribution=${suite}`, 'bench')
+      },
+    },
+  ]
+}
+
+const firstLine = (text: string) => text.trim().split('\n')[0] ?? ''
+const versionOfReprepro = () => firstLine(execFileSync('sh', ['-c', 'reprepro --version 2>&1'], { encoding: 'utf8' }))
+
+/** Runs commands with a new RSA-4096 key below `base`. */
+function signingRunner(base: string): (command: string, args: string[], cwd?: string) => string {
   const gnupg = join(base, 'gnupg')
   mkdirSync(gnupg, { recursive: true, mode: 0o700 })
   const env = { ...process.env, GNUPGHOME: gnupg, HOME: base }
   const run = (command: string, args: string[], cwd = base): string =>
     execFileSync(command, args, { cwd, env, encoding: 'utf8', maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'pipe'] })
-  run('gpg', [
-    '--batch',
-    '--passphrase',
-    '',
-    '--quick-generate-key',
-    'bench <bench@example.org>',
-    'rsa4096',
-    'sign',
-    'never',
-  ])
-  const firstLine = (text: string) => text.trim().split('\n')[0] ?? ''
+  const key = ['--quick-generate-key', 'bench <bench@example.org>', 'rsa4096', 'sign', 'never']
+  run('gpg', ['--batch', '--passphrase', '', ...key])
+  return run
+}
+
+/** The peers of a format, each in its own directory below `base`. */
+export function peersFor(format: FormatId, base: string): Peer[] {
+  const run = signingRunner(base)
   switch (format) {
     case 'deb':
       return [reprepro(), aptly()]
@@ -58,7 +97,7 @@ export function peersFor(format: FormatId, base: string): Peer[] {
       run('reprepro', ['-b', directory, '--silent', 'includedeb', 'jammy', ...files])
     return {
       name: 'reprepro',
-      version: firstLine(execFileSync('sh', ['-c', 'reprepro --version 2>&1'], { encoding: 'utf8' })),
+      version: versionOfReprepro(),
       fill: (files) => inRuns(files, include),
       add: (file) => void include([file]),
     }
