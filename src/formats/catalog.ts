@@ -28,6 +28,20 @@ export interface UnreadableEntry {
 
 export type CatalogItem = CatalogEntry | UnreadableEntry
 
+/**
+ * Part of everything that is remembered of an index. Raise it when readers take other facts from the same index, so that the
+ * next sync reads everything again.
+ */
+export const READER_REVISION = 1
+
+/** The part of an index that describes one package. */
+export interface CatalogRecord {
+  /** Records with equal content give equal items, also in another index. */
+  content: string | Uint8Array
+  /** @throws Problem('upstream_error') for a record that cannot be trusted to say what it means */
+  read(): CatalogItem
+}
+
 /** Why an upstream is refused. */
 export type RefusalReason =
   | 'unsigned'
@@ -129,10 +143,11 @@ export interface CatalogReader {
   /** @throws Problem('upstream_error') */
   describe(request: RepositoryRequest, io: RepositoryIo): Promise<RepositoryDescription | 'unchanged'>
   /**
-   * The packages of one index, whose digest or signature was verified. Bounded in memory; yields to the event loop.
+   * The records of one index, whose digest or signature was verified. Bounded in memory; yields to the event loop. They are
+   * cut but not parsed where the format allows it, because most of them are known from the last sync.
    * @throws Problem('upstream_error') for an index that cannot be trusted to say what it means
    */
-  entries(file: StagedFile, index: RepositoryIndex): AsyncGenerator<CatalogItem, void, undefined>
+  records(file: StagedFile, index: RepositoryIndex): AsyncGenerator<CatalogRecord, void, undefined>
   /** Computes a digest that is not over the whole file, as hex. @throws Problem('invalid_package') */
   packageDigest?(path: string): Promise<string>
   /** The digest that `packageDigest` computes, from the `record` of a package's facts. */

@@ -1,18 +1,20 @@
 // The packages that upstream repositories offer: replaced as a whole by a sync, in one transaction, by difference.
-import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { CatalogEntry } from '../formats/catalog.ts'
 import type { Db } from '../store/db.ts'
+import type { CatalogRun, KnownRuns } from '../upstream/staged-catalog.ts'
 
-/** Rows in one statement: some 200 kB of JSON. */
-const BATCH = 200
+/** Rows in one statement: some 500 kB of JSON. */
+const BATCH = 500
 
 const COLUMNS = sql`source_id, path, fingerprint, name, version, arch, size_bytes, digest_algorithm, digest, section, description,
   source_package, source_version, requirements, provides`
 
 export interface Replacement {
+  /** those runs of records that the last sync of the source brought too */
+  known: KnownRuns
   /** Adds packages to what will take the place of the catalog. Of two with one path the first stays. */
-  add(entries: readonly CatalogEntry[]): Promise<void>
+  add(runs: readonly CatalogRun[]): Promise<void>
   /**
    * Makes what was added the catalog of the source; only rows that differ are written.
    * @param within runs in the same transaction
@@ -25,31 +27,47 @@ export interface Replacement {
 export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promise<Replacement> {
   await dropIncoming(db, sourceId)
   return {
-    async add(entries) {
-      for (let at = 0; at < entries.length; at += BATCH) {
-        const rows = JSON.stringify(entries.slice(at, at + BATCH).map(rowOf))
+    async known(digests) {
+      const rows = await db
+        .selectFrom('catalog_runs')
+        .select('digest')
+        .where('source_id', '=', sourceId)
+        .where('digest', 'in', digests)
+        .execute()
+      return new Set(rows.map(({ digest }) => digest))
+    },
+    async add(runs) {
+      const packages = runs.flatMap((run) => run.packages ?? [])
+      for (let at = 0; at < packages.length; at += BATCH) {
+        const rows = JSON.stringify(packages.slice(at, at + BATCH).map(rowOf))
         await sql`insert into catalog_incoming (${COLUMNS})
           select ${sourceId}::bigint, path, fingerprint, name, version, arch, size_bytes, digest_algorithm, digest, section, description,
             source_package, source_version, requirements, provides
-          from jsonb_to_recordset(${rows}::jsonb) as r (path text, fingerprint text, name text, version text, arch text,
+          from json_to_recordset(${rows}::json) as r (path text, fingerprint text, name text, version text, arch text,
             size_bytes bigint, digest_algorithm text, digest text, section text, description text, source_package text,
             source_version text, requirements jsonb, provides jsonb)
+          where not exists (select from catalog c
+            where c.source_id = ${sourceId} and c.path = r.path and c.fingerprint = r.fingerprint)
           on conflict do nothing`.execute(db)
       }
+      const added = runs.map(({ digest, packages: read }) => ({
+        digest,
+        fingerprints: read?.map(({ fingerprint }) => fingerprint) ?? null,
+      }))
+      await sql`insert into catalog_incoming_runs (source_id, digest, fingerprints)
+        select ${sourceId}::bigint, digest, fingerprints
+        from json_to_recordset(${JSON.stringify(added)}::json) as r (digest text, fingerprints text[])
+        on conflict do nothing`.execute(db)
     },
     async commit(within) {
       return db.transaction().execute(async (tx) => {
-        await sql`delete from catalog c where source_id = ${sourceId} and not exists (
-          select from catalog_incoming i where i.source_id = c.source_id and i.path = c.path and i.fingerprint = c.fingerprint)`.execute(
-          tx,
-        )
-        await sql`insert into catalog (${COLUMNS}, synced_at) select ${COLUMNS}, ${now}::timestamptz from catalog_incoming
-          where source_id = ${sourceId} on conflict do nothing`.execute(tx)
+        if (await replaceRuns(tx, sourceId)) await replacePackages(tx, sourceId, now)
         const { n } = await tx
           .selectFrom('catalog')
           .select(sql<number>`count(*)::int`.as('n'))
           .where('source_id', '=', sourceId)
           .executeTakeFirstOrThrow()
+        await forgetAmbiguous(tx, sourceId, n)
         await dropIncoming(tx, sourceId)
         await within(tx, n)
         return n
@@ -61,11 +79,52 @@ export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promi
 /** Drops what a replacement that failed had added. */
 export async function dropIncoming(db: Db, sourceId: number): Promise<void> {
   await db.deleteFrom('catalog_incoming').where('source_id', '=', sourceId).execute()
+  await db.deleteFrom('catalog_incoming_runs').where('source_id', '=', sourceId).execute()
 }
 
-function rowOf(entry: CatalogEntry) {
-  const row = {
+/** @returns whether there is any difference */
+async function replaceRuns(tx: Db, sourceId: number): Promise<boolean> {
+  const gone = await sql`delete from catalog_runs r where source_id = ${sourceId} and not exists (
+    select from catalog_incoming_runs i where i.source_id = r.source_id and i.digest = r.digest)`.execute(tx)
+  const added = await sql`insert into catalog_runs (source_id, digest, fingerprints)
+    select source_id, digest, fingerprints from catalog_incoming_runs
+    where source_id = ${sourceId} and fingerprints is not null on conflict do nothing`.execute(tx)
+  return Number(gone.numAffectedRows) + Number(added.numAffectedRows) > 0
+}
+
+async function replacePackages(tx: Db, sourceId: number, now: Date): Promise<void> {
+  await sql`with
+    kept as materialized (select unnest(fingerprints) as fingerprint from catalog_runs where source_id = ${sourceId}),
+    gone as (delete from catalog c where source_id = ${sourceId}
+      and not exists (select from kept where kept.fingerprint = c.fingerprint) returning name),
+    fewer as (select name, count(*)::int as n from gone group by name)
+    update catalog_names c set packages = packages - n from fewer
+    where c.source_id = ${sourceId} and c.folded = lower(fewer.name) and c.name = fewer.name`.execute(tx)
+  await sql`with
+    added as (insert into catalog (${COLUMNS}, synced_at) select ${COLUMNS}, ${now}::timestamptz from catalog_incoming
+      where source_id = ${sourceId} on conflict do nothing returning name)
+    insert into catalog_names (source_id, folded, name, packages)
+    select ${sourceId}::bigint, lower(name), name, count(*)::int from added group by name
+    on conflict (folded, name, source_id) do update set packages = catalog_names.packages + excluded.packages`.execute(
+    tx,
+  )
+  await tx.deleteFrom('catalog_names').where('source_id', '=', sourceId).where('packages', '=', 0).execute()
+}
+
+/**
+ * An index that says two things of one path has packages that are not in the catalog. When the other one leaves, they must
+ * be: the next sync reads everything.
+ */
+async function forgetAmbiguous(tx: Db, sourceId: number, count: number): Promise<void> {
+  const { rows } = await sql<{ n: number }>`select count(distinct fingerprint)::int as n
+    from (select unnest(fingerprints) as fingerprint from catalog_runs where source_id = ${sourceId}) f`.execute(tx)
+  if (rows[0]?.n !== count) await tx.deleteFrom('catalog_runs').where('source_id', '=', sourceId).execute()
+}
+
+function rowOf({ entry, fingerprint }: { entry: CatalogEntry; fingerprint: string }) {
+  return {
     path: entry.path,
+    fingerprint,
     name: entry.name,
     version: entry.version,
     arch: entry.arch,
@@ -79,5 +138,4 @@ function rowOf(entry: CatalogEntry) {
     requirements: entry.requirements,
     provides: entry.provides,
   }
-  return { ...row, fingerprint: createHash('sha1').update(JSON.stringify(row)).digest('base64') }
 }

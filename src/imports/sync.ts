@@ -82,15 +82,20 @@ async function sync({ db, clock, upstreams }: SyncDeps, source: SourceRow, conte
     const replacement = await replaceCatalog(db, source.id, clock.now())
     let count = 0
     let leftOut = 0
-    for await (const batch of staged.packages()) {
+    let writing = Promise.resolve()
+    for await (const batch of staged.packages(replacement.known)) {
       context.signal.throwIfAborted()
       for (const { name, unreadable } of batch.unreadable)
         if (++leftOut <= MOST_NAMED) context.line(`${name ?? 'a package'} is left out: ${unreadable}`)
-      await replacement.add(batch.entries)
+      // The next packages are read while these are written.
+      await writing
+      writing = replacement.add(batch.runs)
+      writing.catch(() => {})
       const before = count
-      count += batch.entries.length
+      count += batch.runs.reduce((sum, { size }) => sum + size, 0)
       if (Math.floor(before / LINE_EVERY) < Math.floor(count / LINE_EVERY)) line('syncing', count, `${count} packages`)
     }
+    await writing
     const total = await replacement.commit(async (tx, n) => {
       await tx
         .updateTable('sources')

@@ -674,7 +674,7 @@ export interface CatalogTable {
   source_id: number
   /** relative to the repository */
   path: string
-  /** of everything else in the row: a sync writes rows that differ */
+  /** digest of the record in the index: a sync writes rows that differ */
   fingerprint: string
   name: string
   version: string
@@ -718,6 +718,24 @@ export interface MirrorsTable {
   continue_after: OrNull<string>
   updated_at: Date
   updated_by: string
+}
+
+/** The names in the catalog of a source. */
+export interface CatalogNamesTable {
+  source_id: number
+  /** in lower case */
+  folded: string
+  name: string
+  /** how many packages of the source have it */
+  packages: number
+}
+
+/** A run of records of a source's indexes (upstream/runs.ts). */
+export interface CatalogRunsTable {
+  source_id: number
+  digest: string
+  /** of its packages, as in `catalog`; a package may be in several runs */
+  fingerprints: string[]
 }
 
 export interface Tables {
@@ -767,6 +785,10 @@ export interface Tables {
   security_updates: SecurityUpdatesTable
   /** rows of a sync that is under way */
   catalog_incoming: Omit<CatalogTable, 'synced_at'>
+  catalog_names: CatalogNamesTable
+  catalog_runs: CatalogRunsTable
+  /** null for a run that is in `catalog_runs` */
+  catalog_incoming_runs: Omit<CatalogRunsTable, 'fingerprints'> & { fingerprints: string[] | null }
   mirrors: MirrorsTable
 }
 

@@ -1,6 +1,6 @@
 // A repository of others, and what reading one needs.
 import { createHash } from 'node:crypto'
-import type { SourceKey } from '../formats/catalog.ts'
+import { READER_REVISION, type SourceKey } from '../formats/catalog.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { HttpClient } from '../kernel/http-client.ts'
@@ -57,6 +57,7 @@ export function originOf({ type, url, mirrors, suite }: UpstreamSource): string 
 export function scopeOf(source: UpstreamSource): string {
   const { components = [], architectures = [], keys, allowUnsigned } = source
   return digest([
+    READER_REVISION,
     originOf(source),
     components,
     architectures,

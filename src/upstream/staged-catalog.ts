@@ -8,29 +8,45 @@ import {
   type StagedFile,
   type UnreadableEntry,
 } from '../formats/catalog.ts'
+import { createPacer } from '../kernel/pacer.ts'
 import { checkPath } from './paths.ts'
 import { stagingPath } from './roots.ts'
+import { groupRuns } from './runs.ts'
 import { stage } from './stage.ts'
 import type { Transport } from './transport.ts'
 
+/** A run of records that follow one another in an index. Where it ends depends on its records alone. */
+export interface CatalogRun {
+  /** of its records, and of the revision of the readers */
+  digest: string
+  /** how many records it has */
+  size: number
+  /** null for a run that is known: it was not read */
+  packages: { entry: CatalogEntry; /** digest of the record */ fingerprint: string }[] | null
+}
+
 export interface CatalogBatch {
-  /** at most 500 */
+  runs: CatalogRun[]
+  /** those of the runs that are not known */
   entries: CatalogEntry[]
   /** Entries left out, because this service would refuse such packages. */
   unreadable: UnreadableEntry[]
 }
 
+/** @returns those of the digests of runs whose packages the caller already has */
+export type KnownRuns = (digests: readonly string[]) => Promise<ReadonlySet<string>>
+
 export interface StagedCatalog {
   /**
    * Can be read again. A package for all architectures comes once with each index that has it.
+   * @param known left out: everything is read
    * @throws Problem('upstream_error') when an index says something that is not to be trusted: nothing of it may be kept
    */
-  packages(): AsyncGenerator<CatalogBatch, void, undefined>
+  packages(known?: KnownRuns): AsyncGenerator<CatalogBatch, void, undefined>
   /** Removes the files. */
   remove(): Promise<void>
 }
 
-const BATCH = 500
 /** An index of small, broken entries costs much to read for its size; the indexes of distributions have none. */
 const MOST_UNREADABLE = 10_000
 
@@ -54,8 +70,8 @@ export async function stageIndexes(
   }
   return {
     remove,
-    async *packages() {
-      for (const { index, file } of staged) yield* batches(reader, file, index)
+    async *packages(known = async () => new Set()) {
+      for (const { index, file } of staged) yield* batches(reader, file, index, known)
     },
   }
 }
@@ -81,21 +97,31 @@ async function* batches(
   reader: CatalogReader,
   file: StagedFile,
   index: RepositoryIndex,
+  known: KnownRuns,
 ): AsyncGenerator<CatalogBatch, void, undefined> {
-  let batch: CatalogBatch = { entries: [], unreadable: [] }
+  const pace = createPacer()
   let unreadable = 0
-  for await (const item of reader.entries(file, index)) {
-    if ('unreadable' in item) {
-      if (++unreadable > MOST_UNREADABLE)
-        throw refused('malformed', `${index.name} has more than ${MOST_UNREADABLE} entries that cannot be read`)
-      batch.unreadable.push(item)
-    } else {
-      checkPath(item.path, `${index.name}: the entry of ${item.name}`)
-      batch.entries.push(item)
+  for await (const runs of groupRuns(reader.records(file, index))) {
+    const isKnown = await known(runs.map(({ digest }) => digest))
+    const batch: CatalogBatch = { runs: [], entries: [], unreadable: [] }
+    for (const { digest, records } of runs) {
+      const run: CatalogRun = { digest, size: records.length, packages: isKnown.has(digest) ? null : [] }
+      batch.runs.push(run)
+      if (!run.packages) continue
+      for (const { record, fingerprint } of records) {
+        const item = record.read()
+        if ('unreadable' in item) {
+          if (++unreadable > MOST_UNREADABLE)
+            throw refused('malformed', `${index.name} has more than ${MOST_UNREADABLE} entries that cannot be read`)
+          batch.unreadable.push(item)
+        } else {
+          checkPath(item.path, `${index.name}: the entry of ${item.name}`)
+          batch.entries.push(item)
+          run.packages.push({ entry: item, fingerprint })
+        }
+        await pace()
+      }
     }
-    if (batch.entries.length + batch.unreadable.length < BATCH) continue
     yield batch
-    batch = { entries: [], unreadable: [] }
   }
-  if (batch.entries.length + batch.unreadable.length > 0) yield batch
 }

@@ -67,8 +67,10 @@ async function stage(content: Buffer): Promise<StagedFile> {
 async function entries(format: typeof debFormat | typeof rpmFormat | typeof apkFormat, content: Buffer): Promise<void> {
   const index = { name: 'the index', arch: null, from: [], openSizeBytes: null }
   const found: CatalogEntry[] = []
-  for await (const item of format.catalog.entries(await stage(content), index))
+  for await (const record of format.catalog.records(await stage(content), index)) {
+    const item = record.read()
     if (!('unreadable' in item)) found.push(item)
+  }
   for (const { name, version, digest, sizeBytes, path } of found) {
     expect(name).toMatch(/^[A-Za-z0-9_][A-Za-z0-9._+-]*$/)
     expect(format.versions.isValid(version)).toBe(true)

@@ -7,7 +7,14 @@ import { plausibleOutput } from '../../archive/limits.ts'
 import { readTar } from '../../archive/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { createPacer } from '../../kernel/pacer.ts'
-import { refused, type CatalogReader, type RepositoryIndex, type SourceKey, type StagedFile } from '../catalog.ts'
+import {
+  refused,
+  type CatalogItem,
+  type CatalogReader,
+  type RepositoryIndex,
+  type SourceKey,
+  type StagedFile,
+} from '../catalog.ts'
 import { readIndexRecord } from './index-record.ts'
 import { readControlSha1, type ApkRecord } from './read.ts'
 import { describeSignature } from './signatures.ts'
@@ -43,15 +50,15 @@ export const catalog: CatalogReader = {
     return { date: null, validUntil: null, signedBy: [...signedBy], indexes }
   },
 
-  async *entries(file, { name }) {
+  async *records(file, { name }) {
     const pace = createPacer()
     try {
       for await (const record of records(file, name)) {
-        yield readIndexRecord(record, name)
+        yield { content: record, read: () => readRecord(record, name) }
         await pace()
       }
     } catch (error) {
-      throw isProblem(error, 'invalid_package') ? refused('malformed', `${name}: ${error.detail}`, error) : error
+      throw asRefused(error, name)
     }
   },
 
@@ -59,12 +66,23 @@ export const catalog: CatalogReader = {
   recordDigest: (record) => (record as ApkRecord).controlSha1,
 }
 
+function readRecord(record: Uint8Array, name: string): CatalogItem {
+  try {
+    return readIndexRecord(record, name)
+  } catch (error) {
+    throw asRefused(error, name)
+  }
+}
+
 /** Damage to the archive is a refusal of the source. */
+const asRefused = (error: unknown, name: string) =>
+  isProblem(error, 'invalid_package') ? refused('malformed', `${name}: ${error.detail}`, error) : error
+
 async function asRefusal<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw isProblem(error, 'invalid_package') ? refused('malformed', `${name}: ${error.detail}`, error) : error
+    throw asRefused(error, name)
   }
 }
 

@@ -41,10 +41,10 @@ export const catalog: CatalogReader = {
     }
   },
 
-  async *entries(file, index) {
+  async *records(file, index) {
     const pace = createPacer()
     for await (const stanza of stanzas(indexContent(file, index), index.name)) {
-      yield readStanza(stanza, index.name)
+      yield { content: stanza, read: () => readStanza(stanza, index.name) }
       await pace()
     }
   },

@@ -2,7 +2,13 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createPacer } from '../../kernel/pacer.ts'
-import { refused, type CatalogItem, type CatalogReader, type RepositoryRequest } from '../catalog.ts'
+import {
+  refused,
+  type CatalogItem,
+  type CatalogReader,
+  type CatalogRecord,
+  type RepositoryRequest,
+} from '../catalog.ts'
 import { indexContent } from '../index-content.ts'
 import { readMirrors } from './mirrors.ts'
 import { createPrimaryHandler } from './primary.ts'
@@ -43,7 +49,7 @@ export const catalog: CatalogReader = {
     }
   },
 
-  async *entries(file, index) {
+  async *records(file, index) {
     const pace = createPacer()
     const found: CatalogItem[] = []
     const reader = createXmlReader(
@@ -61,17 +67,20 @@ export const catalog: CatalogReader = {
     for await (const piece of indexContent(file, index)) {
       for (let at = 0; at < piece.length; at += PIECE_BYTES) {
         reader.write(decode(piece.subarray(at, at + PIECE_BYTES)))
-        yield* found.splice(0)
+        yield* found.splice(0).map(parsed)
         await pace()
       }
     }
     reader.write(decode())
     reader.end()
-    yield* found.splice(0)
+    yield* found.splice(0).map(parsed)
   },
 
   readMirrors,
 }
+
+/** An XML document is parsed to find where its records end. */
+const parsed = (item: CatalogItem): CatalogRecord => ({ content: JSON.stringify(item), read: () => item })
 
 /** A metalink is fetched from another host than the mirror, so its digest reveals a mirror that is old or was changed. */
 function checkExpected(content: Buffer, expected: RepositoryRequest['expected']): void {

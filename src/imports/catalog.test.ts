@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { sql } from 'kysely'
+import { createTestDatabase } from '../../test/database.ts'
+import type { CatalogEntry } from '../formats/catalog.ts'
+import type { Database } from '../store/db.ts'
+import type { CatalogRun } from '../upstream/staged-catalog.ts'
+import { replaceCatalog } from './catalog.ts'
+import { searchCatalog } from './catalog-query.ts'
+
+let database: Database
+beforeAll(async () => {
+  database = await createTestDatabase()
+  for (const [id, type, suite] of [
+    [1, 'apt', 'stable'],
+    [2, 'rpm', null],
+  ] as const)
+    await sql`insert into sources (id, type, name, url, distribution, components, architectures, enabled, security, keys, allow_unsigned, created_at, created_by)
+      overriding system value values (${id}, ${type}, ${`source ${id}`}, ${`u${id}`}, ${suite}, '{}', '{}', true, false, '[]', true, now(), 'test')`.execute(
+      database.db,
+    )
+})
+afterAll(() => database.close())
+beforeEach(async () => {
+  for (const id of [1, 2]) await sync(id, [])
+})
+
+type Stated = [path: string, name: string, version?: string, provides?: string[]]
+
+const run = (digest: string, stated: readonly Stated[]): CatalogRun => ({
+  digest,
+  size: stated.length,
+  packages: stated.map(([path, name, version = '1.0', provides = []]) => ({
+    fingerprint: JSON.stringify([path, name, version, provides]),
+    entry: {
+      ...{ path, name, version, arch: 'amd64', sizeBytes: 7, digest: { algorithm: 'sha256', hex: '00' } },
+      ...{ section: null, description: null, sourcePackage: name, sourceVersion: null, requirements: [] },
+      provides: provides.map((one) => ({ name: one })),
+    } as unknown as CatalogEntry,
+  })),
+})
+
+/** @returns the packages of the source that were written by this sync */
+async function sync(source: number, runs: CatalogRun[], now = new Date()): Promise<string[]> {
+  const { db } = database
+  const replacement = await replaceCatalog(db, source, now)
+  const known = await replacement.known(['none', ...runs.map(({ digest }) => digest)])
+  for (const one of runs) await replacement.add([known.has(one.digest) ? { ...one, packages: null } : one])
+  const total = await replacement.commit(async () => {})
+  const rows = await db.selectFrom('catalog').selectAll().where('source_id', '=', source).orderBy('path').execute()
+  expect(rows).toHaveLength(total)
+  const { rows: counted } =
+    await sql`select name, count(*)::int as packages from catalog where source_id = ${source} group by name order by name collate "C"`.execute(
+      db,
+    )
+  const names = db.selectFrom('catalog_names').select(['name', 'packages']).where('source_id', '=', source)
+  expect(await names.orderBy('name').execute()).toEqual(counted)
+  return rows.filter(({ synced_at }) => synced_at.getTime() === now.getTime()).map(({ path }) => path)
+}
+
+describe('a replacement of the catalog', () => {
+  const at = (day: number) => new Date(Date.UTC(2026, 0, day))
+
+  test('writes only the rows that differ, and forgets those that are gone', async () => {
+    const first = run('one', [
+      ['a', 'alpha'],
+      ['b', 'beta'],
+    ])
+    const second = run('two', [['c', 'gamma']])
+    expect(await sync(1, [first, second], at(1))).toEqual(['a', 'b', 'c'])
+    expect(await sync(1, [first, second], at(2))).toEqual([])
+    const changed = run('three', [
+      ['a', 'alpha'],
+      ['b', 'beta', '1.1'],
+      ['d', 'alpha', '2.0'],
+    ])
+    expect(await sync(1, [changed, second], at(3))).toEqual(['b', 'd'])
+    expect(await sync(1, [second], at(4))).toEqual([])
+    expect((await searchCatalog(database.db, { q: 'a', limit: 10 })).results.map(({ name }) => name)).toEqual(['gamma'])
+  })
+
+  test('keeps the first of two packages with one path, and finds the other when the first leaves', async () => {
+    const other = run('two', [['a', 'alpha', '2.0']])
+    expect(await sync(1, [run('one', [['a', 'alpha', '1.0']]), other], at(1))).toEqual(['a'])
+    expect(await sync(1, [other], at(2))).toEqual(['a'])
+    const { results } = await searchCatalog(database.db, { q: 'alpha', limit: 10 })
+    expect(results.map(({ version }) => version)).toEqual(['2.0'])
+  })
+
+  test('has a package that is in two runs until both are gone', async () => {
+    const all: Stated = ['all', 'common']
+    const amd64 = run('amd64', [['a', 'alpha'], all])
+    const arm64 = run('arm64', [['b', 'beta'], all])
+    expect(await sync(1, [amd64, arm64], at(1))).toEqual(['a', 'all', 'b'])
+    expect(await sync(1, [amd64], at(2))).toEqual([])
+    expect((await searchCatalog(database.db, { q: 'common', limit: 10 })).total).toBe(1)
+  })
+})
+
+describe('a search', () => {
+  const find = async (q: string, more: object = {}) => {
+    const { total, results } = await searchCatalog(database.db, { q, limit: 10, ...more })
+    return [total, results.map(({ name, version }) => `${name} ${version}`)]
+  }
+
+  test('ranks the same name, what provides it, beginnings, then the others', async () => {
+    await sync(1, [
+      run('one', [
+        ['a', 'libmta'],
+        ['b', 'mta-tools'],
+        ['c', 'postfix', '3.7', ['mta']],
+        ['d', 'mta'],
+        ['e', 'mta', '2.0'],
+      ]),
+    ])
+    const all = ['mta 1.0', 'mta 2.0', 'postfix 3.7', 'mta-tools 1.0', 'libmta 1.0']
+    expect(await find('mta')).toEqual([5, all])
+    expect(await find('mta', { limit: 2 })).toEqual([5, all.slice(0, 2)])
+    expect(await find('mta', { limit: 3 })).toEqual([5, all.slice(0, 3)])
+    expect(await find('post')).toEqual([1, ['postfix 3.7']])
+    expect(await find('nothing')).toEqual([0, []])
+  })
+
+  test('ignores the case of names, and takes characters of patterns as they are', async () => {
+    await sync(2, [
+      run('one', [
+        ['a', 'NetworkManager'],
+        ['b', 'a_b'],
+        ['c', 'axb'],
+      ]),
+    ])
+    expect(await find('WORKman')).toEqual([1, ['NetworkManager 1.0']])
+    expect(await find('a_b')).toEqual([1, ['a_b 1.0']])
+    expect(await find('%')).toEqual([0, []])
+  })
+
+  test('is narrowed by source, type and suite', async () => {
+    await sync(1, [run('one', [['a', 'alpha', '1']])])
+    await sync(2, [run('one', [['a', 'alpha', '2', ['virtual']]])])
+    expect(await find('alpha')).toEqual([2, ['alpha 1', 'alpha 2']])
+    expect(await find('alpha', { sourceId: 2 })).toEqual([1, ['alpha 2']])
+    expect(await find('alpha', { types: ['apt'] })).toEqual([1, ['alpha 1']])
+    expect(await find('alpha', { distribution: 'stable' })).toEqual([1, ['alpha 1']])
+    expect(await find('virtual', { sourceId: 1 })).toEqual([0, []])
+  })
+
+  test('counts all of a part that thousands of names have, and shows the first', async () => {
+    const many = Array.from({ length: 3000 }, (_, n): Stated => [`p${n}`, `lib${String(n).padStart(4, '0')}`])
+    await sync(1, [run('one', [...many, ['x', 'a-lib'], ['y', 'lib']])])
+    expect(await find('lib', { limit: 2 })).toEqual([3002, ['lib 1.0', 'lib0000 1.0']])
+    expect(await find('ib0', { limit: 2 })).toEqual([1000, ['lib0000 1.0', 'lib0001 1.0']])
+    expect(await find('ib', { limit: 2 })).toEqual([3002, ['a-lib 1.0', 'lib 1.0']])
+  })
+})
