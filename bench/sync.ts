@@ -38,7 +38,17 @@ try {
   const clock = systemClock
   const audit = { record: async () => {} }
   const upstreams = createUpstreams({ http, clock, formats, stagingDirectory: base, importDirectories: [], wait })
-  const sources = createSources({ db, clock, audit, formats, upstreams })
+  // No distribution takes the packages.
+  const registry = { find: () => null } as never
+  const sources = createSources({
+    db,
+    clock,
+    audit,
+    formats,
+    upstreams,
+    registry,
+    settings: () => ({ sources: {} }) as never,
+  })
   const caller = { name: 'bench', role: 'admin' } as never
   const { id } = await sources.create(
     {
@@ -48,7 +58,7 @@ try {
     caller,
     { ip: null, requestId: null },
   )
-  const kind = syncKind({ db, clock, audit, sources, upstreams })
+  const kind = syncKind({ db, clock, audit, sources, upstreams, registry })
   const run = async (name: string) => {
     const before = await memory('VmRSS')
     await writeFile('/proc/self/clear_refs', '5')
