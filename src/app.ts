@@ -45,12 +45,12 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
 
   const { log, leader, settings, onError } = foundation
   const { engines, componentScan, crossCheck, refresh } = gate
-  const { tasks, reviewTasks, backgroundIndexes, scheduler } = longWork
+  const { tasks, reviewTasks, backgroundIndexes, installability, scheduler } = longWork
   const { outboxes } = accounts.notifier
   const maintenance = createMaintenance({
     ...foundation,
     ...publishing,
-    ...{ componentScan, outboxes, backgroundIndexes, tasks },
+    ...{ componentScan, outboxes, backgroundIndexes, installability, tasks },
   })
 
   /** Vulnerability data may be days old or missing after a start; nobody waits for it. */

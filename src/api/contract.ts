@@ -7,6 +7,7 @@ import * as importGroups from './import-groups.contract.ts'
 import * as importSeveral from './import-several.contract.ts'
 import * as importSync from './import-sync.contract.ts'
 import * as imports from './imports.contract.ts'
+import * as installability from './installability.contract.ts'
 import * as health from './health.contract.ts'
 import * as packages from './packages.contract.ts'
 import * as sbom from './sbom.contract.ts'
@@ -28,6 +29,7 @@ const modules: readonly object[] = [
   auth,
   distributions,
   health,
+  installability,
   imports,
   importGroups,
   importSeveral,

@@ -1,5 +1,6 @@
 // The background work of a running service: how often each chore runs and what it does.
 import type { Offered } from '../formats/format.ts'
+import type { Installability } from '../installability/installability.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { createShared } from '../kernel/shared.ts'
@@ -16,6 +17,7 @@ import type { Paths } from '../store/paths.ts'
 import type { Manifests } from '../store/records/manifests.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { createIndexQueue, QUIET_MS } from './background-indexes.ts'
+import { createInstallabilityQueue } from './installability-checks.ts'
 import { LEASE_MS, RENEW_MS, type Leader } from './leader.ts'
 
 const MINUTE = 60_000
@@ -44,6 +46,7 @@ export interface ChoreDeps {
   active: readonly Offered[]
   outboxes: readonly Outbox[]
   backgroundIndexes: readonly Pick<BackgroundIndex, 'isDue'>[]
+  installability: Pick<Installability, 'isDue'>
   /** reads the components of stored packages */
   componentScan: { catchUp(): Promise<unknown> }
   tasks: Pick<Tasks, 'enqueue' | 'deleteEnded'>
@@ -92,6 +95,7 @@ export function createChores(deps: ChoreDeps): {
     leaderOnly: true,
     run: () => deliver(() => !deps.stopping() && leader.isLeader()),
   }))
+  const queueChecks = createInstallabilityQueue(deps)
   const queueIndexes = createIndexQueue({ ...deps, indexes: deps.backgroundIndexes })
   return {
     recover,
@@ -105,6 +109,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'recovery', everyMs: MINUTE, leaderOnly: true, run: recover },
       { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.componentScan.catchUp },
       { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: queueIndexes },
+      { name: 'installability', everyMs: MINUTE, leaderOnly: true, run: queueChecks },
       { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
       { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },
       { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },

@@ -5,6 +5,7 @@ import type { Capability, Distribution, FormatId, PackageFacts, Requirement } fr
 import type { VersionRange } from '../domain/advisory.ts'
 import type { Finding, PolicyAction, Severity } from '../domain/finding.ts'
 import type { Json as JsonObject } from '../domain/json.ts'
+import type { InstallabilityResult } from '../domain/installability.ts'
 import type { MirrorSelection } from '../domain/mirror-selection.ts'
 import type { Role } from '../domain/roles.ts'
 import type { TaskState } from '../domain/tasks.ts'
@@ -738,6 +739,15 @@ export interface CatalogRunsTable {
   fingerprints: string[]
 }
 
+/** What the last check of a distribution found. */
+export interface InstallabilityTable {
+  distribution: string
+  /** of the distribution, when the check began */
+  revision: number
+  checked_at: Date
+  result: Json<InstallabilityResult>
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -752,6 +762,7 @@ export interface Tables {
   capabilities: CapabilitiesTable
   offers: OffersTable
   publications: PublicationsTable
+  installability: InstallabilityTable
   pending_deletions: PendingDeletionsTable
   superseded_generations: SupersededGenerationsTable
   artifacts: ArtifactsTable

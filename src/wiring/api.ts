@@ -14,6 +14,7 @@ import { importGroupRoutes } from '../api/import-groups.ts'
 import { severalRoutes } from '../api/import-several.ts'
 import { importSyncRoutes } from '../api/import-sync.ts'
 import { importRoutes } from '../api/imports.ts'
+import { installabilityRoutes } from '../api/installability.ts'
 import { packageRoutes } from '../api/packages.ts'
 import type { Route } from '../api/route.ts'
 import { sbomRoutes } from '../api/sbom.ts'
@@ -122,6 +123,7 @@ function routesOf(
       tasks,
       hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
     }),
+    ...installabilityRoutes({ db, audit, registry, tasks, installability: longWork.installability }),
     ...securityRoutes({
       db,
       clock,

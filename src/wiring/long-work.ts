@@ -9,6 +9,7 @@ import { groupDeleteKind } from '../imports/groups.ts'
 import { createMirrorRuns } from '../imports/mirror/start.ts'
 import { syncRunKind } from '../imports/sync-run.ts'
 import { createSyncRuns } from '../imports/sync-runs.ts'
+import { createInstallability } from '../installability/installability.ts'
 import { migrateKind } from '../intake/migrate.ts'
 import { syncIndexKind } from '../records/reindex.ts'
 import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
@@ -35,6 +36,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
     createContents({ db, paths, publisher }),
     createUpdateinfo({ db, paths, publisher, advisories, covers }),
   ]
+  const installability = createInstallability({ db, clock, find: registry.find })
   const mirroring = createMirroring(foundation, publishing, gate, imports)
   const tasks: Tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint },
@@ -48,6 +50,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
       mirroring.kind,
       syncRunKind({ db, audit, sources: imports.sources, tasks: () => tasks }),
       migrateKind({ ...gate.copying, manifests, publisher }),
+      installability.kind,
       backgroundIndexesKind({ indexes: backgroundIndexes, find: registry.find }),
     ],
   })
@@ -59,5 +62,5 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
     settings: foundation.settings.current,
     jobs: createJobs({ ...gate, reviewTasks, mirrorRuns, syncRuns }),
   })
-  return { tasks, reviewTasks, mirroring, mirrorRuns, syncRuns, backgroundIndexes, totals, scheduler }
+  return { tasks, reviewTasks, installability, mirroring, mirrorRuns, syncRuns, backgroundIndexes, totals, scheduler }
 }

@@ -25,6 +25,7 @@ const FLOORS: Record<string, number> = {
   accounts: 6,
   review: 6,
   imports: 6,
+  installability: 6,
   settings: 6,
   sbom: 6,
   backup: 6,

@@ -1,4 +1,5 @@
 // A minimal cause in words: which package needs or excludes what.
+import type { PackageIdentity, Step } from '../../domain/installability.ts'
 import type { Relation } from '../../domain/package.ts'
 import type { Cause } from '../../solver/search.ts'
 
@@ -11,31 +12,9 @@ export interface Exclusion {
   byName: boolean
 }
 
-export interface Identity {
-  name: string
-  version: string
-  arch: string
-}
-
-export interface Step {
-  kind: 'needs' | 'excludes' | 'same_name'
-  /** null: part of a boolean dependency, which `relation` has */
-  package: Identity | null
-  /** the requirement or exclusion as the package states it; for `same_name` the name */
-  relation: string
-  /** `needs`: packages that satisfy it, each of which another step excludes; at most ten */
-  candidates: Identity[]
-  candidates_total: number
-  /** `needs` without candidates: packages of the name that do not satisfy it, at most five */
-  others: Identity[]
-  /** `excludes` and `same_name`: the other package */
-  excluded: Identity | null
-  sentence: string
-}
-
 export interface StepSource {
   /** null for an item that stands for part of a boolean dependency */
-  identityOf(item: number): Identity | null
+  identityOf(item: number): PackageIdentity | null
   conditionOf(item: number): string
   need(cause: Cause & { kind: 'need' }): { text: string; candidates: readonly number[]; others: readonly number[] }
   exclusion(cause: Cause & { kind: 'ban' }): Exclusion | null
@@ -44,8 +23,8 @@ export interface StepSource {
 const MOST_CANDIDATES = 10
 const MOST_OTHERS = 5
 
-const shown = ({ name, version }: Identity) => `${name} ${version}`
-const listed = (list: readonly Identity[], total: number) =>
+const shown = ({ name, version }: PackageIdentity) => `${name} ${version}`
+const listed = (list: readonly PackageIdentity[], total: number) =>
   list.map(shown).join(', ') + (total > list.length ? ` and ${total - list.length} more` : '')
 
 export function describeSteps(causes: readonly Cause[], from: StepSource): Step[] {

@@ -1,4 +1,5 @@
 // The packages that one client could choose from, and which of them can be installed.
+import type { PackageIdentity, Step } from '../../domain/installability.ts'
 import type { Capability, Relation, Requirement } from '../../domain/package.ts'
 import { BUDGET, checkItems, type Budget } from '../../solver/check.ts'
 import { createConstraintsBuilder } from '../../solver/constraints.ts'
@@ -9,7 +10,7 @@ import type { VersionScheme } from '../ecosystem.ts'
 import { createFormulas } from './formulas.ts'
 import { createOffers } from './offers.ts'
 import type { InstallationRules } from '../installation-rules.ts'
-import { describeSteps, type Exclusion, type Step } from './steps.ts'
+import { describeSteps, type Exclusion } from './steps.ts'
 
 export interface UniversePackage {
   name: string
@@ -42,7 +43,7 @@ export interface Universe {
    * @param isLeftOut packages that count as missing
    */
   check(asked: readonly number[], isLeftOut?: (index: number) => boolean, budget?: Budget): Installability
-  identityOf(index: number): { name: string; version: string; arch: string }
+  identityOf(index: number): PackageIdentity
 }
 
 /** A distinct requirement; packages share them. */

@@ -22,6 +22,10 @@ export const publishing = statements([
     revision bigint not null, release_date bigint not null, published_at timestamptz not null, causes text[] not null,
     primary key (distribution, generation))`,
   `create index publications_at on publications (distribution, published_at)`,
+  // The result of the last check.
+  `create table installability (
+    distribution text primary key references distributions on delete cascade, revision bigint not null,
+    checked_at timestamptz not null, result jsonb not null)`,
   `create table superseded_generations (
     distribution text not null references distributions on delete cascade, generation text not null,
     superseded_at timestamptz not null, primary key (distribution, generation))`,

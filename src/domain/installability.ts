@@ -1,0 +1,71 @@
+// What a check of a distribution's packages says: which cannot be installed, and why.
+
+export interface PackageIdentity {
+  name: string
+  version: string
+  arch: string
+}
+
+/** One part of a minimal cause. */
+export interface Step {
+  kind: 'needs' | 'excludes' | 'same_name'
+  /** null: part of a boolean dependency, which `relation` has */
+  package: PackageIdentity | null
+  /** the requirement or exclusion as the package states it; for `same_name` the name */
+  relation: string
+  /** `needs`: packages that satisfy it, each of which another step excludes; at most ten */
+  candidates: PackageIdentity[]
+  candidates_total: number
+  /** `needs` without candidates: packages of the name that do not satisfy it, at most five */
+  others: PackageIdentity[]
+  /** `excludes` and `same_name`: the other package */
+  excluded: PackageIdentity | null
+  sentence: string
+}
+
+export interface Uninstallable extends PackageIdentity {
+  /** a minimal cause, with the distribution's packages alone; the first steps of it */
+  causes: Step[]
+  causes_total: number
+}
+
+/** For clients of one architecture. */
+export interface CheckResult {
+  /** packages of the distribution that the architecture's clients see */
+  total: number
+  /** packages of catalogs */
+  upstream: number
+  uninstallable: (Uninstallable & {
+    /** with the packages of catalogs; null: undecided, or there is no catalog */
+    installable_with_upstream: boolean | null
+    /** the cause with the packages of catalogs */
+    upstream_causes: Step[] | null
+  })[]
+  uninstallable_total: number
+  uninstallable_with_upstream_total: number
+  undecided: PackageIdentity[]
+  undecided_total: number
+}
+
+/** What a planned change would do. */
+export interface PlanResult {
+  /** installable before and not after */
+  would_break: Uninstallable[]
+  would_break_total: number
+  /** not installable before, and after */
+  would_fix: PackageIdentity[]
+  would_fix_total: number
+  /** what the plan adds and cannot be installed */
+  added_uninstallable: Uninstallable[]
+  added_uninstallable_total: number
+  undecided_total: number
+  /** packages that the plan removes */
+  removed: number
+}
+
+/** The result of a check, as it is stored. */
+export interface InstallabilityResult {
+  architectures: (CheckResult & { architecture: string })[]
+  /** whose catalogs counted */
+  sources: { id: number; name: string; last_sync: string }[]
+}

@@ -1,0 +1,38 @@
+// What the installability thread is asked, and what it answers.
+import type { CheckResult, PlanResult } from '../../domain/installability.ts'
+import type { FormatId } from '../../domain/package.ts'
+import type { Budget } from '../../solver/check.ts'
+
+/** Where the packages of a universe come from. */
+export type Origin =
+  /** published in the distribution */
+  | 'distribution'
+  /** in the catalog of a synced source */
+  | 'upstream'
+  /** what a plan would add */
+  | 'added'
+
+export interface ThreadData {
+  format: FormatId
+  /** the architecture of the client, and those that every client installs */
+  architecture: string
+  neutral: readonly string[]
+  budget: Budget
+}
+
+/** `name`, `version`, `arch`, Multi-Arch or null, requirements, provides. */
+export type PackageTuple = [string, string, string, string | null, unknown, unknown]
+
+/** Selects packages of a distribution. */
+export interface Selector {
+  name: string
+  version?: string | undefined
+  arch?: string | undefined
+}
+
+export type Request =
+  | { kind: 'add'; origin: Origin; /** JSON of `PackageTuple[]` */ packages: string }
+  | { kind: 'check'; mostListed: number }
+  | { kind: 'plan'; withUpstream: boolean; remove: readonly Selector[]; mostListed: number }
+
+export type Reply = { added: number } | { checked: CheckResult } | { planned: PlanResult } | { failure: string }

@@ -1,0 +1,118 @@
+// A worker thread that holds one universe of packages and says what can be installed. It ends with the question.
+import { parentPort, workerData } from 'node:worker_threads'
+import type { CheckResult, PlanResult, Step, Uninstallable } from '../../domain/installability.ts'
+import type { Capability, Requirement } from '../../domain/package.ts'
+import { formatOf } from '../index.ts'
+import type { Origin, PackageTuple, Reply, Request, Selector, ThreadData } from './messages.ts'
+import { createUniverse, type Installability } from './universe.ts'
+
+/** Steps of one cause; real ones have fewer than ten. */
+const MOST_STEPS = 20
+
+const { format: id, architecture, neutral, budget } = workerData as ThreadData
+const universe = createUniverse(formatOf(id), { own: [architecture], neutral })
+const origins: Origin[] = []
+/** Several sources may offer the same package. */
+const upstreamKeys = new Set<string>()
+
+function add(origin: Origin, packages: readonly PackageTuple[]): void {
+  for (const [name, version, arch, multiArch, requirements, provides] of packages) {
+    if (origin === 'upstream') {
+      const key = `${name} ${version} ${arch}`
+      if (upstreamKeys.has(key)) continue
+      upstreamKeys.add(key)
+    }
+    const stated = { requirements: requirements as Requirement[], provides: provides as Capability[] }
+    universe.add({ name, version, arch, multiArch, ...stated })
+    origins.push(origin)
+  }
+}
+
+const indexesOf = (origin: Origin) => origins.flatMap((one, index) => (one === origin ? [index] : []))
+
+function withCauses(index: number, { explain }: Installability): Uninstallable {
+  const steps = explain(index)
+  return { ...universe.identityOf(index), causes: steps.slice(0, MOST_STEPS), causes_total: steps.length }
+}
+
+const listed = <T>(indexes: readonly number[], most: number, show: (index: number) => T) =>
+  indexes.slice(0, most).map(show)
+
+function check(mostListed: number): CheckResult {
+  const asked = indexesOf('distribution')
+  const alone = universe.check(asked, (index) => origins[index] !== 'distribution', budget)
+  const impossible = asked.filter((index) => alone.answerOf(index) === 'impossible')
+  const undecided = asked.filter((index) => alone.answerOf(index) === 'undecided')
+  const upstream = indexesOf('upstream').length
+  // More packages never make one uninstallable.
+  const both = upstream > 0 ? universe.check(impossible, (index) => origins[index] === 'added', budget) : null
+  const isWith = (index: number) => both?.answerOf(index) ?? 'undecided'
+  const order = (index: number) => (isWith(index) === 'possible' ? 1 : 0)
+  impossible.sort((a, b) => order(a) - order(b))
+  return {
+    total: asked.length,
+    upstream,
+    uninstallable: listed(impossible, mostListed, (index) => {
+      const answer = isWith(index)
+      const upstreamSteps: Step[] | null =
+        both && answer === 'impossible' ? both.explain(index).slice(0, MOST_STEPS) : null
+      return {
+        ...withCauses(index, alone),
+        installable_with_upstream: answer === 'undecided' ? null : answer === 'possible',
+        upstream_causes: upstreamSteps,
+      }
+    }),
+    uninstallable_total: impossible.length,
+    uninstallable_with_upstream_total: impossible.filter((index) => isWith(index) === 'impossible').length,
+    undecided: listed(undecided, mostListed, universe.identityOf),
+    undecided_total: undecided.length,
+  }
+}
+
+function plan({ withUpstream, remove, mostListed }: Request & { kind: 'plan' }): PlanResult {
+  const isRemoved = (index: number) => {
+    const { name, version, arch } = universe.identityOf(index)
+    return (
+      origins[index] === 'distribution' &&
+      (removals.get(name)?.some((one) => (one.version ?? version) === version && (one.arch ?? arch) === arch) ?? false)
+    )
+  }
+  const removals = new Map<string, Selector[]>()
+  for (const one of remove) removals.set(one.name, [...(removals.get(one.name) ?? []), one])
+  const present = indexesOf('distribution')
+  const staying = present.filter((index) => !isRemoved(index))
+  const added = indexesOf('added')
+  const isForeign = (index: number) => !withUpstream && origins[index] === 'upstream'
+  const before = universe.check(staying, (index) => isForeign(index) || origins[index] === 'added', budget)
+  const after = universe.check([...staying, ...added], (index) => isForeign(index) || isRemoved(index), budget)
+  const changed = (from: string, to: string) =>
+    staying.filter((index) => before.answerOf(index) === from && after.answerOf(index) === to)
+  const broken = changed('possible', 'impossible')
+  const fixed = changed('impossible', 'possible')
+  const refused = added.filter((index) => after.answerOf(index) === 'impossible')
+  const isUndecided = (index: number) => [before, after].some((one) => one.answerOf(index) === 'undecided')
+  return {
+    would_break: listed(broken, mostListed, (index) => withCauses(index, after)),
+    would_break_total: broken.length,
+    would_fix: listed(fixed, mostListed, universe.identityOf),
+    would_fix_total: fixed.length,
+    added_uninstallable: listed(refused, mostListed, (index) => withCauses(index, after)),
+    added_uninstallable_total: refused.length,
+    undecided_total: staying.filter(isUndecided).length,
+    removed: present.length - staying.length,
+  }
+}
+
+function answer(request: Request): Reply {
+  try {
+    if (request.kind === 'check') return { checked: check(request.mostListed) }
+    if (request.kind === 'plan') return { planned: plan(request) }
+    const packages = JSON.parse(request.packages) as PackageTuple[]
+    add(request.origin, packages)
+    return { added: packages.length }
+  } catch (error) {
+    return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+  }
+}
+
+parentPort?.on('message', (request: Request) => parentPort?.postMessage(answer(request)))

@@ -1,0 +1,126 @@
+// What can be installed from a distribution, alone and together with an upstream repository, and what a change would break.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildDeb } from '../samples/deb.ts'
+import { removeTemporary, startService, type Service } from '../service.ts'
+
+let upstream: Service
+let service: Service
+beforeAll(async () => {
+  ;[upstream, service] = await Promise.all([startService(), startService()])
+})
+afterAll(async () => {
+  await upstream?.stop()
+  await service?.stop()
+  await removeTemporary()
+})
+
+type Fields = Record<string, string>
+
+async function offer(to: Service, codename: string, name: string, version: string, fields: Fields = {}): Promise<void> {
+  const { status, body } = await to.upload(await buildDeb({ name, version, fields }), 'any', { distribution: codename })
+  expect([status, body.status]).toEqual([201, 'published'])
+}
+
+async function ended(id: number): Promise<Record<string, unknown>> {
+  for (;;) {
+    const { body } = await service.call('GET', `/tasks/${id}`)
+    if (!['queued', 'running'].includes(body.state)) return body
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+async function checked(codename: string) {
+  const started = await service.call('POST', `/distributions/${codename}/installability`)
+  expect(started.body).toMatchObject({ status: 'queued', codename })
+  expect(await ended(started.body.task_id)).toMatchObject({ state: 'done', error: null })
+  return (await service.call('GET', `/distributions/${codename}/installability`)).body
+}
+
+const plan = (body: object) => service.call('POST', '/distributions/jammy/installability/plan', body)
+const names = (list: { name: string }[]) => list.map(({ name }) => name)
+const sentences = (one: { causes: { sentence: string }[] }) => one.causes.map(({ sentence }) => sentence)
+
+describe('a distribution', () => {
+  it('has no result before its first check', async () => {
+    expect((await service.call('GET', '/distributions/jammy/installability')).body).toMatchObject({
+      ...{ checked_at: null, revision: null, current: false, uninstallable: [], upstream: null },
+    })
+    expect((await service.call('GET', '/distributions/nowhere/installability')).body.code).toBe('not_found')
+  })
+
+  it('is checked, with a minimal cause for each package that cannot be installed', async () => {
+    await offer(service, 'jammy', 'app', '1.0', { Depends: 'lib (>= 2), tool' })
+    await offer(service, 'jammy', 'lib', '2.0', { Conflicts: 'tool' })
+    await offer(service, 'jammy', 'tool', '1.0')
+    await offer(service, 'jammy', 'old', '1.0', { Depends: 'lib (<< 2) | absent' })
+    await offer(service, 'jammy', 'user', '1.0', { Depends: 'mail-agent' })
+    await offer(service, 'jammy', 'agent', '1.0', { Provides: 'mail-agent' })
+    const body = await checked('jammy')
+    expect(body).toMatchObject({ current: true, total: 6, uninstallable_total: 2, undecided_total: 0, upstream: null })
+    expect(names(body.uninstallable)).toEqual(['app', 'old'])
+    expect(body.uninstallable.map(sentences)).toEqual([
+      [
+        'app 1.0 needs lib (>= 2): lib 2.0',
+        'app 1.0 needs tool: tool 1.0',
+        'lib 2.0 excludes tool 1.0 (conflicts tool)',
+      ],
+      ['old 1.0 needs lib (<< 2) | absent; only lib 2.0 exists'],
+    ])
+    expect(body.uninstallable[0]).toMatchObject({ architecture: 'amd64', installable_with_upstream: null })
+    const { body: log } = await service.call('GET', '/artifacts/audit/logs?action=INSTALLABILITY_CHECK')
+    expect(log.items[0]).toMatchObject({ user: 'admin', distribution: 'jammy' })
+  })
+
+  it('is planned for: what a removal or an addition would break or fix', async () => {
+    const removal = await plan({ remove: [{ name: 'agent' }] })
+    expect(removal.body).toMatchObject({ removed: 1, would_break_total: 1, would_fix: [], with_upstream: false })
+    expect(removal.body.would_break.map(sentences)).toEqual([['user 1.0 needs mail-agent; nothing provides it']])
+
+    expect(names((await plan({ remove: [{ name: 'tool', version: '1.0' }] })).body.would_break)).toEqual([])
+    await offer(service, 'noble', 'lib', '1.5')
+    await offer(service, 'noble', 'extra', '1.0', { Depends: 'absent' })
+    const addition = await plan({ add: [{ name: 'lib' }, { name: 'extra' }], promote_from: 'noble' })
+    expect(addition.body).toMatchObject({ added: 2, would_break: [], undecided_total: 0 })
+    expect(names(addition.body.would_fix)).toEqual(['old'])
+    expect(names(addition.body.added_uninstallable)).toEqual(['extra'])
+    expect((await service.call('GET', '/artifacts/agent')).body.info.versions['1.0'].served).toBe(true)
+  })
+
+  it.each([
+    ['a package to remove that is not published', { remove: [{ name: 'nothing' }] }, 'not_found'],
+    ['a package to add that does not exist', { add: [{ name: 'nothing' }], promote_from: 'noble' }, 'not_found'],
+    ['a package to add from nowhere', { add: [{ name: 'lib' }] }, 'validation_error'],
+    ['an unknown distribution to promote from', { add: [{ name: 'lib' }], promote_from: 'x' }, 'not_found'],
+  ])('refuses a plan with %s', async (_, body, code) => {
+    expect((await plan(body)).body.code).toBe(code)
+  })
+})
+
+describe('a distribution on top of an upstream repository', () => {
+  it('counts the packages of the synced catalog beside its own', async () => {
+    await offer(upstream, 'jammy', 'absent', '1.0')
+    await offer(upstream, 'jammy', 'base', '1.0', { Depends: 'base-data' })
+    await offer(service, 'jammy', 'rooted', '1.0', { Depends: 'base' })
+    const key = await (await fetch(`${upstream.apt}/repos/gpg.key`)).text()
+    const source = { name: 'up', type: 'apt', url: `${upstream.apt}/repos`, distribution: 'jammy', gpg_key: key }
+    const { body: created } = await service.call('POST', '/import/sources', source)
+    const reply = await fetch(`${service.api}/api/v1/import/sources/${created.id}/sync`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.token}` },
+    })
+    expect(await reply.text()).toContain('"done"')
+
+    const body = await checked('jammy')
+    expect(body).toMatchObject({ uninstallable_total: 3, upstream: { packages: 2, uninstallable_total: 2 } })
+    const byName = new Map<string, any>(body.uninstallable.map((one: { name: string }) => [one.name, one]))
+    expect(byName.get('old')).toMatchObject({ installable_with_upstream: true, upstream_causes: null })
+    expect(byName.get('rooted').upstream_causes.map((one: { sentence: string }) => one.sentence)).toEqual([
+      'rooted 1.0 needs base: base 1.0',
+      'base 1.0 needs base-data; nothing provides it',
+    ])
+    const planned = await plan({ add: [{ name: 'absent' }], source_id: created.id, with_upstream: false })
+    expect(names(planned.body.would_fix)).toEqual(['old'])
+    const removal = await plan({ remove: [{ name: 'agent' }] })
+    expect(removal.body).toMatchObject({ with_upstream: true, would_break_total: 1 })
+  })
+})
