@@ -4,6 +4,7 @@ import * as audit from './audit.contract.ts'
 import * as auth from './auth.contract.ts'
 import * as distributions from './distributions.contract.ts'
 import * as importGroups from './import-groups.contract.ts'
+import * as importResolve from './import-resolve.contract.ts'
 import * as importSeveral from './import-several.contract.ts'
 import * as importSync from './import-sync.contract.ts'
 import * as imports from './imports.contract.ts'
@@ -32,6 +33,7 @@ const modules: readonly object[] = [
   installability,
   imports,
   importGroups,
+  importResolve,
   importSeveral,
   importSync,
   packages,

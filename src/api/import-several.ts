@@ -63,9 +63,15 @@ export function severalRoutes(deps: SeveralRouteDeps): Route[] {
   /** @param onResult called with each result as it comes */
   async function importSeveral(body: SeveralBody, caller: Caller, origin: Origin, onResult: (result: Result) => void) {
     const meta = { method: 'import' as const, group: body.group ?? null, by: caller.name, origin }
-    return deps.importRequested([requestsOf(body)], body.distribution, meta, (result) => onResult(shown(result)), {
-      withDependencies: body.with_dependencies ?? false,
-    })
+    return deps.importRequested(
+      [requestsOf(body)],
+      body.distribution,
+      meta,
+      (result) => onResult(importResult(result)),
+      {
+        withDependencies: body.with_dependencies ?? false,
+      },
+    )
   }
 
   const streamed = (declaration: typeof postImportFetch | typeof postImportBatch) =>
@@ -131,7 +137,8 @@ function requestsOf({ packages, source_id }: SeveralBody): PackageRequest[] {
   })
 }
 
-const shown = ({ source_id, package: name, version, arch, status, code, detail }: Result): Result => ({
+/** A result as answers show it. */
+export const importResult = ({ source_id, package: name, version, arch, status, code, detail }: Result): Result => ({
   ...{ source_id, package: name, version: version || null, arch: arch || null, status, code, detail },
 })
 

@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
 import { FORMATS } from '../domain/package.ts'
 import { PIPELINE_PROBLEMS, UploadAnswer } from './upload.contract.ts'
+import { ImportResult } from './import-several.contract.ts'
 import { listOf, Nullable } from './schemas.ts'
 import { declare } from './route.ts'
 
@@ -170,6 +171,7 @@ export const postImportPackages = declare({
     version: Type.String({ minLength: 1 }),
     arch: Type.String({ minLength: 1 }),
     distribution: Type.String({ minLength: 1 }),
+    with_dependencies: Type.Optional(Type.Boolean()),
   }),
   success: 201,
   answer: Type.Intersect([
@@ -177,6 +179,7 @@ export const postImportPackages = declare({
     Type.Object({
       method: Type.Literal('import'),
       source: Type.Object({ id: Type.Integer(), name: Type.String(), url: Type.String() }),
+      results: Type.Optional(Type.Array(ImportResult, { description: 'of the dependencies' })),
     }),
   ]),
   problems: [...PIPELINE_PROBLEMS, 'not_found', 'index_empty', 'upstream_error', 'forbidden_target'],

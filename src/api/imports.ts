@@ -20,6 +20,7 @@ import {
   postImportSources,
   postImportSourcesIdSync,
 } from './imports.contract.ts'
+import { importResult } from './import-several.ts'
 import { shortened } from './list-stream.ts'
 import { problemOf } from './problems.ts'
 import { handle, type Route } from './route.ts'
@@ -104,10 +105,11 @@ export function importRoutes(deps: ImportRouteDeps): Route[] {
       }
     }),
     handle(postImportPackages, async ({ body, caller, origin, reply }) => {
-      const { result, source } = await deps.importPackage(body, caller, origin)
+      const { result, source, dependencies } = await deps.importPackage(body, caller, origin)
       reply.code(result.status === 'rejected' ? 200 : 201).header('x-package-status', result.status)
       const { id, name, url } = source
-      return { ...result, method: 'import', source: { id, name, url } }
+      const results = body.with_dependencies ? { results: dependencies.map(importResult) } : {}
+      return { ...result, method: 'import', source: { id, name, url }, ...results }
     }),
   ]
 }

@@ -46,7 +46,12 @@ export function shownRequirement({ anyOf, text }: Requirement): { name: string; 
  * The strong requirements that nothing satisfies, in order. Offers satisfy them, and the package's own name, provides
  * and, for paths, files.
  */
-export function unsatisfied(facts: Self, offers: Offers, versions: Order, reach: Reach = EVERYWHERE): Requirement[] {
+export function unsatisfied(
+  facts: Self,
+  offers: Pick<Offers, 'get'>,
+  versions: Order,
+  reach: Reach = EVERYWHERE,
+): Requirement[] {
   const own = new Map<string, Offer[]>([[facts.name, [{ version: facts.version }]]])
   for (const { name, version } of facts.provides) {
     const list = own.get(name)

@@ -60,7 +60,7 @@ export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promi
         on conflict do nothing`.execute(db)
     },
     async commit(within) {
-      return db.transaction().execute(async (tx) => {
+      const total = await db.transaction().execute(async (tx) => {
         if (await replaceRuns(tx, sourceId)) await replacePackages(tx, sourceId, now)
         const { n } = await tx
           .selectFrom('catalog')
@@ -72,6 +72,9 @@ export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promi
         await within(tx, n)
         return n
       })
+      // Searches read new entries of a GIN index one by one until they are sorted in: 40 ms for each search of 200,000 rows.
+      await sql`select gin_clean_pending_list('catalog_provides')`.execute(db)
+      return total
     },
   }
 }

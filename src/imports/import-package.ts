@@ -3,12 +3,15 @@ import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import type { IntakeResult } from '../intake/arrival.ts'
+import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Intake } from '../intake/intake.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow } from '../store/tables.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
 import { catalogEntry } from './catalog-query.ts'
 import { sourceOf } from './fetch-entry.ts'
+import { neededBy } from './import-requested.ts'
+import type { ImportedPackage, ImportMany, Wanted } from './import-many.ts'
 import { upstreamOf, type Sources } from './sources.ts'
 
 export interface ImportRequest {
@@ -18,6 +21,8 @@ export interface ImportRequest {
   arch: string
   /** codename that takes it */
   distribution: string
+  /** also what it needs and the distribution does not have */
+  with_dependencies?: boolean | undefined
 }
 
 export interface ImportDeps {
@@ -25,6 +30,8 @@ export interface ImportDeps {
   sources: Pick<Sources, 'find'>
   upstreams: Pick<Upstreams, 'open'>
   intake: Pick<Intake, 'accept'>
+  importMany: ImportMany
+  registry: FormatRegistry
   /** a new path in staging */
   newPath(): string
 }
@@ -37,7 +44,7 @@ export type ImportPackage = (
   request: ImportRequest,
   caller: Caller,
   origin: Origin,
-) => Promise<{ result: IntakeResult; source: SourceRow }>
+) => Promise<{ result: IntakeResult; source: SourceRow; dependencies: ImportedPackage[] }>
 
 export function createImportPackage(deps: ImportDeps): ImportPackage {
   return async (request, caller, origin) => {
@@ -46,12 +53,30 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
     const { package: name, version, arch } = request
     const entry = await catalogEntry(deps.db, source.id, { name, version, arch })
     if (!entry) throw new Problem('not_found', `${source.name} does not offer ${name} ${version} (${arch})`)
+    const dependencies = request.with_dependencies
+      ? await importDependencies(deps, { source, entry }, request.distribution, caller, origin)
+      : []
     const open = () => deps.upstreams.open(upstreamOf(source))
     const result = await deps.intake.accept(sourceOf(entry, request.distribution, open, deps.newPath), {
       method: 'import',
       importedBy: caller.name,
       origin,
     })
-    return { result, source }
+    return { result, source, dependencies }
   }
+}
+
+/** Before the package itself, so that its dependency check finds them. */
+async function importDependencies(
+  { db, importMany, registry }: ImportDeps,
+  root: Wanted,
+  distribution: string,
+  caller: Caller,
+  origin: Origin,
+): Promise<ImportedPackage[]> {
+  const results: ImportedPackage[] = []
+  const needed = await neededBy(db, openDistribution(registry, distribution), [root], new Set())
+  const meta = { method: 'import' as const, group: null, by: caller.name, origin }
+  await importMany(needed, distribution, meta, (result) => void results.push(result))
+  return results
 }

@@ -1,10 +1,14 @@
 // Imports packages that people name: finds them in the catalogs, with their dependencies when asked, and brings them in.
 import type { Problem } from '../domain/problem.ts'
+import type { Offered } from '../formats/format.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import { createSerial } from '../kernel/serial.ts'
 import type { Db } from '../store/db.ts'
+import type { CatalogRow } from '../store/tables.ts'
 import { chooseEntries, type PackageRequest } from './choose-entries.ts'
 import type { ImportedPackage, ImportMany, ImportManyMeta, ImportTally, Wanted } from './import-many.ts'
+import { resolve } from './resolve.ts'
+import { resolveIo, sourcesFor } from './resolve-query.ts'
 
 /** Requests that are looked up together. */
 const LOOKED_UP = 100
@@ -45,22 +49,27 @@ export function createImportRequested({ db, registry, importMany }: ImportReques
     codename: string,
     meta: ImportManyMeta,
     onResult: (result: RequestedResult<R>) => Promise<void> | void,
-    { signal }: RequestedOptions = {},
+    { withDependencies = false, signal }: RequestedOptions = {},
   ) => {
     const target = openDistribution(registry, codename)
     const serially = createSerial()
     let unknown = 0
 
-    async function* wanted(): AsyncGenerator<Wanted & { request: R }, void, undefined> {
+    async function* wanted(): AsyncGenerator<Wanted & { request: R | null }, void, undefined> {
+      /** dependencies that were taken for earlier packages */
+      const done = new Set<string>()
       for await (const page of requests) {
         for (let at = 0; at < page.length; at += LOOKED_UP) {
+          const found: (Wanted & { request: R })[] = []
           for (const { request, chosen } of await chooseEntries(db, target, page.slice(at, at + LOOKED_UP))) {
-            if ('entry' in chosen) yield { ...chosen, request }
+            if ('entry' in chosen) found.push({ ...chosen, request })
             else {
               unknown++
               await serially(async () => onResult(notChosen(request, chosen)))
             }
           }
+          if (withDependencies) yield* await neededBy(db, target, found, done)
+          yield* found
         }
       }
     }
@@ -74,6 +83,31 @@ export function createImportRequested({ db, registry, importMany }: ImportReques
     )
     return { ...tally, error: tally.error + unknown }
   }
+}
+
+/** What the packages need besides each other, deepest first. @param done names of entries to leave out; these are added */
+export async function neededBy(
+  db: Db,
+  target: Offered,
+  roots: readonly Wanted[],
+  done: Set<string>,
+): Promise<(Wanted & { request: null })[]> {
+  if (roots.length === 0) return []
+  const sources = await sourcesFor(db, target, [...new Set(roots.map(({ source }) => source.id))])
+  const { needed } = await resolve(
+    roots.map(({ entry }) => entry),
+    target,
+    resolveIo(db, target, sources),
+  )
+  const byId = new Map(sources.map((source) => [source.id, source]))
+  const keyOf = (entry: CatalogRow) => `${entry.source_id} ${entry.path}`
+  for (const { entry } of roots) done.add(keyOf(entry))
+  return needed.reverse().flatMap(({ candidate }) => {
+    const source = byId.get(candidate.source_id)
+    if (!source || done.has(keyOf(candidate))) return []
+    done.add(keyOf(candidate))
+    return [{ source, entry: candidate, request: null }]
+  })
 }
 
 function notChosen<R extends PackageRequest>(request: R, { code, detail }: Problem): RequestedResult<R> {

@@ -42,7 +42,7 @@ export async function createImports(
     sources,
     importMany,
     importRequested: createImportRequested({ db, registry, importMany }),
-    importPackage: createImportPackage({ db, sources, upstreams, intake, newPath }),
+    importPackage: createImportPackage({ db, sources, upstreams, intake, newPath, importMany, registry }),
     syncKind: syncKind({ db, clock, audit, sources, upstreams, registry }),
     close: () => http.close(),
   }

@@ -26,10 +26,27 @@ export async function startAptUpstream(): Promise<AptUpstream> {
   return { ...server, offer }
 }
 
-/** Adds the repository as a source and reads its catalog. @returns the id of the source */
-export async function addSource(service: Service, upstream: FakeServer, name: string): Promise<number> {
+/**
+ * Adds the repository as a source and reads its catalog.
+ * @param target the distribution that its packages are for
+ * @returns the id of the source
+ */
+export async function addSource(
+  service: Service,
+  upstream: FakeServer,
+  name: string,
+  target: string | null = null,
+): Promise<number> {
   const { status, body } = await service.call('POST', '/import/sources', {
-    ...{ name, type: 'apt', url: upstream.url, distribution: SUITE, components: ['main'], allow_unsigned: true },
+    ...{
+      name,
+      type: 'apt',
+      url: upstream.url,
+      distribution: SUITE,
+      components: ['main'],
+      allow_unsigned: true,
+      target,
+    },
   })
   if (status !== 201) throw new Error(`the source ${name} is refused: ${JSON.stringify(body)}`)
   const id = body.id as number

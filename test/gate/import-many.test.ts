@@ -46,7 +46,7 @@ beforeAll(async () => {
   ])
   service = await startService({ env: { SVC_OSV_DIR: directory } })
   await readAdvisories(service)
-  source = await addSource(service, upstream, 'upstream')
+  source = await addSource(service, upstream, 'upstream', DISTRIBUTION)
   const changed = Object.keys(upstream.files).find((path) => path.includes('changed'))!
   upstream.files[changed] = Buffer.alloc(upstream.files[changed]!.length)
   delete upstream.files[Object.keys(upstream.files).find((path) => path.includes('gone'))!]
@@ -179,6 +179,45 @@ describe('a bulk import', () => {
   })
 
   const result = async () => (await service.call('GET', `/import/bulk/${job}`)).body
+})
+
+describe('dependencies', () => {
+  const resolve = (name: string) => service.call('GET', `/import/resolve/${name}?distribution=${DISTRIBUTION}`)
+
+  it('are resolved over alternatives, versions and provides, also when they are circular', async () => {
+    const { status, body } = await resolve('app')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ success: true, package: 'app', total_deps: 4, already_in_repo: 1, to_download: 3 })
+    const listed = body.packages.map((one: Record<string, unknown>) => [one['name'], one['version'], one['needed_by']])
+    expect(listed.sort()).toEqual([
+      ['lib-one', '1.1-1', 'app'],
+      ['lib-two', '1.0-1', 'lib-one'],
+      ['plain-0', null, 'app'],
+      ['real-provider', '1.0-1', 'app'],
+    ])
+  })
+
+  it('that nobody has are named', async () => {
+    const { body } = await resolve('needy')
+    expect(body).toMatchObject({ success: false, missing: [{ name: 'nobody-has-it', needed_by: 'needy' }] })
+    expect((await resolve('never-heard-of')).status).toBe(404)
+  })
+
+  it('come along with a package, before it', async () => {
+    const { status, body } = await service.call('POST', '/import/packages', {
+      ...{ source_id: source, package: 'app', version: '1.0-1', arch: 'amd64', distribution: DISTRIBUTION },
+      with_dependencies: true,
+    })
+    expect([status, body.pipeline.dependencies]).toEqual([201, 'satisfied'])
+    expect(statuses(body.results)).toEqual({ 'lib-one': 'added', 'lib-two': 'added', 'real-provider': 'added' })
+    expect((await resolve('app')).body).toMatchObject({ to_download: 0, already_in_repo: 3 })
+  })
+
+  it('come along with several packages', async () => {
+    await service.call('DELETE', '/artifacts/lib-two')
+    const { body } = await importing(['needy'], { with_dependencies: true })
+    expect(statuses(body.results)).toEqual({ 'lib-two': 'added', needy: 'added' })
+  })
 })
 
 describe('import groups', () => {

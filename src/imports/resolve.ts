@@ -1,0 +1,204 @@
+// What a package of a catalog needs and a distribution does not have: the closure of its strong requirements.
+import type { Relation, Requirement } from '../domain/package.ts'
+import { reachOf, satisfies, unsatisfied, type Offer, type Offers, type Reach } from '../formats/dependencies.ts'
+import type { Offered } from '../formats/format.ts'
+import type { CatalogRow } from '../store/tables.ts'
+
+/** Packages of one closure; a whole desktop has some 2,000. */
+const MOST_PACKAGES = 5000
+
+export type Candidate = Pick<
+  CatalogRow,
+  'source_id' | 'path' | 'name' | 'version' | 'arch' | 'size_bytes' | 'requirements' | 'provides'
+>
+
+/** What is published under a name, and by which package. */
+export interface PublishedOffer extends Offer {
+  package: string
+}
+
+export interface ResolveIo<C extends Candidate> {
+  /** What the distribution offers under these names. */
+  published(names: readonly string[]): Promise<ReadonlyMap<string, readonly PublishedOffer[]>>
+  /** The packages of the catalogs that have one of these names or provide it. */
+  candidates(names: readonly string[]): Promise<readonly C[]>
+}
+
+/** A package that has to be imported. */
+export interface Needed<C extends Candidate> {
+  candidate: C
+  /** name of the package that needs it first; null for one that was asked for */
+  neededBy: string | null
+}
+
+/** A requirement that a published package meets. */
+export interface Met {
+  /** as the relation names it */
+  name: string
+  /** of the published package */
+  package: string
+  neededBy: string
+}
+
+export interface Resolution<C extends Candidate> {
+  /** those that were asked for first, then breadth-first: what a package needs comes after it */
+  needed: Needed<C>[]
+  met: Met[]
+  /** requirements that neither the distribution nor a catalog meets */
+  missing: { text: string; neededBy: string }[]
+  /** whether the closure has more packages than are followed */
+  isCut: boolean
+}
+
+/**
+ * Follows requirements level by level, with two queries for each level. Of a requirement's alternatives the first that
+ * can be met is taken; of the packages that meet it one of that name before those that provide it, then the newest.
+ * Conflicts are not looked at.
+ */
+export async function resolve<C extends Candidate>(
+  roots: readonly C[],
+  target: Offered,
+  io: ResolveIo<C>,
+): Promise<Resolution<C>> {
+  const { versions } = target.format
+  const result: Resolution<C> = { needed: [], met: [], missing: [], isCut: false }
+  const published = new Map<string, readonly PublishedOffer[]>()
+  const candidates = new Map<string, readonly C[]>()
+  const chosen = createOffers()
+  const met = new Set<string>()
+  const missing = new Set<string>()
+
+  function choose(candidate: C, neededBy: string | null): C {
+    result.needed.push({ candidate, neededBy })
+    chosen.add(candidate)
+    return candidate
+  }
+
+  let level = roots.map((root) => choose(root, null))
+  while (level.length > 0) {
+    const open = level.map((node) => ({ node, reach: reachOf(node, target.format, target.distribution) }))
+    const names = namesOf(open.flatMap(({ node, reach }) => openOf(node, new Map(), reach)))
+    await load(names, published, (unknown) => io.published(unknown))
+    const wanted = open.flatMap(({ node, reach }) => {
+      noteMet(node, reach)
+      return openOf(node, joined(published, chosen.offers), reach).map((requirement) => ({ node, reach, requirement }))
+    })
+    await load(namesOf(wanted.map(({ requirement }) => requirement)), candidates, async (unknown) =>
+      byName(await io.candidates(unknown), unknown),
+    )
+    const next: C[] = []
+    for (const { node, reach, requirement } of wanted) {
+      // Another requirement of this level may have brought what meets it.
+      if (requirement.anyOf.some((relation) => isMetBy(chosen.offers, relation, reach))) continue
+      const candidate = bestFor(requirement, reach)
+      if (candidate) next.push(choose(candidate, node.name))
+      else if (!missing.has(requirement.text)) {
+        missing.add(requirement.text)
+        result.missing.push({ text: requirement.text, neededBy: node.name })
+      }
+      if (result.needed.length >= MOST_PACKAGES) return { ...result, isCut: true }
+    }
+    level = next
+  }
+  return result
+
+  function openOf(node: C, offers: Pick<Offers, 'get'>, reach: Reach): Requirement[] {
+    return unsatisfied({ ...node, files: [] }, offers, versions, reach)
+  }
+
+  function isMetBy(offers: Offers, relation: Relation, reach: Reach): boolean {
+    return offers.get(relation.name)?.some((offer) => satisfies(relation, offer, versions, reach)) ?? false
+  }
+
+  function noteMet(node: C, reach: Reach): void {
+    for (const { anyOf } of openOf(node, new Map(), reach)) {
+      for (const relation of anyOf) {
+        const offer = published.get(relation.name)?.find((one) => satisfies(relation, one, versions, reach))
+        if (!offer) continue
+        if (!met.has(relation.name)) {
+          met.add(relation.name)
+          result.met.push({ name: relation.name, package: offer.package, neededBy: node.name })
+        }
+        break
+      }
+    }
+  }
+
+  function bestFor({ anyOf }: Requirement, reach: Reach): C | null {
+    for (const relation of anyOf) {
+      const fitting = (candidates.get(relation.name) ?? []).filter((one) =>
+        offersOf(one).some(([name, offer]) => name === relation.name && satisfies(relation, offer, versions, reach)),
+      )
+      const best = fitting.reduce<C | null>(
+        (found, one) => (found && compare(found, one, relation.name) <= 0 ? found : one),
+        null,
+      )
+      if (best) return best
+    }
+    return null
+  }
+
+  /** Negative when `a` is the better choice. */
+  function compare(a: C, b: C, name: string): number {
+    if ((a.name === name) !== (b.name === name)) return a.name === name ? -1 : 1
+    if (a.name !== b.name) return a.name < b.name ? -1 : 1
+    return versions.compare(b.version, a.version)
+  }
+}
+
+/** What a package offers: itself, and what it provides. */
+function offersOf({ name, version, arch, provides }: Candidate): [string, Offer][] {
+  return [
+    [name, { version, arch }],
+    ...provides.map((one): [string, Offer] => [one.name, { version: one.version ?? null, arch }]),
+  ]
+}
+
+function createOffers() {
+  const offers = new Map<string, Offer[]>()
+  return {
+    offers: offers as Offers,
+    add(candidate: Candidate): void {
+      for (const [name, offer] of offersOf(candidate)) {
+        const list = offers.get(name)
+        if (list) list.push(offer)
+        else offers.set(name, [offer])
+      }
+    },
+  }
+}
+
+const namesOf = (requirements: readonly Requirement[]): string[] => [
+  ...new Set(requirements.flatMap(({ anyOf }) => anyOf.map(({ name }) => name))),
+]
+
+/** Loads what is not known yet; names without a result are known to have none. */
+async function load<T>(
+  names: readonly string[],
+  known: Map<string, readonly T[]>,
+  read: (unknown: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>,
+): Promise<void> {
+  const unknown = names.filter((name) => !known.has(name))
+  if (unknown.length === 0) return
+  const found = await read(unknown)
+  for (const name of unknown) known.set(name, found.get(name) ?? [])
+}
+
+function byName<C extends Candidate>(rows: readonly C[], names: readonly string[]): Map<string, C[]> {
+  const wanted = new Set(names)
+  const found = new Map<string, C[]>()
+  for (const row of rows) {
+    for (const name of new Set(offersOf(row).map(([offered]) => offered))) {
+      if (!wanted.has(name)) continue
+      const list = found.get(name)
+      if (list) list.push(row)
+      else found.set(name, [row])
+    }
+  }
+  return found
+}
+
+/** The offers of both. */
+const joined = (a: Pick<Offers, 'get'>, b: Pick<Offers, 'get'>): Pick<Offers, 'get'> => ({
+  get: (name) => [...(a.get(name) ?? []), ...(b.get(name) ?? [])],
+})
