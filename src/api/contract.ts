@@ -4,6 +4,7 @@ import * as audit from './audit.contract.ts'
 import * as auth from './auth.contract.ts'
 import * as distributions from './distributions.contract.ts'
 import * as importGroups from './import-groups.contract.ts'
+import * as importReservations from './import-reservations.contract.ts'
 import * as importResolve from './import-resolve.contract.ts'
 import * as importSeveral from './import-several.contract.ts'
 import * as importSync from './import-sync.contract.ts'
@@ -33,6 +34,7 @@ const modules: readonly object[] = [
   installability,
   imports,
   importGroups,
+  importReservations,
   importResolve,
   importSeveral,
   importSync,

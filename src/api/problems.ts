@@ -48,6 +48,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   rejected_bytes: 409,
   account_conflict: 409,
   built_in_source: 409,
+  name_reserved: 409,
   task_ended: 409,
   task_cancelled: 409,
   file_too_large: 413,

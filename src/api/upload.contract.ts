@@ -15,6 +15,7 @@ export const PIPELINE_PROBLEMS: ProblemCode[] = [
   'checksum_mismatch',
   'already_exists',
   'duplicate_conflict',
+  'name_reserved',
   'file_too_large',
   'scanner_unavailable',
   'scan_incomplete',

@@ -51,6 +51,7 @@ export const PROBLEM_CODES = [
   'rejected_bytes',
   'account_conflict',
   'built_in_source',
+  'name_reserved',
   'task_ended',
   'task_cancelled',
   // 413, 424, 429

@@ -7,11 +7,13 @@ import type { Offered } from '../formats/format.ts'
 import type { IntakeResult, Meta, Source } from '../intake/arrival.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Intake } from '../intake/intake.ts'
+import { reservedProblem } from '../intake/reserved-names.ts'
 import { eventOf } from '../intake/new-record.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import { createSerial } from '../kernel/serial.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { reservationsOf } from '../store/reservations.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'
 import type { Upstream, Upstreams } from '../upstream/upstream.ts'
 import { listingOf, sourceOf } from './fetch-entry.ts'
@@ -117,10 +119,14 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
       for await (const batch of batchesOf(wanted)) {
         signal?.throwIfAborted()
         const present = await presentRecords(deps.db, target, batch)
+        const reservations = await reservationsOf(deps.db, target.format.id)
         for (const one of batch) {
           signal?.throwIfAborted()
           const record = present.get(one)
-          const refusal = unfit(one, target) ?? (record && conflict(one, record, codename))
+          const refusal =
+            unfit(one, target) ??
+            reservedProblem(reservations, target.format, one.entry, one.source.id) ??
+            (record && conflict(one, record, codename))
           if (refusal) await refuse(one, refusal)
           else if (record) await report(alreadyThere(one.entry, record.status, codename), one)
           else {

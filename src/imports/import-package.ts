@@ -5,6 +5,7 @@ import { Problem } from '../domain/problem.ts'
 import type { IntakeResult } from '../intake/arrival.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Intake } from '../intake/intake.ts'
+import { requireUnreserved } from '../intake/reserved-names.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow } from '../store/tables.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
@@ -56,7 +57,12 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
     const dependencies = request.with_dependencies
       ? await importDependencies(deps, { source, entry }, request.distribution, caller, origin)
       : []
-    const open = () => deps.upstreams.open(upstreamOf(source))
+    const open = async () => {
+      // Before anything is fetched; the intake asks again with the facts of the file.
+      const offered = deps.registry.find(request.distribution)
+      if (offered) await requireUnreserved(deps.db, offered.format, entry, source.id)
+      return deps.upstreams.open(upstreamOf(source))
+    }
     const result = await deps.intake.accept(sourceOf(entry, request.distribution, open, deps.newPath), {
       method: 'import',
       importedBy: caller.name,

@@ -19,6 +19,7 @@ import { answerFor, rejectedAnswer } from './answers.ts'
 import type { Arrival, IntakeResult, Meta, Source } from './arrival.ts'
 import { findDuplicate, identify, type FormatRegistry } from './identify.ts'
 import { eventOf, recordOf, type Subject } from './new-record.ts'
+import { requireUnreserved } from './reserved-names.ts'
 import type { PublishRecords } from './publish-records.ts'
 import { createReception } from './receive.ts'
 import { createSettle } from './settle.ts'
@@ -90,6 +91,7 @@ export function createIntake(deps: IntakeDeps): Intake {
         done(progress, 'reception', 'Reception', `${arrival.sizeBytes} bytes`)
         const candidate = await check(arrival, settings, progress)
         subject = { ...subject, candidate }
+        await requireUnreserved(db, candidate.format, candidate.facts, listing?.sourceId ?? null)
         const rejected = await findDuplicate(db, candidate)
         if (rejected) return { arrival, gate: await refuseAgain(candidate, rejected, meta, subject) }
         arrived = expect(candidate.distribution.codename)

@@ -731,6 +731,17 @@ export interface CatalogNamesTable {
   packages: number
 }
 
+/** A name or pattern of names that only uploads or one source may bring. */
+export interface ReservationsTable {
+  id: Generated<number>
+  pattern: string
+  format: string | null
+  /** null: uploads */
+  source_id: number | null
+  created_at: Date
+  created_by: string
+}
+
 /** A run of records of a source's indexes (upstream/runs.ts). */
 export interface CatalogRunsTable {
   source_id: number
@@ -797,6 +808,7 @@ export interface Tables {
   /** rows of a sync that is under way */
   catalog_incoming: Omit<CatalogTable, 'synced_at'>
   catalog_names: CatalogNamesTable
+  reservations: ReservationsTable
   catalog_runs: CatalogRunsTable
   /** null for a run that is in `catalog_runs` */
   catalog_incoming_runs: Omit<CatalogRunsTable, 'fingerprints'> & { fingerprints: string[] | null }
@@ -807,6 +819,7 @@ export interface Tables {
 export type PackageRow = Selectable<RecordsView>
 /** A stored file without the state of its removal. */
 export type BlobRow = Omit<Selectable<BlobsTable>, 'removal_token' | 'removal_began_at' | 'removal_ended_at'>
+export type ReservationRow = Selectable<ReservationsTable>
 export type SourceRow = Selectable<SourcesTable>
 export type CatalogRow = Selectable<CatalogTable>
 export type MirrorRow = Selectable<MirrorsTable>

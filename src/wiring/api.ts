@@ -11,6 +11,7 @@ import { healthRoutes } from '../api/health.ts'
 import { createRateLimiter } from '../api/limits.ts'
 import { openapi } from '../api/openapi.ts'
 import { importGroupRoutes } from '../api/import-groups.ts'
+import { reservationRoutes } from '../api/import-reservations.ts'
 import { importResolveRoutes } from '../api/import-resolve.ts'
 import { severalRoutes } from '../api/import-several.ts'
 import { importSyncRoutes } from '../api/import-sync.ts'
@@ -107,6 +108,7 @@ function routesOf(
     }),
     ...importRoutes({ ...imports, db, log, tasks }),
     ...severalRoutes({ db, log, registry, importRequested: imports.importRequested, tasks }),
+    ...reservationRoutes(imports),
     ...importGroupRoutes({ db, tasks }),
     ...importResolveRoutes({ db, registry }),
     ...importSyncRoutes({ ...imports, db, log, audit, tasks, settings, authenticate, syncRuns: longWork.syncRuns }),

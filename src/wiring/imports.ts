@@ -4,6 +4,7 @@ import { createImportMany } from '../imports/import-many.ts'
 import { seedBuiltInSources } from '../imports/built-in/seed.ts'
 import { createImportPackage } from '../imports/import-package.ts'
 import { createImportRequested } from '../imports/import-requested.ts'
+import { createReservations } from '../imports/reservations.ts'
 import { createSources } from '../imports/sources.ts'
 import { syncKind } from '../imports/sync.ts'
 import { wait } from '../kernel/clock.ts'
@@ -41,6 +42,7 @@ export async function createImports(
     formats,
     sources,
     importMany,
+    reservations: createReservations({ db, clock, audit }),
     importRequested: createImportRequested({ db, registry, importMany }),
     importPackage: createImportPackage({ db, sources, upstreams, intake, newPath, importMany, registry }),
     syncKind: syncKind({ db, clock, audit, sources, upstreams, registry }),

@@ -272,6 +272,17 @@ export const ORDINARY: Case[] = [
     'a built-in source is deleted',
     (gate) => gate.call('DELETE', '/import/sources/debian-bookworm'),
   ],
+  [
+    'name_reserved',
+    409,
+    'a package is uploaded whose name is reserved for a source',
+    async (gate) => {
+      const { body } = await gate.call('GET', '/import/sources')
+      const [source] = body['sources'] as { id: number }[]
+      await gate.call('POST', '/import/reservations', { body: { pattern: 'reserved-*', source_id: source?.id } })
+      return put(gate, 'reserved-name')
+    },
+  ],
   ['task_ended', 409, 'a task that has ended is cancelled', endedTask],
   ['ambiguous', 409, 'two different held packages have the same name and version', ambiguous],
   ['self_approval', 403, 'uploaders approve their own package', selfApproval],

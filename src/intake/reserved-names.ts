@@ -1,0 +1,52 @@
+// Refuses packages that claim a name reserved for another way of arrival (dependency confusion).
+import type { PackageFacts } from '../domain/package.ts'
+import { Problem } from '../domain/problem.ts'
+import { reservedName, type Reservation } from '../domain/reservations.ts'
+import type { PackageFormat } from '../formats/format.ts'
+import type { Db } from '../store/db.ts'
+import { reservationsOf } from '../store/reservations.ts'
+
+/** What a file, or the entry of a catalog, states of names. */
+export type Stated = Pick<PackageFacts, 'name' | 'provides' | 'requirements'>
+
+/**
+ * The intake asks this of the facts of the file itself: what a catalog says of it does not count.
+ * @param sourceId the import source that it comes from; null for an upload
+ * @throws Problem('name_reserved')
+ */
+export async function requireUnreserved(
+  db: Db,
+  format: PackageFormat,
+  facts: Stated,
+  sourceId: number | null,
+): Promise<void> {
+  const problem = reservedProblem(await reservationsOf(db, format.id), format, facts, sourceId)
+  if (problem) throw problem
+}
+
+export function reservedProblem(
+  reservations: readonly Reservation[],
+  format: PackageFormat,
+  { name, provides, requirements }: Stated,
+  sourceId: number | null,
+): Problem | null {
+  if (reservations.length === 0) return null
+  const replacing = format.installation.excludesByName ?? []
+  const replaces = requirements
+    .filter(({ kind }) => replacing.includes(kind))
+    .flatMap(({ anyOf }) => anyOf.map((relation) => relation.name))
+  const claims = { format: format.id, name, provides: provides.map((one) => one.name), replaces }
+  const found = reservedName(reservations, claims, sourceId)
+  if (!found) return null
+  const { claim, reservation } = found
+  const owner = reservation.source_id === null ? 'uploads' : `the import source ${reservation.source_id}`
+  const by = reservation.pattern === found.name ? '' : ` by the pattern ${reservation.pattern}`
+  const what = claim === 'name' ? name : `${name} ${claim} ${found.name}, which`
+  return new Problem('name_reserved', `${what} is reserved for ${owner}${by}`, {
+    reserved_name: found.name,
+    claim,
+    pattern: reservation.pattern,
+    reservation_id: reservation.id,
+    reserved_for_source: reservation.source_id,
+  })
+}
