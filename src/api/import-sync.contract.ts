@@ -117,6 +117,7 @@ export const postImportSyncJobsIdCancel = declare({
   tag: 'import',
   summary: 'Cancel a sync job; what it has read stays',
   access: 'maintainer+',
+  limit: 'import',
   params: JobId,
   answer: Type.Object({
     job_id: Type.Integer(),

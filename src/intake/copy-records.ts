@@ -53,6 +53,9 @@ export async function copyRecords(
 ): Promise<Copied[]> {
   const { db } = deps
   const sources = await recordsOf(db, ids)
+  // Deleted since the caller chose them.
+  if (sources.length < ids.length)
+    throw new Problem('not_found', `a package is gone from ${from.distribution.codename}`)
   const inputs = new Map<number, NewRecord>()
   for (const source of sources) inputs.set(source.id, await inputOf(deps, source, from, to, meta))
   const ensureBytes = async () => {

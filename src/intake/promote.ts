@@ -38,13 +38,7 @@ export function createPromote(deps: PromoteDeps): Promote {
     const { from, to } = openPair(deps.registry, request.from_dist, request.to_dist)
     const chosen = await choose(deps, request, from)
     const meta = { method: 'promotion' as const, importedBy: caller.name, origin }
-    const copied = await copyRecords(
-      deps,
-      chosen.map((row) => row.id),
-      from,
-      to,
-      meta,
-    )
+    const copied = await copyRecords(deps, chosen, from, to, meta)
     const rows = copied.flatMap(({ row }) => row ?? [])
     if (rows.length === 0) return copied
     await deps.publishRecords(rows, () => {})
@@ -75,8 +69,8 @@ export function openPair(
   return { from, to }
 }
 
-/** @throws Problem('not_found') when there is no such package, 'not_published' when none of them is published */
-async function choose({ db }: PromoteDeps, request: PromotionRequest, { format }: Offered): Promise<PackageRow[]> {
+/** @returns ids @throws Problem('not_found') when there is no such package, 'not_published' when none of them is published */
+async function choose({ db }: PromoteDeps, request: PromotionRequest, { format }: Offered): Promise<number[]> {
   const { package: name, version, arch, from_dist: distribution } = request
   const selector = { name, version, distribution, arch }
   const heads = await headRows(db, selector)
@@ -92,10 +86,7 @@ async function choose({ db }: PromoteDeps, request: PromotionRequest, { format }
   )
   if (!last) throw unknownPackage(selector)
   if (newest.size === 0) requirePublished(last)
-  return recordsOf(
-    db,
-    [...newest.values()].map((row) => row.id),
-  )
+  return [...newest.values()].map((row) => row.id)
 }
 
 export function announcePromoted(bus: Bus, rows: readonly PackageRow[]): void {

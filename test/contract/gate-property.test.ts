@@ -118,9 +118,9 @@ async function look(name: string): Promise<Seen | null> {
 }
 
 /** Whether a client of the repository sees the package and can download it. */
-async function isOffered(name: string): Promise<boolean> {
+async function isOffered(name: string, codename = 'jammy'): Promise<boolean> {
   const packages = await (
-    await fetch(`http://127.0.0.1:${gate.aptPort}/repos/dists/jammy/main/binary-amd64/Packages`)
+    await fetch(`http://127.0.0.1:${gate.aptPort}/repos/dists/${codename}/main/binary-amd64/Packages`)
   ).text()
   const path = new RegExp(`Filename: (\\S*/${name}_\\S+)`).exec(packages)?.[1]
   if (!path) return false
@@ -208,6 +208,98 @@ test('no order of events serves a held package without an approval', { timeout: 
     },
   )
 })
+
+const PAIR = ['jammy', 'noble'] as const
+type Codename = (typeof PAIR)[number]
+const MOVES = ['upload', 'promote', 'migrate', 'approve', 'reject', 'quarantine', 'delete', 'rescan'] as const
+interface Move {
+  do: (typeof MOVES)[number]
+  /** where it happens; of a promotion and a migration, the source */
+  at: Codename
+}
+const otherOf = (codename: Codename): Codename => (codename === 'jammy' ? 'noble' : 'jammy')
+
+async function lookBoth(name: string): Promise<Record<Codename, Seen | null>> {
+  const { status, body } = await gate.call<{ versions: (Seen & { distribution: string })[] }>(
+    'GET',
+    `/artifacts/${name}`,
+  )
+  const of = (codename: Codename) =>
+    status === 404 ? null : (body.versions.find((one) => one.distribution === codename) ?? null)
+  return { jammy: of('jammy'), noble: of('noble') }
+}
+
+async function move({ do: what, at }: Move, name: string): Promise<{ status: number }> {
+  const one = `/security/packages/${name}/1.0-1`
+  const decide = (decision: string) =>
+    gate.call('POST', `${one}/decide?distribution=${at}`, { body: { justification: 'because', decision } })
+  const pair = { from_dist: at, to_dist: otherOf(at) }
+  switch (what) {
+    case 'upload':
+      return gate.upload(await buildDeb({ name, version: '1.0-1' }), { distribution: at })
+    case 'promote':
+      return gate.call('POST', '/distributions/promote', { body: { package: name, ...pair } })
+    case 'migrate':
+      return gate.call('POST', '/distributions/migrate', { body: pair })
+    case 'approve':
+    case 'reject':
+      return decide(what)
+    case 'quarantine':
+      return gate.call('POST', `${one}/quarantine?distribution=${at}`, { body: {} })
+    case 'rescan':
+      return gate.call('POST', `${one}/rescan?distribution=${at}`)
+    case 'delete':
+      return gate.call('DELETE', `/artifacts/${name}?distribution=${at}`)
+  }
+}
+
+test(
+  'no order of promotions and decisions serves what its source did not serve or nobody approved',
+  { timeout: 300_000 },
+  async () => {
+    const moves = fc.array(
+      fc.oneof(fc.record({ do: fc.constantFrom(...MOVES), at: fc.constantFrom(...PAIR) }), worlds),
+      { minLength: 4, maxLength: 14 },
+    )
+    await fc.assert(
+      fc.asyncProperty(worlds, moves, async (first, sequence) => {
+        const name = `moved-${number++}`
+        await happen(first, name)
+        for (const event of [{ do: 'upload', at: 'jammy' } as const, ...sequence]) {
+          const before = await lookBoth(name)
+          if (event.do === 'world') {
+            await happen(event, name)
+            continue
+          }
+          const { status } = await move(event, name)
+          expect(status, event.do).toBeLessThan(500)
+          const now = await lookBoth(name)
+          for (const codename of PAIR) {
+            const [was, is] = [before[codename], now[codename]]
+            const change = `${event.do} at ${event.at}: ${codename} ${was?.status ?? 'absent'} -> ${is?.status ?? 'absent'}`
+            expect(await isOffered(name, codename), change).toBe(is?.served ?? false)
+            if (is?.served && !was?.served) {
+              const isCopy = (event.do === 'promote' || event.do === 'migrate') && codename === otherOf(event.at)
+              const isOwn = (event.do === 'upload' || event.do === 'approve') && codename === event.at
+              expect(isOwn || isCopy, change).toBe(true)
+              // What is copied was served by its source, new in its target, and rejected nowhere.
+              if (isCopy) {
+                expect(before[event.at], change).toMatchObject({ status: 'published', served: true })
+                expect(was, change).toBe(null)
+              }
+            }
+            if (codename !== event.at && event.do !== 'promote' && event.do !== 'migrate')
+              expect(is?.served ?? false, change).toBe(was?.served ?? false)
+          }
+        }
+      }),
+      {
+        numRuns: Number(process.env['PROPERTY_RUNS'] ?? 10),
+        ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}),
+      },
+    )
+  },
+)
 
 test('of concurrent decisions exactly one succeeds, and the others answer 409', { timeout: 120_000 }, async () => {
   Object.assign(world, { severities: ['High'], infected: false, data: true })

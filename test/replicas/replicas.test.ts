@@ -177,6 +177,38 @@ it.each([
   },
 )
 
+it('promotions on both replicas that race with deletions in source and target leave each record with its file', async () => {
+  const packages = ['one', 'two', 'three']
+  const files = await Promise.all(packages.map((name) => buildDeb({ name, version: '1.0' })))
+  const sources = ['jammy', 'focal']
+  const watching = watch('noble')
+  let promoted = 0
+  let deleted = 0
+  for (let round = 0; round < 8; round++) {
+    await Promise.all(sources.flatMap((codename, which) => files.map((file) => upload(at(which), file, codename))))
+    const promoting = packages.flatMap((name) =>
+      sources.map(async (from_dist, which) => {
+        const body = { package: name, from_dist, to_dist: 'noble' }
+        const { status } = await at((which + round) % 2).call('POST', '/distributions/promote', body)
+        // 404 and 409: deleted, or promoted by the other replica, meanwhile.
+        expect([200, 404, 409]).toContain(status)
+        if (status === 200) promoted++
+      }),
+    )
+    const deleting = packages.map(async (name, n) => {
+      const codename = ['noble', 'jammy', 'focal'][(n + round) % 3]
+      const { status } = await at((n + round) % 2).call('DELETE', `/artifacts/${name}?distribution=${codename}`)
+      expect([200, 404, 409]).toContain(status)
+      if (status === 200) deleted++
+    })
+    await Promise.all([...promoting, ...deleting])
+  }
+  await watching.stop()
+  expect(promoted).toBeGreaterThan(8)
+  expect(deleted).toBeGreaterThan(0)
+  await expectConsistentState()
+})
+
 it('the other replica leads within seconds after the leader is killed, and finishes its work', async () => {
   expect([await isLeader(at(LEADER)), await isLeader(at(OTHER))]).toEqual([true, false])
   expect((await at(OTHER).call('POST', '/distributions/init')).body.code).toBe('passive_replica')
