@@ -51,6 +51,8 @@ export function mirrorKind(deps: MirrorRunDeps): TaskKind {
   return {
     kind: MIRROR,
     leaderOnly: false,
+    // A slow source does not hold up another one.
+    atOnce: 2,
     async run(context) {
       const { by = 'scheduler' } = context.arguments as MirrorArguments
       const progress = progressOf(context.cursor)

@@ -1,0 +1,189 @@
+// Declarations of /import/mirror: what is mirrored of each source, the plan of a run, and the schedule.
+import Type from 'typebox'
+import { MirrorSelectionSchema } from '../domain/mirror-selection.ts'
+import { SettingsSchema } from '../domain/settings.ts'
+import { ACTIONS } from '../domain/finding.ts'
+import { declare } from './route.ts'
+import { listOf, Nullable, TimeSchema } from './schemas.ts'
+
+const Id = Type.Object({
+  id: Type.String({ minLength: 1, maxLength: 100, description: 'number or key of the source' }),
+})
+
+const mirror = {
+  id: Type.Integer(),
+  key: Nullable(Type.String()),
+  label: Type.String(),
+  format: Type.String(),
+  enabled: Type.Boolean({ description: 'whether the daily run includes it' }),
+  distribution: Nullable(Type.String({ description: 'codename that takes the packages; null: not mirrored' })),
+  continue_after: Nullable(Type.String({ description: 'name after which the next run begins' })),
+  updated_at: Nullable(TimeSchema),
+  updated_by: Nullable(Type.String()),
+  last_job: Nullable(Type.Record(Type.String(), Type.Unknown())),
+}
+const Selection = Type.Record(Type.String(), Type.Unknown())
+const ListedMirror = Type.Object({
+  ...mirror,
+  selection: Nullable(Selection),
+  names_total: Type.Integer({ description: 'names of the selection, which are left out here' }),
+})
+const MirrorSchema = Type.Object({ ...mirror, selection: Selection })
+
+/** Missing keys get their defaults. */
+const Fields = Type.Object({
+  distribution: Type.String({ minLength: 1, maxLength: 200 }),
+  enabled: Type.Boolean({ default: true }),
+  ...MirrorSelectionSchema.properties,
+})
+
+export const getImportMirrorSources = declare({
+  method: 'GET',
+  path: '/import/mirror/sources',
+  tag: 'import',
+  summary: 'What is mirrored of each source',
+  access: 'uploader+',
+  answer: listOf('sources', ListedMirror),
+  problems: [],
+})
+
+export const postImportMirrorSources = declare({
+  method: 'POST',
+  path: '/import/mirror/sources',
+  tag: 'import',
+  summary: 'Switch sources on and off for the daily run (`settings.mirror.sources`); null removes an entry',
+  access: 'maintainer+',
+  body: Type.Object({
+    sources: Type.Record(Type.String({ maxLength: 100 }), Nullable(Type.Boolean()), { maxProperties: 200 }),
+  }),
+  answer: listOf('sources', ListedMirror),
+  problems: ['validation_error', 'unknown_key'],
+})
+
+export const getImportMirrorSourcesId = declare({
+  method: 'GET',
+  path: '/import/mirror/sources/{id}',
+  tag: 'import',
+  summary: 'What is mirrored of a source, with all names of the selection',
+  access: 'uploader+',
+  params: Id,
+  answer: MirrorSchema,
+  problems: ['not_found', 'unknown_distribution', 'distribution_inactive'],
+})
+
+export const putImportMirrorSourcesId = declare({
+  method: 'PUT',
+  path: '/import/mirror/sources/{id}',
+  tag: 'import',
+  summary: 'Set what is mirrored of a source',
+  access: 'maintainer+',
+  params: Id,
+  body: Fields,
+  answer: MirrorSchema,
+  problems: ['validation_error', 'not_found', 'unknown_distribution', 'distribution_inactive', 'format_mismatch'],
+})
+
+export const deleteImportMirrorSourcesId = declare({
+  method: 'DELETE',
+  path: '/import/mirror/sources/{id}',
+  tag: 'import',
+  summary: 'Mirror nothing of a source any more; imported packages stay',
+  access: 'maintainer+',
+  params: Id,
+  answer: Type.Object({ status: Type.Literal('deleted'), id: Type.Integer(), name: Type.String() }),
+  problems: ['not_found'],
+})
+
+const named = { name: Type.String(), version: Type.String(), arch: Type.String() }
+const WithFindings = Type.Object({ ...named, findings: Type.Integer() })
+const Plan = Type.Object({
+  source_id: Type.Integer(),
+  distribution: Type.String(),
+  selected: Type.Integer(),
+  present: Type.Integer(),
+  missing: Type.Integer(),
+  conflicts: Type.Integer({
+    description: 'the distribution has other bytes under this name, version and architecture',
+  }),
+  rejected: Type.Integer({ description: 'a person rejected these bytes' }),
+  missing_bytes: Type.Integer(),
+  packages: Type.Array(
+    Type.Object({ ...named, size_bytes: Type.Integer(), action: Type.Enum([...ACTIONS]), findings: Type.Integer() }),
+    { description: 'the first 200 missing ones' },
+  ),
+  conflicting: Type.Array(Type.Object(named)),
+  policy: Type.Object({
+    actions: Type.Record(Type.Enum([...ACTIONS]), Type.Integer()),
+    unscanned: Type.Integer(),
+    blocked: Type.Array(WithFindings),
+    held: Type.Array(WithFindings),
+  }),
+  withdrawn: Type.Object({
+    total: Type.Integer(),
+    removed: Type.Boolean({ description: 'whether the next run deletes them' }),
+    packages: Type.Array(Type.Object({ ...named, status: Type.String() })),
+  }),
+  limits: Type.Object({
+    packages_per_run: Type.Integer(),
+    runs: Type.Integer({ description: 'runs that the missing packages take by the number of packages' }),
+    free_bytes: Type.Integer(),
+    needed_bytes: Type.Integer({ description: 'missing bytes and `min_free_disk_gb`' }),
+    fits: Type.Boolean(),
+  }),
+})
+
+export const getImportMirrorSourcesIdPlan = declare({
+  method: 'GET',
+  path: '/import/mirror/sources/{id}/plan',
+  tag: 'import',
+  summary: 'What would come, how large it is and what the policy would say of it; fetches nothing',
+  access: 'uploader+',
+  limit: 'import',
+  params: Id,
+  answer: Plan,
+  problems: ['not_found', 'index_empty', 'unknown_distribution', 'distribution_inactive'],
+})
+
+export const postImportMirrorSourcesIdPlan = declare({
+  method: 'POST',
+  path: '/import/mirror/sources/{id}/plan',
+  tag: 'import',
+  summary: 'The plan of a selection that is not stored',
+  access: 'uploader+',
+  limit: 'import',
+  params: Id,
+  body: Fields,
+  answer: Plan,
+  problems: [
+    'validation_error',
+    'not_found',
+    'index_empty',
+    'unknown_distribution',
+    'distribution_inactive',
+    'format_mismatch',
+  ],
+})
+
+const { mirror: MirrorSettings } = SettingsSchema.properties
+const Schedule = Type.Object({ ...MirrorSettings.properties, next_run: Nullable(TimeSchema) })
+
+export const getImportMirrorSchedule = declare({
+  method: 'GET',
+  path: '/import/mirror/schedule',
+  tag: 'import',
+  summary: 'The settings of the daily run (`settings.mirror`), and when it runs next',
+  access: 'uploader+',
+  answer: Schedule,
+  problems: [],
+})
+
+export const postImportMirrorSchedule = declare({
+  method: 'POST',
+  path: '/import/mirror/schedule',
+  tag: 'import',
+  summary: 'Change the settings of the daily run',
+  access: 'maintainer+',
+  body: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 20 }),
+  answer: Schedule,
+  problems: ['validation_error', 'unknown_key'],
+})
