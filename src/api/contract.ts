@@ -6,6 +6,8 @@ import * as distributions from './distributions.contract.ts'
 import * as importGroups from './import-groups.contract.ts'
 import * as importReservations from './import-reservations.contract.ts'
 import * as importResolve from './import-resolve.contract.ts'
+import * as importMirrorJobs from './import-mirror-jobs.contract.ts'
+import * as importMirror from './import-mirror.contract.ts'
 import * as importSeveral from './import-several.contract.ts'
 import * as importSync from './import-sync.contract.ts'
 import * as imports from './imports.contract.ts'
@@ -36,6 +38,8 @@ const modules: readonly object[] = [
   importGroups,
   importReservations,
   importResolve,
+  importMirror,
+  importMirrorJobs,
   importSeveral,
   importSync,
   packages,

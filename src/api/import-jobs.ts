@@ -25,6 +25,12 @@ export const jobFields = {
   cancelling: Type.Boolean(),
 }
 export const JobSchema = Type.Object(jobFields)
+export const CancelledJob = Type.Object({
+  job_id: Type.Integer(),
+  cancelled: Type.Boolean(),
+  status: Type.String(),
+  message: Type.String(),
+})
 export const JobId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
 export const FromIndex = Type.Object({
   from_index: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0, description: 'lines to leave out' }),
@@ -70,7 +76,7 @@ export async function jobTask(db: Db, kind: string, id: number): Promise<TaskRow
 export async function streamJob(
   deps: TaskStreamDeps,
   task: TaskRow,
-  { fromIndex, access }: { fromIndex: number; access: Access },
+  { fromIndex, access, view = jobOf }: { fromIndex: number; access: Access; view?: (task: TaskRow) => object },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
@@ -81,7 +87,7 @@ export async function streamJob(
       ...{ id: task.id, after: Math.max(fromIndex, lastEventOf(request)), access },
       line: (events, { seq, at, level, message, data }) =>
         events.send({ index: seq - 1, at: isoTimeOrNull(at), level, message, ...data }, undefined, String(seq)),
-      end: (events, ended) => events.send({ ...jobOf(ended), message: ended.error ?? '' }),
+      end: (events, ended) => events.send({ ...view(ended), message: ended.error ?? '' }),
     },
     request,
     reply,

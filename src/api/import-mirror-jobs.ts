@@ -7,7 +7,7 @@ import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
 import { openTasks, taskPage } from '../tasks/task-query.ts'
 import type { Tasks } from '../tasks/tasks.ts'
-import { cancelJob, jobOf, jobTask, streamJob } from './import-jobs.ts'
+import { jobOf, jobTask, streamJob } from './import-jobs.ts'
 import {
   getImportMirrorJobs,
   getImportMirrorJobsActive,
@@ -16,6 +16,7 @@ import {
   postImportMirrorJobsIdCancel,
   postImportMirrorStartSource,
 } from './import-mirror-jobs.contract.ts'
+import { cancelJob } from './import-sync.ts'
 import { handle, type Route } from './route.ts'
 import { createOpenStreams } from './sse.ts'
 import type { TaskStreamDeps } from './task-stream.ts'
@@ -58,7 +59,7 @@ export function importMirrorJobRoutes(deps: ImportMirrorJobDeps): Route[] {
     }),
     handle(postImportMirrorJobsIdCancel, async ({ params, caller, origin }) => {
       const { id } = await jobTask(db, MIRROR, params.id)
-      return cancelJob(deps, id, caller, origin)
+      return cancelJob(deps, MIRROR, id, caller, origin)
     }),
   ]
 }

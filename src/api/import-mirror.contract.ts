@@ -32,7 +32,9 @@ const MirrorSchema = Type.Object({ ...mirror, selection: Selection })
 
 /** Missing keys get their defaults. */
 const Fields = Type.Object({
-  distribution: Type.String({ minLength: 1, maxLength: 200 }),
+  distribution: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'by default that of a built-in source' }),
+  ),
   enabled: Type.Boolean({ default: true }),
   ...MirrorSelectionSchema.properties,
 })

@@ -87,12 +87,10 @@ function closing(reply: { raw: NodeJS.EventEmitter }): AbortSignal {
   return closed.signal
 }
 
-function fieldsOf({
-  distribution,
-  enabled,
-  ...selection
-}: MirrorSelection & { distribution: string; enabled: boolean }) {
-  return { distribution, enabled, selection }
+type Fields = MirrorSelection & { distribution?: string | undefined; enabled: boolean }
+
+function fieldsOf({ distribution, enabled, ...selection }: Fields) {
+  return { distribution: distribution ?? null, enabled, selection }
 }
 
 function schedule({ settings, jobs }: ImportMirrorDeps): Settings['mirror'] & { next_run: string | null } {

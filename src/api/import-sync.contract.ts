@@ -1,7 +1,7 @@
 // Declarations of /import: syncs of several sources, their jobs and schedule, and what security sources have newer.
 import Type from 'typebox'
 import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
-import { FromIndex, JobId, JobSchema } from './import-jobs.ts'
+import { CancelledJob, FromIndex, JobId, JobSchema } from './import-jobs.ts'
 import { Nullable, pageOf, pageQuery } from './schemas.ts'
 import { declare } from './route.ts'
 
@@ -119,12 +119,7 @@ export const postImportSyncJobsIdCancel = declare({
   access: 'maintainer+',
   limit: 'import',
   params: JobId,
-  answer: Type.Object({
-    job_id: Type.Integer(),
-    cancelled: Type.Boolean(),
-    status: Type.String(),
-    message: Type.String(),
-  }),
+  answer: CancelledJob,
   problems: ['not_found'],
 })
 

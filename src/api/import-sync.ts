@@ -93,7 +93,7 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
     }),
     handle(postImportSyncJobsIdCancel, async ({ params, caller, origin }) => {
       const { id } = await jobTask(db, SYNC_RUN, params.id)
-      return cancelJob(deps, id, caller, origin)
+      return cancelJob(deps, SYNC_RUN, id, caller, origin)
     }),
     handle(getImportSyncStatus, async () => {
       const all = await sources.all()
@@ -165,7 +165,8 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
 
 /** Cancelling a job that has ended changes nothing and is no error. */
 export async function cancelJob(
-  deps: Pick<ImportSyncDeps, 'tasks' | 'audit' | 'db'>,
+  deps: Pick<ImportSyncDeps, 'audit' | 'db'> & { tasks: Pick<Tasks, 'cancel'> },
+  kind: string,
   id: number,
   caller: Caller,
   origin: Origin,
@@ -175,7 +176,7 @@ export async function cancelJob(
     return { job_id: id, cancelled: true, status: jobOf(task).status, message: 'the job is being cancelled' }
   } catch (error) {
     if (!isProblem(error, 'task_ended')) throw error
-    const { status } = jobOf(await jobTask(deps.db, SYNC_RUN, id))
+    const { status } = jobOf(await jobTask(deps.db, kind, id))
     return { job_id: id, cancelled: false, status, message: 'the job has ended' }
   }
 }

@@ -13,6 +13,8 @@ import { openapi } from '../api/openapi.ts'
 import { importGroupRoutes } from '../api/import-groups.ts'
 import { reservationRoutes } from '../api/import-reservations.ts'
 import { importResolveRoutes } from '../api/import-resolve.ts'
+import { importMirrorJobRoutes } from '../api/import-mirror-jobs.ts'
+import { importMirrorRoutes } from '../api/import-mirror.ts'
 import { severalRoutes } from '../api/import-several.ts'
 import { importSyncRoutes } from '../api/import-sync.ts'
 import { importRoutes } from '../api/imports.ts'
@@ -112,6 +114,15 @@ function routesOf(
     ...importGroupRoutes({ db, tasks }),
     ...importResolveRoutes({ db, registry }),
     ...importSyncRoutes({ ...imports, db, log, audit, tasks, settings, authenticate, syncRuns: longWork.syncRuns }),
+    ...importMirrorRoutes({
+      ...longWork.mirroring,
+      ...imports,
+      db,
+      audit,
+      settings: foundation.settings,
+      jobs: longWork.scheduler.state,
+    }),
+    ...importMirrorJobRoutes({ ...longWork, db, log, audit, authenticate }),
     ...uploadRoutes({ intake: gate.intake, settings, log }),
     ...distributionRoutes({
       db,

@@ -23,7 +23,8 @@ export async function startAptUpstream(): Promise<AptUpstream> {
     const { release, files } = aptFiles({ packages: stanzas.join('\n'), release: { Date: new Date().toUTCString() } })
     Object.assign(server.files, files, { [`dists/${SUITE}/Release`]: release })
   }
-  return { ...server, offer }
+  // The server itself, so that `intercept` can be set.
+  return Object.assign(server, { offer })
 }
 
 /**

@@ -21,7 +21,8 @@ export interface Mirror {
 }
 
 export interface MirrorFields {
-  distribution: string
+  /** null: the distribution that a built-in source belongs to */
+  distribution: string | null
   enabled: boolean
   selection: MirrorSelection
 }
@@ -47,7 +48,7 @@ export interface MirrorsDeps {
   db: Db
   clock: Clock
   audit: Pick<AuditLog, 'record'>
-  sources: Pick<Sources, 'find' | 'all'>
+  sources: Pick<Sources, 'find' | 'all' | 'isEnabled'>
   registry: FormatRegistry
   settings(): Settings
 }
@@ -58,8 +59,10 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
   const rowOf = async (sourceId: number) =>
     (await db.selectFrom('mirrors').selectAll().where('source_id', '=', sourceId).executeTakeFirst()) ?? null
 
-  async function preview(id: string, { distribution, enabled, selection }: MirrorFields): Promise<Mirror> {
+  async function preview(id: string, { enabled, selection, ...fields }: MirrorFields): Promise<Mirror> {
     const source = await deps.sources.find(id)
+    const distribution = fields.distribution ?? source.target
+    if (distribution === null) throw invalidField('distribution', 'is required')
     const target = openDistribution(registry, distribution)
     if (target.format.repoFormat !== source.type)
       throw new Problem(
@@ -87,7 +90,7 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
     })
 
   function isEnabled(source: SourceRow, row: MirrorRow | null): boolean {
-    if (!row || !source.enabled) return false
+    if (!row || !deps.sources.isEnabled(source)) return false
     const toggles: Readonly<Record<string, boolean>> = deps.settings().mirror.sources
     return (source.key === null ? undefined : toggles[source.key]) ?? toggles[String(source.id)] ?? row.enabled
   }
@@ -116,8 +119,8 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
         .values(row)
         .onConflict((c) => c.column('source_id').doUpdateSet(row))
         .execute()
-      const { distribution, enabled, selection } = fields
-      const { keep_latest, remove_withdrawn } = selection
+      const { distribution, enabled } = mirror.row
+      const { keep_latest, remove_withdrawn } = mirror.selection
       await recorded(mirror.source, `mirrored into ${distribution}`, by, origin, {
         mirror: { distribution, enabled, keep_latest, remove_withdrawn },
       })
