@@ -6,7 +6,6 @@ import type { PackageFormat } from '../formats/format.ts'
 import type { Mirror, Mirrors } from '../imports/mirror/mirrors.ts'
 import type { MirrorPlan } from '../imports/mirror/plan.ts'
 import { MIRROR } from '../imports/mirror/run.ts'
-import type { JobState } from '../jobs/scheduler.ts'
 import { isoTimeOrNull } from '../kernel/clock.ts'
 import type { SettingsStore } from '../settings/settings.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -35,8 +34,8 @@ export interface ImportMirrorDeps {
   mirrors: Mirrors
   plan(mirror: Mirror, signal?: AbortSignal): Promise<MirrorPlan>
   settings: Pick<SettingsStore, 'current' | 'patch'>
-  /** the scheduled jobs */
-  jobs(): JobState[]
+  /** time of the next daily run; null when it is switched off */
+  nextRun(): string | null
 }
 
 export function importMirrorRoutes(deps: ImportMirrorDeps): Route[] {
@@ -93,8 +92,8 @@ function fieldsOf({ distribution, enabled, ...selection }: Fields) {
   return { distribution: distribution ?? null, enabled, selection }
 }
 
-function schedule({ settings, jobs }: ImportMirrorDeps): Settings['mirror'] & { next_run: string | null } {
-  return { ...settings.current().mirror, next_run: jobs().find(({ id }) => id === 'mirror')?.next_run ?? null }
+function schedule({ settings, nextRun }: ImportMirrorDeps): Settings['mirror'] & { next_run: string | null } {
+  return { ...settings.current().mirror, next_run: nextRun() }
 }
 
 async function listed(deps: ImportMirrorDeps) {

@@ -120,7 +120,7 @@ function routesOf(
       db,
       audit,
       settings: foundation.settings,
-      jobs: longWork.scheduler.state,
+      nextRun: () => longWork.scheduler.state().find(({ id }) => id === 'mirror')?.next_run ?? null,
     }),
     ...importMirrorJobRoutes({ ...longWork, db, log, audit, authenticate }),
     ...uploadRoutes({ intake: gate.intake, settings, log }),
