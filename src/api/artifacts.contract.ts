@@ -6,6 +6,7 @@ import { ARTIFACT_SORTS } from '../store/records/artifact-query.ts'
 import { AuditEntrySchema, FindingSchema, ValidationStepSchema } from './evidence-schemas.ts'
 import { HeadSchema, RecordSchema, RequirementSchema } from './records.ts'
 import { Nullable, pageOf, pageQuery } from './schemas.ts'
+import { BreakageKeys, DryRun } from './breakage-schemas.ts'
 import { DecisionSchema, NameVersion, Narrowed } from './security-schemas.ts'
 import { declare } from './route.ts'
 
@@ -105,12 +106,13 @@ export const deleteArtifactsName = declare({
   summary: 'Delete every version, in all distributions and architectures or the selected ones',
   access: 'maintainer+',
   params: Name,
-  query: Narrowed,
+  query: Type.Object({ ...Narrowed.properties, dry_run: DryRun }),
   answer: Type.Object({
-    status: Type.Literal('deleted'),
+    status: Type.Enum(['deleted', 'dry_run']),
     package: Type.String(),
     versions: Type.Array(Type.String()),
     deleted: Type.Integer(),
+    ...BreakageKeys,
   }),
   problems: ['not_found', 'publication_failed', 'already_running'],
 })
@@ -122,12 +124,13 @@ export const deleteArtifactsNameVersion = declare({
   summary: 'Delete one version, in all distributions and architectures or the selected ones',
   access: 'maintainer+',
   params: NameVersion,
-  query: Narrowed,
+  query: Type.Object({ ...Narrowed.properties, dry_run: DryRun }),
   answer: Type.Object({
-    status: Type.Literal('deleted'),
+    status: Type.Enum(['deleted', 'dry_run']),
     package: Type.String(),
     version: Type.String(),
     distributions: Type.Array(Type.String()),
+    ...BreakageKeys,
   }),
   problems: ['not_found', 'publication_failed', 'already_running'],
 })

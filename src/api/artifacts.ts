@@ -6,6 +6,7 @@ import { withFixesAvailable } from '../imports/fix-available.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { unknownPackage, type DeletePackages } from '../intake/delete-packages.ts'
+import type { Previews } from '../intake/previews.ts'
 import { isLater } from '../records/artifacts.ts'
 import { SYNC_INDEX, type ReindexResult } from '../records/reindex.ts'
 import type { Tasks } from '../tasks/tasks.ts'
@@ -39,6 +40,7 @@ export interface ArtifactDeps {
   registry: FormatRegistry
   totals: Totals
   deletePackages: DeletePackages
+  previews: Pick<Previews, 'removal'>
   tasks: Pick<Tasks, 'run'>
 }
 
@@ -144,22 +146,26 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       if (!row) throw unknownPackage({ ...params, ...query })
       return resolveDependencies(db, row, deps.registry.find(row.distribution) as Offered)
     }),
-    handle(deleteArtifactsName, async ({ params, query, caller, origin }) => {
-      const gone = await deps.deletePackages({ name: params.name, ...query }, caller, origin)
+    handle(deleteArtifactsName, async ({ params, query: { dry_run, ...query }, caller, origin }) => {
+      const { packages, ...preview } = await deps.previews.removal({ name: params.name, ...query })
+      const gone = dry_run ? packages : await deps.deletePackages({ name: params.name, ...query }, caller, origin)
       return {
-        status: 'deleted',
+        status: dry_run ? 'dry_run' : 'deleted',
         package: params.name,
         versions: [...new Set(gone.map((row) => row.version))],
         deleted: gone.length,
+        ...preview,
       }
     }),
-    handle(deleteArtifactsNameVersion, async ({ params, query, caller, origin }) => {
-      const gone = await deps.deletePackages({ ...params, ...query }, caller, origin)
+    handle(deleteArtifactsNameVersion, async ({ params, query: { dry_run, ...query }, caller, origin }) => {
+      const { packages, ...preview } = await deps.previews.removal({ ...params, ...query })
+      const gone = dry_run ? packages : await deps.deletePackages({ ...params, ...query }, caller, origin)
       return {
-        status: 'deleted',
+        status: dry_run ? 'dry_run' : 'deleted',
         package: params.name,
         version: params.version,
         distributions: [...new Set(gone.map((row) => row.distribution))],
+        ...preview,
       }
     }),
     handle(postArtifactsAdminSyncIndex, async ({ caller, origin }) => {

@@ -1,5 +1,6 @@
 // Declarations of /distributions: the distributions, and publishing their indexes again.
 import Type from 'typebox'
+import { BreakageKeys, DryRun } from './breakage-schemas.ts'
 import { listOf } from './schemas.ts'
 import { declare } from './route.ts'
 
@@ -56,9 +57,10 @@ export const postDistributionsPromote = declare({
     arch: Type.Optional(Type.String({ minLength: 1 })),
     from_dist: Type.String({ minLength: 1 }),
     to_dist: Type.String({ minLength: 1 }),
+    dry_run: DryRun,
   }),
   answer: Type.Object({
-    status: Type.Literal('ok'),
+    status: Type.Enum(['ok', 'dry_run']),
     message: Type.String(),
     package: Type.String(),
     from: Type.String(),
@@ -70,6 +72,7 @@ export const postDistributionsPromote = declare({
         result: Type.Enum(['promoted', 'already_present']),
       }),
     ),
+    ...BreakageKeys,
   }),
   problems: [
     'validation_error',

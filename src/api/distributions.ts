@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Offered } from '../formats/format.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { migrationRequest, type MigrationResult } from '../intake/migrate.ts'
+import type { Previews } from '../intake/previews.ts'
 import type { Promote } from '../intake/promote.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { Publisher } from '../publish/publisher.ts'
@@ -36,6 +37,7 @@ export interface DistributionDeps {
   hasSigningKey(): Promise<boolean>
   registry: FormatRegistry
   promote: Promote
+  previews: Pick<Previews, 'promotion'>
   tasks: Pick<Tasks, 'run'>
 }
 
@@ -90,20 +92,27 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
       })
       return { status: ok ? 'ok' : 'partial', repo_format: deps.repoFormat, results }
     }),
-    handle(postDistributionsPromote, async ({ body, caller, origin }) => {
-      const copied = await deps.promote(body, caller, origin)
-      const versions = copied.map(({ source: { version, arch }, row }) => ({
-        ...{ version, arch },
-        result: row ? ('promoted' as const) : ('already_present' as const),
-      }))
-      const count = copied.filter(({ row }) => row !== null).length
+    handle(postDistributionsPromote, async ({ body: { dry_run, ...body }, caller, origin }) => {
+      const { packages, ...preview } = await deps.previews.promotion(body)
+      const resultOf = (isPresent: boolean) => (isPresent ? ('already_present' as const) : ('promoted' as const))
+      const versions = dry_run
+        ? packages.map(({ version, arch, isPresent }) => ({ version, arch, result: resultOf(isPresent) }))
+        : (await deps.promote(body, caller, origin)).map(({ source: { version, arch }, row }) => ({
+            ...{ version, arch },
+            result: resultOf(row === null),
+          }))
+      const count = versions.filter(({ result }) => result === 'promoted').length
       return {
-        status: 'ok',
-        message: count === 0 ? `${body.to_dist} has it already` : `${count} promoted to ${body.to_dist}`,
+        status: dry_run ? 'dry_run' : 'ok',
+        message:
+          count === 0
+            ? `${body.to_dist} has it already`
+            : `${count} ${dry_run ? 'would be ' : ''}promoted to ${body.to_dist}`,
         package: body.package,
         from: body.from_dist,
         to: body.to_dist,
         versions,
+        ...preview,
       }
     }),
     handle(postDistributionsMigrate, async ({ body, caller, origin }) => {

@@ -125,6 +125,7 @@ export const SettingsSchema = Type.Object(
       grype_fail_on: inactive('`cve_policy` decides', choice(['negligible', 'low', 'medium', 'high', 'critical'], 'critical', 'Accepted for older clients; `cve_policy` decides instead.')),
       max_upload_size_mb: integer(500, 1, 102_400, 'Largest upload in MB.'),
       on_unscanned: choice(['hold', 'refuse', 'allow'], 'hold', 'What happens to a package that an enabled scan could not judge.'),
+      on_uninstallable: choice(['warn', 'hold'], 'warn', 'What happens to a package whose newer version leaves other published packages without something they need.'),
       gpg_required: flag(false, 'Quarantine packages without a verified signature.'),
       sign_packages: flag(true, 'Sign an rpm that carries no signature of a known key.'),
     }),

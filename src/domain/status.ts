@@ -8,6 +8,7 @@ export type CveStatus = 'approved' | 'pending_review' | 'blocked'
 export const HELD_REASONS = [
   'cve_review',
   'unscanned',
+  'breaks_others',
   'dependency_scan',
   'second_scanner',
   'rematch',
@@ -46,6 +47,7 @@ export type PipelineResult =
   | 'invalid'
   | 'satisfied'
   | 'missing'
+  | 'breaks_others'
 
 /** What an engine scanned. A clean result without coverage proves nothing. */
 export interface Coverage {

@@ -1,13 +1,18 @@
-// The dependency step: are the package's requirements published in its distribution? It warns and never holds.
+// The dependency step: are the package's requirements published in its distribution, and does it take something from others?
 import { sql } from 'kysely'
 import { reachOf, unsatisfied, type Offers } from '../formats/dependencies.ts'
 import type { PackageFacts, Requirement } from '../domain/package.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { Verdict } from '../domain/status.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
+import { additionBreaks, breakageWarning, type Breakage } from './breakage.ts'
 import type { Step } from './step.ts'
 
 /** How many unsatisfied requirements the message names; the verdict's detail has all. */
 const NAMED = 10
+/** Broken packages that a verdict names. */
+const MOST_BREAKAGES = 100
 
 /** What the published packages of a distribution provide under these names. */
 async function offersOf(db: Db, codename: string, names: readonly string[]): Promise<Offers> {
@@ -47,18 +52,32 @@ export function dependenciesStep(db: Db): Step {
   return {
     key: 'dependencies',
     label: 'Dependencies',
-    async run({ facts, format, distribution }) {
+    async run({ facts, format, distribution }, settings) {
       const missing = (await missingIn(db, facts, { format, distribution })).map((requirement) => requirement.text)
-      if (missing.length === 0) {
-        const message = 'every dependency is published here'
-        return { missing, verdict: { name: 'dependencies', outcome: 'pass', result: 'satisfied', message } }
-      }
-      const named = missing.slice(0, NAMED).join('; ') + (missing.length > NAMED ? ' …' : '')
-      const message = `not published in ${distribution.codename}: ${named}`
-      return {
-        missing,
-        verdict: { name: 'dependencies', outcome: 'warn', result: 'missing', message, detail: { missing } },
-      }
+      const breaks = await additionBreaks(db, { format, distribution }, [facts])
+      return { missing, verdict: verdictOf(missing, breaks, distribution.codename, settings) }
     },
   }
+}
+
+/** What the package breaks weighs more than what it misses. */
+function verdictOf(
+  missing: readonly string[],
+  breaks: readonly Breakage[],
+  codename: string,
+  { validation }: Settings,
+): Verdict {
+  const name = 'dependencies'
+  const named = missing.slice(0, NAMED).join('; ') + (missing.length > NAMED ? ' …' : '')
+  const missingMessage = missing.length === 0 ? null : `not published in ${codename}: ${named}`
+  const warning = breakageWarning(breaks)
+  if (warning !== null) {
+    const outcome = validation.on_uninstallable === 'hold' ? 'hold' : 'warn'
+    const message = missingMessage === null ? warning : `${warning}; ${missingMessage}`
+    const detail = { missing, would_break: breaks.slice(0, MOST_BREAKAGES), would_break_total: breaks.length }
+    return { name, outcome, result: 'breaks_others', message, detail }
+  }
+  if (missingMessage !== null)
+    return { name, outcome: 'warn', result: 'missing', message: missingMessage, detail: { missing } }
+  return { name, outcome: 'pass', result: 'satisfied', message: 'every dependency is published here' }
 }

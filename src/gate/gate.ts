@@ -111,9 +111,11 @@ export function combine(before: GateResult, key: PipelineKey, ended: StepResult)
   if (verdict.outcome === 'refuse') return { ...after, status: 'quarantined', heldReason: null }
   if (verdict.outcome !== 'hold') return after
   // A finding tells a reviewer more than a scan that could not be made.
-  const heldReason = verdict.result === 'review' ? 'cve_review' : (before.heldReason ?? 'unscanned')
+  const heldReason = verdict.result === 'review' ? 'cve_review' : (before.heldReason ?? reasonOf(verdict))
   return { ...after, status: 'pending_review', heldReason }
 }
+
+const reasonOf = ({ result }: Verdict): HeldReason => (result === 'breaks_others' ? 'breaks_others' : 'unscanned')
 
 const CVE_STATUS: Record<Verdict['outcome'], CveStatus> = {
   pass: 'approved',

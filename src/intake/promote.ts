@@ -5,6 +5,7 @@ import { Problem } from '../domain/problem.ts'
 import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Bus } from '../kernel/bus.ts'
+import type { Db } from '../store/db.ts'
 import { headRows, recordsOf } from '../store/records/artifact-query.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { copyRecords, requirePublished, type CopyDeps, type Copied } from './copy-records.ts'
@@ -36,7 +37,7 @@ export type Promote = (request: PromotionRequest, caller: Caller, origin: Origin
 export function createPromote(deps: PromoteDeps): Promote {
   return async (request, caller, origin) => {
     const { from, to } = openPair(deps.registry, request.from_dist, request.to_dist)
-    const chosen = await choose(deps, request, from)
+    const chosen = await choosePromoted(deps.db, request, from)
     const meta = { method: 'promotion' as const, importedBy: caller.name, origin }
     const copied = await copyRecords(deps, chosen, from, to, meta)
     const rows = copied.flatMap(({ row }) => row ?? [])
@@ -70,7 +71,7 @@ export function openPair(
 }
 
 /** @returns ids @throws Problem('not_found') when there is no such package, 'not_published' when none of them is published */
-async function choose({ db }: PromoteDeps, request: PromotionRequest, { format }: Offered): Promise<number[]> {
+export async function choosePromoted(db: Db, request: PromotionRequest, { format }: Offered): Promise<number[]> {
   const { package: name, version, arch, from_dist: distribution } = request
   const selector = { name, version, distribution, arch }
   const heads = await headRows(db, selector)

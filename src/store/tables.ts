@@ -304,6 +304,13 @@ export interface CapabilitiesTable {
   multi_arch: string | null
 }
 
+/** A name that a package needs something by. */
+export interface DependentsTable {
+  package_id: number
+  distribution: string
+  name: string
+}
+
 /**
  * A file was offered to clients from one revision of a distribution until another. So what is offered, or was at an earlier
  * revision, is a query. Rows are deleted when no kept publication names them.
@@ -771,6 +778,7 @@ export interface Tables {
   records: RecordsView
   entries: EntriesTable
   capabilities: CapabilitiesTable
+  dependents: DependentsTable
   offers: OffersTable
   publications: PublicationsTable
   installability: InstallabilityTable

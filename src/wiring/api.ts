@@ -32,6 +32,7 @@ import { uploadRoutes } from '../api/upload.ts'
 import { webhookRoutes } from '../api/webhooks.ts'
 import { exists } from '../kernel/files.ts'
 import { createDeletePackages } from '../intake/delete-packages.ts'
+import { createPreviews } from '../intake/previews.ts'
 import { embeddedOf } from '../sbom/embedded.ts'
 import { createSbom } from '../sbom/sbom.ts'
 import type { Accounts } from './accounts.ts'
@@ -94,6 +95,8 @@ function routesOf(
   const settings = foundation.settings.current
   const { tasks, totals } = longWork
 
+  const previews = createPreviews({ db, registry })
+
   const routes: Route[] = [
     ...authRoutes(accounts),
     ...setupRoutes(accounts),
@@ -105,6 +108,7 @@ function routesOf(
       audit,
       registry,
       totals,
+      previews,
       deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
       tasks,
     }),
@@ -135,6 +139,7 @@ function routesOf(
       fingerprint: keys.openpgp.fingerprint,
       registry,
       promote: gate.promote,
+      previews,
       tasks,
       hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
     }),

@@ -42,6 +42,12 @@ export const publishing = statements([
   `create index capabilities_name on capabilities (distribution, name)`,
   `create index capabilities_package on capabilities (package_id)`,
 
+  // What each package needs, by name, so that a change finds those that it may break.
+  `create table dependents (
+    package_id bigint not null references packages on delete cascade, distribution text not null, name text not null)`,
+  `create index dependents_name on dependents (distribution, name, package_id)`,
+  `create index dependents_package on dependents (package_id)`,
+
   `create table pending_deletions (
     id bigint generated always as identity primary key, kind text not null, key text not null,
     attempts int not null default 0, due_at timestamptz not null default now())`,

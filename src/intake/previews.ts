@@ -1,0 +1,90 @@
+// What a deletion or promotion would break, told before it happens.
+import type { PackageFacts } from '../domain/package.ts'
+import { additionBreaks, breakageWarning, removalBreaks, type Breakage } from '../gate/breakage.ts'
+import { missingIn } from '../gate/dependencies.ts'
+import type { Db } from '../store/db.ts'
+import { blobOf } from '../store/files/blob-query.ts'
+import { headRows, recordsOf, type RecordSelector } from '../store/records/artifact-query.ts'
+import { unpackFacts } from '../domain/packed-facts.ts'
+import { unknownPackage } from './delete-packages.ts'
+import type { FormatRegistry } from './identify.ts'
+import { choosePromoted, openPair, type PromotionRequest } from './promote.ts'
+
+/** Broken packages that an answer lists. */
+const MOST_LISTED = 100
+/** Sentences about one change. */
+const MOST_WARNINGS = 20
+
+export interface Preview {
+  /** the first of them */
+  would_break: Breakage[]
+  would_break_total: number
+  /** sentences for people */
+  warnings: string[]
+}
+
+export interface RemovalPreview extends Preview {
+  packages: { version: string; distribution: string; arch: string }[]
+}
+
+export interface PromotionPreview extends Preview {
+  packages: { version: string; arch: string; isPresent: boolean }[]
+}
+
+export interface Previews {
+  /** @throws Problem('not_found') */
+  removal(selector: RecordSelector): Promise<RemovalPreview>
+  /** @throws Problem as the promotion does, except for what only its transaction finds */
+  promotion(request: PromotionRequest): Promise<PromotionPreview>
+}
+
+export function createPreviews({ db, registry }: { db: Db; registry: FormatRegistry }): Previews {
+  return {
+    async removal(selector) {
+      const rows = await headRows(db, selector)
+      if (rows.length === 0) throw unknownPackage(selector)
+      const breaks: Breakage[] = []
+      for (const codename of new Set(rows.map((row) => row.distribution))) {
+        const offered = registry.find(codename)
+        const ids = rows.filter((row) => row.served && row.distribution === codename).map((row) => row.id)
+        if (offered) breaks.push(...(await removalBreaks(db, offered, ids)))
+      }
+      return { packages: rows, ...previewOf(breaks, []) }
+    },
+    async promotion(request) {
+      const { from, to } = openPair(registry, request.from_dist, request.to_dist)
+      const rows = await recordsOf(db, await choosePromoted(db, request, from))
+      const facts: PackageFacts[] = []
+      for (const { sha256 } of rows) facts.push(unpackFacts(await blobOf(db, sha256)))
+      const breaks = await additionBreaks(db, to, facts)
+      const missing: string[] = []
+      for (const one of facts) {
+        const texts = (await missingIn(db, one, to)).map(({ text }) => text)
+        if (texts.length > 0)
+          missing.push(
+            `${one.name} ${one.version} needs what ${to.distribution.codename} lacks: ${texts.slice(0, 10).join('; ')}`,
+          )
+      }
+      const present = await db
+        .selectFrom('packages')
+        .select(['version', 'arch', 'sha256'])
+        .where('distribution', '=', to.distribution.codename)
+        .where('name', '=', request.package)
+        .execute()
+      const packages = rows.map(({ version, arch, sha256 }) => ({
+        ...{ version, arch },
+        isPresent: present.some((one) => one.version === version && one.arch === arch && one.sha256 === sha256),
+      }))
+      return { packages, ...previewOf(breaks, missing) }
+    },
+  }
+}
+
+function previewOf(breaks: Breakage[], others: readonly string[]): Preview {
+  const warning = breakageWarning(breaks)
+  return {
+    would_break: breaks.slice(0, MOST_LISTED),
+    would_break_total: breaks.length,
+    warnings: [...(warning === null ? [] : [warning]), ...others].slice(0, MOST_WARNINGS),
+  }
+}
