@@ -122,5 +122,83 @@ describe('a distribution on top of an upstream repository', () => {
     expect(names(planned.body.would_fix)).toEqual(['old'])
     const removal = await plan({ remove: [{ name: 'agent' }] })
     expect(removal.body).toMatchObject({ with_upstream: true, would_break_total: 1 })
+
+    const { body: answer } = await service.call('GET', '/artifacts/old/dependencies')
+    expect(answer.dependencies).toMatchObject([{ available_internally: false, available_upstream: true }])
+    const { body: other } = await service.call('GET', '/artifacts/app/dependencies')
+    expect(other.dependencies.map((one: { available_upstream: boolean }) => one.available_upstream)).toEqual([
+      false,
+      false,
+    ])
+  })
+})
+
+describe('a change that takes something from another package', () => {
+  const broken = { name: 'pinned', version: '1.0', arch: 'amd64', distribution: 'noble', requirement: 'engine (= 1.0)' }
+  const warning = 'no longer installable in noble: pinned 1.0 (needs engine (= 1.0))'
+
+  it('is reported by a deletion, which a dry run does not carry out', async () => {
+    await offer(service, 'noble', 'engine', '1.0', { Provides: 'motor (= 1)' })
+    await offer(service, 'noble', 'pinned', '1.0', { Depends: 'engine (= 1.0)' })
+    await offer(service, 'noble', 'either', '1.0', { Depends: 'engine (= 1.0) | extra' })
+    const dry = await service.call('DELETE', '/artifacts/engine/1.0?dry_run=true')
+    expect(dry.body).toMatchObject({
+      status: 'dry_run',
+      would_break: [broken],
+      would_break_total: 1,
+      warnings: [warning],
+    })
+    expect((await service.call('DELETE', '/artifacts/either?dry_run=true')).body).toMatchObject({
+      ...{ status: 'dry_run', deleted: 1, would_break: [], warnings: [] },
+    })
+    expect((await service.call('GET', '/artifacts/engine')).status).toBe(200)
+    const gone = await service.call('DELETE', '/artifacts/engine/1.0')
+    expect(gone.body).toMatchObject({ status: 'deleted', would_break: [broken], warnings: [warning] })
+    await offer(service, 'noble', 'engine', '1.0', { Provides: 'motor (= 1)' })
+  })
+
+  it('is reported by a promotion, which a dry run does not carry out', async () => {
+    await offer(service, 'jammy', 'engine', '2.0', { Depends: 'never-there' })
+    const promotion = { package: 'engine', from_dist: 'jammy', to_dist: 'noble' }
+    const dry = await service.call('POST', '/distributions/promote', { ...promotion, dry_run: true })
+    expect(dry.body).toMatchObject({
+      ...{
+        status: 'dry_run',
+        versions: [{ version: '2.0', arch: 'amd64', result: 'promoted' }],
+        would_break: [broken],
+      },
+      warnings: [warning, 'engine 2.0 needs what noble lacks: never-there'],
+    })
+    const done = await service.call('POST', '/distributions/promote', promotion)
+    expect(done.body).toMatchObject({ status: 'ok', versions: [{ result: 'promoted' }], would_break: [broken] })
+    const again = await service.call('POST', '/distributions/promote', { ...promotion, dry_run: true })
+    expect(again.body.versions).toMatchObject([{ result: 'already_present' }])
+    await service.call('DELETE', '/artifacts/engine/2.0')
+  })
+
+  it('is a warning of an upload, or holds it where the settings say so', async () => {
+    const upload = async (version: string, name = 'engine') =>
+      (await service.upload(await buildDeb({ name, version }), 'any', { distribution: 'noble' })).body
+    const warned = await upload('1.5')
+    expect(warned).toMatchObject({
+      status: 'published',
+      pipeline: { dependencies: 'breaks_others' },
+      held_reason: null,
+    })
+    expect(warned.warnings).toContain(warning)
+    expect(warned.validation.steps.find((one: { name: string }) => one.name === 'dependencies').detail).toMatchObject({
+      ...{ would_break: [broken], would_break_total: 1 },
+    })
+    await service.call('DELETE', '/artifacts/engine/1.5')
+    await service.call('PATCH', '/settings/', { validation: { on_uninstallable: 'hold' } })
+    expect(await upload('3.0')).toMatchObject({ status: 'pending_review', held_reason: 'breaks_others' })
+    // Neither an older version nor one with everything that others need takes anything away.
+    expect(await upload('0.5')).toMatchObject({ status: 'published', pipeline: { dependencies: 'satisfied' } })
+    expect(await upload('9.0', 'pinned')).toMatchObject({ status: 'published' })
+    const decided = await service.call('POST', '/security/packages/engine/3.0/decide', {
+      ...{ decision: 'approve', justification: 'pinned follows' },
+    })
+    expect(decided.body).toMatchObject({ status: 'ok', new_status: 'published' })
+    await service.call('PATCH', '/settings/', { validation: { on_uninstallable: 'warn' } })
   })
 })
