@@ -1,9 +1,7 @@
 // What a deletion or promotion would break, told before it happens.
-import type { PackageFacts } from '../domain/package.ts'
 import { additionBreaks, breakageWarning, removalBreaks, type Breakage } from '../gate/breakage.ts'
 import { missingIn } from '../gate/dependencies.ts'
 import type { Db } from '../store/db.ts'
-import { blobOf } from '../store/files/blob-query.ts'
 import { headRows, recordsOf, type RecordSelector } from '../store/records/artifact-query.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import { unknownPackage } from './delete-packages.ts'
@@ -54,8 +52,18 @@ export function createPreviews({ db, registry }: { db: Db; registry: FormatRegis
     async promotion(request) {
       const { from, to } = openPair(registry, request.from_dist, request.to_dist)
       const rows = await recordsOf(db, await choosePromoted(db, request, from))
-      const facts: PackageFacts[] = []
-      for (const { sha256 } of rows) facts.push(unpackFacts(await blobOf(db, sha256)))
+      if (rows.length === 0) return { packages: [], ...previewOf([], []) }
+      // What vanishes meanwhile is left to the promotion itself.
+      const blobs = await db
+        .selectFrom('blobs')
+        .select(['facts', 'files'])
+        .where(
+          'sha256',
+          'in',
+          rows.map(({ sha256 }) => sha256),
+        )
+        .execute()
+      const facts = blobs.map((blob) => unpackFacts(blob))
       const breaks = await additionBreaks(db, to, facts)
       const missing: string[] = []
       for (const one of facts) {
