@@ -20,11 +20,42 @@ const verdictOf = (outcome: Verdict['outcome'], result: PipelineResult, message:
   message,
 })
 
+/** The keys of import sources. */
+export interface SourceKeys {
+  /** @param type the format's word in REPO_FORMAT */
+  find(type: string, keyId: string): Promise<{ fingerprint: string; armored: string } | null>
+  /** Resolves when clients can fetch the key. */
+  publish(key: { fingerprint: string; armored: string }): Promise<void>
+}
+
+export interface SignatureDeps {
+  signers: Signers
+  sourceKeys: SourceKeys
+  clock: Clock
+  newPath(): string
+}
+
 /**
- * A deb or apk needs no signature of its own: we sign the index that lists its digest. An rpm that no known key has
- * signed is signed by us, on a copy, so that clients with `gpgcheck=1` need one key.
+ * A deb or apk needs no signature of its own: we sign the index that lists its digest. An rpm that a key of an import
+ * source has signed stays as it is, and clients get that key with ours. One that no known key has signed is signed by us,
+ * on a copy, so that clients with `gpgcheck=1` accept it.
  */
-export function signatureStep(deps: { signers: Signers; clock: Clock; newPath(): string }): Step {
+export function signatureStep(deps: SignatureDeps): Step {
+  /** By our key or by one of an import source, which clients can then fetch. */
+  async function verify(
+    path: string,
+    { repoFormat }: Candidate['format'],
+    verifySignature: NonNullable<Candidate['format']['verifySignature']>,
+  ): Promise<SignatureVerdict> {
+    const byOurs = await verifySignature(path, [deps.signers.openpgp.publicKeyArmored])
+    if (byOurs.outcome !== 'unknown_key' || !byOurs.keyId) return byOurs
+    const key = await deps.sourceKeys.find(repoFormat, byOurs.keyId)
+    if (!key) return byOurs
+    const bySource = await verifySignature(path, [key.armored])
+    if (bySource.outcome === 'verified') await deps.sourceKeys.publish(key)
+    return bySource
+  }
+
   async function signedCopy(candidate: Candidate, sign: NonNullable<Candidate['format']['sign']>): Promise<Candidate> {
     const path = deps.newPath()
     try {
@@ -46,7 +77,7 @@ export function signatureStep(deps: { signers: Signers; clock: Clock; newPath():
       const { format } = candidate
       if (!format.verifySignature)
         return { verdict: verdictOf('pass', 'signed', 'the signed index lists the digest of this file') }
-      const { outcome, keyId } = await format.verifySignature(candidate.path, [deps.signers.openpgp.publicKeyArmored])
+      const { outcome, keyId } = await verify(candidate.path, format, format.verifySignature)
       const received = {
         verified: `signed by the known key ${keyId}`,
         unknown_key: `signed by the unknown key ${keyId ?? '(no key id)'}`,

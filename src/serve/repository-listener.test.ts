@@ -20,6 +20,7 @@ beforeAll(async () => {
   repository = createRepository()
   const { write, link, publish, dir } = repository
   write('keys/gpg.key', 'PUBLIC KEY')
+  write('keys/packages.key', 'PUBLIC KEY')
   write('keys/svc.rsa.pub', 'RSA KEY')
   write('keys/private.pem', 'SECRET')
   for (const place of [

@@ -33,7 +33,7 @@ describe('a target that clients send', () => {
   })
 
   test('the key on the rpm port is not read as a distribution', () => {
-    expect(rpm('/repos/gpg.key')).toBe('keys/gpg.key')
+    expect(rpm('/repos/gpg.key')).toBe('keys/packages.key')
     expect(rpm('/repos/almalinux9/x86_64/repodata/repomd.xml')).toBe('rpm/almalinux9/x86_64/repodata/repomd.xml')
     expect(rpm('/repos/dists/jammy/InRelease')).toBe('rpm/dists/jammy/InRelease')
     expect(rpm('/apk/svc.rsa.pub')).toBe('not_found')

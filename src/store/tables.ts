@@ -738,6 +738,13 @@ export interface CatalogNamesTable {
   packages: number
 }
 
+/** A key of a source that signed packages which were taken in: clients get it with ours. */
+export interface PackageKeysTable {
+  fingerprint: string
+  armored: string
+  added_at: Date
+}
+
 /** A name or pattern of names that only uploads or one source may bring. */
 export interface ReservationsTable {
   id: Generated<number>
@@ -817,6 +824,7 @@ export interface Tables {
   catalog_incoming: Omit<CatalogTable, 'synced_at'>
   catalog_names: CatalogNamesTable
   reservations: ReservationsTable
+  package_keys: PackageKeysTable
   catalog_runs: CatalogRunsTable
   /** null for a run that is in `catalog_runs` */
   catalog_incoming_runs: Omit<CatalogRunsTable, 'fingerprints'> & { fingerprints: string[] | null }

@@ -42,7 +42,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   const steps = [
     antivirusStep(engines.antivirus, production),
     cveScanStep(cveScanner, clock),
-    signatureStep({ signers: keys, clock, newPath: staging.newPath }),
+    signatureStep({ signers: keys, sourceKeys: publishing.packageKeys, clock, newPath: staging.newPath }),
     dependenciesStep(db),
   ]
   const rooms = { db, clock, bus, audit, pool, staging, manifests, publisher, checkpoint, steps, settings }

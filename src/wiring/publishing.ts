@@ -10,6 +10,7 @@ import { createThreadPool } from '../formats/threads/pool.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { ensureContent } from '../kernel/files.ts'
 import { ensureDistributions, formerDistributions } from '../publish/initialize.ts'
+import { createPackageKeys } from '../publish/package-keys.ts'
 import { createPublisher } from '../publish/publisher.ts'
 import { createHistory } from '../records/history.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
@@ -25,6 +26,11 @@ export async function createPublishing(foundation: Foundation) {
   const { env, db, clock, paths, pool, manifests, bus, checkpoint, onError } = foundation
   const keys = await openKeys(paths.gnupg, clock.now())
   await ensureContent(join(paths.keys, 'gpg.key'), keys.openpgp.publicKeyArmored)
+  const packageKeys = createPackageKeys({
+    ...{ db, clock, own: keys.openpgp.publicKeyArmored },
+    path: join(paths.keys, 'packages.key'),
+  })
+  await packageKeys.restore()
   await ensureContent(join(paths.keys, keys.apk.keyName), keys.apk.publicKeyPem)
   const checkpoints = createAuditCheckpoints({
     db,
@@ -75,6 +81,7 @@ export async function createPublishing(foundation: Foundation) {
     formats: isolated,
     readers,
     keys,
+    packageKeys,
     checkpoints,
     all,
     active,

@@ -1,8 +1,10 @@
 // The tests of every rpm client: what it shows, installs, upgrades and refuses, also during publishes.
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { rpmFormat } from '../../src/formats/rpm/index.ts'
 import { openKeys, type Keys } from '../../src/signing/keys.ts'
@@ -43,10 +45,10 @@ export function rpmClientSuite(
   let roots: RpmRoot[] = []
 
   beforeAll(async () => {
-    need(...client.needs)
-    service = await startService({ env: { REPO_FORMAT: 'rpm' } })
-    key = await (await fetch(`${service.rpm}/repos/gpg.key`)).text()
+    need(...client.needs, 'createrepo-c')
     work = await mkdtemp(join(tmpdir(), 'rpm-client-'))
+    service = await startService({ env: { REPO_FORMAT: 'rpm', IMPORT_DIRECTORIES: work } })
+    key = await (await fetch(`${service.rpm}/repos/gpg.key`)).text()
     foreign = await openKeys(join(work, 'foreign'), new Date(Date.now() - 86_400_000))
   })
   afterAll(async () => {
@@ -251,6 +253,42 @@ export function rpmClientSuite(
       const recorded = (body.validation_steps as { name: string; passed: boolean }[]).find(({ name }) => name === 'gpg')
       expect(recorded).toMatchObject({ passed: true, message })
       expectClean(await (await newRoot()).install('came-signed'))
+    })
+
+    it('an imported package keeps the signature of its source, whose key clients get with ours', async () => {
+      const upstream = join(work, 'upstream')
+      const vendor = await openKeys(join(work, 'vendor'), new Date(Date.now() - 86_400_000))
+      const file = await signedBy(vendor, await buildRpm({ name: 'came-from-vendor' }))
+      await mkdir(upstream)
+      await writeFile(join(upstream, 'came-from-vendor-1.0-1.x86_64.rpm'), file)
+      execFileSync('createrepo_c', ['--quiet', upstream])
+      const repomd = join(upstream, 'repodata/repomd.xml')
+      await writeFile(`${repomd}.asc`, await vendor.openpgp.detach(await readFile(repomd), new Date()))
+      // This client knows the repository from the time before.
+      const early = await newRoot({ key: `${service.rpm}/repos/gpg.key` })
+      expectClean(await early.refresh())
+      const { body: source } = await service.call('POST', '/import/sources', {
+        ...{ name: 'vendor', type: 'rpm', url: pathToFileURL(upstream).href },
+        gpg_key: vendor.openpgp.publicKeyArmored,
+      })
+      await service.call('POST', `/import/sources/${String(source.id)}/sync`)
+      const { body } = await service.call('POST', '/import/packages', {
+        ...{ source_id: source.id, package: 'came-from-vendor', version: '1.0-1', arch: 'x86_64' },
+        distribution: main,
+      })
+      expect(body, JSON.stringify(body)).toMatchObject({ status: 'published', pipeline: { gpg: 'signed' } })
+      expect(body.sha256).toBe(createHash('sha256').update(file).digest('hex'))
+      const keys = await (await fetch(`${service.rpm}/repos/gpg.key`)).text()
+      expect(keys.startsWith(key.trimEnd())).toBe(true)
+      expect(keys.match(/BEGIN PGP PUBLIC KEY BLOCK/g)).toHaveLength(2)
+      for (const root of [early, await newRoot({ key: `${service.rpm}/repos/gpg.key` })]) {
+        expectClean(await root.refresh())
+        expectClean(await root.install('came-from-vendor', 'came-unsigned'))
+        expect(await root.installed()).toEqual({ 'came-from-vendor': '1.0-1', 'came-unsigned': '1.0-1' })
+      }
+      // With our key alone the client refuses it.
+      const { code } = await (await newRoot()).install('came-from-vendor')
+      expect(code).not.toBe(0)
     })
 
     it('a package with a forged signature of that key is refused and never published', async () => {

@@ -64,7 +64,8 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   }),
   serving: {
     listener: 'rpm',
-    key: { prefix: '/repos/gpg.key', path: 'keys/gpg.key', roots: ['keys/gpg.key'] },
+    // With the keys of import sources that signed packages: clients check each package.
+    key: { prefix: '/repos/gpg.key', path: 'keys/packages.key', roots: ['keys/packages.key'] },
     tree: { prefix: '/repos/', path: 'rpm', roots: ['rpm', '.generations/rpm'] },
     immutablePackages: true,
     signedPair: { index: 'repomd.xml', signature: 'repomd.xml.asc', key: 'repomd.xml.key' },

@@ -20,6 +20,8 @@ export const imports = statements([
   // The names of each source once, for searches by a part: these short rows are scanned in 20 ms where the catalog takes 300.
   `create table catalog_names (source_id bigint not null references sources on delete cascade, folded text collate "C" not null,
     name text collate "C" not null, packages integer not null, primary key (folded, name, source_id))`,
+  // Keys of sources that signed packages which were taken in. They stay when the source is deleted: the packages do.
+  `create table package_keys (fingerprint text primary key, armored text not null, added_at timestamptz not null)`,
   // Who may bring a name. Without a foreign key: when its source is deleted, a name stays reserved until people decide.
   `create table reservations (id bigint generated always as identity primary key, pattern text not null, format text, source_id bigint,
     created_at timestamptz not null, created_by text not null)`,

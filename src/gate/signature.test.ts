@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import type { SignatureVerdict } from '../formats/format.ts'
+import type { Settings } from '../domain/settings.ts'
+import { signatureStep, type SourceKeys } from './signature.ts'
+import type { Candidate } from './step.ts'
+
+const OURS = 'our key'
+const THEIRS = { fingerprint: 'FF', armored: 'their key' }
+
+/** Runs the step on a package that verifies as given for each key. */
+async function run(by: Partial<Record<string, SignatureVerdict['outcome']>>, source: typeof THEIRS | null) {
+  const published: string[] = []
+  const sourceKeys: SourceKeys = {
+    find: async () => source,
+    publish: async ({ fingerprint }) => void published.push(fingerprint),
+  }
+  const format = {
+    repoFormat: 'rpm',
+    verifySignature: async (_: string, [key = '']: readonly string[]) => ({ outcome: by[key], keyId: 'AB' }),
+  }
+  const signers = { openpgp: { publicKeyArmored: OURS } } as never
+  const step = signatureStep({ signers, sourceKeys, clock: { now: () => new Date() } as never, newPath: () => '' })
+  const settings = { validation: { sign_packages: false, gpg_required: false } } as Settings
+  const { verdict } = await step.run({ path: 'a', format } as unknown as Candidate, settings)
+  return [verdict.outcome, verdict.result, published]
+}
+
+test.each([
+  ['our key', { [OURS]: 'verified' }, THEIRS, ['pass', 'signed', []]],
+  ['the key of a source', { [OURS]: 'unknown_key', [THEIRS.armored]: 'verified' }, THEIRS, ['pass', 'signed', ['FF']]],
+  [
+    'nobody, in the name of a source',
+    { [OURS]: 'unknown_key', [THEIRS.armored]: 'invalid' },
+    THEIRS,
+    ['refuse', 'invalid', []],
+  ],
+  ['a key that no source has', { [OURS]: 'unknown_key' }, null, ['warn', 'unverified', []]],
+  ['nobody', { [OURS]: 'unsigned' }, THEIRS, ['warn', 'unsigned', []]],
+] as const)('a package signed by %s', async (_, by, source, expected) => {
+  expect(await run(by, source)).toEqual(expected)
+})

@@ -1,0 +1,117 @@
+// The keys that clients need to check packages: ours, and those of import sources that signed packages which were taken in.
+import { readFile } from 'node:fs/promises'
+import { readKeys } from 'openpgp'
+import { sql } from 'kysely'
+import type { Clock } from '../kernel/clock.ts'
+import { ensureContent, isMissing } from '../kernel/files.ts'
+import type { Db } from '../store/db.ts'
+
+const ARMORED_KEYS = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?-----END PGP PUBLIC KEY BLOCK-----/g
+
+interface SourceKey {
+  fingerprint: string
+  /** of the key and its subkeys, upper case hex */
+  ids: string[]
+  armored: string
+}
+
+/** A key of an import source. */
+export interface KnownKey {
+  fingerprint: string
+  armored: string
+}
+
+export interface PackageKeys {
+  /** The key of an import source that has the id. @param type of the sources: the format's word in REPO_FORMAT */
+  find(type: string, keyId: string): Promise<KnownKey | null>
+  /** Adds a key to the file that clients fetch; resolves when they can fetch it. */
+  publish(key: KnownKey): Promise<void>
+  /** Makes file and table agree: keys in the file are still needed when the database is new. */
+  restore(): Promise<void>
+}
+
+export interface PackageKeysDeps {
+  db: Db
+  clock: Clock
+  /** the file that clients fetch */
+  path: string
+  /** our own public key, armored */
+  own: string
+}
+
+export function createPackageKeys({ db, clock, path, own }: PackageKeysDeps): PackageKeys {
+  /** Parsed keys by the digest of what a source states. */
+  let parsed = new Map<string, SourceKey[]>()
+  const published = new Set<string>()
+
+  async function keysOf(type: string): Promise<SourceKey[]> {
+    const { rows } = await sql<{ id: number; digest: string }>`select id, md5(keys::text) as digest from sources
+      where type = ${type} and keys <> '[]'`.execute(db)
+    const current = new Map<string, SourceKey[]>()
+    for (const { id, digest } of rows) current.set(digest, parsed.get(digest) ?? (await read(id)))
+    parsed = current
+    return [...current.values()].flat()
+  }
+
+  async function read(sourceId: number): Promise<SourceKey[]> {
+    const row = await db.selectFrom('sources').select('keys').where('id', '=', sourceId).executeTakeFirst()
+    const keys = await Promise.all((row?.keys ?? []).map(({ text }) => parseKeys(text)))
+    return keys.flat()
+  }
+
+  async function add({ fingerprint, armored }: KnownKey): Promise<void> {
+    await db
+      .insertInto('package_keys')
+      .values({ fingerprint, armored, added_at: clock.now() })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+
+  const stored = () => db.selectFrom('package_keys').selectAll().orderBy('added_at').orderBy('fingerprint').execute()
+
+  async function ensure(): Promise<void> {
+    for (let rows = await stored(); ;) {
+      const text = [own, ...rows.map(({ armored }) => armored)].map((key) => `${key.trimEnd()}\n`).join('')
+      await ensureContent(path, text)
+      // Another process may have added a key and written the file before this one did.
+      const now = await stored()
+      if (now.length === rows.length) return
+      rows = now
+    }
+  }
+
+  return {
+    async restore() {
+      const [ours] = await parseKeys(own)
+      const present = await readFile(path, 'utf8').catch((error: unknown) => {
+        if (isMissing(error)) return ''
+        throw error
+      })
+      for (const key of await parseKeys(present)) if (key.fingerprint !== ours?.fingerprint) await add(key)
+      await ensure()
+    },
+    async find(type, keyId) {
+      const key = (await keysOf(type)).find(({ ids }) => ids.includes(keyId.toUpperCase()))
+      return key ? { fingerprint: key.fingerprint, armored: key.armored } : null
+    },
+    async publish(key) {
+      if (published.has(key.fingerprint)) return
+      await add(key)
+      await ensure()
+      published.add(key.fingerprint)
+    },
+  }
+}
+
+/** A key that cannot be parsed must not prevent the use of the others. */
+async function parseKeys(text: string): Promise<SourceKey[]> {
+  const found: SourceKey[] = []
+  for (const [block] of text.matchAll(ARMORED_KEYS))
+    for (const key of await readKeys({ armoredKeys: block }).catch(() => []))
+      found.push({
+        fingerprint: key.getFingerprint().toUpperCase(),
+        ids: key.getKeys().map((part) => part.getKeyID().toHex().toUpperCase()),
+        armored: key.toPublic().armor(),
+      })
+  return found
+}
