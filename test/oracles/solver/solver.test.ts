@@ -1,4 +1,5 @@
-// What can be installed, compared with solvers of others: dose-debcheck decides the same question for deb, exactly.
+// What can be installed, compared with solvers of others: dose-debcheck decides the same question for deb, libsolv
+// for rpm, both exactly.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,12 +8,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseControl } from '../../../src/formats/deb/control.ts'
 import { debFormat } from '../../../src/formats/deb/index.ts'
 import { factsOf } from '../../../src/formats/deb/read.ts'
-import { createUniverse } from '../../../src/formats/installation/universe.ts'
+import type { Reach } from '../../../src/formats/dependencies.ts'
+import {
+  createUniverse,
+  type UniverseFormat,
+  type UniversePackage,
+} from '../../../src/formats/installation/universe.ts'
+import { rpmFormat } from '../../../src/formats/rpm/index.ts'
+import { createPrimaryHandler } from '../../../src/formats/rpm/primary.ts'
+import { createXmlReader } from '../../../src/formats/rpm/xml-reader.ts'
 import { need } from '../../need.ts'
 import { generate, type RandomPackage, type RandomRelation } from './generate.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'solver-'))
-beforeAll(() => need('dose-distcheck', 'libsolv-tools', 'apt-utils'))
+beforeAll(() => need('dose-distcheck', 'python3-solv', 'apt-utils'))
 afterAll(() => rmSync(directory, { recursive: true }))
 
 function run(program: string, args: string[]): string {
@@ -23,19 +32,24 @@ function run(program: string, args: string[]): string {
   return stdout
 }
 
-/** `name version` of each package of an index that cannot be installed, sorted. */
-function ours(packages: string): { impossible: string[]; total: number } {
-  const universe = createUniverse(debFormat, { own: ['amd64'], neutral: ['all'] })
-  const all = packages
-    .split('\n\n')
-    .filter((stanza) => stanza.trim() !== '')
-    .map((stanza) => universe.add(factsOf(parseControl(`${stanza}\n`))))
+/** `name version` of each package that cannot be installed, sorted. */
+function impossibleOf(format: UniverseFormat, reach: Reach, packages: readonly UniversePackage[]): string[] {
+  const universe = createUniverse(format, reach)
+  const all = packages.map((one) => universe.add(one))
   const result = universe.check(all)
   expect(all.filter((index) => result.answerOf(index) === 'undecided')).toEqual([])
   const impossible = all.filter((index) => result.answerOf(index) === 'impossible')
   for (const index of impossible.slice(0, 200))
     expect(result.explain(index)[0]?.package).toEqual(universe.identityOf(index))
-  return { impossible: impossible.map((index) => shown(universe.identityOf(index))).sort(), total: all.length }
+  return impossible.map((index) => shown(universe.identityOf(index))).sort()
+}
+
+function ours(index: string): { impossible: string[]; total: number } {
+  const packages = index
+    .split('\n\n')
+    .filter((stanza) => stanza.trim() !== '')
+    .map((stanza) => factsOf(parseControl(`${stanza}\n`)))
+  return { impossible: impossibleOf(debFormat, { own: ['amd64'], neutral: ['all'] }, packages), total: packages.length }
 }
 
 const shown = ({ name, version }: { name: string; version: string }) => `${name} ${version}`
@@ -91,6 +105,90 @@ describe('deb', () => {
     expect(total).toBeGreaterThan(40_000)
     expect(impossible.length).toBeGreaterThan(1000)
     expect(impossible).toEqual(dose(path))
+  })
+})
+
+const RPM_FLAGS = { '<': 'LT', '<=': 'LE', '=': 'EQ', '>=': 'GE', '>': 'GT' }
+const escaped = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
+
+function rpmEntry({ name, op, version }: RandomRelation): string {
+  const bound = op ? ` flags="${RPM_FLAGS[op]}" epoch="0" ver="${version}"` : ''
+  return `<rpm:entry name="${escaped(name)}"${bound}/>`
+}
+
+/** Relations with alternatives are boolean dependencies, and some of the others become one of each kind. */
+function rpmNeed(any: readonly RandomRelation[], at: number): RandomRelation {
+  const text = ({ name, op, version }: RandomRelation) => (op ? `${name} ${op} ${version}` : name)
+  const [a, b, c] = any.map(text)
+  if (b === undefined) return any[0]!
+  if (c === undefined)
+    return {
+      name: [`(${a} or ${b})`, `(${a} if ${b})`, `(${a} with ${b})`, `(${a} without ${b})`, `(${a} and ${b})`][at % 5]!,
+    }
+  return { name: [`(${a} or (${b} and ${c}))`, `(${a} if ${b} else ${c})`, `((${a} or ${b}) if ${c})`][at % 3]! }
+}
+
+/** Two Conflicts of a package become one boolean one. */
+function rpmConflicts(list: readonly RandomRelation[], at: number): RandomRelation[] {
+  const [a, b] = list.map(({ name, op, version }) => (op ? `${name} ${op} ${version}` : name))
+  if (b === undefined) return [...list]
+  return [{ name: [`(${a} unless ${b})`, `(${a} and ${b})`, `(${a} or ${b})`, `(${a} with ${b})`][at % 4]! }]
+}
+
+/** Some exclusions are Obsoletes. */
+function rpmPackage({ name, version, needs, excludes, provides }: RandomPackage, at: number): string {
+  const list = (kind: string, entries: readonly RandomRelation[]) =>
+    entries.length === 0 ? '' : `<rpm:${kind}>${entries.map(rpmEntry).join('')}</rpm:${kind}>`
+  const own: RandomRelation = { name, op: '=', version }
+  const offered = provides.map((one): RandomRelation => (one.version ? { ...one, op: '=' } : { name: one.name }))
+  return `<package type="rpm"><name>${name}</name><arch>noarch</arch><version epoch="0" ver="${version}" rel="1"/>
+<checksum type="sha256" pkgid="YES">${String(at).padStart(64, '0')}</checksum><summary>a</summary><description>a</description>
+<packager/><url/><time file="1" build="1"/><size package="1" installed="1" archive="1"/><location href="${at}.rpm"/>
+<format><rpm:license>MIT</rpm:license><rpm:sourcerpm>${name}-${version}-1.src.rpm</rpm:sourcerpm>
+${list('provides', [{ ...own, version: `${version}-1` }, ...offered])}${list('requires', needs.map(rpmNeed))}
+${list(
+  'conflicts',
+  rpmConflicts(
+    excludes.filter((_, i) => at % 2 === 0 || (at + i) % 3 !== 0),
+    at,
+  ),
+)}${list(
+    'obsoletes',
+    excludes.filter((_, i) => at % 2 === 1 && (at + i) % 3 === 0),
+  )}
+</format></package>`
+}
+
+function primaryOf(packages: readonly RandomPackage[]): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<metadata xmlns="http://linux.duke.edu/metadata/common" xmlns:rpm="http://linux.duke.edu/metadata/rpm" packages="${packages.length}">
+${packages.map(rpmPackage).join('\n')}
+</metadata>
+`
+}
+
+describe('rpm', () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])('agrees with libsolv on generated repository %i', (seed) => {
+    const primary = primaryOf(generate(seed, 1200))
+    const path = join(directory, `${seed}-primary.xml`)
+    writeFileSync(path, primary)
+    const packages: UniversePackage[] = []
+    const reader = createXmlReader(
+      path,
+      createPrimaryHandler(path, (item) => {
+        if ('unreadable' in item) throw new Error(item.unreadable)
+        packages.push(item)
+      }),
+    )
+    reader.write(primary)
+    reader.end()
+    const impossible = impossibleOf(rpmFormat, { own: ['x86_64'], neutral: ['noarch'] }, packages)
+    const theirs = run('/usr/bin/python3', [join(import.meta.dirname, 'libsolv.py'), path])
+      .trim()
+      .split('\n')
+    expect(impossible).toEqual(theirs.sort())
+    expect(impossible.length).toBeGreaterThan(packages.length / 20)
+    expect(impossible.length).toBeLessThan(packages.length * 0.95)
   })
 })
 
