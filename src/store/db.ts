@@ -8,6 +8,8 @@ import pg from 'pg'
 import { pgliteDialect } from './pglite/driver.ts'
 import { openEmbedded } from './pglite/open.ts'
 import { MIGRATIONS } from './migrations/index.ts'
+import { leaseOf } from './postgres-lease.ts'
+import type { CopyLease } from './lease.ts'
 import type { Tables } from './tables.ts'
 import { LONGEST_STATEMENT_MS } from './pglite/session.ts'
 import { asError } from '../kernel/errors.ts'
@@ -17,6 +19,10 @@ export type Db = Kysely<Tables>
 export interface Database {
   db: Db
   engine: 'postgres' | 'pglite'
+  /** what it was opened by; contains the password */
+  url: string
+  /** Lends a session: of PostgreSQL a connection of the pool, of the embedded database the only one. */
+  acquire(): Promise<CopyLease>
   close(): Promise<void>
 }
 
@@ -46,6 +52,8 @@ export async function openDatabase(
     return {
       db,
       engine: 'pglite',
+      url,
+      acquire: () => session.acquire(),
       async close() {
         await db.destroy()
         await session.close()
@@ -70,12 +78,16 @@ export async function openDatabase(
   // The pool handles errors of idle connections only: one lost in a transaction would otherwise end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  return { db, engine: 'postgres', close: () => db.destroy() }
+  return { db, engine: 'postgres', url, acquire: () => leaseOf(pool), close: () => db.destroy() }
 }
 
-/** Migrates to the newest schema. Several processes may call it at the same time; each migration runs once. */
-export async function migrate(db: Db): Promise<void> {
-  const { error } = await new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } }).migrateToLatest()
+/**
+ * Migrates to the newest schema. Several processes may call it at the same time; each migration runs once.
+ * @param to name of the last migration to run, instead of the newest
+ */
+export async function migrate(db: Db, to?: string): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
+  const { error } = await (to === undefined ? migrator.migrateToLatest() : migrator.migrateTo(to))
   if (error) throw asError(error)
 }
 

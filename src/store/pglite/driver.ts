@@ -1,4 +1,4 @@
-// Kysely over a session with the embedded database. Knows no table.
+// Kysely over a session: of the embedded database, or one that is lent for a whole transaction. Knows no table.
 import {
   CompiledQuery,
   PostgresAdapter,
@@ -9,7 +9,7 @@ import {
   type Driver,
   type QueryResult,
 } from 'kysely'
-import type { Lease, Session } from './session.ts'
+import type { Lease } from '../lease.ts'
 
 interface Connection extends DatabaseConnection {
   release(): void
@@ -37,7 +37,8 @@ const command = (sql: string) => async (connection: DatabaseConnection) => {
   await connection.executeQuery(CompiledQuery.raw(sql))
 }
 
-export function pgliteDialect(session: Session): Dialect {
+/** @param session lends the session to one caller at a time */
+export function pgliteDialect(session: { acquire(): Promise<Lease> }): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
     createDriver: (): Driver => ({

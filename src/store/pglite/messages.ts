@@ -8,8 +8,15 @@ export interface ThreadData {
   seed: string | null
 }
 
-/** To the thread. The answers to `sql` and `next` are pages of one result. */
-export type Request = { sql: string; parameters: readonly unknown[] } | { next: true } | { close: true }
+export interface Statement {
+  sql: string
+  parameters: readonly unknown[]
+  /** what COPY FROM '/dev/blob' reads */
+  blob?: Uint8Array
+}
+
+/** To the thread. The answers to a statement and to `next` are pages of one result. */
+export type Request = Statement | { next: true } | { close: true }
 
 /** From the thread: one for each request, in order, and one when the database is open. */
 export type Response = { ready: true; bytes: number } | Page | Failure | { closed: true }
@@ -22,6 +29,8 @@ export interface Page {
   /** the rest of the result is sent when it is asked for */
   more: boolean
   affectedRows: number | undefined
+  /** what COPY TO '/dev/blob' wrote, with the last page */
+  blob?: Uint8Array
   /** size of the database's memory: it grows and never shrinks */
   bytes: number
 }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { startThread, unpackSeed } from './open.ts'
-import { createSession, DatabaseStopped, type Lease, type Session, type SessionOptions } from './session.ts'
+import type { CopyLease } from '../lease.ts'
+import { createSession, DatabaseStopped, type Session, type SessionOptions } from './session.ts'
 
 let directory: string
 let threads: Worker[]
@@ -28,7 +29,7 @@ async function open(options: Partial<SessionOptions> = {}): Promise<void> {
   session = await createSession({ start, durable: true, ...options })
 }
 
-async function borrow<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+async function borrow<T>(work: (lease: CopyLease) => Promise<T>): Promise<T> {
   const lease = await session.acquire()
   try {
     return await work(lease)
@@ -65,6 +66,22 @@ test('values come back with their types, and a large result in several pages', a
   expect((await query('insert into t select generate_series(1, 7)')).affectedRows).toBe(7)
   await expect(query('select nothing')).rejects.toMatchObject({ code: '42703' })
   expect((await query('select count(*) as n from t')).rows).toEqual([{ n: 7 }])
+})
+
+test('COPY reads and writes text of any bytes, and its failures are errors', async () => {
+  await open()
+  await query('create table t (i int, b bytea, s text)')
+  const text = Buffer.from('1\t\\\\x00ff\ta\\tb\n2\t\\N\té\n')
+  await borrow((lease) => lease.copyIn('t (i, b, s)', text))
+  expect((await query('select * from t order by i')).rows).toEqual([
+    { i: 1, b: new Uint8Array([0, 255]), s: 'a\tb' },
+    { i: 2, b: null, s: 'é' },
+  ])
+  expect(Buffer.from(await borrow((lease) => lease.copyOut('(select * from t order by i)')))).toEqual(text)
+  await expect(borrow((lease) => lease.copyIn('t (i, b, s)', Buffer.from('x\t\n')))).rejects.toMatchObject({
+    code: '22P02',
+  })
+  expect(await borrow((lease) => lease.copyOut('(select * from t where i > 2)'))).toHaveLength(0)
 })
 
 test('a long statement leaves the event loop free, and one over the limit is stopped', async () => {

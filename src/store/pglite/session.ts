@@ -1,26 +1,12 @@
 // The session with the embedded database: one thread, one caller at a time. Starts the thread, replaces it when its memory
 // has grown, and starts it again after a crash.
 import type { Worker } from 'node:worker_threads'
-import type { Page, Request, Response } from './messages.ts'
-
-export interface Result {
-  rows: Record<string, unknown>[]
-  affectedRows: number | undefined
-}
-
-/** The session lent to one caller, for a statement or a transaction. */
-export interface Lease {
-  /**
-   * @throws Error with the fields of PostgreSQL's error report (`code`, `constraint`, …)
-   * @throws DatabaseStopped when the thread ended; what the caller did in an open transaction is lost with it
-   */
-  query(sql: string, parameters: readonly unknown[]): Promise<Result>
-  release(): void
-}
+import type { CopyLease, Result } from '../lease.ts'
+import type { Page, Request, Response, Statement } from './messages.ts'
 
 export interface Session {
   /** Resolves when no other caller has the session and the database is open. */
-  acquire(): Promise<Lease>
+  acquire(): Promise<CopyLease>
   /** Ends the thread after the last caller. */
   close(): Promise<void>
 }
@@ -124,7 +110,17 @@ export async function createSession(options: SessionOptions): Promise<Session> {
       }
       // A transaction belongs to the thread it began on: it must not go on in the next one.
       const own = thread
-      return { query: (sql, parameters) => query(own, sql, parameters, limitMs), release: end }
+      return {
+        query: (sql, parameters) => query(own, { sql, parameters }, limitMs),
+        async copyOut(source) {
+          const { blob } = await query(own, { sql: `copy ${source} to '/dev/blob'`, parameters: [] }, limitMs)
+          return blob ?? new Uint8Array()
+        },
+        async copyIn(target, blob) {
+          await query(own, { sql: `copy ${target} from '/dev/blob'`, parameters: [], blob }, limitMs)
+        },
+        release: end,
+      }
     },
 
     async close() {
@@ -173,22 +169,25 @@ function send(thread: Thread, request: Request, transferred: ArrayBuffer[] = [])
   return answered
 }
 
-async function query(thread: Thread, sql: string, given: readonly unknown[], limitMs: number): Promise<Result> {
+async function query(thread: Thread, given: Statement, limitMs: number): Promise<Result & { blob?: Uint8Array }> {
   const transferred: ArrayBuffer[] = []
-  const parameters = given.map((value) => sendable(value, transferred))
+  const { sql } = given
+  const parameters = given.parameters.map((value) => sendable(value, transferred))
+  const blob = given.blob && { blob: sendable(given.blob, transferred) as Uint8Array }
   const deadline = setTimeout(() => {
     thread.stopped ??= new DatabaseStopped(`a statement took longer than ${limitMs / 1000} s and was stopped`)
     void thread.worker.terminate()
   }, limitMs)
   try {
     const rows: Result['rows'] = []
-    let response = await send(thread, { sql, parameters }, transferred)
+    let response = await send(thread, { sql, parameters, ...blob }, transferred)
     for (;;) {
       if ('error' in response) throw Object.assign(new Error(response.error.message), response.error.fields)
       if (!('rows' in response)) throw new DatabaseStopped('the embedded database sent no result')
       for (const row of recordsOf(response)) rows.push(row)
       thread.bytes = response.bytes
-      if (!response.more) return { rows, affectedRows: response.affectedRows }
+      if (!response.more)
+        return { rows, affectedRows: response.affectedRows, ...(response.blob && { blob: response.blob }) }
       response = await send(thread, { next: true })
     }
   } finally {

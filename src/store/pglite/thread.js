@@ -48,14 +48,16 @@ const bytes = () => wasm.HEAPU8.byteLength
 /** The pages of the last result that were not asked for yet. @type {{ page: Page, transferred: ArrayBuffer[] }[]} */
 let pages = []
 
-/** @param {string} sql @param {unknown[]} parameters */
-async function ask(sql, parameters) {
+/** @param {import('./messages.ts').Statement} statement */
+async function ask({ sql, parameters, blob }) {
   /** @type {import('@electric-sql/pglite').Results<unknown[]>} */
-  const result = await database.query(sql, parameters, {
+  const result = await database.query(sql, [...parameters], {
     rowMode: 'array',
     parsers: PARSERS,
     serializers: SERIALIZERS,
+    ...(blob ? { blob: new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (blob)]) } : {}),
   })
+  const written = result.blob ? new Uint8Array(await result.blob.arrayBuffer()) : null
   const fields = {
     columns: result.fields.map(({ name }) => name),
     json: result.fields.flatMap(({ dataTypeID }, place) => (JSON_TYPES.includes(dataTypeID) ? [place] : [])),
@@ -66,6 +68,11 @@ async function ask(sql, parameters) {
     page: { ...fields, rows, more: at < length - 1 },
     transferred,
   }))
+  const last = pages.at(-1)
+  if (written && last) {
+    last.page.blob = written
+    last.transferred.push(written.buffer)
+  }
 }
 
 /** @param {unknown[][]} rows */
@@ -116,7 +123,7 @@ async function answer(request) {
       port.close()
       return
     }
-    if ('sql' in request) await ask(request.sql, [...request.parameters])
+    if ('sql' in request) await ask(request)
     sendPage()
   } catch (error) {
     const { message, ...fields } = error instanceof Error ? error : new Error(String(error))
