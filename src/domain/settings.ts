@@ -56,7 +56,7 @@ export const SettingsSchema = Type.Object(
     notifications: section('Outbound webhook.', {
       webhook_url: line('', 'Where events are posted.', { check: is.isHttpUrl, maxLength: 2048 }),
       webhook_enabled: flag(false, 'Post events.'),
-      webhook_min_packages: inactive('there are no sync or mirror results yet', integer(1, 0, 1_000_000, 'Smallest number of new or changed packages for which a sync or mirror run is reported.')),
+      webhook_min_packages: integer(1, 0, 1_000_000, 'Smallest number of new packages for which a mirror run is reported; one that fails always is.'),
     }),
     email: section('Mail by SMTP.', {
       enabled: flag(false, 'Send mail.'),

@@ -8,10 +8,14 @@ import type { PackageFormat } from '../formats/format.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
 import type { UpstreamSource } from '../upstream/source.ts'
+import { openTasks } from '../tasks/task-query.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow, SourcesTable } from '../store/tables.ts'
+
+/** The kind of the task that reads the catalog of a source; its key is the id. */
+export const SYNC = 'sync'
 
 /** What people say of a source. */
 export interface SourceFields {
@@ -68,7 +72,7 @@ export function createSources(deps: SourceDeps): Sources {
       .where(isNumber ? 'id' : 'key', '=', isNumber ? Number(id) : id)
       .executeTakeFirst()
     if (!row) throw new Problem('not_found', `there is no import source ${id.slice(0, 100)}`)
-    return row
+    return (await withoutDeadSyncs(db, [row]))[0]!
   }
 
   const recorded = (action: string, row: Pick<SourceRow, 'id' | 'name' | 'url'>, by: Caller, origin: Origin) =>
@@ -88,7 +92,7 @@ export function createSources(deps: SourceDeps): Sources {
       const toggles: Partial<Record<string, boolean>> = deps.settings().sources
       return enabled && (key === null || toggles[key] !== false) && (target === null || deps.registry.isActive(target))
     },
-    all: () => db.selectFrom('sources').selectAll().orderBy('id').execute(),
+    all: async () => withoutDeadSyncs(db, await db.selectFrom('sources').selectAll().orderBy('id').execute()),
     async create({ type, ...fields }, by, origin) {
       const format = deps.formats.find((one) => one.repoFormat === type && one.catalog)
       if (!format) throw invalidField('type', 'must be apt, rpm or apk')
@@ -143,6 +147,16 @@ export function createSources(deps: SourceDeps): Sources {
       return row
     },
   }
+}
+
+/** A sync whose processes all died could not record its end: its source is `syncing`, and no task is. */
+async function withoutDeadSyncs(db: Db, rows: SourceRow[]): Promise<SourceRow[]> {
+  if (!rows.some(({ status }) => status === 'syncing')) return rows
+  const open = new Set((await openTasks(db, SYNC)).map(({ key }) => key))
+  const error = 'the last sync did not end: its processes died'
+  return rows.map((row) =>
+    row.status === 'syncing' && !open.has(String(row.id)) ? { ...row, status: 'error', error } : row,
+  )
 }
 
 /** @throws Problem('already_exists') when another source has the name or the address */

@@ -5,8 +5,7 @@ import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { countUpdates } from './security-updates.ts'
-import type { Sources } from './sources.ts'
-import { SYNC } from './sync.ts'
+import { SYNC, type Sources } from './sources.ts'
 
 export const SYNC_RUN = 'sync_run'
 

@@ -10,9 +10,8 @@ import type { FormatRegistry } from '../intake/identify.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
 import { dropIncoming, replaceCatalog } from './catalog.ts'
 import { findSecurityUpdates } from './security-updates.ts'
-import { upstreamOf, type Sources } from './sources.ts'
+import { SYNC, upstreamOf, type Sources } from './sources.ts'
 
-export const SYNC = 'sync'
 /** Packages between two lines of progress. */
 const LINE_EVERY = 5000
 /** Unreadable packages that are named. */

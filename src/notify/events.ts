@@ -9,6 +9,7 @@ export type NotifiedEvent =
   | 'DECISION'
   | 'SLA_EXPIRING'
   | 'SLA_OVERDUE'
+  | 'MIRROR_RESULT'
   | 'UPLOAD_FAILED'
   | 'ANTIVIRUS_HIT'
   | 'INTEGRITY_ALERT'
@@ -27,8 +28,15 @@ const ORDINARY = new Set([
   'arch_mismatch',
 ])
 
-/** @param pipeline results of the record's checks; null when there is no record */
-export function eventOf(entry: AuditRow, pipeline: Readonly<Record<string, string>> | null): NotifiedEvent | null {
+/**
+ * @param pipeline results of the record's checks; null when there is no record
+ * @param minPackages new packages below which a run is not reported; one that failed always is
+ */
+export function eventOf(
+  entry: AuditRow,
+  pipeline: Readonly<Record<string, string>> | null,
+  minPackages: number,
+): NotifiedEvent | null {
   switch (entry.action) {
     case 'UPLOAD':
     case 'IMPORT':
@@ -51,6 +59,8 @@ export function eventOf(entry: AuditRow, pipeline: Readonly<Record<string, strin
       return entry.outcome === 'overdue' ? 'SLA_OVERDUE' : 'PENDING_REVIEW'
     case 'SLA_EXPIRING':
       return 'SLA_EXPIRING'
+    case 'MIRROR':
+      return entry.result === 'FAILURE' || newPackages(entry) >= minPackages ? 'MIRROR_RESULT' : null
     case 'INTEGRITY_ALERT':
     case 'SCHEDULER_JOB_FAILED':
       return entry.action
@@ -59,12 +69,18 @@ export function eventOf(entry: AuditRow, pipeline: Readonly<Record<string, strin
   }
 }
 
+/** Packages that a mirror run brought, whatever the gate said of them. */
+function newPackages({ extra }: AuditRow): number {
+  return ['added', 'pending', 'blocked'].reduce((sum, key) => sum + (Number(extra[key]) || 0), 0)
+}
+
 const WORDS: Record<NotifiedEvent, string> = {
   CVE_BLOCKED: 'was blocked for its vulnerabilities',
   PENDING_REVIEW: 'waits for a decision',
   DECISION: 'has a decision',
   SLA_EXPIRING: 'deadlines approach',
   SLA_OVERDUE: 'is overdue for a decision',
+  MIRROR_RESULT: 'a mirror run ended',
   UPLOAD_FAILED: 'was not accepted',
   ANTIVIRUS_HIT: 'was quarantined: malware was found',
   INTEGRITY_ALERT: 'differs from what was stored',

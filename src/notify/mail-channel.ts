@@ -88,7 +88,7 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
 }
 
 function mailedEventOf(entry: AuditRow): MailedEvent | null {
-  const event = eventOf(entry, null)
+  const event = eventOf(entry, null, 0)
   return MAILED.find((mailed) => mailed === event) ?? null
 }
 

@@ -57,8 +57,9 @@ export function createWebhook(deps: {
         return enabled && url !== ''
       },
       async next(entries) {
+        const { webhook_min_packages: minPackages } = deps.settings().notifications
         for (const entry of entries) {
-          const event = eventOf(entry, await pipelineOf(deps.db, entry))
+          const event = eventOf(entry, await pipelineOf(deps.db, entry), minPackages)
           if (event !== null)
             return {
               upTo: entry.seq as number,

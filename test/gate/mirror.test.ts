@@ -325,21 +325,23 @@ describe('the schedule', () => {
   })
 })
 
-describe.each<[FormatId, string, string, (name: string) => Promise<Buffer> | Buffer]>([
-  ['rpm', 'almalinux9', 'x86_64', (name) => buildRpm({ name, version: '1.0', release: '1', arch: 'noarch' })],
-  ['apk', 'alpine3.21', 'x86_64', (name) => buildApk({ name, version: '1.0-r1', arch: 'noarch' })],
-])('a mirror of another service, %s', (format, codename, arch, build) => {
+describe('mirrors of another service', () => {
   let upstream: Service
+  const CASES: [FormatId, string, string, (name: string) => Promise<Buffer> | Buffer][] = [
+    ['rpm', 'almalinux9', 'x86_64', (name) => buildRpm({ name, version: '1.0', release: '1', arch: 'noarch' })],
+    ['apk', 'alpine3.21', 'x86_64', (name) => buildApk({ name, version: '1.0-r1', arch: 'noarch' })],
+  ]
   beforeAll(async () => {
     upstream = await startService({ env: { REPO_FORMAT: 'all' } })
-    for (const name of ['one', 'two'])
-      expect((await upstream.upload(await build(`${format}-${name}`), 'any', { distribution: codename })).status).toBe(
-        201,
-      )
+    for (const [format, codename, , build] of CASES)
+      for (const name of ['one', 'two']) {
+        const { status } = await upstream.upload(await build(`${format}-${name}`), 'any', { distribution: codename })
+        expect(status).toBe(201)
+      }
   })
   afterAll(() => upstream?.stop())
 
-  it('imports packages for all architectures once', async () => {
+  it.each(CASES)('import packages for all architectures once: %s', async (format, codename, arch) => {
     const key = format === 'rpm' ? 'repos/gpg.key' : 'apk/svc.rsa.pub'
     const { status, body: source } = await service.call('POST', '/import/sources', {
       ...{ name: format, type: format, arch },
