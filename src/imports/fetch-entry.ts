@@ -32,7 +32,7 @@ export function sourceOf(
         .fetchPackage({ path: from, sizeBytes, digest: { algorithm, hex } }, newPath())
         .catch(otherBytes)
       try {
-        await to.adopt(fetched.path)
+        await to.adopt(fetched)
       } finally {
         removeFile(fetched.path)
       }

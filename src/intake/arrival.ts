@@ -38,8 +38,8 @@ export interface Delivery {
   target(codename: string): void
   /** Streams the bytes to staging. @throws Problem('file_too_large') */
   store(bytes: AsyncIterable<Uint8Array>): Promise<void>
-  /** Takes over a file of the staging directory instead of streaming its bytes. @throws Problem('file_too_large') */
-  adopt(path: string): Promise<void>
+  /** Takes over a file of the staging directory that was hashed while it was written. @throws Problem('file_too_large') */
+  adopt(file: Staged): Promise<void>
 }
 
 /** A source that was received completely. */

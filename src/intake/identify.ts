@@ -4,12 +4,16 @@ import type { Distribution } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
 import { unknownDistribution } from '../formats/unknown-distribution.ts'
+import { sql } from 'kysely'
+import { createBatches } from '../kernel/batches.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Candidate, Staged } from '../gate/step.ts'
 import { refuseTakenPath, requireFitting } from './fit.ts'
 
 const HEAD_BYTES = 4096
+/** Candidates of one query for duplicates. */
+const LOOKED_UP = 50
 
 export interface FormatRegistry {
   recognize(head: Uint8Array): PackageFormat | null
@@ -65,20 +69,39 @@ export async function identify(
  * Returns the record under which these bytes were rejected, if there is one; it takes precedence over the two conflicts.
  * @throws Problem('already_exists' or 'duplicate_conflict') when name, version and architecture exist there
  */
-export async function findDuplicate(db: Db, candidate: Candidate): Promise<PackageRow | null> {
-  const { facts, receivedSha256: sha256, distribution } = candidate
-  const alike = await db
+export type FindDuplicate = (candidate: Candidate) => Promise<PackageRow | null>
+
+/** Candidates that come at the same time share a query. */
+export function createFindDuplicate(db: Db): FindDuplicate {
+  const alikeOf = createBatches(async (candidates: Candidate[]) => {
+    const alike = await alikeAny(db, candidates)
+    return candidates.map(() => ({ value: alike }))
+  }, LOOKED_UP)
+  return async (candidate) => duplicateIn(await alikeOf(candidate), candidate)
+}
+
+/** Records with the bytes of a candidate that were rejected, and those with its name and version in its distribution. */
+async function alikeAny(db: Db, candidates: readonly Candidate[]): Promise<PackageRow[]> {
+  const digests = candidates.map(({ receivedSha256 }) => receivedSha256)
+  return db
     .selectFrom('records')
     .selectAll()
-    .where((eb) =>
-      eb.or([
-        eb.and({ sha256, status: 'rejected' }),
-        eb.and({ received_sha256: sha256, status: 'rejected' }),
-        eb.and({ distribution: distribution.codename, name: facts.name, version: facts.version }),
-      ]),
+    .where(
+      'id',
+      'in',
+      sql<number>`(
+        select id from packages where status = 'rejected' and sha256 = any(${digests}::text[])
+        union select id from packages where status = 'rejected' and received_sha256 = any(${digests}::text[])
+        union select p.id from unnest(${candidates.map(({ distribution }) => distribution.codename)}::text[],
+          ${candidates.map(({ facts }) => facts.name)}::text[], ${candidates.map(({ facts }) => facts.version)}::text[])
+          as wanted (distribution, name, version) join packages p using (distribution, name, version))`,
     )
     .orderBy('id')
     .execute()
+}
+
+function duplicateIn(alike: readonly PackageRow[], candidate: Candidate): PackageRow | null {
+  const { facts, receivedSha256: sha256, distribution } = candidate
   const rejected = alike.find(
     (row) => row.status === 'rejected' && (row.sha256 === sha256 || row.received_sha256 === sha256),
   )

@@ -17,7 +17,7 @@ import type { PackageRow } from '../store/tables.ts'
 import { createAcceptAll, type AcceptAll, type Entered } from './accept-all.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
 import type { Arrival, IntakeResult, Meta, Source } from './arrival.ts'
-import { findDuplicate, identify, type FormatRegistry } from './identify.ts'
+import { createFindDuplicate, identify, type FormatRegistry } from './identify.ts'
 import { eventOf, recordOf, type Subject } from './new-record.ts'
 import { requireUnreserved } from './reserved-names.ts'
 import type { PublishRecords } from './publish-records.ts'
@@ -54,7 +54,8 @@ type Progress = (event: StepEvent) => void
 
 export function createIntake(deps: IntakeDeps): Intake {
   const { db, audit, bus, registry, publisher, publishRecords, checkpoint } = deps
-  const settle = createSettle(deps)
+  const findDuplicate = createFindDuplicate(db)
+  const settle = createSettle({ ...deps, findDuplicate })
 
   async function accept(source: Source, meta: Meta): Promise<IntakeResult> {
     const progress: Progress = (event) => source.progress?.(event)
@@ -92,7 +93,7 @@ export function createIntake(deps: IntakeDeps): Intake {
         const candidate = await check(arrival, settings, progress)
         subject = { ...subject, candidate }
         await requireUnreserved(db, candidate.format, candidate.facts, listing?.sourceId ?? null)
-        const rejected = await findDuplicate(db, candidate)
+        const rejected = await findDuplicate(candidate)
         if (rejected) return { arrival, gate: await refuseAgain(candidate, rejected, meta, subject) }
         arrived = expect(candidate.distribution.codename)
         const gate = await runGate(deps.steps, candidate, settings, progress)

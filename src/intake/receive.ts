@@ -3,8 +3,7 @@ import { renameSync } from 'node:fs'
 import { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Staged } from '../gate/step.ts'
-import { allEnded } from '../kernel/all-ended.ts'
-import { createDigests, measure } from '../kernel/digests.ts'
+import { createDigests } from '../kernel/digests.ts'
 import { createFile, fsyncPath, removeFile } from '../kernel/files.ts'
 import type { Arrival, Source } from './arrival.ts'
 import { openDistribution, type FormatRegistry } from './identify.ts'
@@ -71,11 +70,11 @@ export async function stage(source: AsyncIterable<Uint8Array>, path: string, max
 }
 
 /** Takes over a file on the same file system. @returns the staged file, flushed to disk */
-async function adopt(from: string, path: string, maxBytes: number): Promise<Staged> {
+async function adopt({ path: from, sizeBytes, digests }: Staged, path: string, maxBytes: number): Promise<Staged> {
+  if (sizeBytes > maxBytes) throw tooLarge(maxBytes)
   renameSync(from, path)
-  const [staged] = await allEnded([measure(path), fsyncPath(path)])
-  if (staged.sizeBytes > maxBytes) throw tooLarge(maxBytes)
-  return staged
+  await fsyncPath(path)
+  return { path, sizeBytes, digests }
 }
 
 export function tooLarge(limitBytes: number): Problem {

@@ -11,7 +11,7 @@ import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Staging } from '../store/files/staging.ts'
 import type { PackageRow } from '../store/tables.ts'
-import { findDuplicate } from './identify.ts'
+import type { FindDuplicate } from './identify.ts'
 
 /** Records in one transaction; other uploads to the distribution wait while it runs. */
 const MOST_TOGETHER = 50
@@ -29,6 +29,7 @@ export function createSettle(deps: {
   pool: Pool
   staging: Staging
   checkpoint: Checkpoint
+  findDuplicate: FindDuplicate
 }): Settle {
   const { db, audit, pool, staging, checkpoint } = deps
   const batches = new Map<string, (input: NewRecord) => Promise<PackageRow>>()
@@ -63,7 +64,7 @@ export function createSettle(deps: {
     } catch (error) {
       await staging.discard(path)
       // Another upload inserted the same name since the first check, which now says which of the two conflicts it is.
-      if (isProblem(error, 'duplicate_conflict')) await findDuplicate(db, candidate)
+      if (isProblem(error, 'duplicate_conflict')) await deps.findDuplicate(candidate)
       throw error
     }
   }

@@ -1,3 +1,4 @@
+import { measure } from '../kernel/digests.ts'
 import { readFile, rm } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -50,7 +51,10 @@ function half(response: ServerResponse, headers: Record<string, string> = {}, co
 
 describe('a package', () => {
   test('is fetched with its size and digest verified', async () => {
-    expect(await fetchIt()).toEqual({ path: to, sizeBytes: CONTENT.length, sha256: sha256(CONTENT) })
+    expect(await fetchIt()).toEqual({
+      ...{ path: to, sizeBytes: CONTENT.length, sha256: sha256(CONTENT) },
+      digests: (await measure(to)).digests,
+    })
     expect((await readFile(to)).equals(CONTENT)).toBe(true)
     await rm(to)
   })

@@ -1,11 +1,17 @@
 // Fetches one package to the disk, exactly as its index lists it.
 import { rm } from 'node:fs/promises'
+import type { Digests } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
 import { refused, type CatalogEntry, type CatalogReader, type StagedFile } from '../formats/catalog.ts'
 import { checkPath } from './paths.ts'
 import { mismatch } from './problems.ts'
 import { stage } from './stage.ts'
 import type { Transport } from './transport.ts'
+
+/** A package on the disk; not flushed. */
+export interface FetchedPackage extends StagedFile {
+  digests: Digests
+}
 
 /** @throws Problem as upstream.ts lists them; `to` does not exist then */
 export async function fetchPackage(
@@ -14,7 +20,7 @@ export async function fetchPackage(
   { path, sizeBytes, digest }: Pick<CatalogEntry, 'path' | 'sizeBytes' | 'digest'>,
   to: string,
   wait: (ms: number) => Promise<void>,
-): Promise<StagedFile> {
+): Promise<FetchedPackage> {
   checkPath(path, 'the catalog')
   const whole = digest.algorithm === 'control-sha1' ? null : { ...digest, algorithm: digest.algorithm }
   const fetched = await stage(transport, { path, sizeBytes, mostBytes: sizeBytes, digest: whole }, to, wait)
@@ -29,6 +35,6 @@ export async function fetchPackage(
     await rm(to, { force: true })
     throw isProblem(error, 'invalid_package') ? mismatch(`${path} of ${transport.name}: ${error.detail}`) : error
   }
-  const { sizeBytes: found, sha256 } = fetched
-  return { path: to, sizeBytes: found, sha256 }
+  const { sizeBytes: found, sha256, digests } = fetched
+  return { path: to, sizeBytes: found, sha256, digests }
 }

@@ -1,8 +1,12 @@
 // Fetches one file to the disk: hashed on the way, continued after an interruption, and kept only when it is what was listed.
 import { createHash, type Hash } from 'node:crypto'
-import { open, rm, type FileHandle } from 'node:fs/promises'
+import { closeSync, ftruncateSync, openSync, writeSync, write } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import type { Digests } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
 import { refused, type FileDigest, type StagedFile } from '../formats/catalog.ts'
+import { createDigests, type DigestStream } from '../kernel/digests.ts'
 import { mismatch, problemOf } from './problems.ts'
 import { Interrupted, type Transport, type Validator } from './transport.ts'
 
@@ -17,8 +21,13 @@ export interface Wanted {
 }
 
 export interface Fetched extends StagedFile {
+  digests: Digests
   validator: Validator
 }
+
+const writeLater = promisify(write)
+/** Smaller files are written synchronously, into the page cache: a round trip to the thread pool takes longer. */
+const WRITTEN_NOW = 64 * 1024
 
 /** Waits between tries, half a minute together; an upstream that then still fails is reported. */
 const DELAYS_MS = [500, 1000, 2000, 4000, 8000, 15_000]
@@ -28,7 +37,8 @@ const LONGEST_DELAY_MS = 30_000
 interface Part {
   bytes: number
   validator: Validator | null
-  sha256: Hash
+  digests: DigestStream
+  /** of an algorithm that `digests` has not */
   listed: Hash | null
 }
 
@@ -44,7 +54,7 @@ export async function stage(
   to: string,
   wait: (ms: number) => Promise<void>,
 ): Promise<Fetched | 'missing' | 'unchanged'> {
-  const file = await open(to, 'wx', 0o600)
+  const file = openSync(to, 'wx', 0o600)
   let isKept = false
   try {
     const part = emptyPart(wanted)
@@ -61,14 +71,15 @@ export async function stage(
         await wait(Math.max(delay, error.retryAfterMs ?? 0))
       }
     }
-    const sha256 = verify(transport, wanted, part)
+    const digests = verify(transport, wanted, part)
     isKept = true
-    return { path: to, sizeBytes: part.bytes, sha256, validator: part.validator ?? { etag: null, lastModified: null } }
+    const validator = part.validator ?? { etag: null, lastModified: null }
+    return { path: to, sizeBytes: part.bytes, sha256: digests.sha256, digests, validator }
   } catch (error) {
     const isTooLong = isProblem(error, 'upstream_error') && error.extra['reason'] === 'too_large'
     throw isTooLong ? tooLong(transport, wanted) : problemOf(error)
   } finally {
-    await file.close()
+    closeSync(file)
     if (!isKept) await rm(to, { force: true })
   }
 }
@@ -77,15 +88,15 @@ function emptyPart({ digest }: Wanted): Part {
   return {
     bytes: 0,
     validator: null,
-    sha256: createHash('sha256'),
-    listed: digest && digest.algorithm !== 'sha256' ? createHash(digest.algorithm) : null,
+    digests: createDigests(),
+    listed: digest?.algorithm === 'sha384' ? createHash(digest.algorithm) : null,
   }
 }
 
 async function transfer(
   transport: Transport,
   wanted: Wanted,
-  file: FileHandle,
+  file: number,
   part: Part,
 ): Promise<'whole' | 'missing' | 'unchanged'> {
   const { path, mostBytes, known } = wanted
@@ -94,17 +105,27 @@ async function transfer(
   if (typeof found === 'string') return found
   if (found.startsAt === 0 && part.bytes > 0) {
     Object.assign(part, emptyPart(wanted))
-    await file.truncate(0)
+    ftruncateSync(file, 0)
   }
   part.validator = found.validator
   for await (const piece of found.body) {
     if (part.bytes + piece.length > mostBytes) throw tooLong(transport, wanted)
-    await file.write(piece, 0, piece.length, part.bytes)
+    await writeAt(file, piece, part.bytes)
     part.bytes += piece.length
-    part.sha256.update(piece)
+    part.digests.update(piece)
     part.listed?.update(piece)
   }
   return 'whole'
+}
+
+async function writeAt(file: number, piece: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < piece.length;) {
+    const [length, at] = [piece.length - done, position + done]
+    done +=
+      at + length <= WRITTEN_NOW
+        ? writeSync(file, piece, done, length, at)
+        : (await writeLater(file, piece, done, length, at)).bytesWritten
+  }
 }
 
 function tooLong({ name }: Transport, { path, sizeBytes, mostBytes }: Wanted): Error {
@@ -113,13 +134,14 @@ function tooLong({ name }: Transport, { path, sizeBytes, mostBytes }: Wanted): E
     : mismatch(`${path} of ${name} has more than the ${sizeBytes} bytes listed`)
 }
 
-/** @returns the SHA-256 of the whole */
-function verify({ name }: Transport, { path, sizeBytes, digest }: Wanted, part: Part): string {
+/** @returns the digests of the whole */
+function verify({ name }: Transport, { path, sizeBytes, digest }: Wanted, part: Part): Digests {
   if (sizeBytes !== null && part.bytes !== sizeBytes)
     throw mismatch(`${path} of ${name} has ${part.bytes} bytes; ${sizeBytes} are listed`)
-  const sha256 = part.sha256.digest('hex')
-  const found = part.listed?.digest('hex') ?? sha256
-  if (digest && digest.hex !== found)
-    throw mismatch(`${path} of ${name} has the ${digest.algorithm} ${found}; ${digest.hex} is listed`)
-  return sha256
+  const digests = part.digests.hex()
+  if (!digest) return digests
+  const found = digest.algorithm === 'sha384' ? part.listed?.digest('hex') : digests[digest.algorithm]
+  if (digest.hex !== found)
+    throw mismatch(`${path} of ${name} has the ${digest.algorithm} ${found ?? ''}; ${digest.hex} is listed`)
+  return digests
 }

@@ -16,9 +16,9 @@
 //
 // Everything an upstream does wrong is a Problem: `upstream_error` with a `reason`, `checksum_mismatch` for content that is
 // not what was listed, `forbidden_target` for an address or directory that must not be read, `storage_full`.
-import { refused, type CatalogEntry, type StagedFile } from '../formats/catalog.ts'
+import { refused, type CatalogEntry } from '../formats/catalog.ts'
 import { checkRepository, type Checked } from './check.ts'
-import { fetchPackage } from './fetch-package.ts'
+import { fetchPackage, type FetchedPackage } from './fetch-package.ts'
 import { createLocator } from './locate.ts'
 import type { SeenState, UpstreamDeps, UpstreamSource } from './source.ts'
 import { openTree, type PackageTree } from './tree.ts'
@@ -35,7 +35,7 @@ export interface Upstream {
    * @param entry as `packages()` returned it, also from an earlier snapshot
    * @param to removed again when the transfer fails
    */
-  fetchPackage(entry: Pick<CatalogEntry, 'path' | 'sizeBytes' | 'digest'>, to: string): Promise<StagedFile>
+  fetchPackage(entry: Pick<CatalogEntry, 'path' | 'sizeBytes' | 'digest'>, to: string): Promise<FetchedPackage>
 }
 
 export interface Upstreams {
