@@ -248,6 +248,32 @@ describe('a package', () => {
   })
 })
 
+test.each<[string, PackageFacts[]]>([
+  [
+    'almalinux:9',
+    [
+      facts('rpm', 'kernel', '4'),
+      facts('rpm', 'unknown', '1'),
+      facts('rpm', 'kernel', '6'),
+      facts('rpm', 'nocve', '1'),
+    ],
+  ],
+  [
+    'debian:12',
+    [
+      facts('deb', 'openssl', '3.0.8'),
+      facts('deb', 'libssl3', '3.0.8', { sourcePackage: 'openssl' }),
+      facts('deb', 'linux-image', '6.1.1', { sourcePackage: 'linux-signed-amd64', sourceVersion: '1' }),
+    ],
+  ],
+  ['fedora:42', [facts('rpm', 'kernel', '4')]],
+])('many packages of %s get the findings that each gets alone', async (distro, packages) => {
+  const together = await matcher.scanAll(packages, distribution(distro))
+  for (const [index, one] of packages.entries())
+    expect(together[index]).toEqual(await matcher.scan({ facts: one, distribution: distribution(distro) }))
+  expect(together).toHaveLength(packages.length)
+})
+
 test('components are matched by their own version orders, and aliases are merged', async () => {
   const result = await matcher.matchComponents([
     { ecosystem: 'npm', name: 'lodash', version: '4.17.20' },
