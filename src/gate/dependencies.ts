@@ -5,6 +5,7 @@ import type { PackageFacts, Requirement } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Verdict } from '../domain/status.ts'
 import type { Offered } from '../formats/format.ts'
+import { createBatches } from '../kernel/batches.ts'
 import type { Db } from '../store/db.ts'
 import { additionBreaks, breakageWarning, type Breakage } from './breakage.ts'
 import type { Step } from './step.ts'
@@ -13,6 +14,8 @@ import type { Step } from './step.ts'
 const NAMED = 10
 /** Broken packages that a verdict names. */
 const MOST_BREAKAGES = 100
+/** Packages of one query. */
+const TOGETHER = 50
 
 /** What the published packages of a distribution provide under these names. */
 async function offersOf(db: Db, codename: string, names: readonly string[]): Promise<Offers> {
@@ -32,28 +35,48 @@ async function offersOf(db: Db, codename: string, names: readonly string[]): Pro
 /**
  * The strong requirements of a package that no published package of a distribution satisfies.
  * @param alongside codenames of distributions whose packages count too
+ * @param read reads what a distribution offers; it may return more names
  */
 export async function missingIn(
   db: Db,
   facts: PackageFacts,
   { format, distribution }: Offered,
   alongside: readonly string[] = [],
+  read: OffersOf = (codename, names) => offersOf(db, codename, names),
 ): Promise<Requirement[]> {
   const strong = facts.requirements.filter((requirement) => requirement.strong)
   const names = [...new Set(strong.flatMap(({ anyOf }) => anyOf.map((relation) => relation.name)))]
-  const offers = new Map(await offersOf(db, distribution.codename, names))
+  const offers = new Map(await read(distribution.codename, names))
   for (const codename of alongside)
-    for (const [name, list] of await offersOf(db, codename, names))
-      offers.set(name, [...(offers.get(name) ?? []), ...list])
+    for (const [name, list] of await read(codename, names)) offers.set(name, [...(offers.get(name) ?? []), ...list])
   return unsatisfied(facts, offers, format.versions, reachOf(facts, format, distribution))
 }
 
+type OffersOf = (codename: string, names: readonly string[]) => Promise<Offers>
+
+/** Packages that are checked at the same time share a query. */
+function createOffersOf(db: Db): OffersOf {
+  const byCodename = new Map<string, (names: readonly string[]) => Promise<Offers>>()
+  return (codename, names) => {
+    let read = byCodename.get(codename)
+    if (!read) {
+      read = createBatches(async (lists: (readonly string[])[]) => {
+        const offers = await offersOf(db, codename, [...new Set(lists.flat())])
+        return lists.map(() => ({ value: offers }))
+      }, TOGETHER)
+      byCodename.set(codename, read)
+    }
+    return read(names)
+  }
+}
+
 export function dependenciesStep(db: Db): Step {
+  const read = createOffersOf(db)
   return {
     key: 'dependencies',
     label: 'Dependencies',
     async run({ facts, format, distribution }, settings) {
-      const missing = (await missingIn(db, facts, { format, distribution })).map((requirement) => requirement.text)
+      const missing = (await missingIn(db, facts, { format, distribution }, [], read)).map(({ text }) => text)
       const breaks = await additionBreaks(db, { format, distribution }, [facts])
       return { missing, verdict: verdictOf(missing, breaks, distribution.codename, settings) }
     },
