@@ -74,8 +74,8 @@ export function severalRoutes(deps: SeveralRouteDeps): Route[] {
     )
   }
 
-  const streamed = (declaration: typeof postImportFetch | typeof postImportBatch) =>
-    handle(declaration as typeof postImportFetch, async ({ body, caller, origin, raw, reply }) => {
+  const streamed = (declaration: typeof postImportFetch) =>
+    handle(declaration, async ({ body, caller, origin, raw, reply }) => {
       // These errors are answered with their HTTP status.
       openDistribution(registry, body.distribution)
       requestsOf(body)

@@ -141,11 +141,11 @@ async function run({ db, importRequested }: BulkImportDeps, args: Arguments, con
 async function openRequests(db: Db, taskId: number): Promise<number> {
   const { n } = await db
     .selectFrom('import_requests')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .select(sql<number>`count(*)::int`.as('n'))
     .where('task_id', '=', taskId)
     .where('status', 'is', null)
     .executeTakeFirstOrThrow()
-  return Number(n)
+  return n
 }
 
 async function nextRequests(db: Db, taskId: number, after: number): Promise<Numbered[]> {

@@ -48,7 +48,7 @@ export async function presentRecords<T extends { entry: Entry }>(
       // A package that was signed here has another SHA-512 than it came with.
       sha512: () => digest === sha512 || sha256 !== received_sha256,
       sha384: () => true,
-      'control-sha1': () => format.catalog?.recordDigest?.(record) === digest,
+      'control-sha1': () => format.catalog.recordDigest?.(record) === digest,
     }
     found.set(one, { status, sha256, isSame: same[algorithm]() })
   }

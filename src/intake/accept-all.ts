@@ -93,9 +93,9 @@ function createRun(deps: AcceptAllDeps, sources: Sources, meta: Meta) {
   async function take(): Promise<void> {
     isTaking = true
     try {
-      const { done, value } = await iterator.next()
-      if (done) isExhausted = true
-      else if (!isExhausted) void enter(value, taken++)
+      const next = await iterator.next()
+      if (next.done) isExhausted = true
+      else if (!isExhausted) void enter(next.value, taken++)
     } catch (error) {
       failure = { error }
       isExhausted = true

@@ -1,7 +1,7 @@
 // The only way in: receive, identify, gate, settle, publish.
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
-import { runGate, type GateResult } from '../gate/gate.ts'
+import { runGate } from '../gate/gate.ts'
 import type { Candidate, Step, StepEvent } from '../gate/step.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
