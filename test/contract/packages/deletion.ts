@@ -49,6 +49,7 @@ export function deletionContract(gate: Gate): void {
       package: 'narrowed',
       versions: ['1-1'],
       deleted: 1,
+      ...{ would_break: [], would_break_total: 0, warnings: [] },
     })
     expect(await left('narrowed')).toEqual(['focal narrowed 1-1'])
   })
