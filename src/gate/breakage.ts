@@ -26,7 +26,7 @@ interface Dependent {
   version: string
   arch: string
   /** those that name something that changes */
-  requirements: Requirement[]
+  requirements: readonly Requirement[]
 }
 
 interface Provider extends Offer {
@@ -144,7 +144,7 @@ async function capabilitiesOf(db: Db, ids: readonly number[]): Promise<string[]>
 /** Published packages that need something by one of these names. */
 async function dependentsOf(db: Db, { distribution }: Offered, names: readonly string[]): Promise<Dependent[]> {
   if (names.length === 0) return []
-  const { rows } = await sql<Dependent>`
+  const { rows } = await sql<Omit<Dependent, 'requirements'> & { requirements: Requirement[] | null }>`
     select p.id, p.name, p.version, p.arch, (
       select json_agg(r) from jsonb_array_elements(b.facts->'requirements') as r
       where (r->>'strong')::boolean and exists (
@@ -153,7 +153,7 @@ async function dependentsOf(db: Db, { distribution }: Offered, names: readonly s
       where distribution = ${distribution.codename} and name = any(${[...names]}::text[])
       order by package_id limit ${MOST_DEPENDENTS}) d
     join packages p on p.id = d.package_id join blobs b on b.sha256 = p.sha256 order by p.id`.execute(db)
-  return rows.filter(({ requirements }) => requirements !== null)
+  return rows.flatMap(({ requirements, ...row }) => (requirements ? [{ ...row, requirements }] : []))
 }
 
 /** What is published under the names in the dependents' requirements. */

@@ -69,7 +69,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
       .select('revision')
       .where('codename', '=', codename)
       .executeTakeFirst()
-    return Number(row?.revision ?? 0)
+    return row?.revision ?? 0
   }
 
   /** Gives the thread what clients of an architecture see: packages for it and for all, and those of catalogs. */
@@ -178,7 +178,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
       .selectAll()
       .where('distribution', '=', codename)
       .executeTakeFirst()
-    return row ? { revision: Number(row.revision), checkedAt: row.checked_at, result: row.result } : null
+    return row ? { revision: row.revision, checkedAt: row.checked_at, result: row.result } : null
   }
 
   return {

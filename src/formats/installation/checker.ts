@@ -53,7 +53,9 @@ export async function withChecker<T>(
   }
   try {
     return await use({
-      add: async (origin, packages) => void (await ask({ kind: 'add', origin, packages })),
+      add: async (origin, packages) => {
+        await ask({ kind: 'add', origin, packages })
+      },
       check: async (mostListed) => (await ask<{ checked: CheckResult }>({ kind: 'check', mostListed })).checked,
       plan: async (request) => (await ask<{ planned: PlanResult }>({ kind: 'plan', ...request })).planned,
     })

@@ -29,6 +29,8 @@ export interface UniverseFormat {
 
 export interface Installability {
   answerOf(index: number): Answer
+  /** Packages that can be installed together, this one among them; null unless the answer is `possible`. */
+  installationOf(index: number): number[] | null
   /** Why a package for which the answer is `impossible` cannot be installed: a minimal cause, from the package outwards. */
   explain(index: number): Step[]
 }
@@ -211,6 +213,10 @@ export function createUniverse({ versions, installation }: UniverseFormat, reach
     }
     return {
       answerOf,
+      installationOf(index) {
+        if (search.solve(index, budget.conflicts) !== 'possible') return null
+        return [...search.chosen()].filter((item) => item < names.length)
+      },
       explain: (index) =>
         describeSteps(explain(constraints, search, index), {
           ...identities,
