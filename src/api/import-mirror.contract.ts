@@ -31,13 +31,13 @@ const ListedMirror = Type.Object({
 const MirrorSchema = Type.Object({ ...mirror, selection: Selection })
 
 /** Missing keys get their defaults. */
-const Fields = Type.Object({
-  distribution: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'by default that of a built-in source' }),
-  ),
-  enabled: Type.Boolean({ default: true }),
-  ...MirrorSelectionSchema.properties,
-})
+const Fields = Type.Partial(
+  Type.Object({
+    distribution: Type.String({ minLength: 1, maxLength: 200, description: 'by default that of a built-in source' }),
+    enabled: Type.Boolean({ default: true }),
+    ...MirrorSelectionSchema.properties,
+  }),
+)
 
 export const getImportMirrorSources = declare({
   method: 'GET',

@@ -1,9 +1,9 @@
 // /import/mirror: what is mirrored of each source, the plan of a run, and the schedule.
-import type { MirrorSelection } from '../domain/mirror-selection.ts'
+import { selectionOf, type MirrorSelection } from '../domain/mirror-selection.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { PackageFormat } from '../formats/format.ts'
-import type { Mirror, Mirrors } from '../imports/mirror/mirrors.ts'
+import type { Mirror, MirrorFields, Mirrors } from '../imports/mirror/mirrors.ts'
 import type { MirrorPlan } from '../imports/mirror/plan.ts'
 import { MIRROR } from '../imports/mirror/run.ts'
 import { isoTimeOrNull } from '../kernel/clock.ts'
@@ -86,10 +86,10 @@ function closing(reply: { raw: NodeJS.EventEmitter }): AbortSignal {
   return closed.signal
 }
 
-type Fields = MirrorSelection & { distribution?: string | undefined; enabled: boolean }
+type Fields = Partial<MirrorSelection> & { distribution?: string; enabled?: boolean }
 
-function fieldsOf({ distribution, enabled, ...selection }: Fields) {
-  return { distribution: distribution ?? null, enabled, selection }
+function fieldsOf({ distribution, enabled = true, ...selection }: Fields): MirrorFields {
+  return { distribution: distribution ?? null, enabled, selection: selectionOf(selection) }
 }
 
 function schedule({ settings, nextRun }: ImportMirrorDeps): Settings['mirror'] & { next_run: string | null } {

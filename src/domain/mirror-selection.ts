@@ -1,5 +1,6 @@
 // What a mirror brings from its source: the stored document, with its defaults and bounds.
 import Type, { type Static } from 'typebox'
+import Value from 'typebox/value'
 
 const texts = (maxItems: number, description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems, default: [], description })
@@ -22,3 +23,8 @@ export const MirrorSelectionSchema = Type.Object({
 
 /** Names are selected by `names` or `globs`; `sections`, `architectures` and `exclude` narrow them. */
 export type MirrorSelection = Static<typeof MirrorSelectionSchema>
+
+/** The selection with the defaults of the keys that are missing. */
+export function selectionOf(given: Partial<MirrorSelection>): MirrorSelection {
+  return { ...Value.Create(MirrorSelectionSchema), ...given }
+}

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { formats } from '../formats/index.ts'
 import type { Database } from '../store/db.ts'
-import { SettingsSchema, type Settings } from '../domain/settings.ts'
-import { Value } from 'typebox/value'
+import { SettingsSchema } from '../domain/settings.ts'
+import Value from 'typebox/value'
 import { createSources, SYNC, type Sources } from './sources.ts'
 import { createUpstreams } from '../upstream/upstream.ts'
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   sources = createSources({
     ...{ db: database.db, clock, formats, audit: { record: async () => {} } },
     registry: { find: () => null, isActive: () => true, recognize: () => null, distributions: [] },
-    settings: () => Value.Create(SettingsSchema) as Settings,
+    settings: () => Value.Create(SettingsSchema),
     upstreams: createUpstreams({
       ...{ http: { open: () => Promise.reject(new Error('nothing is fetched')) }, clock, formats },
       ...{ stagingDirectory: '/nowhere', importDirectories: [], wait: async () => {} },
@@ -51,7 +51,7 @@ test.each([
       created_at: now,
       created_by: 'ann',
       started_at: now,
-    } as never)
+    })
     .execute()
   expect((await sources.find(String(id))).status).toBe(status)
   expect((await sources.all()).find((row) => row.id === id)?.status).toBe(status)
