@@ -17,7 +17,7 @@ import { createHttpClient } from '../src/kernel/http-client.ts'
 import { migrate, openDatabase } from '../src/store/db.ts'
 import { createUpstreams } from '../src/upstream/upstream.ts'
 import { createBenchDatabase } from './database.ts'
-import { debianSuite } from './debian-mirror.ts'
+import { debianSuite } from '../test/debian-mirror.ts'
 
 const { values } = parseArgs({
   options: { suite: { type: 'string', default: 'bookworm' }, peers: { type: 'boolean', default: false } },

@@ -1,4 +1,4 @@
-// The Debian mirror that apt of this machine reads: benchmarks use it, and no address is written down.
+// The Debian mirror that apt of this machine reads, for suites and benchmarks: no address is written down.
 import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { readKeys } from 'openpgp'
