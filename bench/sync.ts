@@ -9,7 +9,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { formats } from '../src/formats/index.ts'
-import { searchCatalog } from '../src/imports/catalog-query.ts'
 import { syncKind } from '../src/imports/sync.ts'
 import { createSources } from '../src/imports/sources.ts'
 import { systemClock, wait } from '../src/kernel/clock.ts'
@@ -111,12 +110,11 @@ await rm(base, { recursive: true })
 async function peers(): Promise<void> {
   const timed = (name: string, command: string, args: string[], env: NodeJS.ProcessEnv = {}) => {
     const began = performance.now()
-    const output = execFileSync('/usr/bin/time', ['-f', '%M', command, ...args], {
+    execFileSync('/usr/bin/time', ['-f', '%M', command, ...args], {
       env: { ...process.env, ...env },
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    void output
     console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(2)} s`)
   }
   const aptly = join(base, 'aptly.conf')

@@ -19,7 +19,7 @@ async function run(by: Partial<Record<string, SignatureVerdict['outcome']>>, sou
     verifySignature: async (_: string, [key = '']: readonly string[]) => ({ outcome: by[key], keyId: 'AB' }),
   }
   const signers = { openpgp: { publicKeyArmored: OURS } } as never
-  const step = signatureStep({ signers, sourceKeys, clock: { now: () => new Date() } as never, newPath: () => '' })
+  const step = signatureStep({ signers, sourceKeys, clock: { now: () => new Date() }, newPath: () => '' })
   const settings = { validation: { sign_packages: false, gpg_required: false } } as Settings
   const { verdict } = await step.run({ path: 'a', format } as unknown as Candidate, settings)
   return [verdict.outcome, verdict.result, published]

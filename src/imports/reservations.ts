@@ -52,7 +52,7 @@ export function createReservations({ db, clock, audit }: ReservationDeps): Reser
         .selectFrom('reservations')
         .select(({ fn }) => fn.countAll<number>().as('n'))
         .executeTakeFirstOrThrow()
-      if (Number(n) >= MOST_RESERVATIONS) throw invalidField('pattern', `there are ${MOST_RESERVATIONS} reservations`)
+      if (n >= MOST_RESERVATIONS) throw invalidField('pattern', `there are ${MOST_RESERVATIONS} reservations`)
       const row = await db
         .insertInto('reservations')
         .values({ pattern, format, source_id, created_at: clock.now(), created_by: by.name })

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const create = (name: string) =>
   createPackageKeys({
-    ...{ db: database.db, clock: { now: () => new Date() } as never },
+    ...{ db: database.db, clock: { now: () => new Date() } },
     ...{ own: keys.own, path: join(directory, name) },
   })
 const blocks = async (name: string) =>

@@ -8,8 +8,8 @@ import { createAptRoot, type AptRoot } from './apt-root.ts'
 
 const SYNC_MS = 300_000
 /** For all architectures and without maintainer scripts, like what it depends on: no system is needed to run them. */
-const WANTED = 'libjs-sphinxdoc'
-const DEPENDENCIES = ['libjs-jquery', 'libjs-underscore']
+const WANTED = 'libjs-backbone'
+const DEPENDENCIES = ['libjs-underscore']
 
 let service: Service
 let root: AptRoot
@@ -37,8 +37,8 @@ async function sync(suite: string): Promise<{ id: number; end: Record<string, un
     method: 'POST',
     headers: { authorization: `Bearer ${service.token}` },
   })
-  const events = [...(await reply.text()).matchAll(/^data: (.*)$/gm)].map((match) => JSON.parse(match[1]!) as never)
-  return { id: body.id, end: events.at(-1)! }
+  const [last = ''] = (await reply.text()).match(/^data: .*$/gm)?.slice(-1) ?? []
+  return { id: Number(body.id), end: JSON.parse(last.slice('data: '.length)) as Record<string, unknown> }
 }
 
 it(

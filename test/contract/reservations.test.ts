@@ -37,8 +37,7 @@ beforeAll(async () => {
     stanzas.push(stanza({ ...stated, Size: String(bytes.length), SHA256: sha256(bytes) }))
   }
   const { release, files } = aptFiles({ packages: stanzas.join('') })
-  for (const [path, content] of Object.entries({ ...files, 'dists/test/Release': release }))
-    await put(path, content as string)
+  for (const [path, content] of Object.entries({ ...files, 'dists/test/Release': release })) await put(path, content)
   const { body } = await gate.call('POST', '/import/sources', {
     body: {
       ...{
