@@ -9,6 +9,8 @@ import { checkRelationsText, checkText } from '../bounds.ts'
 export type ControlField = [name: string, value: string]
 
 const MOST_FIELDS = 1000
+/** A megabyte of empty lines holds the event loop for 80 ms; the longest control files have some hundred lines. */
+const MOST_LINES = 20_000
 const RELATION_FIELDS = new Set([
   'depends',
   'pre-depends',
@@ -27,6 +29,9 @@ const RELATION_FIELDS = new Set([
  */
 export function parseControl(text: string): ControlField[] {
   if (text.includes('\0')) throw invalid('the control file has a NUL byte')
+  let count = 0
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1))
+    if (++count > MOST_LINES) throw invalid(`the control file has more than ${MOST_LINES} lines`)
   const lines = text.split('\n').map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))
   const fields: { name: string; lines: string[] }[] = []
   const seen = new Set<string>()
