@@ -10,7 +10,7 @@ import type { CopyLease } from './lease.ts'
 export async function leaseOf(pool: pg.Pool): Promise<CopyLease> {
   const client = await pool.connect()
   let failure: Error | null = null
-  client.once('error', (error) => (failure = error))
+  client.once('error', (error: Error) => (failure = error))
   return {
     async query(sql, parameters) {
       const { rows, rowCount } = await client.query<Record<string, unknown>>(sql, [...parameters])

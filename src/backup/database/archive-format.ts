@@ -110,7 +110,7 @@ function encodeEntry(entry: NewEntry, position: number | null | undefined): Buff
     text(entry.copyStatement),
     text(entry.namespace),
     text(''), // tablespace
-    text(''), // table access method
+    text(null), // table access method: the usual one
     text(''), // owner: the role that restores
     text('false'), // with row identifiers: never since PostgreSQL 12
     ...entry.dependencies.map((id) => text(String(id))),

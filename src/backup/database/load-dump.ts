@@ -84,7 +84,7 @@ async function checkEmpty(lease: CopyLease): Promise<void> {
   )
   const { schema, found } = rows[0] ?? {}
   if (!schema) throw new DumpError('the database has no schema in its search path')
-  if (found) throw new DumpError(`the database is not empty: it has ${String(found)}`)
+  if (typeof found === 'string') throw new DumpError(`the database is not empty: it has ${found}`)
 }
 
 /** @returns the tables with their rows, each after those that it refers to */

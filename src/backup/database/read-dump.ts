@@ -149,7 +149,7 @@ const END = Buffer.from('\\.\n')
 async function* wholeLines(parts: AsyncIterable<Buffer>, table: string): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let size = 0
-  let ended = false
+  const state = { ended: false }
 
   function* cut(isLast: boolean): Generator<Buffer> {
     const all = Buffer.concat(waiting)
@@ -160,12 +160,12 @@ async function* wholeLines(parts: AsyncIterable<Buffer>, table: string): AsyncGe
     size = all.length - length
     const lines = all.subarray(0, length)
     let rest = lines
-    if (!ended) {
+    if (!state.ended) {
       const end = lines.subarray(0, END.length).equals(END) ? 0 : lines.indexOf(`\n${END.toString()}`) + 1
-      ended = end > 0 || lines.subarray(0, END.length).equals(END)
-      if (!ended) rest = lines.subarray(lines.length)
+      state.ended = end > 0 || lines.subarray(0, END.length).equals(END)
+      if (!state.ended) rest = lines.subarray(lines.length)
       else rest = lines.subarray(end + END.length)
-      const rows = ended ? lines.subarray(0, end) : lines
+      const rows = state.ended ? lines.subarray(0, end) : lines
       if (rows.length > 0) yield rows
     }
     if (rest.some((byte) => byte !== NEWLINE))
@@ -182,5 +182,5 @@ async function* wholeLines(parts: AsyncIterable<Buffer>, table: string): AsyncGe
     next = Math.max(BATCH_BYTES, size * 2)
   }
   yield* cut(true)
-  if (!ended) throw new DumpError(`the dump is damaged: the rows of ${table} have no end`)
+  if (!state.ended) throw new DumpError(`the dump is damaged: the rows of ${table} have no end`)
 }
