@@ -101,7 +101,7 @@ export const VARIABLES = {
 
   databaseUrl: storage('DATABASE_URL', kinds.databaseUrl, '', 'PostgreSQL 15 or later, or the embedded database PGlite in a directory (one process only).', { secret: true, required: 'always' }),
   reposDir: storage('REPOS_DIR', kinds.path, '/repos', 'Everything the service keeps: pool, manifests, staging, keys, settings, published trees.'),
-  backupDir: storage('BACKUP_DIR', kinds.path, '', 'Where backup archives are written.', { inactive: 'there is no backup yet', from: ['`<REPOS_DIR>/backups`', (known) => join(known.reposDir, 'backups')] }),
+  backupDir: storage('BACKUP_DIR', kinds.path, '', 'Where backup archives are written.', { from: ['`<REPOS_DIR>/backups`', (known) => join(known.reposDir, 'backups')] }),
 
   bindHost: network('BIND_HOST', kinds.bindAddress, '0.0.0.0', 'Address all listeners bind to.'),
   backendPort: network('BACKEND_PORT', kinds.port, 8000, 'HTTP API. Reachable for others only through a TLS reverse proxy.'),

@@ -113,11 +113,11 @@ export const SettingsSchema = Type.Object(
       import_cleanup_days: inactive('nothing of imports stays in staging', integer(30, 1, 3650, 'Days that staged files of imports are kept.')),
       history_days: integer(30, 0, 3650, 'Days that past publications are kept, with the bytes of every package they named.'),
     }),
-    backup: inactive('there is no backup run yet', section('The daily backup.', {
+    backup: section('The daily backup.', {
       enabled: flag(false, 'Run it.'),
       ...at(4, 30),
       retention_count: integer(7, 1, 1000, 'Number of archives to keep; older ones are deleted.'),
-    })),
+    }),
     validation: section('What the gate checks.', {
       sha256_check: flag(true, 'Check the SHA-256 that an uploader declares.'),
       clamav_scan: flag(true, 'Scan for malware.'),

@@ -15,6 +15,8 @@ export interface JobDeps {
   refresh: Refresh
   mirrorRuns: Pick<MirrorRuns, 'all'>
   syncRuns: Pick<SyncRuns, 'daily'>
+  /** makes a backup and thins the archives out */
+  backup(by: string): Promise<object>
 }
 
 export function createJobs(deps: JobDeps): Job[] {
@@ -25,6 +27,13 @@ export function createJobs(deps: JobDeps): Job[] {
       schedule: ({ sync: { enabled, hour, minute, timezone } }) =>
         enabled ? { pattern: `${minute} ${hour} * * *`, timezone } : null,
       run: async () => ({ ...(await deps.syncRuns.daily()) }),
+    },
+    {
+      id: 'backup',
+      name: 'Make a backup and delete the oldest',
+      schedule: ({ backup: { enabled, hour, minute, timezone } }) =>
+        enabled ? { pattern: `${minute} ${hour} * * *`, timezone } : null,
+      run: async () => ({ ...(await deps.backup('scheduler')) }),
     },
     {
       id: 'advisories',

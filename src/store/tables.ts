@@ -773,6 +773,12 @@ export interface InstallabilityTable {
   result: Json<InstallabilityResult>
 }
 
+/** A backup that reads the pool. */
+export interface RemovalHoldsTable {
+  id: string
+  until: Date
+}
+
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
@@ -816,6 +822,7 @@ export interface Tables {
   component_reads: ComponentReadsTable
   components: ComponentsTable
   component_work: ComponentWorkTable
+  removal_holds: RemovalHoldsTable
   sources: SourcesTable
   catalog: CatalogTable
   import_requests: ImportRequestsTable

@@ -4,6 +4,7 @@ import { createAuthenticate } from '../accounts/authenticate.ts'
 import { artifactRoutes } from '../api/artifacts.ts'
 import { auditRoutes } from '../api/audit.ts'
 import { authRoutes } from '../api/auth.ts'
+import { backupRoutes } from '../api/backup.ts'
 import { declarations } from '../api/contract.ts'
 import { distributionRoutes } from '../api/distributions.ts'
 import { docsRoutes } from '../api/docs.ts'
@@ -112,6 +113,7 @@ function routesOf(
       deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
       tasks,
     }),
+    ...backupRoutes({ db, audit, tasks, settings, backupDirectory: env.backupDir }),
     ...importRoutes({ ...imports, db, log, tasks }),
     ...severalRoutes({ db, log, registry, importRequested: imports.importRequested, tasks }),
     ...reservationRoutes(imports),

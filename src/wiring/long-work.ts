@@ -15,7 +15,9 @@ import { syncIndexKind } from '../records/reindex.ts'
 import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
 import { endImport } from '../store/advisories/import.ts'
 import { createTotals } from '../store/records/totals.ts'
+import { BACKUP } from '../backup/backup-task.ts'
 import { createTasks, type Tasks } from '../tasks/tasks.ts'
+import { createBackups } from './backup.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
@@ -48,6 +50,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
       bulkImportKind({ db, importRequested: imports.importRequested }),
       groupDeleteKind({ db, audit, deleteIds: gate.deleteIds }),
       mirroring.kind,
+      createBackups(foundation),
       syncRunKind({ db, audit, sources: imports.sources, tasks: () => tasks }),
       migrateKind({ ...gate.copying, manifests, publisher }),
       installability.kind,
@@ -60,7 +63,10 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
   const scheduler = createScheduler({
     ...{ db, clock, log, audit, isLeader },
     settings: foundation.settings.current,
-    jobs: createJobs({ ...gate, reviewTasks, mirrorRuns, syncRuns }),
+    jobs: createJobs({
+      ...{ ...gate, reviewTasks, mirrorRuns, syncRuns },
+      backup: (by) => tasks.run({ kind: BACKUP, arguments: { by, thin_out: true }, createdBy: by }),
+    }),
   })
   return { tasks, reviewTasks, installability, mirroring, mirrorRuns, syncRuns, backgroundIndexes, totals, scheduler }
 }

@@ -23,6 +23,9 @@ const MOST_ATTEMPTS = 5
 /** How long the row of a removed file is kept; an insert takes seconds from its look at the bytes to its commit. */
 const TOMBSTONE_SECONDS = 3600
 
+/** Advisory lock: claims of removals share it, and a backup that begins to hold them takes it alone. */
+export const LOCK_REMOVALS = 0x6768_0001
+
 /** Tokens of removals that had ended before the bytes were put in place, by SHA-256. */
 export type SeenRemovals = ReadonlyMap<string, string>
 
@@ -132,7 +135,7 @@ async function endRemoval(db: Db, sha256: string, token: string): Promise<void> 
  * Puts bytes where they are needed: into the pool when a record is or may be published or a kept publication names them,
  * into quarantine when a record was refused, and into neither when nothing refers to them. Idempotent.
  * @param format of a file without a row, as a failed upload leaves
- * @returns false when another process is removing bytes of this file: to be repeated later
+ * @returns false when another process is removing bytes of this file, or a backup reads them: to be repeated later
  */
 export async function placeBytes(db: Db, pool: Pool, sha256: string, format?: FormatId): Promise<boolean> {
   const token = randomUUID()
@@ -155,6 +158,9 @@ interface Plan {
 
 async function claim(db: Db, sha256: string, token: string, format?: FormatId): Promise<Plan | 'busy' | 'nothing'> {
   return db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock_shared(${LOCK_REMOVALS})`.execute(tx)
+    const held = await tx.selectFrom('removal_holds').select('id').where('until', '>', sql<Date>`now()`).executeTakeFirst()
+    if (held) return 'busy'
     // A failed upload has left bytes but no row: without one there would be nothing to lock.
     if (format)
       await tx
@@ -192,6 +198,18 @@ async function claim(db: Db, sha256: string, token: string, format?: FormatId): 
       },
     }
   })
+}
+
+/** Whether some process is removing bytes now. */
+export async function removalsUnderWay(db: Db): Promise<boolean> {
+  const row = await db
+    .selectFrom('blobs')
+    .select('sha256')
+    .where('removal_token', 'is not', null)
+    .where('removal_ended_at', 'is', null)
+    .where(sql<boolean>`not ${isVoid}`)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 const NO_FACTS = {

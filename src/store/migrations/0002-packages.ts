@@ -19,6 +19,7 @@ export const packages = statements([
     source_package text, source_version text, dependencies jsonb not null default '[]', created_at timestamptz not null,
     removal_token text, removal_began_at timestamptz, removal_ended_at timestamptz)`,
   `create index blobs_source on blobs (source_package)`,
+  `create index blobs_removing on blobs (sha256) where removal_token is not null and removal_ended_at is null`,
   `create index blobs_removal_ended on blobs (removal_ended_at) where removal_ended_at is not null`,
 
   // A record: one file in one place, and what the gate found out about it there. A place is a distribution.

@@ -7,4 +7,6 @@ export const operation = statements([
   `create table job_ticks (
     job text not null, due_at timestamptz not null, started_at timestamptz not null, finished_at timestamptz, error text,
     primary key (job, due_at))`,
+  // Backups that read the pool: until then no process removes bytes of it.
+  `create table removal_holds (id text primary key, until timestamptz not null)`,
 ])

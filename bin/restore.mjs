@@ -1,0 +1,10 @@
+// `npm run restore -- ARCHIVE`: see src/backup/restore.ts.
+import { build, install } from './build.mjs'
+
+install()
+await build()
+const { restore } = /** @type {typeof import('../src/restore.ts')} */ (
+  await import(new URL('../dist/restore.js', import.meta.url).href)
+)
+const code = await restore(process.argv.slice(2), process.env, { print: console.log, complain: console.error })
+process.exit(code)

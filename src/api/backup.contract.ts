@@ -1,0 +1,70 @@
+// Declarations of /backup: archives of the whole service.
+import Type from 'typebox'
+import { declare } from './route.ts'
+import { Nullable } from './schemas.ts'
+
+const Name = Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) })
+
+export const postBackup = declare({
+  method: 'POST',
+  path: '/backup',
+  tag: 'backup',
+  summary: 'Make a backup; answers when the archive is verified',
+  access: 'admin',
+  flags: { leaderOnly: true },
+  success: 201,
+  answer: Type.Object({
+    status: Type.Literal('ok'),
+    name: Type.String(),
+    filename: Type.String(),
+    size_bytes: Type.Integer(),
+    sha256: Type.String(),
+    created_at: Type.String(),
+    task_id: Type.Integer(),
+  }),
+  problems: ['already_running', 'backup_unavailable', 'storage_full', 'shutting_down', 'task_cancelled'],
+})
+
+export const getBackup = declare({
+  method: 'GET',
+  path: '/backup',
+  tag: 'backup',
+  summary: 'The archives, newest first',
+  access: 'admin',
+  answer: Type.Object({
+    backups: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        size_bytes: Type.Integer(),
+        created_at: Type.String(),
+        sha256: Nullable(Type.String()),
+      }),
+    ),
+    total: Type.Integer(),
+    retention_count: Type.Integer(),
+    directory: Type.String(),
+  }),
+  problems: [],
+})
+
+export const getBackupName = declare({
+  method: 'GET',
+  path: '/backup/{name}',
+  tag: 'backup',
+  summary: 'Download an archive; ranges are answered',
+  access: 'admin',
+  params: Name,
+  answer: null,
+  problems: ['invalid_archive_name', 'not_found'],
+})
+
+export const deleteBackupName = declare({
+  method: 'DELETE',
+  path: '/backup/{name}',
+  tag: 'backup',
+  summary: 'Delete an archive',
+  access: 'admin',
+  params: Name,
+  answer: Type.Object({ status: Type.Literal('deleted'), name: Type.String() }),
+  problems: ['invalid_archive_name', 'not_found'],
+})

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deleteArchive, keepNewest, listArchives, removeUnfinished } from './archives.ts'
+import { archiveName, archivePaths } from './names.ts'
+import { readArchive, verifyArchive } from './read-archive.ts'
+import { writeArchive, type ArchiveFile } from './write-archive.ts'
+
+let directory: string
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'archive-'))
+})
+afterAll(() => rm(directory, { recursive: true, force: true }))
+
+const TOP = 'svc_backup_20260301_043000'
+const BYTES = Buffer.from('a package')
+const SHA256 = createHash('sha256').update(BYTES).digest('hex')
+const POOL = `pool/deb/${SHA256.slice(0, 2)}/${SHA256}/a_1.0_amd64.deb`
+const quiet = { signal: new AbortController().signal, onFile: () => {} }
+
+interface Item {
+  name: string
+  content?: Buffer | string
+  type?: 'file' | 'directory' | 'symlink' | 'link' | 'fifo'
+  linkname?: string
+}
+
+async function archiveOf(items: readonly Item[]): Promise<string> {
+  const tar = pack()
+  for (const { name, content = '', type = 'file', linkname } of items)
+    tar.entry({ name, type, ...(linkname ? { linkname } : {}) }, Buffer.from(content))
+  tar.finalize()
+  const pieces: Buffer[] = []
+  for await (const piece of tar) pieces.push(piece as Buffer)
+  const path = join(directory, `${Math.random()}.tar.gz`)
+  await writeFile(path, gzipSync(Buffer.concat(pieces)))
+  return path
+}
+
+const DUMP = { name: `${TOP}/postgres.dump`, content: 'PGDMP' }
+
+test('what is written is read back, with its modes and whatever long names', async () => {
+  const long = `manifests/jammy/l/${'x'.repeat(200)}.json`
+  const contents: Record<string, [string | Buffer, number]> = {
+    'postgres.dump': ['PGDMP', 0o600],
+    'gnupg/signing-key.asc': ['key', 0o600],
+    'audit/2026-03-01.jsonl': ['', 0o600],
+    [long]: ['{}', 0o600],
+    [POOL]: [BYTES, 0o644],
+  }
+  const files: ArchiveFile[] = []
+  for (const [name, [content, mode]] of Object.entries(contents)) {
+    const path = join(directory, createHash('md5').update(name).digest('hex'))
+    await writeFile(path, content)
+    files.push({ name, path, mode })
+  }
+  const to = join(directory, 'written')
+  const written = await writeArchive(
+    to,
+    TOP,
+    [{ name: 'pool', mode: 0o700 }],
+    (async function* () {
+      yield* files
+    })(),
+    quiet,
+  )
+  expect((await stat(to)).size).toBe(written.sizeBytes)
+  expect(
+    createHash('sha256')
+      .update(await readFile(to))
+      .digest('hex'),
+  ).toBe(written.sha256)
+  const read: Record<string, [string, number]> = {}
+  for await (const { name, type, mode, content } of readArchive(to)) {
+    if (type === 'directory') continue
+    const pieces: Uint8Array[] = []
+    for await (const piece of content) pieces.push(piece)
+    read[name] = [Buffer.concat(pieces).toString(), mode]
+  }
+  expect(read).toEqual(
+    Object.fromEntries(Object.entries(contents).map(([name, [text, mode]]) => [name, [String(text), mode]])),
+  )
+  expect(await verifyArchive(to)).toEqual({ entries: 6, packages: 1 })
+})
+
+test('a file that grew is cut to its size, and one that changed since is left out', async () => {
+  const path = join(directory, 'grows')
+  await writeFile(path, 'first line\nsecond line\n')
+  await utimes(path, 1000, 1000)
+  const to = join(directory, 'grown')
+  const files: ArchiveFile[] = [
+    { name: 'audit/2026-03-01.jsonl', path, mode: 0o600, sizeBytes: 11 },
+    { name: 'manifests/old.json', path, mode: 0o600, unchangedSince: 1_000_001 },
+    { name: 'manifests/new.json', path, mode: 0o600, unchangedSince: 1_000_000 },
+    { name: 'manifests/gone.json', path: join(directory, 'gone'), mode: 0o600, unchangedSince: 1_000_000 },
+  ]
+  await writeArchive(
+    to,
+    TOP,
+    [],
+    (async function* () {
+      yield* files
+    })(),
+    quiet,
+  )
+  const sizes: [string, number][] = []
+  for await (const { name, sizeBytes } of readArchive(to)) sizes.push([name, sizeBytes])
+  expect(sizes).toEqual([
+    ['audit/2026-03-01.jsonl', 11],
+    ['manifests/old.json', 23],
+  ])
+})
+
+describe('an archive', () => {
+  test.each<[string, Item[], RegExp]>([
+    ['without a dump', [{ name: `${TOP}/settings.json`, content: '{}' }], /no postgres\.dump/],
+    ['without entries', [], /empty/],
+    ['with a name that leads outside', [DUMP, { name: `${TOP}/pool/../../../etc/passwd` }], /outside|entry/],
+    ['with an absolute name', [{ name: '/etc/passwd' }], /entry/],
+    ['of another top directory', [DUMP, { name: 'svc_backup_20260301_043001/settings.json' }], /entry/],
+    ['of another service', [{ name: 'backup/postgres.dump' }], /entry/],
+    [
+      'with a symbolic link',
+      [DUMP, { name: `${TOP}/gnupg/x`, type: 'symlink', linkname: '/etc/shadow' }],
+      /neither a file/,
+    ],
+    ['with a hard link', [DUMP, { name: `${TOP}/gnupg/x`, type: 'link', linkname: '/etc/shadow' }], /neither a file/],
+    ['with a pipe', [DUMP, { name: `${TOP}/gnupg/x`, type: 'fifo' }], /neither a file/],
+    ['with an unknown directory', [DUMP, { name: `${TOP}/dists/jammy/Release` }], /entry/],
+    ['with two dumps', [DUMP, DUMP], /twice/],
+    ['with a package of other bytes', [DUMP, { name: `${TOP}/${POOL}`, content: 'others' }], /other bytes/],
+    ['with a file in the pool that no digest names', [DUMP, { name: `${TOP}/pool/deb/a.deb`, content: 'x' }], /entry/],
+  ])('%s is refused', async (_, items, sentence) => {
+    const path = await archiveOf(items)
+    await expect(verifyArchive(path)).rejects.toMatchObject({
+      code: 'validation_error',
+      detail: expect.stringMatching(sentence),
+    })
+  })
+
+  test('that is cut off anywhere is refused', async () => {
+    const whole = await readFile(await archiveOf([DUMP, { name: `${TOP}/${POOL}`, content: BYTES }]))
+    const path = join(directory, 'cut.tar.gz')
+    for (let size = 0; size < whole.length; size += 7) {
+      await writeFile(path, whole.subarray(0, size))
+      await expect(verifyArchive(path)).rejects.toMatchObject({ code: 'validation_error' })
+    }
+  })
+})
+
+describe('the directory of archives', () => {
+  test('lists the newest first, keeps as many as it should, and forgets what was interrupted', async () => {
+    const own = join(directory, 'backups')
+    await rm(own, { recursive: true, force: true })
+    expect(await listArchives(own)).toEqual([])
+    const names = [1, 2, 3].map((day) => archiveName(new Date(Date.UTC(2026, 2, day, 4, 30))))
+    expect(names[0]).toBe('svc_backup_20260301_043000.tar.gz')
+    await mkdir(own)
+    for (const name of names) await writeFile(join(own, name), name)
+    await writeFile(archivePaths(own, names[0]!).digest, `${'a'.repeat(64)}  ${names[0]}\n`)
+    await writeFile(archivePaths(own, names[2]!).partial, 'half')
+    await writeFile(join(own, 'notes.txt'), 'of a person')
+    expect((await listArchives(own)).map(({ name, sha256 }) => [name, sha256])).toEqual([
+      [names[2], null],
+      [names[1], null],
+      [names[0], 'a'.repeat(64)],
+    ])
+    await removeUnfinished(own)
+    expect(await keepNewest(own, 2)).toEqual([names[0]])
+    await deleteArchive(own, names[1]!)
+    await expect(deleteArchive(own, names[1]!)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(deleteArchive(own, '../notes.txt')).rejects.toMatchObject({ code: 'invalid_archive_name' })
+    expect((await readdir(own)).sort()).toEqual(['notes.txt', names[2]])
+  })
+})

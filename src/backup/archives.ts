@@ -1,0 +1,84 @@
+// The archives in BACKUP_DIR: listed, found, deleted, and thinned out.
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Problem } from '../domain/problem.ts'
+import { isoTime } from '../kernel/clock.ts'
+import { isMissing } from '../kernel/files.ts'
+import { archivePaths, isArchiveName } from './names.ts'
+
+export interface Archive {
+  name: string
+  size_bytes: number
+  created_at: string
+  /** null when the file beside it that says so is gone */
+  sha256: string | null
+}
+
+/** Newest first. */
+export async function listArchives(directory: string): Promise<Archive[]> {
+  const names = await namesIn(directory)
+  const found = await Promise.all(
+    names.map((name) =>
+      archiveOf(directory, name).catch((error: unknown) => {
+        if (isMissing(error)) return null
+        throw error
+      }),
+    ),
+  )
+  return found.filter((archive) => archive !== null)
+}
+
+/** Names carry the time in UTC, so their order is that of the archives. */
+async function namesIn(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  return names.filter(isArchiveName).sort().reverse()
+}
+
+/** @throws Problem('invalid_archive_name', 'not_found') */
+export async function findArchive(directory: string, name: string): Promise<Archive & { path: string }> {
+  const { archive } = archivePaths(directory, name)
+  return archiveOf(directory, name).then(
+    (found) => ({ ...found, path: archive }),
+    (error: unknown) => {
+      if (isMissing(error)) throw new Problem('not_found', `there is no backup ${name}`)
+      throw error
+    },
+  )
+}
+
+async function archiveOf(directory: string, name: string): Promise<Archive> {
+  const { archive, digest } = archivePaths(directory, name)
+  const { size, mtime } = await stat(archive)
+  const text = await readFile(digest, 'utf8').catch(() => '')
+  return {
+    name,
+    size_bytes: size,
+    created_at: isoTime(mtime),
+    sha256: /^[0-9a-f]{64}(?= )/.exec(text)?.[0] ?? null,
+  }
+}
+
+/** @throws Problem('invalid_archive_name', 'not_found') */
+export async function deleteArchive(directory: string, name: string): Promise<void> {
+  const { path } = await findArchive(directory, name)
+  await rm(path)
+  await rm(archivePaths(directory, name).digest, { force: true })
+}
+
+/** Deletes the oldest archives. @returns the names of those */
+export async function keepNewest(directory: string, count: number): Promise<string[]> {
+  const superfluous = (await namesIn(directory)).slice(count)
+  for (const name of superfluous) await deleteArchive(directory, name)
+  return superfluous
+}
+
+/** Removes what a backup that was interrupted left. Call it while no backup runs. */
+export async function removeUnfinished(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => [])
+  for (const name of names)
+    if (name.endsWith('.partial') || /^\.svc_backup_\d{8}_\d{6}$/.test(name))
+      await rm(join(directory, name), { recursive: true, force: true })
+}

@@ -1,0 +1,117 @@
+// Makes a backup, as a task: dump, files of the same moment, verified, then visible under its name.
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isProblem, Problem } from '../domain/problem.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { TaskContext, TaskKind } from '../domain/tasks.ts'
+import { isoTime, type Clock } from '../kernel/clock.ts'
+import { ensurePrivateDirectory, exists, fsyncPath, isStorageFull } from '../kernel/files.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Db } from '../store/db.ts'
+import type { Pool } from '../store/files/pool.ts'
+import type { Paths } from '../store/paths.ts'
+import { keepNewest, removeUnfinished } from './archives.ts'
+import { contentsOf, type DumpedState } from './contents.ts'
+import { holdRemovals } from './hold.ts'
+import { archiveName, archivePaths, topOf } from './names.ts'
+import { DIRECTORIES, DUMP, verifyArchive } from './read-archive.ts'
+import { writeArchive, type Written } from './write-archive.ts'
+
+export const BACKUP = 'backup'
+
+export interface BackupDeps {
+  db: Db
+  clock: Clock
+  paths: Paths
+  pool: Pick<Pool, 'path' | 'quarantinePath'>
+  audit: Pick<AuditLog, 'record' | 'flush'>
+  directory: string
+  settings(): Pick<Settings, 'backup'>
+  /** Writes a custom-format dump of one moment. @throws Problem('backup_unavailable') */
+  dump(to: string, signal: AbortSignal): Promise<void>
+  /** what a dump says of the files beside it */
+  stateOf(dump: string): Promise<DumpedState>
+}
+
+/** Argument of a scheduled run: older archives than the settings allow are deleted afterwards. */
+export interface BackupArguments {
+  by: string
+  thin_out?: boolean
+}
+
+/** An interrupted backup leaves nothing and begins again. */
+export function backupKind(deps: BackupDeps): TaskKind {
+  return {
+    kind: BACKUP,
+    leaderOnly: true,
+    async run(context) {
+      const { by, thin_out: thinOut } = context.arguments as unknown as BackupArguments
+      try {
+        const made = await backUp(deps, context)
+        const deleted = thinOut ? await keepNewest(deps.directory, deps.settings().backup.retention_count) : []
+        for (const name of deleted) context.line(`${name} is deleted: more than the settings keep`)
+        await deps.audit.record({
+          ...{ action: 'BACKUP_CREATE', result: 'SUCCESS', user: by, outcome: 'ok', detail: made.name },
+          extra: { ...made, deleted },
+        })
+        return { ...made, deleted }
+      } catch (error) {
+        if (!context.signal.aborted) {
+          const [code, detail] = isProblem(error)
+            ? [error.code, error.detail]
+            : ['internal_error', 'an unexpected error']
+          await deps.audit.record({ action: 'BACKUP_CREATE', result: 'FAILURE', user: by, outcome: code, detail })
+        }
+        throw error
+      }
+    },
+  }
+}
+
+async function backUp(deps: BackupDeps, { line, signal }: TaskContext) {
+  const { clock, directory, paths } = deps
+  const startedAt = clock.now()
+  const name = archiveName(startedAt)
+  const { archive, partial, digest, scratch } = archivePaths(directory, name)
+  await ensurePrivateDirectory(directory)
+  await removeUnfinished(directory)
+  if (await exists(archive)) throw new Problem('already_running', `${name} is there already: one backup a second`)
+  await mkdir(scratch, { mode: 0o700 })
+  try {
+    const written = await write()
+    signal.throwIfAborted()
+    line(`verifying ${written.sizeBytes} bytes`)
+    const { packages } = await verifyArchive(partial)
+    await writeFile(digest, `${written.sha256}  ${name}\n`, { mode: 0o600 })
+    await rename(partial, archive)
+    await fsyncPath(directory)
+    line(`${name}: ${packages} package files, ${written.sizeBytes} bytes`)
+    const { sizeBytes: size_bytes, sha256 } = written
+    return { name, filename: name, size_bytes, sha256, packages, created_at: isoTime(startedAt) }
+  } catch (error) {
+    await rm(digest, { force: true })
+    if (isStorageFull(error)) throw new Problem('storage_full', 'the disk is full', {}, { cause: error })
+    throw error
+  } finally {
+    await rm(partial, { force: true })
+    await rm(scratch, { recursive: true, force: true })
+  }
+
+  async function write(): Promise<Written> {
+    await deps.audit.flush()
+    const hold = await holdRemovals(deps.db, signal)
+    try {
+      const begunAt = Date.now()
+      const dump = join(scratch, DUMP)
+      line('dumping the database')
+      await deps.dump(dump, signal)
+      hold.check()
+      line('writing the archive')
+      const files = contentsOf(paths, deps.pool, dump, await deps.stateOf(dump), begunAt)
+      const directories = DIRECTORIES.map((one) => ({ name: one, mode: 0o700 }))
+      return await writeArchive(partial, topOf(name), directories, files, { signal, onFile: hold.check })
+    } finally {
+      await hold.release().catch(() => {})
+    }
+  }
+}

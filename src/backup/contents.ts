@@ -1,0 +1,114 @@
+// What belongs to a backup besides the dump: exactly the files that the dump's moment had.
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FormatId } from '../domain/package.ts'
+import { Problem } from '../domain/problem.ts'
+import { exists, isMissing } from '../kernel/files.ts'
+import { CHECKPOINT_FILE } from '../store/audit-checkpoints.ts'
+import { DAY_FILE } from '../store/audit-chain.ts'
+import { linesOf } from '../store/audit-lines.ts'
+import type { Paths } from '../store/paths.ts'
+import type { Pool } from '../store/files/pool.ts'
+import { DUMP, SETTINGS } from './read-archive.ts'
+import type { ArchiveFile } from './write-archive.ts'
+
+/** A stored file, as the dump names it. */
+export interface DumpedFile {
+  format: FormatId
+  sha256: string
+  filename: string
+  /** of a record or of a kept publication: the backup fails without it */
+  isNeeded: boolean
+}
+
+/** What the dump says of the files beside it. */
+export interface DumpedState {
+  /** the end of the audit chain; null when nothing was audited */
+  auditHead: { seq: number; day: string } | null
+  files: AsyncIterable<DumpedFile>
+}
+
+/** Quarantined bytes have no directory of their own in the archive: a person may still release them. */
+export const QUARANTINE = 'security/quarantine'
+
+/**
+ * In the order in which they are restored.
+ * @param begunAt before the dump, in milliseconds since 1970
+ * @throws Problem('backup_unavailable') when bytes are missing that a record needs
+ */
+export async function* contentsOf(
+  paths: Paths,
+  pool: Pick<Pool, 'path' | 'quarantinePath'>,
+  dump: string,
+  dumped: DumpedState,
+  begunAt: number,
+): AsyncGenerator<ArchiveFile> {
+  yield { name: DUMP, path: dump, mode: 0o600 }
+  if (await exists(paths.settings)) yield { name: SETTINGS, path: paths.settings, mode: 0o600 }
+  yield* filesBelow(paths.gnupg, 'gnupg')
+  yield* filesBelow(paths.security, 'security')
+  yield* auditFiles(paths.audit, dumped.auditHead)
+  // One that was written since is left out, and written again after a restore.
+  for await (const file of filesBelow(paths.manifests, 'manifests')) yield { ...file, unchangedSince: begunAt }
+  for await (const file of dumped.files) yield* packageFiles(paths, pool, file)
+}
+
+/** Regular files below a directory, with their modes; one that vanishes meanwhile is left out. */
+async function* filesBelow(directory: string, name: string): AsyncGenerator<ArchiveFile> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) yield* filesBelow(path, `${name}/${entry.name}`)
+    // Half-written files begin with a dot.
+    if (!entry.isFile() || entry.name.startsWith('.')) continue
+    const info = await stat(path).catch(() => null)
+    if (info) yield { name: `${name}/${entry.name}`, path, mode: info.mode & 0o777 }
+  }
+}
+
+/** Entries that were filed after the dump would contradict the chain that the dump has. */
+async function* auditFiles(directory: string, head: DumpedState['auditHead']): AsyncGenerator<ArchiveFile> {
+  for (const name of (await readdir(directory)).sort()) {
+    const day = (DAY_FILE.exec(name) ?? CHECKPOINT_FILE.exec(name))?.[1]
+    if (!day || !head || day > head.day) continue
+    const path = join(directory, name)
+    const { size } = await stat(path)
+    const sizeBytes = day < head.day ? size : await bytesUpTo(path, head.seq)
+    yield { name: `audit/${name}`, path, mode: 0o600, sizeBytes }
+  }
+}
+
+/** Bytes of the lines whose `seq` is not beyond this. */
+async function bytesUpTo(path: string, seq: number): Promise<number> {
+  let kept = 0
+  for await (const { bytes, end, whole } of linesOf(path)) {
+    if (!whole || (JSON.parse(bytes.toString('utf8')) as { seq: number }).seq > seq) break
+    kept = end
+  }
+  return kept
+}
+
+async function* packageFiles(
+  { pool: poolDirectory, quarantine }: Paths,
+  pool: Pick<Pool, 'path' | 'quarantinePath'>,
+  file: DumpedFile,
+): AsyncGenerator<ArchiveFile> {
+  let found = false
+  for (const [path, below, name] of [
+    [pool.path(file), poolDirectory, 'pool'],
+    [pool.quarantinePath(file), quarantine, QUARANTINE],
+  ] as const) {
+    const info = await stat(path).catch(() => null)
+    if (!info) continue
+    found = true
+    yield { name: `${name}${path.slice(below.length)}`, path, mode: info.mode & 0o777, sizeBytes: info.size }
+  }
+  if (!found && file.isNeeded)
+    throw new Problem(
+      'backup_unavailable',
+      `the bytes of ${file.filename} (SHA-256 ${file.sha256}) are missing: delete the package or restore its file first`,
+    )
+}

@@ -1,0 +1,110 @@
+// Writes a backup archive: a gzip tar of the database dump and of the files that belong to it.
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip, constants } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { fsyncPath, isMissing } from '../kernel/files.ts'
+
+export interface ArchiveFile {
+  /** below the top directory */
+  name: string
+  /** on the disk */
+  path: string
+  mode: number
+  /** bytes from its beginning; all without it */
+  sizeBytes?: number
+  /** left out when it was changed since, in milliseconds since 1970 */
+  unchangedSince?: number
+}
+
+export interface Written {
+  sizeBytes: number
+  sha256: string
+}
+
+/** Package files are compressed already: a better level would take three times as long for less than 1 %. */
+const LEVEL = constants.Z_BEST_SPEED
+
+/**
+ * Streams files into a new archive, flushed to disk. A file that is shorter than it was when it was opened is an error.
+ * @param directories names of directories below `top`, written first
+ * @param onFile called before each file; may throw to stop
+ */
+export async function writeArchive(
+  to: string,
+  top: string,
+  directories: readonly { name: string; mode: number }[],
+  files: AsyncIterable<ArchiveFile>,
+  { signal, onFile }: { signal: AbortSignal; onFile(): void },
+): Promise<Written> {
+  const tar = pack()
+  const hash = createHash('sha256')
+  let sizeBytes = 0
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sizeBytes += chunk.length
+      hash.update(chunk)
+      done(null, chunk)
+    },
+  })
+  const output = createWriteStream(to, { flags: 'wx', mode: 0o600 })
+  const writing = pipeline(tar, createGzip({ level: LEVEL }), counted, output, { signal })
+  const adding = (async () => {
+    try {
+      await addDirectory(tar, `${top}/`, 0o700)
+      for (const { name, mode } of directories) await addDirectory(tar, `${top}/${name}/`, mode)
+      for await (const file of files) {
+        signal.throwIfAborted()
+        onFile()
+        await addFile(tar, `${top}/${file.name}`, file)
+      }
+      tar.finalize()
+    } catch (error) {
+      tar.destroy(error as Error)
+      throw error
+    }
+  })()
+  // The pipeline fails with the error of the entry that could not be added.
+  const [added, written] = await Promise.allSettled([adding, writing])
+  if (added.status === 'rejected' && written.status === 'rejected') throw written.reason ?? added.reason
+  if (added.status === 'rejected') throw added.reason
+  if (written.status === 'rejected') throw written.reason
+  await fsyncPath(to)
+  return { sizeBytes, sha256: hash.digest('hex') }
+}
+
+type Pack = ReturnType<typeof pack>
+
+function addDirectory(tar: Pack, name: string, mode: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    tar.entry({ name, mode, type: 'directory' }, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+async function addFile(tar: Pack, name: string, { path, mode, sizeBytes, unchangedSince }: ArchiveFile): Promise<void> {
+  // One file, even when another takes its name meanwhile.
+  const file = await open(path).catch((error: unknown) => {
+    if (unchangedSince !== undefined && isMissing(error)) return null
+    throw error
+  })
+  if (!file) return
+  try {
+    const { size: onDisk, mtime, mtimeMs } = await file.stat()
+    if (unchangedSince !== undefined && mtimeMs >= unchangedSince) return
+    const size = sizeBytes ?? onDisk
+    const header = { name, mode, size, mtime, type: 'file' as const }
+    if (size === 0) {
+      await new Promise<void>((resolve, reject) => {
+        tar.entry(header, '', (error) => (error ? reject(error) : resolve()))
+      })
+      return
+    }
+    // Exactly as many bytes as the header says, also of a file that has grown.
+    await pipeline(file.createReadStream({ start: 0, end: size - 1, autoClose: false }), tar.entry(header))
+  } finally {
+    await file.close()
+  }
+}

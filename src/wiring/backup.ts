@@ -1,0 +1,15 @@
+// Backups: what their task needs of the other rooms.
+import { backupKind } from '../backup/backup-task.ts'
+import { dumpDatabase } from '../backup/database/dump.ts'
+import { stateOfDump } from '../backup/dumped-state.ts'
+import type { Foundation } from './foundation.ts'
+
+export function createBackups({ env, db, database, clock, paths, pool, audit, settings }: Foundation) {
+  return backupKind({
+    ...{ db, clock, paths, pool, audit },
+    directory: env.backupDir,
+    settings: settings.current,
+    dump: (to, signal) => dumpDatabase(database, env.databaseUrl, to, signal),
+    stateOf: stateOfDump,
+  })
+}
