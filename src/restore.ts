@@ -1,7 +1,9 @@
 // The command behind `npm run restore`: see backup/restore.ts.
-import { loadDump } from './backup/database/load.ts'
+import { loadDump } from './backup/database/load-dump.ts'
+import { readDump } from './backup/database/read-dump.ts'
 import { restoreCommand } from './backup/restore.ts'
 import { readEnv } from './config/env.ts'
+import type { Database } from './store/db.ts'
 
 /** @returns the exit code */
 export async function restore(
@@ -11,5 +13,9 @@ export async function restore(
 ): Promise<0 | 1 | 2> {
   process.umask(0o077)
   const { reposDir, databaseUrl } = readEnv(env).env
-  return restoreCommand(args, { ...output, reposDir, databaseUrl, load: loadDump })
+  const load = async (path: string, database: Database) => {
+    const dump = await readDump(path)
+    await loadDump(dump, database).finally(() => dump.close())
+  }
+  return restoreCommand(args, { ...output, reposDir, databaseUrl, load })
 }

@@ -9,7 +9,7 @@ export function createBackups({ env, db, database, clock, paths, pool, audit, se
     ...{ db, clock, paths, pool, audit },
     directory: env.backupDir,
     settings: settings.current,
-    dump: (to, signal) => dumpDatabase(database, env.databaseUrl, to, signal),
+    dump: (to, signal) => dumpDatabase(database, to, { signal }),
     stateOf: stateOfDump,
   })
 }
