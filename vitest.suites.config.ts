@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['clients', 'gate', 'antivirus', 'oracles', 'crash', 'replicas', 'soak', 'fuzz', 'abuse'].map(
+    include: ['clients', 'gate', 'antivirus', 'oracles', 'crash', 'replicas', 'soak', 'fuzz', 'abuse', 'backup'].map(
       (suite) => `test/${suite}/**/*.test.ts`,
     ),
     globalSetup: 'test/build.ts',

@@ -2,7 +2,6 @@
 import { loadDump } from './backup/database/load-dump.ts'
 import { readDump } from './backup/database/read-dump.ts'
 import { restoreCommand } from './backup/restore.ts'
-import { readEnv } from './config/env.ts'
 import type { Database } from './store/db.ts'
 
 /** @returns the exit code */
@@ -12,7 +11,11 @@ export async function restore(
   output: { print(line: string): void; complain(line: string): void },
 ): Promise<0 | 1 | 2> {
   process.umask(0o077)
-  const { reposDir, databaseUrl } = readEnv(env).env
+  const { REPOS_DIR: reposDir, DATABASE_URL: databaseUrl } = env
+  if (!reposDir || !databaseUrl) {
+    output.complain('DATABASE_URL and REPOS_DIR must name the empty system')
+    return 2
+  }
   const load = async (path: string, database: Database) => {
     const dump = await readDump(path)
     await loadDump(dump, database).finally(() => dump.close())
