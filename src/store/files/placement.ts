@@ -159,7 +159,11 @@ interface Plan {
 async function claim(db: Db, sha256: string, token: string, format?: FormatId): Promise<Plan | 'busy' | 'nothing'> {
   return db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock_shared(${LOCK_REMOVALS})`.execute(tx)
-    const held = await tx.selectFrom('removal_holds').select('id').where('until', '>', sql<Date>`now()`).executeTakeFirst()
+    const held = await tx
+      .selectFrom('removal_holds')
+      .select('id')
+      .where('until', '>', sql<Date>`now()`)
+      .executeTakeFirst()
     if (held) return 'busy'
     // A failed upload has left bytes but no row: without one there would be nothing to lock.
     if (format)
