@@ -75,6 +75,7 @@ test('the defaults are those of the specification', () => {
     on_unscanned: 'hold',
     gpg_required: false,
     sign_packages: true,
+    on_uninstallable: 'warn',
   })
   expect(defaults['cve_policy']).toEqual({
     critical: 'block',

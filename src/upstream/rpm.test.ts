@@ -122,6 +122,7 @@ describe('an rpm repository', () => {
             strong: true,
             anyOf: [{ name: 'a' }, { name: 'b', op: '>=', version: '2' }],
             text: '(a or b >= 2)',
+            whole: '(a or b >= 2)',
           },
           { kind: 'conflicts', strong: false, anyOf: [{ name: 'old', op: '<', version: '1-2' }], text: 'old < 1-2' },
         ],
