@@ -88,6 +88,7 @@ export const postImportMirrorJobsIdCancel = declare({
   tag: 'import',
   summary: 'Cancel a run of a mirror; what it imported stays',
   access: 'maintainer+',
+  limit: 'import',
   params: JobId,
   answer: CancelledJob,
   problems: ['not_found'],

@@ -55,6 +55,7 @@ export const postImportMirrorSources = declare({
   tag: 'import',
   summary: 'Switch sources on and off for the daily run (`settings.mirror.sources`); null removes an entry',
   access: 'maintainer+',
+  limit: 'import',
   body: Type.Object({
     sources: Type.Record(Type.String({ maxLength: 100 }), Nullable(Type.Boolean()), { maxProperties: 200 }),
   }),
@@ -185,6 +186,7 @@ export const postImportMirrorSchedule = declare({
   tag: 'import',
   summary: 'Change the settings of the daily run',
   access: 'maintainer+',
+  limit: 'import',
   body: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 20 }),
   answer: Schedule,
   problems: ['validation_error', 'unknown_key'],

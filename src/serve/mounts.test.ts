@@ -25,7 +25,7 @@ let repository: Repository
 beforeEach(() => {
   repository = createRepository()
   for (const { path } of Object.values(INDEXES)) repository.write(path, 'index')
-  for (const key of ['gpg.key', 'svc.rsa.pub']) repository.write(`keys/${key}`, 'key')
+  for (const key of ['gpg.key', 'packages.key', 'svc.rsa.pub']) repository.write(`keys/${key}`, 'key')
 })
 afterEach(() => repository.remove())
 

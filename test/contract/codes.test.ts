@@ -17,6 +17,7 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   upstream_error: 'needs an upstream repository; test/gate/import.test.ts',
   overloaded: 'needs 32 MB of unfinished bodies; src/api/bodies.test.ts',
   task_cancelled: 'needs a task that runs for some time; src/tasks/tasks.test.ts',
+  backup_unavailable: 'needs a lost package file or a failing pg_dump; test/backup, src/backup/database',
   storage_full: 'needs a full disk; src/api/problems.test.ts shows what ENOSPC becomes',
 }
 /** Codes that belong to no single route. */

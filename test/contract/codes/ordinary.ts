@@ -283,6 +283,12 @@ export const ORDINARY: Case[] = [
       return put(gate, 'reserved-name')
     },
   ],
+  [
+    'invalid_archive_name',
+    400,
+    'a backup has another name than one of ours',
+    (gate) => gate.call('GET', '/backup/everything.tar.gz'),
+  ],
   ['task_ended', 409, 'a task that has ended is cancelled', endedTask],
   ['ambiguous', 409, 'two different held packages have the same name and version', ambiguous],
   ['self_approval', 403, 'uploaders approve their own package', selfApproval],
