@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteArchive, keepNewest, listArchives, removeUnfinished } from './archives.ts'
-import { archiveName, archivePaths } from './names.ts'
+import { archiveName, archivePaths, madeAt } from './names.ts'
 import { readArchive, verifyArchive } from './read-archive.ts'
 import { writeArchive, type ArchiveFile } from './write-archive.ts'
 
@@ -159,6 +159,7 @@ describe('the directory of archives', () => {
     expect(await listArchives(own)).toEqual([])
     const names = [1, 2, 3].map((day) => archiveName(new Date(Date.UTC(2026, 2, day, 4, 30))))
     expect(names[0]).toBe('svc_backup_20260301_043000.tar.gz')
+    expect(madeAt(names[0]!)).toBe('2026-03-01T04:30:00.000+00:00')
     await mkdir(own)
     for (const name of names) await writeFile(join(own, name), name)
     await writeFile(archivePaths(own, names[0]!).digest, `${'a'.repeat(64)}  ${names[0]}\n`)

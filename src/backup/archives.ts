@@ -2,9 +2,8 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '../domain/problem.ts'
-import { isoTime } from '../kernel/clock.ts'
 import { isMissing } from '../kernel/files.ts'
-import { archivePaths, isArchiveName } from './names.ts'
+import { archivePaths, isArchiveName, madeAt } from './names.ts'
 
 export interface Archive {
   name: string
@@ -51,12 +50,12 @@ export async function findArchive(directory: string, name: string): Promise<Arch
 
 async function archiveOf(directory: string, name: string): Promise<Archive> {
   const { archive, digest } = archivePaths(directory, name)
-  const { size, mtime } = await stat(archive)
+  const { size } = await stat(archive)
   const text = await readFile(digest, 'utf8').catch(() => '')
   return {
     name,
     size_bytes: size,
-    created_at: isoTime(mtime),
+    created_at: madeAt(name),
     sha256: /^[0-9a-f]{64}(?= )/.exec(text)?.[0] ?? null,
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
-import { isoTime, type Clock } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { ensurePrivateDirectory, exists, fsyncPath, isStorageFull } from '../kernel/files.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
@@ -13,7 +13,7 @@ import type { Paths } from '../store/paths.ts'
 import { keepNewest, removeUnfinished } from './archives.ts'
 import { contentsOf, type DumpedState } from './contents.ts'
 import { holdRemovals } from './hold.ts'
-import { archiveName, archivePaths, topOf } from './names.ts'
+import { archiveName, archivePaths, madeAt, topOf } from './names.ts'
 import { DIRECTORIES, DUMP, verifyArchive } from './read-archive.ts'
 import { writeArchive, type Written } from './write-archive.ts'
 
@@ -70,8 +70,7 @@ export function backupKind(deps: BackupDeps): TaskKind {
 
 async function backUp(deps: BackupDeps, { line, signal }: TaskContext) {
   const { clock, directory, paths } = deps
-  const startedAt = clock.now()
-  const name = archiveName(startedAt)
+  const name = archiveName(clock.now())
   const { archive, partial, digest, scratch } = archivePaths(directory, name)
   await ensurePrivateDirectory(directory)
   await removeUnfinished(directory)
@@ -87,7 +86,7 @@ async function backUp(deps: BackupDeps, { line, signal }: TaskContext) {
     await fsyncPath(directory)
     line(`${name}: ${packages} package files, ${written.sizeBytes} bytes`)
     const { sizeBytes: size_bytes, sha256 } = written
-    return { name, filename: name, size_bytes, sha256, packages, created_at: isoTime(startedAt) }
+    return { name, filename: name, size_bytes, sha256, packages, created_at: madeAt(name) }
   } catch (error) {
     await rm(digest, { force: true })
     if (isStorageFull(error)) throw new Problem('storage_full', 'the disk is full', {}, { cause: error })

@@ -15,6 +15,13 @@ export function isArchiveName(name: string): boolean {
   return NAME.test(name)
 }
 
+/** When the archive of this name was begun; in ISO 8601. */
+export function madeAt(name: string): string {
+  const [, year, month, day, hour, minute, second] =
+    /_(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)/.exec(name)?.map(String) ?? []
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.000+00:00`
+}
+
 /** The directory at the top of the archive. */
 export const topOf = (name: string) => name.replace(/\.tar\.gz$/, '')
 

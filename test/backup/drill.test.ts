@@ -121,7 +121,7 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
       const listed = await service.call('GET', '/backup/')
       expect(listed.body).toMatchObject({
         total: 1,
-        backups: [{ name: body.name, sha256: body.sha256 }],
+        backups: [{ name: body.name, sha256: body.sha256, created_at: body.created_at }],
         retention_count: 7,
       })
       archive = await download(service, body.name, body.size_bytes, body.sha256)
