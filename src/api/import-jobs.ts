@@ -1,5 +1,4 @@
 // Jobs of imports: tasks of a few kinds, as /import shows them.
-import Type from 'typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../domain/roles.ts'
 import { Problem } from '../domain/problem.ts'
@@ -8,33 +7,7 @@ import { isoTimeOrNull } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
 import { taskById } from '../tasks/task-query.ts'
-import { Nullable } from './schemas.ts'
 import { lastEventOf, streamTask, type TaskStreamDeps } from './task-stream.ts'
-
-/** docs/api-decisions.md, section 8 */
-export const jobFields = {
-  job_id: Type.Integer(),
-  label: Type.String(),
-  status: Type.Enum(['running', 'done', 'error', 'cancelled']),
-  total: Type.Integer(),
-  done_count: Type.Integer(),
-  error_count: Type.Integer(),
-  started_at: Nullable(Type.String()),
-  finished_at: Nullable(Type.String()),
-  log_count: Type.Integer(),
-  cancelling: Type.Boolean(),
-}
-export const JobSchema = Type.Object(jobFields)
-export const CancelledJob = Type.Object({
-  job_id: Type.Integer(),
-  cancelled: Type.Boolean(),
-  status: Type.String(),
-  message: Type.String(),
-})
-export const JobId = Type.Object({ id: Type.Integer({ minimum: 1, maximum: 2 ** 53 - 1 }) })
-export const FromIndex = Type.Object({
-  from_index: Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1, default: 0, description: 'lines to leave out' }),
-})
 
 /** What the cursor and the result of such a task have. */
 interface Progress {
@@ -43,9 +16,10 @@ interface Progress {
   error_count?: number
 }
 
-export function jobOf(task: TaskRow) {
+/** @param progress of a kind of task that keeps it elsewhere */
+export function jobOf(task: TaskRow, progress = (task.result ?? task.cursor ?? {}) as Progress) {
   const { label, source_ids: ids } = task.arguments as { label?: string; source_ids?: unknown[] }
-  const { total = ids?.length ?? 0, done_count = 0, error_count = 0 } = (task.result ?? task.cursor ?? {}) as Progress
+  const { total = ids?.length ?? 0, done_count = 0, error_count = 0 } = progress
   return {
     job_id: task.id,
     label: label ?? [task.kind, task.key].filter(Boolean).join(' '),

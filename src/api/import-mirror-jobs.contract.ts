@@ -1,6 +1,6 @@
 // Declarations of /import/mirror: starting runs of mirrors, and their jobs.
 import Type from 'typebox'
-import { CancelledJob, FromIndex, JobId, jobFields } from './import-jobs.ts'
+import { CancelledJob, FromIndex, JobId, jobFields } from './import-job-schemas.ts'
 import { declare } from './route.ts'
 import { Nullable } from './schemas.ts'
 

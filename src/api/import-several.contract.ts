@@ -1,7 +1,8 @@
 // Declarations of importing several packages: in one answer, as a stream, and as a task.
 import Type from 'typebox'
 import { IMPORT_OUTCOMES } from '../domain/import-outcome.ts'
-import { Nullable, TimeSchema } from './schemas.ts'
+import { Nullable } from './schemas.ts'
+import { jobFields, JobSchema } from './import-job-schemas.ts'
 import { declare } from './route.ts'
 
 const Text = Type.String({ minLength: 1, maxLength: 300 })
@@ -80,19 +81,6 @@ export const postImportFetch = declare({
 })
 export const postImportBatch = declare({ ...stream, path: '/import/batch', summary: 'The same as `/import/fetch`' })
 
-const job = {
-  job_id: Type.Integer(),
-  label: Type.String(),
-  status: Type.Enum(['running', 'done', 'error', 'cancelled']),
-  total: Type.Integer(),
-  done_count: Type.Integer(),
-  error_count: Type.Integer(),
-  started_at: Nullable(TimeSchema),
-  finished_at: Nullable(TimeSchema),
-  log_count: Type.Integer(),
-  cancelling: Type.Boolean(),
-}
-
 export const postImportBulk = declare({
   method: 'POST',
   path: '/import/bulk',
@@ -101,7 +89,7 @@ export const postImportBulk = declare({
   access: 'uploader+',
   limit: 'import',
   body: severalBody(MOST_IN_BULK),
-  answer: Type.Object(job),
+  answer: JobSchema,
   problems: [...SEVERAL_PROBLEMS, 'not_found'],
 })
 
@@ -115,6 +103,6 @@ export const getImportBulkId = declare({
   query: Type.Object({
     from: Type.Integer({ minimum: 0, maximum: 10_000_000, default: 0, description: 'position of the first result' }),
   }),
-  answer: Type.Object({ ...job, distribution: Type.String(), group: Nullable(Type.String()), ...summary }),
+  answer: Type.Object({ ...jobFields, distribution: Type.String(), group: Nullable(Type.String()), ...summary }),
   problems: ['validation_error', 'not_found'],
 })

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import type { Caller } from '../domain/caller.ts'
 import { IMPORT_OUTCOMES } from '../domain/import-outcome.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
-import { isEnded } from '../domain/tasks.ts'
 import type { Origin } from '../domain/audit.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { openDistribution } from '../intake/identify.ts'
@@ -11,7 +10,6 @@ import { bulkRequest, bulkResults, IMPORT_BULK, resultCounts, totalOf } from '..
 import type { PackageRequest } from '../imports/choose-entries.ts'
 import type { ImportTally } from '../imports/import-many.ts'
 import type { ImportRequested } from '../imports/import-requested.ts'
-import { isoTimeOrNull } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
@@ -25,6 +23,7 @@ import {
   postImportFetch,
 } from './import-several.contract.ts'
 import { problemOf } from './problems.ts'
+import { jobOf } from './import-jobs.ts'
 import { handle, type Route } from './route.ts'
 import { errorEvent, openStream } from './sse.ts'
 
@@ -109,14 +108,15 @@ export function severalRoutes(deps: SeveralRouteDeps): Route[] {
       }
       const { request, store } = bulkRequest(registry, bulk, randomUUID(), caller, origin)
       const { id } = await deps.tasks.enqueue(request, store)
-      return jobOf(await bulkTask(db, id), nothingYet())
+      const task = await bulkTask(db, id)
+      return jobOf(task, progressOf(task, nothingYet()))
     }),
     handle(getImportBulkId, async ({ params: { id }, query: { from } }) => {
       const task = await bulkTask(db, id)
       const { distribution, group } = task.arguments as { distribution: string; group: string | null }
       const counts = await resultCounts(db, id)
       return {
-        ...jobOf(task, counts),
+        ...jobOf(task, progressOf(task, counts)),
         ...{ distribution, group },
         ...summaryOf(counts),
         results: await bulkResults(db, id, { from, limit: MOST_RESULTS }),
@@ -157,19 +157,8 @@ async function bulkTask(db: Db, id: number): Promise<TaskRow> {
   return task
 }
 
-/** A task as a job (docs/api-decisions.md, section 8). */
-function jobOf(task: TaskRow, counts: ImportTally) {
-  const status = task.state === 'failed' ? 'error' : isEnded(task.state) ? task.state : 'running'
-  return {
-    job_id: task.id,
-    label: `import of ${totalOf(task)} packages`,
-    status,
-    total: totalOf(task),
-    done_count: Object.values(counts).reduce((sum, n) => sum + n, 0),
-    error_count: counts.error,
-    started_at: isoTimeOrNull(task.started_at),
-    finished_at: isoTimeOrNull(task.finished_at),
-    log_count: task.line_count,
-    cancelling: task.state === 'cancelling',
-  }
-}
+const progressOf = (task: TaskRow, counts: ImportTally) => ({
+  total: totalOf(task),
+  done_count: Object.values(counts).reduce((sum, n) => sum + n, 0),
+  error_count: counts.error,
+})

@@ -1,7 +1,7 @@
 // Declarations of /import: syncs of several sources, their jobs and schedule, and what security sources have newer.
 import Type from 'typebox'
 import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
-import { CancelledJob, FromIndex, JobId, JobSchema } from './import-jobs.ts'
+import { CancelledJob, FromIndex, JobId, JobSchema } from './import-job-schemas.ts'
 import { Nullable, pageOf, pageQuery } from './schemas.ts'
 import { declare } from './route.ts'
 

@@ -75,12 +75,12 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
     ),
     handle(getImportSyncJobs, async () => {
       const { items, total } = await taskPage(db, { kind: SYNC_RUN }, { page: 1, perPage: JOBS_SHOWN })
-      return { jobs: items.map(jobOf), total }
+      return { jobs: items.map((task) => jobOf(task)), total }
     }),
     handle(getImportSyncJobsActive, async () => {
       // A run does not begin before the one before it has ended.
       const { items } = await taskPage(db, { kind: SYNC_RUN }, { page: 1, perPage: 2 })
-      const jobs = items.map(jobOf).filter(({ status }) => status === 'running')
+      const jobs = items.map((task) => jobOf(task)).filter(({ status }) => status === 'running')
       return { jobs, total: jobs.length }
     }),
     handle(getImportSyncJobsId, async ({ params }) => jobOf(await jobTask(db, SYNC_RUN, params.id))),

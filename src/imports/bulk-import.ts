@@ -60,7 +60,10 @@ export function bulkRequest(
     request: {
       kind: IMPORT_BULK,
       key,
-      arguments: { distribution, group, with_dependencies: withDependencies, total, ...from },
+      arguments: {
+        ...{ distribution, group, with_dependencies: withDependencies, total, ...from },
+        label: `import of ${total} packages`,
+      },
       createdBy: caller.name,
       requestId: origin.requestId,
     },
