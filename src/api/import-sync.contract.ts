@@ -27,6 +27,7 @@ const SourceId = Type.Union([Type.Integer({ minimum: 1, maximum: 2_147_483_647 }
 
 export const postImportSyncStart = declare({
   ...start,
+  flags: { leaderOnly: true, optionalBody: true },
   path: '/import/sync/start',
   summary: 'Read the catalogs of several sources, all enabled ones by default; a second call gets the running job',
   body: Type.Object({

@@ -62,7 +62,7 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
 
   return [
     handle(postImportSyncStart, async ({ body, caller, origin }) => {
-      const { source_ids: ids, target, security_only: securityOnly } = body ?? {}
+      const { source_ids: ids, target, security_only: securityOnly } = body
       return start({ sourceIds: ids?.map(String), type: typeOf(target), securityOnly }, caller, origin)
     }),
     handle(postImportSync, async ({ caller, origin }) => start({}, caller, origin)),

@@ -52,7 +52,9 @@ export function mount(app: FastifyInstance, routes: readonly Route[], deps: Moun
       },
       // Runs before the body is read, so that a caller without rights cannot send one.
       onRequest: (request) => admit(request, route, deps),
-      preValidation: async ({ params, query }) => {
+      preValidation: async (request) => {
+        const { params, query } = request
+        if (route.flags?.optionalBody && request.body === undefined) request.body = {}
         for (const [name, text] of Object.entries({ ...(query as object), ...(params as object) }))
           requireStorable(name, text)
       },

@@ -111,5 +111,7 @@ function requestBody(route: Declaration): Record<string, unknown> {
       },
     }
   }
-  return route.body ? { requestBody: { required: true, content: { 'application/json': { schema: route.body } } } } : {}
+  if (!route.body) return {}
+  const required = !route.flags?.optionalBody
+  return { requestBody: { required, content: { 'application/json': { schema: route.body } } } }
 }

@@ -49,6 +49,8 @@ export interface Route {
     /** the handler reads the raw body itself */
     multipart?: boolean
     rawBody?: boolean
+    /** a request without a body is one with an empty object */
+    optionalBody?: boolean
   }
   /** replaces the limit of 1 MB for bodies */
   bodyLimitBytes?: number

@@ -90,8 +90,8 @@ function routesOf(
   { foundation, publishing, gate, imports, longWork, accounts, insight }: Rooms,
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
-  const { env, db, clock, log, audit, bus, paths, manifests, checkpoint, production, onError } = foundation
-  const { keys, registry, publisher, pendingDeletions, offered } = publishing
+  const { env, db, clock, log, audit, paths, production } = foundation
+  const { keys, registry, publisher, offered } = publishing
   const { engines, refresh, rematch } = gate
   const settings = foundation.settings.current
   const { tasks, totals } = longWork

@@ -115,7 +115,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s', (engine) => {
       expect(attempts).toBe(2)
       const { body } = await second.call('GET', `/import/bulk/${id}`)
       expect(body).toMatchObject({ status: 'done', errors: 0, done_count: 40, counts: { added: expect.any(Number) } })
-      expect(body.counts.added + body.counts.skipped).toBe(40)
+      expect(Number(body.counts.added) + Number(body.counts.skipped)).toBe(40)
       const index = await (await fetch(`${second.apt}/repos/dists/jammy/main/binary-amd64/Packages`)).text()
       for (const name of names) expect(index.split(`Package: ${name}\n`)).toHaveLength(2)
       expect(await second.stop()).toBe(0)

@@ -49,7 +49,7 @@ beforeAll(async () => {
   source = await addSource(service, upstream, 'upstream', DISTRIBUTION)
   const changed = Object.keys(upstream.files).find((path) => path.includes('changed'))!
   upstream.files[changed] = Buffer.alloc(upstream.files[changed]!.length)
-  delete upstream.files[Object.keys(upstream.files).find((path) => path.includes('gone'))!]
+  upstream.files = Object.fromEntries(Object.entries(upstream.files).filter(([path]) => !path.includes('gone')))
 })
 afterAll(async () => {
   await service?.stop()

@@ -189,8 +189,13 @@ it('a second call gets the running job, and cancelling it ends the sync of its s
   await expect
     .poll(async () => (await service.call('GET', `/import/sync/jobs/${first.body.job_id}`)).body.log_count)
     .toBeGreaterThan(0)
-  const second = await service.call('POST', '/import/sync')
-  expect(second.body).toMatchObject({ already_running: true, job_id: first.body.job_id })
+  for (const path of ['/import/sync', '/import/sync/start', '/import/sync-security', '/import/sync/start/all']) {
+    const second = await service.call('POST', path)
+    expect([path, second.body]).toEqual([
+      path,
+      expect.objectContaining({ already_running: true, job_id: first.body.job_id }),
+    ])
+  }
   expect((await service.call('GET', '/import/sync/jobs/active')).body).toMatchObject({ total: 1 })
   const cancelled = await service.call('POST', `/import/sync/jobs/${first.body.job_id}/cancel`)
   expect(cancelled.body).toMatchObject({ cancelled: true, job_id: first.body.job_id })
