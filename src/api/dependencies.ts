@@ -8,6 +8,7 @@ import { blobOf } from '../store/files/blob-query.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import type { Db } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
+import { append } from '../kernel/append.ts'
 
 /** Requirements in one answer; the largest package of Debian 12 has 980. */
 const MOST_LISTED = 1000
@@ -51,9 +52,7 @@ async function missingInCatalogs(db: Db, facts: PackageFacts, offered: Offered):
   const { candidates } = resolveIo(db, offered, sources)
   const offers = new Map<string, Offer[]>()
   const add = (name: string, offer: Offer) => {
-    const list = offers.get(name)
-    if (list) list.push(offer)
-    else offers.set(name, [offer])
+    append(offers, name, offer)
   }
   for (let at = 0; at < names.length; at += NAMES_TOGETHER) {
     const wanted = new Set(names.slice(at, at + NAMES_TOGETHER))

@@ -50,7 +50,7 @@ export async function jobTask(db: Db, kind: string, id: number): Promise<TaskRow
 export async function streamJob(
   deps: TaskStreamDeps,
   task: TaskRow,
-  { fromIndex, access, view = jobOf }: { fromIndex: number; access: Access; view?: (task: TaskRow) => object },
+  { fromIndex, access, view }: { fromIndex: number; access: Access; view: (task: TaskRow) => object },
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 // Importing several packages: in one answer, as a stream, and as a task.
 import { randomUUID } from 'node:crypto'
 import type { Caller } from '../domain/caller.ts'
-import { IMPORT_OUTCOMES } from '../domain/import-outcome.ts'
+import { noOutcomes } from '../domain/import-outcome.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Origin } from '../domain/audit.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
@@ -109,7 +109,7 @@ export function severalRoutes(deps: SeveralRouteDeps): Route[] {
       const { request, store } = bulkRequest(registry, bulk, randomUUID(), caller, origin)
       const { id } = await deps.tasks.enqueue(request, store)
       const task = await bulkTask(db, id)
-      return jobOf(task, progressOf(task, nothingYet()))
+      return jobOf(task, progressOf(task, noOutcomes()))
     }),
     handle(getImportBulkId, async ({ params: { id }, query: { from } }) => {
       const task = await bulkTask(db, id)
@@ -141,8 +141,6 @@ function requestsOf({ packages, source_id }: SeveralBody): PackageRequest[] {
 export const importResult = ({ source_id, package: name, version, arch, status, code, detail }: Result): Result => ({
   ...{ source_id, package: name, version: version || null, arch: arch || null, status, code, detail },
 })
-
-const nothingYet = () => Object.fromEntries(IMPORT_OUTCOMES.map((outcome) => [outcome, 0])) as ImportTally
 
 const summaryOf = (counts: ImportTally) => ({
   success: counts.error === 0,

@@ -1,19 +1,15 @@
 // /import: syncs of several sources, their jobs and schedule, and what security sources have newer.
-import type { Settings } from '../domain/settings.ts'
+import { dailyPattern, type Settings } from '../domain/settings.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
-import { isProblem } from '../domain/problem.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import { countUpdates, securityUpdates } from '../imports/security-updates.ts'
 import type { Sources } from '../imports/sources.ts'
 import { SYNC_RUN } from '../imports/sync-run.ts'
 import type { SyncRunRequest, SyncRuns } from '../imports/sync-runs.ts'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
-import type { AuditLog } from '../store/audit-log.ts'
-import type { Db } from '../store/db.ts'
-import { taskPage } from '../tasks/task-query.ts'
-import type { Tasks } from '../tasks/tasks.ts'
-import { jobOf, jobTask, streamJob } from './import-jobs.ts'
+import { jobRoutes, type JobRouteDeps } from './import-job-routes.ts'
+import { jobOf, jobTask } from './import-jobs.ts'
 import {
   getImportSecurityUpdates,
   getImportStats,
@@ -32,25 +28,24 @@ import {
 } from './import-sync.contract.ts'
 import { handle, type Route } from './route.ts'
 import { page } from './schemas.ts'
-import { createOpenStreams } from './sse.ts'
-import type { TaskStreamDeps } from './task-stream.ts'
-import { cancelTask } from './tasks.ts'
 
-export interface ImportSyncDeps extends TaskStreamDeps {
-  db: Db
-  audit: Pick<AuditLog, 'record'>
+export interface ImportSyncDeps extends JobRouteDeps {
   formats: readonly PackageFormat[]
   sources: Sources
   syncRuns: SyncRuns
-  tasks: Pick<Tasks, 'follow' | 'cancel'>
   settings(): Settings
 }
 
-const JOBS_SHOWN = 100
+const JOBS = {
+  list: getImportSyncJobs,
+  active: getImportSyncJobsActive,
+  one: getImportSyncJobsId,
+  stream: getImportSyncJobsIdStream,
+  cancel: postImportSyncJobsIdCancel,
+}
 
 export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
   const { db, sources } = deps
-  const openOne = createOpenStreams()
 
   async function start(request: SyncRunRequest, caller: Caller, origin: Origin) {
     const { id, joined } = await deps.syncRuns.start(request, caller.name, origin.requestId)
@@ -73,28 +68,7 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
     handle(postImportSyncSource, async ({ params, caller, origin }) =>
       start({ sourceIds: [params.source] }, caller, origin),
     ),
-    handle(getImportSyncJobs, async () => {
-      const { items, total } = await taskPage(db, { kind: SYNC_RUN }, { page: 1, perPage: JOBS_SHOWN })
-      return { jobs: items.map((task) => jobOf(task)), total }
-    }),
-    handle(getImportSyncJobsActive, async () => {
-      // A run does not begin before the one before it has ended.
-      const { items } = await taskPage(db, { kind: SYNC_RUN }, { page: 1, perPage: 2 })
-      const jobs = items.map((task) => jobOf(task)).filter(({ status }) => status === 'running')
-      return { jobs, total: jobs.length }
-    }),
-    handle(getImportSyncJobsId, async ({ params }) => jobOf(await jobTask(db, SYNC_RUN, params.id))),
-    handle(getImportSyncJobsIdStream, async ({ params, query, caller, raw, reply }) => {
-      const task = await jobTask(db, SYNC_RUN, params.id)
-      const closed = openOne(caller.principal)
-      const { access } = getImportSyncJobsIdStream
-      await streamJob(deps, task, { fromIndex: query.from_index, access }, raw, reply).finally(closed)
-      return undefined
-    }),
-    handle(postImportSyncJobsIdCancel, async ({ params, caller, origin }) => {
-      const { id } = await jobTask(db, SYNC_RUN, params.id)
-      return cancelJob(deps, SYNC_RUN, id, caller, origin)
-    }),
+    ...jobRoutes(deps, SYNC_RUN, JOBS),
     handle(getImportSyncStatus, async () => {
       const all = await sources.all()
       return {
@@ -138,7 +112,7 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
       const two = (n: number) => String(n).padStart(2, '0')
       return {
         schedule: `daily at ${two(hour)}:${two(minute)} (${timezone})`,
-        cron: `${minute} ${hour} * * *`,
+        cron: dailyPattern({ hour, minute }),
         timezone,
         enabled,
         security_sources: all
@@ -161,22 +135,4 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
       )
     }),
   ]
-}
-
-/** Cancelling a job that has ended changes nothing and is no error. */
-export async function cancelJob(
-  deps: Pick<ImportSyncDeps, 'audit' | 'db'> & { tasks: Pick<Tasks, 'cancel'> },
-  kind: string,
-  id: number,
-  caller: Caller,
-  origin: Origin,
-) {
-  try {
-    const task = await cancelTask(deps, id, caller, origin)
-    return { job_id: id, cancelled: true, status: jobOf(task).status, message: 'the job is being cancelled' }
-  } catch (error) {
-    if (!isProblem(error, 'task_ended')) throw error
-    const { status } = jobOf(await jobTask(deps.db, kind, id))
-    return { job_id: id, cancelled: false, status, message: 'the job has ended' }
-  }
 }

@@ -18,6 +18,9 @@ const at = (hour: number, minute: number) => ({
   }),
 })
 
+/** The five fields of crontab(5) for a time of the day. */
+export const dailyPattern = ({ hour, minute }: { hour: number; minute: number }) => `${minute} ${hour} * * *`
+
 const sourceToggles = Object.fromEntries(
   BUILT_IN_SOURCE_KEYS.map((key) => [key, flag(true, `${BUILT_IN_SOURCES[key].label}.`)]),
 ) as Record<BuiltInSourceKey, ReturnType<typeof flag>>

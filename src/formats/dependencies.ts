@@ -1,6 +1,7 @@
 // Checks requirements against what packages offer.
 import type { ComparisonOperator, Distribution, PackageFacts, Relation, Requirement } from '../domain/package.ts'
 import type { VersionScheme } from './ecosystem.ts'
+import { append } from '../kernel/append.ts'
 
 /** What is offered under a name: a package with its version, or a provide, perhaps without one. */
 export interface Offer {
@@ -54,9 +55,7 @@ export function unsatisfied(
 ): Requirement[] {
   const own = new Map<string, Offer[]>([[facts.name, [{ version: facts.version }]]])
   for (const { name, version } of facts.provides) {
-    const list = own.get(name)
-    if (list) list.push({ version })
-    else own.set(name, [{ version }])
+    append(own, name, { version })
   }
   let files: Set<string> | undefined
   const isOwnFile = (name: string): boolean => {

@@ -4,6 +4,7 @@ import type { PackageFacts, Relation, Requirement } from '../domain/package.ts'
 import { reachOf, satisfies, type Offer } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
+import { append } from '../kernel/append.ts'
 
 /** A published package with a requirement that nothing would satisfy any more. */
 export interface Breakage {
@@ -200,9 +201,7 @@ async function publishedVersions(
 function grouped<T>(rows: readonly T[], keyOf: (row: T) => string): Map<string, T[]> {
   const found = new Map<string, T[]>()
   for (const row of rows) {
-    const list = found.get(keyOf(row))
-    if (list) list.push(row)
-    else found.set(keyOf(row), [row])
+    append(found, keyOf(row), row)
   }
   return found
 }

@@ -9,6 +9,7 @@ import { createBatches } from '../kernel/batches.ts'
 import type { Db } from '../store/db.ts'
 import { additionBreaks, breakageWarning, type Breakage } from './breakage.ts'
 import type { Step } from './step.ts'
+import { append } from '../kernel/append.ts'
 
 /** How many unsatisfied requirements the message names; the verdict's detail has all. */
 const NAMED = 10
@@ -25,9 +26,7 @@ async function offersOf(db: Db, codename: string, names: readonly string[]): Pro
   )
   const offers = new Map<string, (typeof rows)[number][]>()
   for (const row of rows) {
-    const list = offers.get(row.name)
-    if (list) list.push(row)
-    else offers.set(row.name, [row])
+    append(offers, row.name, row)
   }
   return offers
 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
-import { IMPORT_OUTCOMES, type ImportOutcome } from '../domain/import-outcome.ts'
+import { noOutcomes, type ImportOutcome } from '../domain/import-outcome.ts'
 import type { TaskContext, TaskKind, TaskRequest } from '../domain/tasks.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Db } from '../store/db.ts'
@@ -181,7 +181,7 @@ export async function resultCounts(db: Db, taskId: number): Promise<ImportTally>
     .where('status', 'is not', null)
     .groupBy('status')
     .execute()
-  const counts = Object.fromEntries(IMPORT_OUTCOMES.map((outcome) => [outcome, 0])) as ImportTally
+  const counts = noOutcomes()
   for (const { status, n } of rows) counts[status as ImportOutcome] = n
   return counts
 }

@@ -4,6 +4,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'
+import { append } from '../kernel/append.ts'
 
 /** A package of a source. */
 export interface PackageRequest {
@@ -39,9 +40,7 @@ export async function chooseEntries<R extends PackageRequest>(
   const keyOf = (sourceId: number, name: string) => `${sourceId} ${name}`
   for (const row of rows) {
     const key = keyOf(row.source_id, row.name)
-    const list = entries.get(key)
-    if (list) list.push(row)
-    else entries.set(key, [row])
+    append(entries, key, row)
   }
   const fitting = [...distribution.architectures, ...format.neutralArchs]
   return requests.map((request) => {

@@ -1,6 +1,6 @@
 // Imports many packages of catalogs into one distribution: downloaded a few at a time, then the way in of an upload.
 import type { Origin } from '../domain/audit.ts'
-import type { ImportOutcome } from '../domain/import-outcome.ts'
+import { noOutcomes, type ImportOutcome } from '../domain/import-outcome.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { Offered } from '../formats/format.ts'
@@ -97,7 +97,7 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
     const intakeMeta: Meta = { method: meta.method, importedBy: meta.by, origin: meta.origin, group: meta.group }
     const open = createOpener(deps.upstreams, signal)
     const serially = createSerial()
-    const tally: ImportTally = { added: 0, pending_review: 0, blocked: 0, skipped: 0, error: 0 }
+    const tally = noOutcomes()
     const begun = new Map<number, W>()
     let taken = 0
 

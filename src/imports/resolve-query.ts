@@ -5,6 +5,7 @@ import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'
 import type { PublishedOffer, ResolveIo } from './resolve.ts'
+import { append } from '../kernel/append.ts'
 
 /**
  * The enabled and synced sources that requirements may be met from: those of packages that are imported, and all others
@@ -46,9 +47,7 @@ export function resolveIo(
         where c.distribution = ${distribution.codename} and c.name = any(${[...names]}::text[])`.execute(db)
       const offers = new Map<string, PublishedOffer[]>()
       for (const { name, ...offer } of rows) {
-        const list = offers.get(name)
-        if (list) list.push(offer)
-        else offers.set(name, [offer])
+        append(offers, name, offer)
       }
       return offers
     },

@@ -3,6 +3,7 @@ import type { Relation, Requirement } from '../domain/package.ts'
 import { reachOf, satisfies, unsatisfied, type Offer, type Offers, type Reach } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { CatalogRow } from '../store/tables.ts'
+import { append } from '../kernel/append.ts'
 
 /** Packages of one closure; a whole desktop has some 2,000. */
 const MOST_PACKAGES = 5000
@@ -160,9 +161,7 @@ function createOffers() {
     offers: offers as Offers,
     add(candidate: Candidate): void {
       for (const [name, offer] of offersOf(candidate)) {
-        const list = offers.get(name)
-        if (list) list.push(offer)
-        else offers.set(name, [offer])
+        append(offers, name, offer)
       }
     },
   }
@@ -190,9 +189,7 @@ function byName<C extends Candidate>(rows: readonly C[], names: readonly string[
   for (const row of rows) {
     for (const name of new Set(offersOf(row).map(([offered]) => offered))) {
       if (!wanted.has(name)) continue
-      const list = found.get(name)
-      if (list) list.push(row)
-      else found.set(name, [row])
+      append(found, name, row)
     }
   }
   return found

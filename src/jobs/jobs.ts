@@ -1,4 +1,5 @@
 // The list of scheduled jobs: when each runs and what it does.
+import { dailyPattern, type Settings } from '../domain/settings.ts'
 import type { MirrorRuns } from '../imports/mirror/start.ts'
 import type { SyncRuns } from '../imports/sync-runs.ts'
 import type { CrossCheck } from '../review/cross-check.ts'
@@ -19,20 +20,23 @@ export interface JobDeps {
   backup(by: string): Promise<object>
 }
 
+/** The schedule of a job whose section of the settings says when it runs. */
+function daily({ enabled, timezone, ...time }: Settings['backup' | 'mirror' | 'sync']) {
+  return enabled ? { pattern: dailyPattern(time), timezone } : null
+}
+
 export function createJobs(deps: JobDeps): Job[] {
   return [
     {
       id: 'sync',
       name: 'Read the catalogs of security sources',
-      schedule: ({ sync: { enabled, hour, minute, timezone } }) =>
-        enabled ? { pattern: `${minute} ${hour} * * *`, timezone } : null,
+      schedule: ({ sync }) => daily(sync),
       run: async () => ({ ...(await deps.syncRuns.daily()) }),
     },
     {
       id: 'backup',
       name: 'Make a backup and delete the oldest',
-      schedule: ({ backup: { enabled, hour, minute, timezone } }) =>
-        enabled ? { pattern: `${minute} ${hour} * * *`, timezone } : null,
+      schedule: ({ backup }) => daily(backup),
       run: async () => ({ ...(await deps.backup('scheduler')) }),
     },
     {
@@ -72,8 +76,7 @@ export function createJobs(deps: JobDeps): Job[] {
     {
       id: 'mirror',
       name: 'Import new packages of the mirrored sources',
-      schedule: ({ mirror }) =>
-        mirror.enabled ? { pattern: `${mirror.minute} ${mirror.hour} * * *`, timezone: mirror.timezone } : null,
+      schedule: ({ mirror }) => daily(mirror),
       run: async () => ({ ...(await deps.mirrorRuns.all('scheduler')) }),
     },
     {

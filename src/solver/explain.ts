@@ -1,6 +1,7 @@
 // Why an item cannot be chosen: a smallest set of constraints, none of which can be left out, from the item outwards.
 import { createConstraintsBuilder, type Constraints } from './constraints.ts'
 import { createSearch, type Cause, type Search } from './search.ts'
+import { append } from '../kernel/append.ts'
 
 /** Causes with more constraints are returned as they were found: each constraint costs a search. */
 const MOST_MINIMIZED = 500
@@ -59,9 +60,7 @@ function refuted(constraints: Constraints, causes: readonly Cause[], item: numbe
 function outwards(constraints: Constraints, causes: readonly Cause[], item: number): Cause[] {
   const byOwner = new Map<number, Cause[]>()
   for (const cause of causes) {
-    const list = byOwner.get(cause.owner)
-    if (list) list.push(cause)
-    else byOwner.set(cause.owner, [cause])
+    append(byOwner, cause.owner, cause)
   }
   const ordered: Cause[] = []
   const reached = new Set([item])

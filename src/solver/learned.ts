@@ -1,4 +1,5 @@
 // Learned clauses with two watched literals each, and what each was derived from.
+import { append } from '../kernel/append.ts'
 
 /** A literal: twice the item, plus 1 where the clause has it negated. */
 export interface Learned {
@@ -29,9 +30,7 @@ export function createLearned(): Learned {
   let active = 0
 
   function watch(literal: number, clause: number): void {
-    const list = watches.get(literal)
-    if (list) list.push(clause)
-    else watches.set(literal, [clause])
+    append(watches, literal, clause)
   }
 
   const holds = (literal: number, value: Int8Array) => value[literal >> 1] === ((literal & 1) === 0 ? 1 : -1)

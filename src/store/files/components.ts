@@ -4,6 +4,7 @@ import type { FormatId } from '../../domain/package.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
 import type { ComponentRow } from '../tables.ts'
+import { append } from '../../kernel/append.ts'
 
 /** What reading one stored file found. */
 export interface ComponentsOf {
@@ -61,9 +62,7 @@ export function createComponents(db: Db): Components {
     const { rows } = await sql<ComponentRow>`select sha256, ecosystem, name, version, key, path, license from components
       where sha256 = any(${[...new Set(sha256s)]}::text[]) order by sha256, ecosystem, name, version`.execute(db)
     for (const row of rows) {
-      const known = of.get(row.sha256)
-      if (known) known.push(row)
-      else of.set(row.sha256, [row])
+      append(of, row.sha256, row)
     }
     return of
   }

@@ -4,6 +4,7 @@ import type { Finding } from '../../domain/finding.ts'
 import type { Requirement } from '../../domain/package.ts'
 import type { Db } from '../db.ts'
 import type { DecisionRow, PackageRow } from '../tables.ts'
+import { append } from '../../kernel/append.ts'
 
 /** A record with the digests of its bytes, without the columns that grow with its findings or files. */
 export type InventoryRow = Pick<
@@ -143,9 +144,7 @@ export async function providersOf(
     where c.distribution = ${distribution} and c.name = any(${[...names]}::text[])`.execute(db)
   const found = new Map<string, Provider[]>()
   for (const row of rows) {
-    const list = found.get(row.name)
-    if (list) list.push(row)
-    else found.set(row.name, [row])
+    append(found, row.name, row)
   }
   return found
 }
