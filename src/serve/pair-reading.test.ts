@@ -1,80 +1,75 @@
 // The state table: the next state of each request, and the generation that answers it.
 import { describe, expect, test } from 'vitest'
-import { IDLE, LONGEST_PAUSE_MS, step, type PairRequest, type Reading } from './pair-reading.ts'
+import { LONGEST_PAUSE_MS, LONGEST_WAIT_MS, step, type PairRequest, type Readings } from './pair-reading.ts'
 
 const THEN = 1_000_000
-const NOW = THEN + 5_000
-const old = { generation: 'old', atMs: THEN }
-const live = { generation: 'live', atMs: NOW }
+const NOW = THEN + 100
+const NOTHING = { probes: 0, indexFirst: 0, paired: 0, signatureFirst: 0, keyAsked: 0 }
 
-const indexFirst: Reading = { state: 'IndexFirst', ...old }
-const paired: Reading = { state: 'Paired', ...old }
-const signatureFirst: Reading = { state: 'SignatureFirst', ...old }
-const keyAsked: Reading = { state: 'KeyAsked', ...old }
-const probe = (interrupted: Exclude<Reading, { state: 'Probe' }>): Reading => ({
-  state: 'Probe',
-  atMs: THEN,
-  interrupted,
-})
+type Counts = Partial<typeof NOTHING>
+const old = (counts: Counts): Readings => ({ ...NOTHING, ...counts, generation: 'old', atMs: THEN })
+const take = (counts: Counts | null, request: PairRequest, { nowMs = NOW, live = 'live', mayWait = true } = {}) =>
+  step(counts && old(counts), request, { nowMs, live, mayWait })
 
-const take = (reading: Reading, request: PairRequest, moment: { nowMs?: number; gone?: boolean } = {}) =>
-  step(reading, request, { nowMs: moment.nowMs ?? NOW, live: 'live', has: () => !moment.gone })
-
-const idle = { state: 'Idle' } as const
-const newIndexFirst = { state: 'IndexFirst', ...live }
-const newSignatureFirst = { state: 'SignatureFirst', ...live }
-
-describe('a request', () => {
-  test.each<[string, Reading, PairRequest, string, object]>([
-    ['Idle', IDLE, 'index', 'live', newIndexFirst],
-    ['Idle', IDLE, 'signature', 'live', newSignatureFirst],
-    ['Idle', IDLE, 'key', 'live', idle],
-    ['Idle', IDLE, 'probe', 'live', { state: 'Probe', atMs: NOW, interrupted: idle }],
-
-    ['IndexFirst', indexFirst, 'index', 'live', newIndexFirst],
-    ['IndexFirst', indexFirst, 'signature', 'old', paired],
-    ['IndexFirst', indexFirst, 'key', 'live', indexFirst],
-    ['IndexFirst', indexFirst, 'probe', 'live', { state: 'Probe', atMs: NOW, interrupted: indexFirst }],
-
-    ['Paired', paired, 'index', 'live', newIndexFirst],
-    ['Paired', paired, 'signature', 'old', paired],
-    ['Paired', paired, 'key', 'live', { state: 'KeyAsked', generation: 'old', atMs: NOW }],
-
-    ['SignatureFirst', signatureFirst, 'index', 'live', newIndexFirst],
-    ['SignatureFirst', signatureFirst, 'signature', 'live', newSignatureFirst],
-    ['SignatureFirst', signatureFirst, 'key', 'live', { state: 'KeyAsked', generation: 'old', atMs: NOW }],
-
-    ['KeyAsked', keyAsked, 'index', 'old', keyAsked],
-    ['KeyAsked', keyAsked, 'signature', 'live', newSignatureFirst],
-    ['KeyAsked', keyAsked, 'key', 'live', { state: 'KeyAsked', generation: 'old', atMs: NOW }],
-
-    ['Probe', probe(idle), 'index', 'live', idle],
-    ['Probe', probe(keyAsked), 'index', 'live', keyAsked],
-    ['Probe', probe(indexFirst), 'signature', 'old', paired],
-    ['Probe', probe(signatureFirst), 'key', 'live', { state: 'KeyAsked', generation: 'old', atMs: NOW }],
-    ['Probe', probe(indexFirst), 'probe', 'live', { state: 'Probe', atMs: NOW, interrupted: indexFirst }],
-  ])('in %s: %o, %s is answered from %s', (_, reading, request, generation, next) => {
-    expect(take(reading, request)).toEqual({ generation, reading: next })
+describe('the first request of a name', () => {
+  test.each<[PairRequest, Counts]>([
+    ['probe', { probes: 1 }],
+    ['index', { indexFirst: 1 }],
+    ['signature', { signatureFirst: 1 }],
+    ['key', {}],
+  ])('%s is answered from the live generation', (request, counts) => {
+    const readings = { ...NOTHING, ...counts, generation: 'live', atMs: NOW }
+    expect(take(null, request)).toEqual({ generation: 'live', readings })
   })
 })
 
-describe('a first half that no longer counts', () => {
-  test.each<[string, Reading, PairRequest]>([
-    ['IndexFirst', indexFirst, 'signature'],
-    ['Paired', paired, 'signature'],
-    ['KeyAsked', keyAsked, 'index'],
-  ])('in %s gives way to the live generation', (_, reading, request) => {
-    expect(take(reading, request, { nowMs: THEN + LONGEST_PAUSE_MS }).generation).toBe('old')
-    expect(take(reading, request, { nowMs: THEN + LONGEST_PAUSE_MS + 1 }).generation).toBe('live')
-    expect(take(reading, request, { gone: true }).generation).toBe('live')
+describe('the second half of a pair', () => {
+  test.each<[PairRequest, Counts, Counts, string]>([
+    ['signature', { indexFirst: 1 }, { paired: 1 }, 'old'],
+    ['signature', { indexFirst: 2, probes: 1 }, { indexFirst: 1, paired: 1, probes: 1 }, 'old'],
+    ['key', { signatureFirst: 1 }, { keyAsked: 1 }, 'live'],
+    ['key', { paired: 1 }, { keyAsked: 1 }, 'live'],
+    ['index', { keyAsked: 1 }, {}, 'old'],
+    ['index', { keyAsked: 2, probes: 1 }, { keyAsked: 1, probes: 1 }, 'old'],
+    ['index', { probes: 1 }, {}, 'old'],
+  ])('%s in %o leads to %o and is answered from %s', (request, counts, next, generation) => {
+    expect(take(counts, request)).toEqual({ generation, readings: { ...old(next), atMs: NOW } })
+  })
+})
+
+describe('the start of a pair after a flip', () => {
+  test.each<[PairRequest, Counts]>([
+    ['index', { indexFirst: 1 }],
+    ['index', { signatureFirst: 1 }],
+    ['signature', { signatureFirst: 1 }],
+    ['signature', { keyAsked: 1 }],
+    ['probe', { indexFirst: 1 }],
+    ['probe', { signatureFirst: 1 }],
+    ['probe', { keyAsked: 1 }],
+  ])('%s waits in %o', (request, counts) => {
+    expect(take(counts, request)).toEqual({ waitMs: LONGEST_WAIT_MS - 100 })
   })
 
-  test('in Probe makes the next index the start of a reading', () => {
-    const nowMs = THEN + LONGEST_PAUSE_MS + 1
-    expect(take(probe(idle), 'index', { nowMs }).reading).toEqual({
-      state: 'IndexFirst',
+  test.each<[string, Counts, object]>([
+    ['nobody has half of a pair', { paired: 3 }, {}],
+    ['it has waited long enough', { indexFirst: 1 }, { mayWait: false }],
+    ['the last request is long ago', { indexFirst: 1 }, { nowMs: THEN + LONGEST_WAIT_MS }],
+  ])('is answered from the live generation when %s', (_, counts, moment) => {
+    expect(take(counts, 'index', moment)).toMatchObject({
       generation: 'live',
-      atMs: nowMs,
+      readings: { generation: 'live', indexFirst: 1, paired: 0, probes: 0 },
     })
   })
+})
+
+test('clients that start before a flip are counted', () => {
+  expect(take({ indexFirst: 1 }, 'index', { live: 'old' })).toMatchObject({ readings: { indexFirst: 2 } })
+})
+
+test.each<[PairRequest, Counts]>([
+  ['signature', { indexFirst: 1 }],
+  ['index', { keyAsked: 1 }],
+])('the second half %s no longer counts after the longest pause', (request, counts) => {
+  expect(take(counts, request, { nowMs: THEN + LONGEST_PAUSE_MS })).toMatchObject({ generation: 'old' })
+  expect(take(counts, request, { nowMs: THEN + LONGEST_PAUSE_MS + 1 })).toMatchObject({ generation: 'live' })
 })

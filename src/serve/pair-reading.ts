@@ -1,83 +1,77 @@
-// Which generation a client reads a signed index and its signature from: one state for each client. Pure.
+// Which generation clients read a signed index and its signature from, and who waits for whom. Pure.
 
 /** What a client asks of a pair; other requests are no part of it. */
 export type PairRequest = 'probe' | 'index' | 'signature' | 'key'
 
-/** A generation and when it was last used for this client. */
-interface From {
-  /** directory of the generation, relative to the repositories' directory */
+/** What the clients of one name are reading. Clients that cannot be told apart have one name. */
+export interface Readings {
+  /** the generation all of them read; its directory, relative to the repositories' directory */
   generation: string
+  /** asked for the headers of the index: the next request for the index may only test whether it changed */
+  probes: number
+  /** have the index and want its signature, as dnf does */
+  indexFirst: number
+  /** had the index before the signature; a request for the key shows that they want the index again */
+  paired: number
+  /** have the signature and want the key */
+  signatureFirst: number
+  /** have signature and key and want the index, as zypper does */
+  keyAsked: number
+  /** the last request, ms since 1970 */
   atMs: number
 }
-
-type Started =
-  | { state: 'Idle' }
-  /** has the index and wants its signature, as dnf does */
-  | ({ state: 'IndexFirst' } & From)
-  /** has the index and then its signature */
-  | ({ state: 'Paired' } & From)
-  /** has the signature; only a request for the key shows that it wants the index of it, as zypper does */
-  | ({ state: 'SignatureFirst' } & From)
-  | ({ state: 'KeyAsked' } & From)
-
-/** `Probe`: asked for the headers of the index, so a request for the index alone only tests whether it changed. */
-export type Reading = Started | { state: 'Probe'; atMs: number; interrupted: Started }
 
 export interface Moment {
   nowMs: number
   /** the generation the link points at */
   live: string
-  /** whether a generation still has the file that is asked for */
-  has(generation: string): boolean
+  /** false when the client has waited long enough */
+  mayWait: boolean
 }
 
-export interface PairStep {
-  reading: Reading
-  /** the generation to answer from */
-  generation: string
-}
-
-export const IDLE: Reading = { state: 'Idle' }
+/** Either the generation to answer from, or how long to wait at most before asking again. */
+export type Step = { readings: Readings; generation: string } | { waitMs: number }
 
 /** The longest time between two requests of a pair: some 30 ms on loopback, seconds on a busy machine. */
 export const LONGEST_PAUSE_MS = 15_000
+/** How long the next client of the same name waits for a client that has half of an older pair. */
+export const LONGEST_WAIT_MS = 3_000
 
-/** Answers a request from the generation of the client's first half where that still fits, otherwise from the live one. */
-export function step(reading: Reading, request: PairRequest, moment: Moment): PairStep {
-  const { nowMs, live } = moment
-  const started = reading.state === 'Probe' ? reading.interrupted : reading
-  const fromLive = (state: 'IndexFirst' | 'SignatureFirst'): PairStep => ({
-    reading: { state, generation: live, atMs: nowMs },
-    generation: live,
-  })
-
-  switch (request) {
-    case 'probe':
-      return { reading: { state: 'Probe', atMs: nowMs, interrupted: started }, generation: live }
-
-    case 'index':
-      if (reading.state === 'Probe' && nowMs - reading.atMs <= LONGEST_PAUSE_MS)
-        return { reading: started, generation: live }
-      return started.state === 'KeyAsked' && isUsable(started, moment)
-        ? { reading: started, generation: started.generation }
-        : fromLive('IndexFirst')
-
-    case 'signature':
-      return (started.state === 'IndexFirst' || started.state === 'Paired') && isUsable(started, moment)
-        ? { reading: { ...started, state: 'Paired' }, generation: started.generation }
-        : fromLive('SignatureFirst')
-
-    case 'key':
-      return {
-        reading:
-          started.state === 'SignatureFirst' || started.state === 'Paired' || started.state === 'KeyAsked'
-            ? { state: 'KeyAsked', generation: started.generation, atMs: nowMs }
-            : started,
-        generation: live,
-      }
-  }
+/** Whether a client has one half of the pair and not the other. */
+export function isOpen({ indexFirst, signatureFirst, keyAsked }: Readings): boolean {
+  return indexFirst + signatureFirst + keyAsked > 0
 }
 
-function isUsable({ generation, atMs }: From, { nowMs, has }: Moment): boolean {
-  return nowMs - atMs <= LONGEST_PAUSE_MS && has(generation)
+/**
+ * The second half of a pair comes from the generation of the first. A client that starts after a flip waits until the
+ * others of its name have their second half: answered before, its next request could not be told from theirs.
+ */
+export function step(known: Readings | null, request: PairRequest, { nowMs, live, mayWait }: Moment): Step {
+  const readings = known && nowMs - known.atMs <= LONGEST_PAUSE_MS ? known : begin(live, nowMs)
+  const after = (change: Partial<Readings>, generation = readings.generation): Step => ({
+    readings: { ...readings, ...change, atMs: nowMs },
+    generation,
+  })
+  const { probes, indexFirst, paired, signatureFirst, keyAsked } = readings
+
+  if (request === 'signature' && indexFirst > 0) return after({ indexFirst: indexFirst - 1, paired: paired + 1 })
+  if (request === 'index' && keyAsked > 0) return after({ keyAsked: keyAsked - 1 })
+  if (request === 'index' && probes > 0) return after({ probes: probes - 1 })
+  if (request === 'key') {
+    if (signatureFirst > 0) return after({ signatureFirst: signatureFirst - 1, keyAsked: keyAsked + 1 }, live)
+    if (paired > 0) return after({ paired: paired - 1, keyAsked: keyAsked + 1 }, live)
+    return { readings, generation: live }
+  }
+
+  const waitMs = readings.atMs + LONGEST_WAIT_MS - nowMs
+  if (readings.generation !== live && isOpen(readings) && mayWait && waitMs > 0) return { waitMs }
+  const started = readings.generation === live ? readings : begin(live, nowMs)
+  const counter = STARTS[request]
+  return { readings: { ...started, [counter]: started[counter] + 1, atMs: nowMs }, generation: live }
+}
+
+const STARTS = { probe: 'probes', index: 'indexFirst', signature: 'signatureFirst' } as const
+
+function begin(generation: string, atMs: number): Readings {
+  return { generation, probes: 0, indexFirst: 0, paired: 0, signatureFirst: 0, keyAsked: 0, atMs }
 }

@@ -12,6 +12,7 @@ import { createPublishedTree } from './published-tree.ts'
 import type { Representation } from '../http-files/representation.ts'
 import { createRepresentations, type MemoryLimits } from './representations.ts'
 import { locate, type Located, type Refused } from './request-path.ts'
+import { createPairTurns, type PairTurns } from './pair-turns.ts'
 import { createSignedPairs } from './signed-pairs.ts'
 
 export interface RepositoryListener {
@@ -45,6 +46,8 @@ export interface RepositoryListenerDeps {
   log: Log
   /** The set-up text a request asks for; null for requests of files. */
   setup?(request: IncomingMessage): string | null
+  /** shared with the other processes of this listener; its own when it is the only one */
+  pairTurns?: PairTurns
   memory?: MemoryLimits
   timeouts?: ListenerTimeouts
 }
@@ -70,7 +73,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   const representations = createRepresentations(tree, memory, (error) =>
     log.error({ err: error }, 'a published file could not be closed'),
   )
-  const pairs = createSignedPairs(reposDir)
+  const pairs = createSignedPairs(reposDir, deps.pairTurns ?? createPairTurns(clock))
   const server = createServer({
     headersTimeout: timeouts.header,
     requestTimeout: timeouts.request,
@@ -111,10 +114,14 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
       refuse(exchange, REFUSALS[located])
       return
     }
-    const observedMs = clock.now().getTime()
     const file = located.mount.format?.serving.signedPair
-      ? pairs.place(located, method, () => clientOf(exchange.request), observedMs)
+      ? pairs.place(located, method, () => clientOf(exchange.request))
       : located
+    return file instanceof Promise ? file.then((placed) => answerFrom(exchange, placed)) : answerFrom(exchange, file)
+  }
+
+  const answerFrom = (exchange: Exchange, file: Located): Promise<void> | void => {
+    const observedMs = clock.now().getTime()
     const found = representations.find(file, observedMs)
     if (found && !(found instanceof Promise)) return answerWithFile(exchange, found, observedMs)
     return answerLater(exchange, file, found, observedMs)

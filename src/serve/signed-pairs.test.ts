@@ -2,6 +2,7 @@
 import { rmSync, utimesSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createRepository, RPM_MOUNTS, startListener, type Repository, type TestListener } from './listener.fixture.ts'
+import { LONGEST_WAIT_MS } from './pair-reading.ts'
 
 const REPODATA = '/repos/almalinux9/x86_64/repodata'
 let repository: Repository
@@ -58,6 +59,7 @@ describe('a client that asks for the index first, as dnf does', () => {
     const dnf = asking('dnf')
     await dnf.index()
     publish('two')
+    now += LONGEST_WAIT_MS
     expect([await dnf.index(), await dnf.signature()]).toEqual(['index two', 'signature two'])
   })
 })
@@ -114,11 +116,50 @@ describe('clients that cannot be told apart', () => {
     expect([await one.signature(), await other.signature()]).toEqual(['signature one', 'signature one'])
   })
 
-  test('do not hold each other to an old generation', async () => {
+  test('read one generation at a time: the next waits for the signature of the one before', async () => {
     const [one, other] = [asking('same'), asking('same')]
     await one.index()
     publish('two')
+    const next = other.index()
+    expect(await one.signature()).toBe('signature one')
+    expect([await next, await other.signature()]).toEqual(['index two', 'signature two'])
+  })
+
+  test('read one generation at a time in the order of zypper too', async () => {
+    const [one, other] = [asking('same'), asking('same')]
+    await one.look()
+    await one.index()
+    await one.signature()
+    publish('two')
+    const next = other.look().then(() => other.index())
+    await one.key()
+    expect(await one.index()).toBe('index one')
+    expect(await next).toBe('index two')
+    expect(await other.signature()).toBe('signature two')
+    await other.key()
+    publish('three')
+    expect(await other.index()).toBe('index two')
+  })
+
+  test('wait together, and together see what was published last', async () => {
+    const [one, second, third] = [asking('same'), asking('same'), asking('same')]
+    await one.index()
+    publish('two')
+    const waiting = [second.index(), third.index()]
+    publish('three')
+    await one.signature()
+    expect(await Promise.all(waiting)).toEqual(['index three', 'index three'])
+    publish('four')
+    expect([await second.signature(), await third.signature()]).toEqual(['signature three', 'signature three'])
+  })
+
+  test('do not wait longer than three seconds for a client that never asks for the signature', async () => {
+    const [one, other] = [asking('same'), asking('same')]
+    await one.index()
+    publish('two')
+    const started = Date.now()
     expect([await other.index(), await other.signature()]).toEqual(['index two', 'signature two'])
+    expect(Date.now() - started).toBeGreaterThanOrEqual(LONGEST_WAIT_MS - 5)
   })
 })
 

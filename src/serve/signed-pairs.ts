@@ -2,7 +2,8 @@
 import { realpathSync, statSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { SignedPair } from '../formats/serving.ts'
-import { IDLE, step, type PairRequest, type Reading } from './pair-reading.ts'
+import type { PairRequest } from './pair-reading.ts'
+import type { PairAnswer, PairTurns } from './pair-turns.ts'
 import type { Located } from './request-path.ts'
 
 /**
@@ -10,48 +11,43 @@ import type { Located } from './request-path.ts'
  * the other after it sees a bad signature and gives up. Clients differ in the order of their requests (observed with dnf
  * 4.14 and zypper 1.14.42, each request on its own connection): dnf reads the index, then the signature; zypper reads
  * the signature, the key, then the index, and tests for changes with a HEAD and a GET of the index. Clients that cannot
- * be told apart share one state, which is never older than what the last of them started with.
+ * be told apart read one generation at a time: after a flip the next of them waits until the others have their pair.
  */
 export interface SignedPairs {
   /**
    * @param client identifies the client
    * @returns where to read the file; the same where it is no part of a pair
    */
-  place(file: Located, method: string, client: () => string, nowMs: number): Located
+  place(file: Located, method: string, client: () => string): Located | Promise<Located>
 }
 
-const MOST_CLIENTS = 4_096
+/** How often a client that waited is made to wait again because of yet another flip. */
+const MOST_WAITS = 5
 
-export function createSignedPairs(reposDir: string): SignedPairs {
-  /** in order of use */
-  const readings = new Map<string, Reading>()
-
-  const keep = (key: string, reading: Reading): void => {
-    readings.delete(key)
-    readings.set(key, reading)
-    if (readings.size > MOST_CLIENTS) readings.delete(readings.keys().next().value as string)
-  }
-
-  return {
-    place(file, method, client, nowMs) {
-      const pair = file.mount.format?.serving.signedPair
-      const slash = file.path.lastIndexOf('/')
-      const name = file.path.slice(slash + 1)
-      const request = pair ? requestOf(pair, name, method) : null
-      if (request === null) return file
-      const directory = file.path.slice(0, slash)
-      const live = generationOf(reposDir, directory)
-      if (live === null) return file
-      const key = `${directory} ${client()}`
-      const { reading, generation } = step(readings.get(key) ?? IDLE, request, {
-        nowMs,
-        live,
-        has: (candidate) => isFile(`${reposDir}/${candidate}/${name}`),
-      })
-      keep(key, reading)
+export function createSignedPairs(reposDir: string, turns: PairTurns): SignedPairs {
+  /** @param waits how often the client has waited */
+  const placed = (file: Located, request: PairRequest, client: string, waits: number): Located | Promise<Located> => {
+    const slash = file.path.lastIndexOf('/')
+    const [directory, name] = [file.path.slice(0, slash), file.path.slice(slash + 1)]
+    const live = generationOf(reposDir, directory)
+    if (live === null) return file
+    const settle = (answer: PairAnswer): Located | Promise<Located> => {
+      if ('again' in answer) return placed(file, request, client, answer.again === 'late' ? MOST_WAITS : waits + 1)
+      const isThere = answer.generation === live || isFile(`${reposDir}/${answer.generation}/${name}`)
+      const generation = isThere ? answer.generation : live
       // Named by the generation in any case: what was checked is what is sent.
       const path = `${generation}/${name}`
       return generation === live ? { ...file, path, publishedAs: file.path } : { ...file, path }
+    }
+    const answer = turns({ name: `${directory} ${client}`, request, live, mayWait: waits < MOST_WAITS })
+    return answer instanceof Promise ? answer.then(settle) : settle(answer)
+  }
+
+  return {
+    place(file, method, client) {
+      const pair = file.mount.format?.serving.signedPair
+      const request = pair ? requestOf(pair, file.path.slice(file.path.lastIndexOf('/') + 1), method) : null
+      return request === null ? file : placed(file, request, client(), 0)
     },
   }
 }
