@@ -100,6 +100,23 @@ export interface TreeLayout {
   byHashIn: readonly string[]
 }
 
+/** Checks what was signed with our keys. */
+export interface OwnSignatures {
+  openpgpArmored: string
+  /** @returns the signed text; null when the document is not signed by our key */
+  cleartext(document: Uint8Array): Promise<string | null>
+  detached(content: Uint8Array, signature: Uint8Array): Promise<boolean>
+  apk: { keyName: string; verify(content: Uint8Array, signature: Uint8Array): boolean }
+}
+
+/** What the index of a generation says of its own files. */
+export interface IndexClaims {
+  /** the files that describe or sign others, and what is wrong with each; null: nothing */
+  roots: { path: string; fault: 'missing' | 'wrong_content' | null }[]
+  /** the files that they list; `byHash` is the name below `by-hash`, where the file has one */
+  listed: { path: string; sizeBytes: number; sha256: string; byHash: string | null }[]
+}
+
 export interface SignatureVerdict {
   /** `unknown_key`: signed, but by none of the given keys; `invalid`: a known key's signature is over other bytes */
   outcome: 'verified' | 'unknown_key' | 'invalid' | 'unsigned'
@@ -143,6 +160,16 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   readonly independentArchitectures: boolean
   /** the files of a generation; the last one is what clients read first */
   index(input: IndexInput): Promise<IndexFile[]>
+
+  /**
+   * Checks the signatures of a generation that was published, and reads which files it lists.
+   * @param read returns a file of the generation, or null when it does not exist
+   */
+  readClaims(
+    distribution: Distribution,
+    read: (path: string) => Promise<Buffer | null>,
+    signatures: OwnSignatures,
+  ): Promise<IndexClaims>
 
   /** Which packages can be installed together. */
   readonly installation: InstallationRules

@@ -2,6 +2,7 @@
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
 import { catalog } from './catalog.ts'
+import { readClaims } from './claims.ts'
 import { distributions, presets } from './distributions.ts'
 import { apkFilename, apkMembers, readApk, type ApkRecord } from './read.ts'
 import { recognizes } from './recognize.ts'
@@ -71,6 +72,7 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   entryIn,
   independentArchitectures: true,
   index: renderIndex,
+  readClaims,
   installation: { excludes: ['conflict'], exclusiveProvides: true },
   catalog,
 }

@@ -1,7 +1,7 @@
 // Writes tar entries and gzip members for the index, the same on every machine.
 import { crc32, deflateRawSync } from 'node:zlib'
 
-const BLOCK_BYTES = 512
+export const BLOCK_BYTES = 512
 
 /** Two blocks of zeros. */
 export const TAR_END = new Uint8Array(2 * BLOCK_BYTES)

@@ -2,6 +2,7 @@
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
 import { catalog } from './catalog.ts'
+import { readClaims } from './claims.ts'
 import { distributions, presets } from './distributions.ts'
 import { debFilename, debMembers, readDeb, type DebRecord } from './read.ts'
 import { binaryDirectory, packagePath, renderEntry, renderIndex } from './render.ts'
@@ -61,6 +62,7 @@ export const debFormat: PackageFormat<DebRecord> = {
   entry: renderEntry,
   independentArchitectures: false,
   index: renderIndex,
+  readClaims,
   // Debian Policy 7.3 and 7.4; that Breaks may be unpacked together makes no difference at the end.
   installation: { excludes: ['conflicts', 'breaks'] },
   catalog,

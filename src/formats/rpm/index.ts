@@ -2,6 +2,7 @@
 import { canary } from './canary.ts'
 import type { PackageFormat } from '../format.ts'
 import { catalog } from './catalog.ts'
+import { readClaims } from './claims.ts'
 import { distributions, presets } from './distributions.ts'
 import { LEAD_MAGIC } from './open.ts'
 import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
@@ -76,6 +77,7 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   entry: renderEntry,
   independentArchitectures: true,
   index: renderIndex,
+  readClaims,
   installation: {
     excludes: ['conflicts'],
     excludesByName: ['obsoletes'],
