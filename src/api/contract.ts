@@ -3,6 +3,7 @@ import * as artifacts from './artifacts.contract.ts'
 import * as audit from './audit.contract.ts'
 import * as auth from './auth.contract.ts'
 import * as backup from './backup.contract.ts'
+import * as drift from './drift.contract.ts'
 import * as distributions from './distributions.contract.ts'
 import * as importGroups from './import-groups.contract.ts'
 import * as importReservations from './import-reservations.contract.ts'
@@ -34,6 +35,7 @@ const modules: readonly object[] = [
   auth,
   backup,
   distributions,
+  drift,
   health,
   installability,
   imports,

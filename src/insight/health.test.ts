@@ -41,6 +41,7 @@ const health = (more: Partial<HealthDeps> = {}) =>
     selfTests: () => [],
     vulnscan: async () => ({ ok: true, version: null, db_age_seconds: null }),
     isLeader: () => true,
+    drift: async () => ({ status: 'unknown', last_scan: null, age_seconds: null, findings: [] }),
     jobs: () => [],
     notServing: () => null,
     ...more,

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { access, statfs } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { AntivirusStatus } from '../scanners/scanner.ts'
-import { isoTime, type Clock } from '../kernel/clock.ts'
+import { isoTime, isoTimeOrNull, type Clock } from '../kernel/clock.ts'
 import { createShared } from '../kernel/shared.ts'
 import { schemaVersion, type Db } from '../store/db.ts'
 import { FORMATS } from '../domain/package.ts'
@@ -31,6 +31,8 @@ export interface HealthDeps {
   selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
   vulnscan(): Promise<{ ok: boolean; version: string | null; db_age_seconds: number | null }>
   isLeader(): boolean
+  /** what the last drift scan found */
+  drift(): Promise<DriftReport>
   /** the scheduled jobs of this process */
   jobs(): { id: string; name: string; next_run: string | null; paused: boolean }[]
   /** why the service takes no requests at the moment; null when it does */
@@ -111,6 +113,7 @@ export function createHealth(deps: HealthDeps): Health {
     }),
     cache_backend: async () => ({ ok: true, backend: 'memory' }),
     vulnscan: () => deps.vulnscan(),
+    drift: async () => driftProbe(await deps.drift()),
   }
 
   const report: Health['report'] = async () => {
@@ -183,6 +186,21 @@ async function usage(path: string) {
     total_gb: round(total / GB),
     used_pct: total === 0 ? 0 : round(((total - free) / total) * 100),
   }
+}
+
+export interface DriftReport {
+  status: 'clean' | 'drift' | 'stale' | 'unknown'
+  last_scan: Date | null
+  age_seconds: number | null
+  findings: readonly { area: string; fault: string; n: number }[]
+}
+
+/** Ok only when a recent scan found nothing. */
+function driftProbe({ status, last_scan, age_seconds, findings }: DriftReport): Probe {
+  const by_area: Record<string, number> = {}
+  for (const { area, n } of findings) by_area[area] = (by_area[area] ?? 0) + n
+  const total = findings.reduce((sum, { n }) => sum + n, 0)
+  return { ok: status === 'clean', status, findings: total, by_area, last_scan: isoTimeOrNull(last_scan), age_seconds }
 }
 
 /** From the counters that each distribution's row keeps. */

@@ -1,6 +1,8 @@
 // The Prometheus metrics of the specification. Gauges are read from counters at each scrape, never by a table scan.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { DRIFT_AREAS } from '../domain/drift.ts'
 import { SEVERITY_KEYS, type SeverityKey } from '../domain/finding.ts'
+import type { DriftReport } from './health.ts'
 
 export interface Totals {
   packages: number
@@ -25,6 +27,7 @@ export function createMetrics(sources: {
   advisoriesAgeSeconds(): Promise<number | null>
   /** what each scanner was shown and whether it missed it */
   selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
+  drift(): Promise<DriftReport>
 }): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -77,6 +80,24 @@ export function createMetrics(sources: {
       this.reset()
       for (const { scanner, scope, failed } of sources.selfTests()) this.set({ scanner, scope }, Number(failed))
     },
+  })
+  new Gauge({
+    name: 'svc_drift_findings',
+    help: 'Files that differ from what was stored; no sample before the first drift scan',
+    labelNames: ['area'],
+    registers,
+    async collect() {
+      this.reset()
+      const { last_scan, findings } = await sources.drift()
+      if (last_scan !== null) for (const area of DRIFT_AREAS) this.set({ area }, 0)
+      for (const { area, n } of findings) this.inc({ area }, n)
+    },
+  })
+  new Gauge({
+    name: 'svc_drift_scan_age_seconds',
+    help: 'Time since the end of the last complete drift scan',
+    registers,
+    collect: maybe(async () => (await sources.drift()).age_seconds),
   })
   const uploads = new Counter({
     name: 'svc_uploads_total',

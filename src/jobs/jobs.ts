@@ -18,6 +18,7 @@ export interface JobDeps {
   syncRuns: Pick<SyncRuns, 'daily'>
   /** makes a backup and thins the archives out */
   backup(by: string): Promise<object>
+  driftScan(): Promise<object>
 }
 
 /** The schedule of a job whose section of the settings says when it runs. */
@@ -78,6 +79,12 @@ export function createJobs(deps: JobDeps): Job[] {
       name: 'Import new packages of the mirrored sources',
       schedule: ({ mirror }) => daily(mirror),
       run: async () => ({ ...(await deps.mirrorRuns.all('scheduler')) }),
+    },
+    {
+      id: 'drift_scan',
+      name: 'Compare the database with the pool and the published trees',
+      schedule: ({ sync }) => ({ pattern: '15 5 * * *', timezone: sync.timezone }),
+      run: async () => ({ ...(await deps.driftScan()) }),
     },
     {
       id: 'sla_check_daily',

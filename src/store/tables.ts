@@ -1,5 +1,6 @@
 // The tables as TypeScript types; `migrations/` creates them. JSON columns are written as text and read as objects.
 import type { ColumnType, Generated, Selectable } from 'kysely'
+import type { DriftArea, DriftFault } from '../domain/drift.ts'
 import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../domain/status.ts'
 import type { Capability, Distribution, FormatId, PackageFacts, Requirement } from '../domain/package.ts'
 import type { VersionRange } from '../domain/advisory.ts'
@@ -120,6 +121,8 @@ export interface BlobsTable extends FactColumns {
   /** gzip of the file list, one path a line */
   files: Uint8Array
   created_at: Date
+  /** when its bytes were last compared with its digest */
+  verified_at: Generated<Date>
   /** the last removal of its bytes from one or both of their places (`files/placement.ts`) */
   removal_token: ColumnType<string | null, string | null | undefined, string | null>
   removal_began_at: ColumnType<Date | null, Date | null | undefined, Date | null>
@@ -773,6 +776,25 @@ export interface InstallabilityTable {
   result: Json<InstallabilityResult>
 }
 
+/** A file that differs from what was stored. */
+export interface DriftTable {
+  /** path below `REPOS_DIR` */
+  subject: string
+  area: DriftArea
+  fault: DriftFault
+  distribution: string | null
+  sha256: string | null
+  package_id: number | null
+  detail: string
+  since: Date
+  last_seen: Date
+  /** whether an alert was recorded */
+  reported: Generated<boolean>
+  resolved_at: OrNull<Date>
+  /** what made it sound */
+  resolution: OrNull<'repaired' | 'gone'>
+}
+
 /** A backup that reads the pool. */
 export interface RemovalHoldsTable {
   id: string
@@ -823,6 +845,7 @@ export interface Tables {
   components: ComponentsTable
   component_work: ComponentWorkTable
   removal_holds: RemovalHoldsTable
+  drift: DriftTable
   sources: SourcesTable
   catalog: CatalogTable
   import_requests: ImportRequestsTable
@@ -841,7 +864,10 @@ export interface Tables {
 // Rows as they are read. Others are `Selectable<…>` where they are used.
 export type PackageRow = Selectable<RecordsView>
 /** A stored file without the state of its removal. */
-export type BlobRow = Omit<Selectable<BlobsTable>, 'removal_token' | 'removal_began_at' | 'removal_ended_at'>
+export type BlobRow = Omit<
+  Selectable<BlobsTable>,
+  'verified_at' | 'removal_token' | 'removal_began_at' | 'removal_ended_at'
+>
 export type ReservationRow = Selectable<ReservationsTable>
 export type SourceRow = Selectable<SourcesTable>
 export type CatalogRow = Selectable<CatalogTable>

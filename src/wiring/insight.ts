@@ -16,7 +16,7 @@ export function createInsight(
   foundation: Foundation,
   { keys }: Publishing,
   { engines, vulnscan }: Gate,
-  { scheduler }: LongWork,
+  { scheduler, drift }: LongWork,
   notServing: () => 'starting' | 'draining' | null,
 ) {
   const { env, db, clock, log, bus, paths, staging, leader } = foundation
@@ -38,6 +38,7 @@ export function createInsight(
     vulnscan,
     isLeader: leader.isLeader,
     jobs: scheduler.state,
+    drift: drift.state,
     selfTests,
     notServing,
   })
@@ -48,6 +49,7 @@ export function createInsight(
       return date === null ? null : Date.parse(date) / 1000
     },
     advisoriesAgeSeconds: advisoryData.ageSeconds,
+    drift: drift.state,
     selfTests,
   })
   bus.on('published', (event) => log.info(event, 'published'))

@@ -16,8 +16,10 @@ import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.
 import { endImport } from '../store/advisories/import.ts'
 import { createTotals } from '../store/records/totals.ts'
 import { BACKUP } from '../backup/backup-task.ts'
+import { DRIFT_SCAN } from '../drift/scan.ts'
 import { createTasks, type Tasks } from '../tasks/tasks.ts'
 import { createBackups } from './backup.ts'
+import { createDrift } from './drift.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
@@ -39,6 +41,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
     createUpdateinfo({ db, paths, publisher, advisories, covers }),
   ]
   const installability = createInstallability({ db, clock, find: registry.find })
+  const drift = createDrift(foundation, publishing)
   const mirroring = createMirroring(foundation, publishing, gate, imports)
   const tasks: Tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint },
@@ -51,6 +54,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
       groupDeleteKind({ db, audit, deleteIds: gate.deleteIds }),
       mirroring.kind,
       createBackups(foundation),
+      ...drift.kinds,
       syncRunKind({ db, audit, sources: imports.sources, tasks: () => tasks }),
       migrateKind({ ...gate.copying, manifests, publisher }),
       installability.kind,
@@ -66,7 +70,19 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
     jobs: createJobs({
       ...{ ...gate, reviewTasks, mirrorRuns, syncRuns },
       backup: (by) => tasks.run({ kind: BACKUP, arguments: { by, thin_out: true }, createdBy: by }),
+      driftScan: () => tasks.run({ kind: DRIFT_SCAN, createdBy: 'scheduler' }),
     }),
   })
-  return { tasks, reviewTasks, installability, mirroring, mirrorRuns, syncRuns, backgroundIndexes, totals, scheduler }
+  return {
+    tasks,
+    reviewTasks,
+    installability,
+    drift,
+    mirroring,
+    mirrorRuns,
+    syncRuns,
+    backgroundIndexes,
+    totals,
+    scheduler,
+  }
 }

@@ -30,6 +30,7 @@ const FLOORS: Record<string, number> = {
   sbom: 6,
   backup: 6,
   insight: 6,
+  drift: 6,
   notify: 6,
   api: 7,
   jobs: 7,

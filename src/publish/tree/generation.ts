@@ -20,7 +20,7 @@ import type { Paths } from '../../store/paths.ts'
 import type { Pool } from '../../store/files/pool.ts'
 import type { TreeFile } from '../index/index-state.ts'
 
-const BY_HASH = 'by-hash'
+export const BY_HASH = 'by-hash'
 const BACKGROUND = 'background'
 /** Directories flushed at the same time: twice the four threads of Node. */
 const FLUSHED_TOGETHER = 8
@@ -84,7 +84,8 @@ export async function isVisible(tree: Tree, generation: string): Promise<boolean
   )
 }
 
-const leadsTo = (link: string, target: string) => linkTargetOf(link) === relative(dirname(link), target)
+/** Whether a symbolic link leads to that absolute path. */
+export const leadsTo = (link: string, target: string) => linkTargetOf(link) === relative(dirname(link), target)
 
 /** `r<revision>-<Release date in seconds>-<nonce>`: so the link tells what clients have seen, even without the database. */
 export function generationName(revision: number, seconds: number): string {

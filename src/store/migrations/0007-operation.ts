@@ -7,6 +7,12 @@ export const operation = statements([
   `create table job_ticks (
     job text not null, due_at timestamptz not null, started_at timestamptz not null, finished_at timestamptz, error text,
     primary key (job, due_at))`,
+  // What differs from what was stored: one row for each file, kept for a while after it is sound again.
+  `create table drift (
+    subject text primary key, area text not null, fault text not null, distribution text, sha256 text, package_id bigint,
+    detail text not null, since timestamptz not null, last_seen timestamptz not null, reported boolean not null default false,
+    resolved_at timestamptz, resolution text)`,
+  `create index drift_open on drift (subject) where resolved_at is null`,
   // Backups that read the pool: until then no process removes bytes of it.
   `create table removal_holds (id text primary key, until timestamptz not null)`,
 ])

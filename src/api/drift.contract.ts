@@ -1,0 +1,53 @@
+// Declarations of the drift scan: starting it, and what it found.
+import Type from 'typebox'
+import { DRIFT_AREAS, DRIFT_FAULTS } from '../domain/drift.ts'
+import { declare } from './route.ts'
+import { Nullable, pageOf, pageQuery, TimeSchema } from './schemas.ts'
+
+const FindingSchema = Type.Object({
+  subject: Type.String({ description: 'path of the file below REPOS_DIR' }),
+  area: Type.Enum([...DRIFT_AREAS]),
+  fault: Type.Enum([...DRIFT_FAULTS]),
+  distribution: Nullable(Type.String()),
+  sha256: Nullable(Type.String()),
+  detail: Type.String(),
+  since: TimeSchema,
+  last_seen: TimeSchema,
+  resolved_at: Nullable(TimeSchema),
+  resolution: Nullable(Type.Enum(['repaired', 'gone'])),
+})
+
+export const postArtifactsAdminDriftScan = declare({
+  method: 'POST',
+  path: '/artifacts/admin/drift-scan',
+  tag: 'artifacts',
+  summary: 'Start a comparison of the database with the pool and the published trees',
+  access: 'maintainer+',
+  answer: Type.Object({ status: Type.Literal('queued'), task_id: Type.Integer() }),
+  problems: [],
+})
+
+export const getArtifactsAdminDrift = declare({
+  method: 'GET',
+  path: '/artifacts/admin/drift',
+  tag: 'artifacts',
+  summary: 'Files that differ from what was stored, the latest findings first',
+  access: 'auditor+',
+  query: Type.Object({
+    ...pageQuery(),
+    state: Type.Enum(['open', 'resolved'], { default: 'open' }),
+    area: Type.Optional(Type.Enum([...DRIFT_AREAS])),
+    distribution: Type.Optional(Type.String({ maxLength: 200 })),
+  }),
+  answer: Type.Intersect([
+    pageOf(FindingSchema),
+    Type.Object({
+      scan: Type.Object({
+        status: Type.Enum(['clean', 'drift', 'stale', 'unknown']),
+        last_scan: Nullable(TimeSchema),
+        age_seconds: Nullable(Type.Integer()),
+      }),
+    }),
+  ]),
+  problems: ['validation_error'],
+})

@@ -1,0 +1,9 @@
+// The differences between what was stored and what is on the disk.
+
+/** What a file belongs to. */
+export const DRIFT_AREAS = ['pool', 'quarantine', 'tree', 'index', 'manifests', 'keys', 'settings'] as const
+export type DriftArea = (typeof DRIFT_AREAS)[number]
+
+/** What is wrong with it. `unknown`: nothing names the file. */
+export const DRIFT_FAULTS = ['missing', 'wrong_size', 'wrong_content', 'wrong_link', 'wrong_mode', 'unknown'] as const
+export type DriftFault = (typeof DRIFT_FAULTS)[number]

@@ -1,0 +1,374 @@
+// Damage in every place that the scan looks at: each is exactly one finding. Uses PGlite and a real tree.
+import { createHash } from 'node:crypto'
+import { chmod, copyFile, link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import type { AuditEvent } from '../domain/audit.ts'
+import type { TaskContext } from '../domain/tasks.ts'
+import type { Signers } from '../formats/format.ts'
+import { createPublishingHouse, type PublishingHouse } from '../publish/publisher.fixture.ts'
+import { linkedGeneration } from '../publish/tree/generation.ts'
+import { openAuditKey } from '../signing/audit-keys.ts'
+import { openKeys } from '../signing/keys.ts'
+import type { Database } from '../store/db.ts'
+import { createManifests } from '../store/records/manifests.ts'
+import { createConfirm, createInspections, driftState, type DriftDeps } from './drift.ts'
+import { createHashing } from './hashing.ts'
+import { createOwnSignatures } from './own-signatures.ts'
+import { driftScanKind } from './scan.ts'
+
+let database: Database
+let signers: Signers
+let keys: string
+let house: PublishingHouse
+let deps: DriftDeps
+let events: AuditEvent[]
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  keys = await mkdtemp(join(tmpdir(), 'keys-'))
+  signers = await openKeys(keys, new Date())
+})
+afterAll(async () => {
+  await database.close()
+  await rm(keys, { recursive: true })
+})
+beforeEach(async () => {
+  await database.db.deleteFrom('drift').execute()
+  house = await createPublishingHouse(database, signers, ['jammy', 'bookworm'])
+  const { paths, db, clock } = house
+  for (const name of ['signing-key.asc', 'svc.rsa']) await copyFile(join(keys, name), join(paths.gnupg, name))
+  await openAuditKey(paths.gnupg)
+  await writeFile(join(paths.keys, 'gpg.key'), signers.openpgp.publicKeyArmored)
+  await writeFile(join(paths.keys, signers.apk.keyName), signers.apk.publicKeyPem)
+  await writeFile(paths.settings, '{}', { mode: 0o600 })
+  const manifests = createManifests(db, paths)
+  deps = {
+    ...{ db, clock, paths, manifests, keys: signers, pool: house.deps.pool },
+    all: ['jammy', 'bookworm'].map(house.deps.offered),
+    hashing: createHashing(1e12),
+    signatures: createOwnSignatures(signers, clock),
+  }
+  events = []
+  for (const name of ['alpha', 'beta']) await house.addPackage('bookworm', name)
+  await house.publisher.converge('bookworm')
+  await manifests.catchUp()
+  // Digests of files that were stored since the scan began are not compared.
+  clock.advance(60_000)
+})
+afterEach(() => house.close())
+
+/** Runs a scan to its end. @returns the open findings */
+async function scan(): Promise<string[]> {
+  house.clock.advance(1000)
+  const kind = driftScanKind({
+    ...deps,
+    inspections: createInspections(deps),
+    confirm: createConfirm(deps),
+    audit: { record: async (event) => void events.push(...[event].flat()) },
+  })
+  const context: Partial<TaskContext> = {
+    cursor: null,
+    save: async () => {},
+    line: () => {},
+    signal: new AbortController().signal,
+  }
+  await kind.run(context as TaskContext)
+  const rows = await deps.db.selectFrom('drift').selectAll().where('resolved_at', 'is', null).execute()
+  return rows.map(({ area, fault, subject }) => `${area} ${fault} ${subject}`)
+}
+
+/** The stored file of a package: its path in the pool and in the tree. */
+async function fileOf(name: string) {
+  const row = await deps.db
+    .selectFrom('offers')
+    .select(['sha256', 'filename', 'arch'])
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow()
+  const { format, distribution } = house.deps.offered('bookworm')
+  const [path = ''] = format.packagePaths(row, distribution)
+  return { stored: deps.pool.path({ ...row, format: 'deb' }), linked: join(house.tree('bookworm').packages, path) }
+}
+
+async function flipByte(path: string): Promise<void> {
+  const bytes = await readFile(path)
+  bytes[bytes.length >> 1]! ^= 1
+  await writeFile(path, bytes)
+}
+
+const live = (path: string) => {
+  const { base, link: name } = house.tree('bookworm')
+  return join(base, linkedGeneration(name)!, path)
+}
+const manifestOf = (name: string) =>
+  join(deps.paths.manifests, deps.manifests.key({ distribution: 'bookworm', name, version: '1.0', arch: 'amd64' }))
+
+test('an undamaged repository has no findings', async () => {
+  expect(await scan()).toEqual([])
+  expect(events).toEqual([])
+})
+
+const LIVE = 'dists/bookworm'
+
+describe('one finding for', () => {
+  test.each<[string, string, () => Promise<string | void>]>([
+    [
+      'a flipped byte in the pool',
+      'pool wrong_content',
+      async () => {
+        const { stored } = await fileOf('alpha')
+        await flipByte(stored)
+        return stored
+      },
+    ],
+    [
+      'a truncated file in the pool',
+      'pool wrong_size',
+      async () => {
+        const { stored } = await fileOf('alpha')
+        await writeFile(stored, 'al')
+        return stored
+      },
+    ],
+    [
+      'a deleted file of the pool',
+      'pool missing',
+      async () => {
+        const { stored } = await fileOf('alpha')
+        await rm(stored)
+        return stored
+      },
+    ],
+    [
+      'an unknown file in the pool',
+      'pool unknown',
+      async () => {
+        const path = deps.pool.path({ format: 'deb', sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
+        await mkdir(dirname(path), { recursive: true })
+        await writeFile(path, 'bytes')
+        return path
+      },
+    ],
+    [
+      'a second file beside a stored one',
+      'pool unknown',
+      async () => {
+        const path = join(dirname((await fileOf('alpha')).stored), 'other.deb')
+        await writeFile(path, 'bytes')
+        return path
+      },
+    ],
+    [
+      'a file outside the layout of the pool',
+      'pool unknown',
+      async () => {
+        const path = join(deps.paths.pool, 'notes.txt')
+        await writeFile(path, 'bytes')
+        return path
+      },
+    ],
+    [
+      'an unknown file in quarantine',
+      'quarantine unknown',
+      async () => {
+        const path = deps.pool.quarantinePath({ format: 'deb', sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
+        await mkdir(dirname(path), { recursive: true })
+        await writeFile(path, 'bytes')
+        return path
+      },
+    ],
+    [
+      'a deleted link in the tree',
+      'tree missing',
+      async () => {
+        const { linked } = await fileOf('alpha')
+        await rm(linked)
+        return linked
+      },
+    ],
+    [
+      'a link that leads to other bytes',
+      'tree wrong_link',
+      async () => {
+        const { linked } = await fileOf('alpha')
+        await rm(linked)
+        await link((await fileOf('beta')).stored, linked)
+        return linked
+      },
+    ],
+    [
+      'an unknown file among the packages',
+      'tree unknown',
+      async () => {
+        const path = join(house.tree('bookworm').packages, 'ab', 'cd', 'gamma.deb')
+        await mkdir(dirname(path), { recursive: true })
+        await writeFile(path, 'bytes')
+        return path
+      },
+    ],
+    ...['Release', 'Release.gpg', 'InRelease', 'main/binary-amd64/Packages.gz'].flatMap(
+      (name): [string, string, () => Promise<string>][] => [
+        [
+          `a deleted ${name}`,
+          'index missing',
+          async () => {
+            await rm(live(name))
+            return join(deps.paths.root, LIVE, name)
+          },
+        ],
+        [
+          `a flipped byte in ${name}`,
+          'index wrong_content',
+          async () => {
+            await flipByte(live(name))
+            return join(deps.paths.root, LIVE, name)
+          },
+        ],
+      ],
+    ),
+    [
+      'a deleted file under by-hash',
+      'index missing',
+      async () => {
+        const directory = join(house.tree('bookworm').byHash, 'SHA256')
+        const digest = createHash('sha256')
+          .update(await readFile(live('main/binary-amd64/Packages.xz')))
+          .digest('hex')
+        await rm(join(directory, digest))
+        return join(directory, digest)
+      },
+    ],
+    [
+      'an unknown file beside the index',
+      'index unknown',
+      async () => {
+        await writeFile(live('main/binary-amd64/Packages.bz2'), 'bytes')
+        return join(deps.paths.root, LIVE, 'main/binary-amd64/Packages.bz2')
+      },
+    ],
+    [
+      'a link to a generation that is not live',
+      'index wrong_link',
+      async () => {
+        const { link: name } = house.tree('bookworm')
+        await rename(live(''), live('').replace(/\/r\d+/, '/r0'))
+        return name
+      },
+    ],
+    [
+      'a deleted manifest',
+      'manifests missing',
+      async () => {
+        await rm(manifestOf('alpha'))
+        return manifestOf('alpha')
+      },
+    ],
+    [
+      'a manifest that says something else',
+      'manifests wrong_content',
+      async () => {
+        const text = await readFile(manifestOf('alpha'), 'utf8')
+        await writeFile(manifestOf('alpha'), text.replace('"status":"published"', '"status":"rejected"'))
+        return manifestOf('alpha')
+      },
+    ],
+    [
+      'an unknown manifest',
+      'manifests unknown',
+      async () => {
+        await copyFile(manifestOf('alpha'), manifestOf('alphabet'))
+        return manifestOf('alphabet')
+      },
+    ],
+    [
+      'a private key that others can read',
+      'keys wrong_mode',
+      async () => {
+        await chmod(join(deps.paths.gnupg, 'signing-key.asc'), 0o644)
+        return join(deps.paths.gnupg, 'signing-key.asc')
+      },
+    ],
+    [
+      'a public key that is not ours',
+      'keys wrong_content',
+      async () => {
+        await flipByte(join(deps.paths.keys, 'gpg.key'))
+        return join(deps.paths.keys, 'gpg.key')
+      },
+    ],
+    [
+      'settings that cannot be read',
+      'settings wrong_content',
+      async () => {
+        await writeFile(deps.paths.settings, '{')
+        return deps.paths.settings
+      },
+    ],
+  ])('%s: %s', async (_, expected, damage) => {
+    const path = await damage()
+    expect(await scan()).toEqual([`${expected} ${relative(deps.paths.root, path!)}`])
+  })
+})
+
+test('a finding is reported once, resolved when it is gone, and reported again when it comes back', async () => {
+  const { linked, stored } = await fileOf('alpha')
+  expect(await driftState(deps.db, deps.clock)).toMatchObject({ status: 'unknown' })
+  await rm(linked)
+  await scan()
+  await scan()
+  expect(events).toMatchObject([
+    { action: 'INTEGRITY_ALERT', result: 'FAILURE', extra: { findings: 1, first: [{ fault: 'missing' }] } },
+  ])
+  await link(stored, linked)
+  expect(await scan()).toEqual([])
+  expect(await deps.db.selectFrom('drift').select('resolution').execute()).toEqual([{ resolution: 'gone' }])
+  await rm(linked)
+  await scan()
+  expect(events).toHaveLength(2)
+})
+
+test('bytes that an upload has placed and not committed are no finding', async () => {
+  const sha256 = 'cd'.repeat(32)
+  const path = deps.pool.path({ format: 'deb', sha256, filename: 'new.deb' })
+  const staged = join(deps.paths.incoming, 'process', `upload.deb.${sha256}`)
+  for (const one of [path, staged]) {
+    await mkdir(dirname(one), { recursive: true })
+    await writeFile(one, 'bytes')
+  }
+  expect(await scan()).toEqual([])
+  await rm(staged)
+  expect(await scan()).toHaveLength(1)
+})
+
+test('bytes and manifests that a deletion is about to remove are no findings', async () => {
+  const { stored } = await fileOf('alpha')
+  const sha256 = stored.split('/').at(-2)!
+  await rm(stored)
+  await rm(manifestOf('alpha'))
+  await deps.db
+    .insertInto('pending_deletions')
+    .values([
+      { kind: 'file', key: sha256 },
+      { kind: 'manifest', key: relative(deps.paths.manifests, manifestOf('alpha')) },
+    ])
+    .execute()
+  expect(await scan()).toEqual([])
+  await deps.db.deleteFrom('pending_deletions').execute()
+  expect(await scan()).toHaveLength(2)
+})
+
+test('a package that was accepted and is not published yet is no finding', async () => {
+  await house.addPackage('bookworm', 'gamma')
+  expect(await scan()).toEqual([])
+})
+
+test('the files of a superseded generation are not looked at', async () => {
+  const old = live('InRelease')
+  await house.addPackage('bookworm', 'gamma')
+  await house.publisher.converge('bookworm')
+  await rm(old)
+  expect(await scan()).toEqual([])
+  expect((await readdir(house.tree('bookworm').base)).filter((name) => /^r\d/.test(name))).toHaveLength(2)
+})

@@ -1,0 +1,47 @@
+// Small reads of directories and files that may disappear meanwhile.
+import { lstatSync, statSync, type Dirent } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { isMissing } from '../kernel/files.ts'
+
+/** Temporary files of `kernel/files` and links of the publisher, which a process that died leaves. */
+const TEMPORARY = /\.[0-9a-f]{12}(?:\.tmp)?$/
+/** A process that is alive finishes such a file within this time. */
+const UNFINISHED_MS = 3_600_000
+
+/** Entries of a directory, by name; none when it is missing or no directory. */
+export async function entriesIn(directory: string): Promise<Dirent[]> {
+  try {
+    const entries = await readdir(directory, { withFileTypes: true })
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+/** The size of a file in bytes, links followed; null when it is missing. */
+export function sizeOf(path: string): number | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? null
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+/** Whether the name exists, as a file, a directory or a link. */
+export function isPresent(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+}
+
+/** Whether it is a temporary file that a process may still be writing. */
+export async function isUnfinished(path: string): Promise<boolean> {
+  if (!TEMPORARY.test(path)) return false
+  const info = await lstat(path).catch(() => null)
+  return info === null || Date.now() - info.ctimeMs < UNFINISHED_MS
+}

@@ -1,0 +1,26 @@
+// The drift scan: what it needs of the other rooms.
+import { createConfirm, createInspections, driftState } from '../drift/drift.ts'
+import { createHashing } from '../drift/hashing.ts'
+import { createOwnSignatures } from '../drift/own-signatures.ts'
+import { driftScanKind } from '../drift/scan.ts'
+import type { Foundation } from './foundation.ts'
+import type { Publishing } from './publishing.ts'
+
+/** The scan reads package files at this rate: a tenth of what a slow disk delivers. */
+const BYTES_PER_SECOND = 20_000_000
+
+export type Drift = ReturnType<typeof createDrift>
+
+export function createDrift(foundation: Foundation, { keys, all }: Publishing) {
+  const { db, clock, paths, pool, manifests, audit } = foundation
+  const deps = {
+    ...{ db, clock, paths, pool, manifests, all, keys },
+    hashing: createHashing(BYTES_PER_SECOND),
+    signatures: createOwnSignatures(keys, clock),
+  }
+  const confirm = createConfirm(deps)
+  return {
+    kinds: [driftScanKind({ db, clock, audit, inspections: createInspections(deps), confirm })],
+    state: () => driftState(db, clock),
+  }
+}
