@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createTestDatabase } from '../../test/database.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { TaskContext } from '../domain/tasks.ts'
+import { findDistribution } from '../formats/index.ts'
 import type { Signers } from '../formats/format.ts'
 import { createPublishingHouse, type PublishingHouse } from '../publish/publisher.fixture.ts'
 import { linkedGeneration } from '../publish/tree/generation.ts'
@@ -18,6 +19,9 @@ import { createConfirm, createInspections, driftState, type DriftDeps } from './
 import { createHashing } from './hashing.ts'
 import { createOwnSignatures } from './own-signatures.ts'
 import { driftScanKind } from './scan.ts'
+
+/** of bookworm */
+const FORMAT = findDistribution('bookworm')!.format.id
 
 let database: Database
 let signers: Signers
@@ -89,7 +93,7 @@ async function fileOf(name: string) {
     .executeTakeFirstOrThrow()
   const { format, distribution } = house.deps.offered('bookworm')
   const [path = ''] = format.packagePaths(row, distribution)
-  return { stored: deps.pool.path({ ...row, format: 'deb' }), linked: join(house.tree('bookworm').packages, path) }
+  return { stored: deps.pool.path({ ...row, format: format.id }), linked: join(house.tree('bookworm').packages, path) }
 }
 
 async function flipByte(path: string): Promise<void> {
@@ -145,7 +149,7 @@ describe('one finding for', () => {
       'an unknown file in the pool',
       'pool unknown',
       async () => {
-        const path = deps.pool.path({ format: 'deb', sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
+        const path = deps.pool.path({ format: FORMAT, sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
         await mkdir(dirname(path), { recursive: true })
         await writeFile(path, 'bytes')
         return path
@@ -173,7 +177,7 @@ describe('one finding for', () => {
       'an unknown file in quarantine',
       'quarantine unknown',
       async () => {
-        const path = deps.pool.quarantinePath({ format: 'deb', sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
+        const path = deps.pool.quarantinePath({ format: FORMAT, sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
         await mkdir(dirname(path), { recursive: true })
         await writeFile(path, 'bytes')
         return path
@@ -331,7 +335,7 @@ test('a finding is reported once, resolved when it is gone, and reported again w
 
 test('bytes that an upload has placed and not committed are no finding', async () => {
   const sha256 = 'cd'.repeat(32)
-  const path = deps.pool.path({ format: 'deb', sha256, filename: 'new.deb' })
+  const path = deps.pool.path({ format: FORMAT, sha256, filename: 'new.deb' })
   const staged = join(deps.paths.incoming, 'process', `upload.deb.${sha256}`)
   for (const one of [path, staged]) {
     await mkdir(dirname(one), { recursive: true })

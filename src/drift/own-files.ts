@@ -12,7 +12,7 @@ import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type
 
 export interface OwnFilesDeps {
   paths: Paths
-  keys: Pick<Signers, 'openpgp' | 'apk'>
+  keys: Signers
 }
 
 interface OwnFile {
