@@ -1,4 +1,4 @@
-// `npm start`: installs and builds what is missing, then runs the service from the environment in this very process.
+// `npm start`, `npm run serve`: installs and builds what is missing, then runs src/main.ts in this very process.
 import { build, install } from './build.mjs'
 
 install()

@@ -13,6 +13,7 @@ import { createInsight } from './wiring/insight.ts'
 import { createListeners, type Ports } from './wiring/listeners.ts'
 import { createLongWork } from './wiring/long-work.ts'
 import { createPublishing } from './wiring/publishing.ts'
+import type { RepositoryPorts } from './wiring/repository-listeners.ts'
 
 /** How long a stopping service waits for requests and transfers that are under way. */
 const DRAIN_MS = 30_000
@@ -30,7 +31,13 @@ export interface App {
   close(): Promise<void>
 }
 
-export async function createApp({ overrides = {}, ...process }: Process & { overrides?: Overrides }): Promise<App> {
+export interface AppDeps extends Process {
+  overrides?: Overrides
+  /** where other processes serve the repositories; null when this one does */
+  servedAt?: RepositoryPorts | null
+}
+
+export async function createApp({ overrides = {}, servedAt = null, ...process }: AppDeps): Promise<App> {
   const state: { notServing: 'starting' | 'draining' | null } = { notServing: 'starting' }
   const foundation = await createFoundation(process)
   const publishing = await createPublishing(foundation)
@@ -41,7 +48,7 @@ export async function createApp({ overrides = {}, ...process }: Process & { over
   const insight = createInsight(foundation, publishing, gate, longWork, () => state.notServing)
   const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight }
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
-  const listeners = createListeners(foundation, publishing, server)
+  const listeners = await createListeners(foundation, publishing, server, servedAt)
 
   const { log, leader, settings, onError } = foundation
   const { engines, componentScan, crossCheck, refresh } = gate

@@ -1,40 +1,44 @@
-// The process: environment in, exit code out.
-import { createApp } from './app.ts'
-import { readEnv } from './config/env.ts'
-import { systemClock } from './kernel/clock.ts'
+// The process: environment and role in, exit code out.
+import { readEnv, readListenerEnv } from './config/env.ts'
+import { systemClock as clock } from './kernel/clock.ts'
 import { createLog } from './kernel/log.ts'
 import { startFailure } from './kernel/start-error.ts'
 
-async function main(): Promise<void> {
+/**
+ * The first argument is the role. A role loads only the code it needs.
+ * - none: the whole service, in this process or as the parent of several
+ * - `serve`: only the repositories, in this process or as the parent of several
+ * - `api <apt port> <rpm port>`, `listener`: a child of one of these two
+ */
+async function main(): Promise<number> {
   // Passwords, keys and packages on hold are nobody else's business; the published trees are opened explicitly.
   process.umask(0o077)
-  const { env, warnings } = readEnv(process.env)
+  const [role = 'service', ...ports] = process.argv.slice(2)
+  const isChild = role === 'api' || role === 'listener'
+  const isService = role === 'service' || role === 'api'
+  const service = isService ? readEnv(process.env) : null
+  const { env, warnings } = service ?? readListenerEnv(process.env)
   const log = createLog(env.logLevel)
-  for (const warning of warnings) log.warn(warning)
-  const app = await createApp({ env, clock: systemClock, log })
-  let stopping = false
-  const stop = (signal: string) => {
-    if (stopping) return
-    stopping = true
-    log.info({ signal }, 'stopping')
-    app.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.fatal({ err: error }, 'could not stop cleanly')
-        process.exit(1)
-      },
-    )
-  }
-  process.on('SIGTERM', () => stop('SIGTERM'))
-  process.on('SIGINT', () => stop('SIGINT'))
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'))
-  const ports = await app.listen()
-  log.info({ ports, host: env.bindHost }, 'listening')
-  await app.start()
-  log.info({ fingerprint: app.fingerprint }, 'ready')
+  if (!isChild) for (const warning of warnings) log.warn(warning)
+
+  if (!isChild && env.serveProcesses > 1) {
+    const { runParent } = await import('./run-parent.ts')
+    return runParent({ env, log, source: process.env, main: import.meta.filename, withApi: isService })
+  }
+  if (!service) {
+    const { runListener } = await import('./run-listener.ts')
+    return runListener({ env, clock, log, isChild })
+  }
+  const { runService } = await import('./run-service.ts')
+  const [apt, rpm] = ports.map(Number)
+  return runService({ env: service.env, clock, log, servedAt: apt && rpm ? { apt, rpm } : null })
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`${startFailure(error)}\n`)
-  process.exit(1)
-})
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    process.stderr.write(`${startFailure(error)}\n`)
+    process.exit(1)
+  },
+)

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
-import { EnvironmentError, readEnv, type Source } from './env.ts'
+import { availableParallelism } from 'node:os'
+import { describe, expect, test } from 'vitest'
+import { EnvironmentError, listenerSource, readEnv, readListenerEnv, type Source } from './env.ts'
 import { VARIABLES, type Variable } from './variables.ts'
 
 const KEY = 'n7Qd0sR4vYx2LkPz8mWc5tJb1hGf6uEa'
@@ -213,4 +214,30 @@ test.each([
 test('private sources are allowed by default in development only', () => {
   expect(read(DEVELOPMENT).allowPrivateSources).toBe(true)
   expect(read(PRODUCTION).allowPrivateSources).toBe(false)
+})
+
+describe('a process that only serves repositories', () => {
+  test('needs neither a database nor a secret', () => {
+    const { env, warnings } = readListenerEnv({ ENV: 'production', REPOS_DIR: '/srv/gate', APT_PORT: '8081' })
+    expect(env).toMatchObject({ reposDir: '/srv/gate', accessLogDir: '/srv/gate/logs', aptPort: 8081 })
+    expect(warnings).toEqual([])
+  })
+
+  test('gets no secret from the environment of the service', () => {
+    const secrets = (Object.values(VARIABLES) as Variable[]).filter(({ secret }) => secret)
+    const source = Object.fromEntries(secrets.map(({ name }) => [name, 'a secret']))
+    const handed = listenerSource({ ...source, REPOS_DIR: '/srv/gate' })
+    expect(Object.values(handed).filter((value) => value !== undefined)).toEqual(['/srv/gate'])
+  })
+
+  test('names every fault of its own variables', () => {
+    expect(() => readListenerEnv({ APT_PORT: 'eighty', SERVE_PROCESSES: '0', BACKEND_PORT: 'none' })).toThrow(
+      /2 faults:\n.*APT_PORT[^\n]*\n.*SERVE_PROCESSES/s,
+    )
+  })
+})
+
+test('one process serves in development, and at most four in production', () => {
+  expect(read(DEVELOPMENT).serveProcesses).toBe(1)
+  expect(read(PRODUCTION).serveProcesses).toBe(Math.min(4, availableParallelism()))
 })

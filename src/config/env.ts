@@ -1,9 +1,9 @@
 // Reads the environment once, at start: typed, frozen, all faults reported together.
 import { StartError } from '../kernel/start-error.ts'
 import { faultsOf, warningsOf } from './rules.ts'
-import { VARIABLES, type Env, type Known, type Variable } from './variables.ts'
+import { LISTENER_PROPERTIES, VARIABLES, type Env, type Known, type ListenerEnv, type Variable } from './variables.ts'
 
-export type { Env } from './variables.ts'
+export type { Env, ListenerEnv } from './variables.ts'
 
 export type Source = Record<string, string | undefined>
 
@@ -22,11 +22,39 @@ export class EnvironmentError extends StartError {
  * @throws EnvironmentError naming every fault
  */
 export function readEnv(source: Source): { env: Env; warnings: string[] } {
+  const { values, given, faults, warnings } = parse(source, Object.entries(VARIABLES))
+  const env = values as unknown as Env
+  faults.push(...faultsOf(env, given))
+  if (faults.length > 0) throw new EnvironmentError(faults)
+  const checked = warningsOf(env, given)
+  return { env: freeze({ ...env, ...checked.corrections }), warnings: [...warnings, ...checked.warnings] }
+}
+
+/**
+ * Reads what a process needs that serves repositories only: no database and no secret.
+ * @throws EnvironmentError naming every fault
+ */
+export function readListenerEnv(source: Source): { env: ListenerEnv; warnings: string[] } {
+  const { values, faults, warnings } = parse(
+    source,
+    LISTENER_PROPERTIES.map((property) => [property, VARIABLES[property]]),
+  )
+  if (faults.length > 0) throw new EnvironmentError(faults)
+  return { env: freeze(values as unknown as ListenerEnv), warnings }
+}
+
+/** The variables that such a process needs, for its own environment. */
+export function listenerSource(source: Source): Source {
+  const names = LISTENER_PROPERTIES.map((property) => VARIABLES[property].name)
+  return Object.fromEntries(names.map((name) => [name, source[name]]))
+}
+
+function parse(source: Source, variables: readonly [property: string, variable: Variable][]) {
   const faults: string[] = []
   const warnings: string[] = []
   const values: Record<string, unknown> = {}
   const given = new Set<string>()
-  for (const [property, variable] of Object.entries(VARIABLES) as [string, Variable][]) {
+  for (const [property, variable] of variables) {
     const text = textOf(source, variable)
     // Defaults depend only on variables declared earlier; a test checks the order in `variables.ts`.
     values[property] = variable.fallback(values as unknown as Known)
@@ -40,11 +68,7 @@ export function readEnv(source: Source): { env: Env; warnings: string[] } {
       else faults.push(fault)
     }
   }
-  const env = values as unknown as Env
-  faults.push(...faultsOf(env, given))
-  if (faults.length > 0) throw new EnvironmentError(faults)
-  const checked = warningsOf(env, given)
-  return { env: freeze({ ...env, ...checked.corrections }), warnings: [...warnings, ...checked.warnings] }
+  return { values, given, faults, warnings }
 }
 
 function textOf(source: Source, variable: Variable): string | undefined {
@@ -56,7 +80,8 @@ function textOf(source: Source, variable: Variable): string | undefined {
   return variable.secret && variable.kind.label === 'text' ? text : text.trim()
 }
 
-function freeze(env: Env): Env {
-  for (const value of Object.values(env)) if (typeof value === 'object' && value !== null) Object.freeze(value)
+function freeze<T extends object>(env: T): T {
+  for (const value of Object.values(env) as unknown[])
+    if (typeof value === 'object' && value !== null) Object.freeze(value)
   return Object.freeze(env)
 }

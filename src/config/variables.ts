@@ -1,4 +1,5 @@
 // Every environment variable, declared once: name, kind, default and description. Values and the docs page follow from it.
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import * as kinds from './kinds.ts'
 import type { Kind } from './kinds.ts'
@@ -110,6 +111,8 @@ export const VARIABLES = {
   rpmRepoPort: network('RPM_REPO_PORT', kinds.port, 8080, 'Repositories of dnf and zypper (`/repos/`).'),
   publicAptUrl: network('PUBLIC_APT_URL', kinds.publicAddress, null, 'Address under which clients reach `APT_PORT`, for the set-up files the service hands out. Without it they name the address of the request.'),
   publicRpmUrl: network('PUBLIC_RPM_URL', kinds.publicAddress, null, 'Address under which clients reach `RPM_REPO_PORT`, for the set-up files the service hands out. Without it they name the address of the request.'),
+  serveProcesses: network('SERVE_PROCESSES', kinds.integer(1, 64), 1, 'Processes that serve the repositories. With 1 the process of the API does it; with more they run beside it, and serve while it restarts.', { from: ['1 in development; in production one for each processor, at most 4', (known) => (known.mode === 'production' ? Math.min(4, availableParallelism()) : 1)] }),
+  accessLogDir: network('ACCESS_LOG_DIR', kinds.path, '', 'Directory of the access logs of the repositories, for machines that cannot write to `REPOS_DIR` or share it.', { from: ['`<REPOS_DIR>/logs`', (known) => join(known.reposDir, 'logs')] }),
   trustedProxies: network('TRUSTED_PROXIES', kinds.list(kinds.network), ['127.0.0.1', '172.16.0.0/12', '192.168.0.0/16'], 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` are trusted.'),
   corsOrigins: network('CORS_ORIGINS', kinds.list(kinds.origin), ['http://localhost:3003'], 'Origins whose pages may call the API from a browser.'),
   healthRequireAuth: network('HEALTH_REQUIRE_AUTH', kinds.flag, false, '`GET /health` requires a credential. The live and ready probes never do.'),
@@ -157,6 +160,15 @@ type Values<T> = {
 
 /** The parsed environment, used instead of `process.env`. */
 export type Env = Values<typeof VARIABLES>
+
+/** What processes need that serve repositories only. No secret is among them. */
+export const LISTENER_PROPERTIES = [
+  ...(['mode', 'repoFormat', 'distributions', 'distributionsFile', 'architectures', 'appVersion', 'logLevel'] as const),
+  ...(['reposDir', 'accessLogDir', 'bindHost', 'aptPort', 'rpmRepoPort', 'publicAptUrl', 'publicRpmUrl'] as const),
+  ...(['trustedProxies', 'serveProcesses'] as const),
+] satisfies (keyof Env)[]
+
+export type ListenerEnv = Pick<Env, (typeof LISTENER_PROPERTIES)[number]>
 
 /** Variables that are accepted but have no effect yet. */
 export const INACTIVE_VARIABLES: readonly string[] = (Object.values(VARIABLES) as Variable[])

@@ -1,5 +1,5 @@
 // The access log: nginx's format and escaping, rotation, and a disk that does not take it.
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -52,6 +52,22 @@ test.each([
   await accessLog.flush()
   const line = LINE.replace('/repos/gpg.key', `/${escaped}`).replace('"-" "apt/2.4"', `"${escaped}" "${escaped}"`)
   expect(readFileSync(path, 'latin1')).toBe(line)
+})
+
+test('lines of several processes are never mixed, however many are waiting', async () => {
+  const log = createLog('silent')
+  // The first writes fail, because a directory has the name of the file, so that more than a megabyte waits.
+  mkdirSync(path, { recursive: true })
+  const writers = ['one', 'two', 'three'].map((userAgent) => ({
+    userAgent,
+    log: createAccessLog({ path, clock, log }),
+  }))
+  for (let n = 0; n < 12_000; n++) for (const { userAgent, log } of writers) log.record({ ...access, userAgent })
+  rmSync(path, { recursive: true })
+  await Promise.all(writers.map(({ log }) => log.close()))
+  const lines = readFileSync(path, 'latin1').split('\n')
+  const count = (userAgent: string) => lines.filter((line) => line === LINE.trim().replace('apt/2.4', userAgent)).length
+  expect([count('one'), count('two'), count('three'), lines.length]).toEqual([12_000, 12_000, 12_000, 36_001])
 })
 
 test('a new file is started when the old one is rotated or removed', async () => {

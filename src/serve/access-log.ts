@@ -38,6 +38,9 @@ export interface AccessLogDeps {
 /** When the disk cannot be written, lines beyond this size are dropped and counted. */
 const MOST_WAITING_BYTES = 8 * 1024 * 1024
 
+/** Several times the longest line. */
+const PIECE_BYTES = 256 * 1024
+
 export function createAccessLog({
   path,
   clock,
@@ -66,7 +69,7 @@ export function createAccessLog({
       file ??= await openForAppending(path)
       const lines = waiting
       waiting = ''
-      await file.appendFile(lines, 'latin1')
+      for (const piece of wholeLines(lines)) await file.appendFile(piece, 'latin1')
       if (dropped > 0) log.warn({ path, dropped }, 'access log lines were dropped while the file could not be written')
       dropped = 0
       failing = false
@@ -97,6 +100,18 @@ export function createAccessLog({
       await file?.close()
       file = null
     },
+  }
+}
+
+/**
+ * Several processes append to one file. A piece is written by one system call, which appends it as a whole; Node splits
+ * what is larger than 512 KiB.
+ */
+function* wholeLines(lines: string): Generator<string> {
+  for (let from = 0; from < lines.length;) {
+    const end = lines.length - from <= PIECE_BYTES ? lines.length : lines.lastIndexOf('\n', from + PIECE_BYTES) + 1
+    yield lines.slice(from, end)
+    from = end
   }
 }
 

@@ -8,7 +8,7 @@ import { createRepository, startListener, type Repository, type TestListener } f
 const ARMORED = '-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n=BBBB\n-----END PGP PUBLIC KEY BLOCK-----\n'
 const PEM = '-----BEGIN PUBLIC KEY-----\nCCCC\n-----END PUBLIC KEY-----\n'
 const all = formats.flatMap((format) => format.distributions.map((distribution) => ({ format, distribution })))
-const setups = createClientSetups(all, { openpgpArmored: ARMORED, apk: { name: 'svc.rsa.pub', pem: PEM } })
+const setups = createClientSetups(all, () => ({ openpgpArmored: ARMORED, apk: { name: 'svc.rsa.pub', pem: PEM } }))
 const URL = 'https://packages.example.org'
 
 describe('the file for', () => {

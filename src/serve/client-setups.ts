@@ -17,18 +17,25 @@ export interface ClientSetups {
 
 const SETUP_PATH = /^\/repos\/([a-z0-9.-]+)(\.[a-z]+)$/
 
-/** @param active the distributions that are offered */
-export function createClientSetups(active: readonly Offered[], keys: SetupKeys): ClientSetups {
+/**
+ * @param active the distributions that are offered
+ * @param keysOf the keys; null before they exist, when there are no set-ups yet
+ */
+export function createClientSetups(active: readonly Offered[], keysOf: () => SetupKeys | null): ClientSetups {
   const byCodename = new Map(active.map((offered) => [offered.distribution.codename, offered]))
   return {
     find(listener, path, url) {
       const [, codename = '', suffix = ''] = SETUP_PATH.exec(path) ?? []
       const offered = byCodename.get(codename)
       if (!offered || offered.format.serving.listener !== listener) return null
+      const keys = keysOf()
+      if (!keys) return null
       const { file, script } = offered.format.serving.setup({ distribution: offered.distribution, url, keys })
       return suffix === '.sh' ? script : suffix === file.suffix ? file.content : null
     },
     commands(urls) {
+      const keys = keysOf()
+      if (!keys) return []
       return active.map((offered) => {
         const { distribution, format } = offered
         const url = urls[format.serving.listener]

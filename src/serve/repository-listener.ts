@@ -53,7 +53,7 @@ export interface RepositoryListenerDeps {
 }
 
 const MEBIBYTE = 1024 * 1024
-const MEMORY: MemoryLimits = { totalBytes: 64 * MEBIBYTE, fileBytes: 4 * MEBIBYTE }
+export const DEFAULT_MEMORY: MemoryLimits = { totalBytes: 64 * MEBIBYTE, fileBytes: 4 * MEBIBYTE }
 // Longer than the 60 s of common load balancers, so that these close first and never send into a closing connection.
 const TIMEOUTS: ListenerTimeouts = {
   header: 20_000,
@@ -66,7 +66,16 @@ const TIMEOUTS: ListenerTimeouts = {
 const BACKLOG = 4096
 
 export function createRepositoryListener(deps: RepositoryListenerDeps): RepositoryListener {
-  const { reposDir, mounts, accessLog, clock, log, setup = () => null, memory = MEMORY, timeouts = TIMEOUTS } = deps
+  const {
+    reposDir,
+    mounts,
+    accessLog,
+    clock,
+    log,
+    setup = () => null,
+    memory = DEFAULT_MEMORY,
+    timeouts = TIMEOUTS,
+  } = deps
   const tree = createPublishedTree(reposDir, (file, real) =>
     log.warn({ path: file.path, real }, 'a link leads out of the published files'),
   )

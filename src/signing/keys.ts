@@ -7,11 +7,11 @@ import type { Signers } from '../formats/format.ts'
 import { ensurePrivateDirectory } from '../kernel/files.ts'
 import { StartError } from '../kernel/start-error.ts'
 import { readOrCreate } from './key-file.ts'
+import { APK_KEY_NAME } from './key-names.ts'
 import { armor, cleartext, SIGNATURE_BINARY, SIGNATURE_TEXT, signaturePacket } from './openpgp-packets.ts'
 
 const OPENPGP_FILE = 'signing-key.asc'
 const APK_FILE = 'svc.rsa'
-export const APK_KEY_NAME = 'svc.rsa.pub'
 
 const generate = promisify(generateKeyPair)
 const signBytes = promisify<string, Uint8Array, KeyObject, Buffer>(sign)

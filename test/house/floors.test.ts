@@ -12,6 +12,7 @@ const FLOORS: Record<string, number> = {
   archive: 2,
   'http-files': 2,
   solver: 2,
+  supervisor: 2,
   formats: 3,
   store: 3,
   scanners: 3,

@@ -12,7 +12,7 @@ const ALLOWED: Record<string, string> = {
   'domain/sources.ts': 'data: the upstream repositories by format',
   'config/repo-format.ts': 'values of REPO_FORMAT, which happen to be spelled like ids',
   'config/variables.ts': 'values of REPO_FORMAT, which happen to be spelled like ids',
-  'wiring/listeners.ts': 'names of the repository listeners and their ports',
+  'wiring/repository-listeners.ts': 'names of the repository listeners and their ports',
 }
 
 /** Rooms whose owners still move format knowledge into the plug-ins. */

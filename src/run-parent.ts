@@ -1,0 +1,145 @@
+// The parent of a service of several processes. It distributes connections and keeps its children running; nothing else.
+import { fork, type ChildProcess } from 'node:child_process'
+import cluster, { type Worker } from 'node:cluster'
+import { createServer } from 'node:net'
+import { constants } from 'node:os'
+import { closed } from './closed.ts'
+import { listenerSource, type Source } from './config/env.ts'
+import type { ListenerEnv } from './config/env.ts'
+import { systemClock } from './kernel/clock.ts'
+import type { Log } from './kernel/log.ts'
+import { createPairTurns, type PairQuestion } from './serve/pair-turns.ts'
+import { stopRequested } from './stop-requested.ts'
+import type { Running } from './supervisor/kept-process.ts'
+import { answerQuestion } from './supervisor/questions.ts'
+import { createSupervisor } from './supervisor/supervisor.ts'
+import { openPort } from './wiring/ports.ts'
+
+export interface RunParent {
+  env: ListenerEnv
+  log: Log
+  /** the environment that the API process inherits; listeners get only what they need of it */
+  source: Source
+  /** the program of all children */
+  main: string
+  /** false to serve repositories only */
+  withApi: boolean
+}
+
+/**
+ * Runs until it is told to stop, or until the API has ended too often. SIGHUP replaces every child.
+ * @returns the exit code; of the API when that was the reason
+ */
+export async function runParent({ env, log, source, main, withApi }: RunParent): Promise<number> {
+  const stopping = stopRequested({ isChild: false })
+  const ports = await choosePorts(env, log)
+  const pairTurns = createPairTurns(systemClock)
+  cluster.setupPrimary({ exec: main, args: ['listener'] })
+  cluster.schedulingPolicy = cluster.SCHED_RR
+
+  let giveUp!: (code: number) => void
+  const givenUp = new Promise<number>((resolve) => (giveUp = resolve))
+  const supervisor = createSupervisor({
+    listeners: env.serveProcesses,
+    spawnListener() {
+      const worker = cluster.fork(forListener(source, ports))
+      worker.on('message', (message) => {
+        const answered = answerQuestion(
+          message,
+          (question) => pairTurns(question as PairQuestion),
+          (answer) => send(worker, answer),
+        )
+        answered.catch((error: unknown) => log.error({ err: error }, 'a listener got no answer'))
+      })
+      return running(worker.process, worker)
+    },
+    spawnApi: withApi
+      ? () => {
+          const child = fork(main, ['api', String(ports.apt), String(ports.rpm)], { env: source })
+          return running(child, child)
+        }
+      : null,
+    log,
+    onGivenUp: (code) => giveUp(code),
+  })
+
+  const started = supervisor.start()
+  process.on('SIGHUP', () => {
+    log.info('SIGHUP: every process is replaced')
+    started
+      .then(() => supervisor.restart())
+      .catch((error: unknown) => log.error({ err: error }, 'the processes could not be replaced'))
+  })
+  // A signal during the start stops it too.
+  const failed = await Promise.race([started, stopping.then(() => null)])
+  if (failed !== null) return failed
+  if (!withApi) log.info({ ports, host: env.bindHost }, 'listening')
+  if (!withApi) log.info('ready')
+  const end = await Promise.race([stopping, givenUp])
+  log.info(typeof end === 'string' ? { signal: end } : { code: end }, 'stopping')
+  let code = 0
+  const stopped = await closed(async () => void (code = await supervisor.stop()), log)
+  return typeof end === 'number' ? end : code || stopped
+}
+
+/**
+ * Ports that all listeners can open, also those that start later: node:cluster shares a port by its number, so 0 would
+ * become another one for them.
+ */
+async function choosePorts(env: ListenerEnv, log: Log): Promise<{ apt: number; rpm: number }> {
+  const choose = (name: string, port: number) =>
+    env.mode === 'production' && port !== 0
+      ? port
+      : openPort({ mode: env.mode, log }, name, port, (port) => tried(port, env.bindHost))
+  return { apt: await choose('apt and apk', env.aptPort), rpm: await choose('dnf and zypper', env.rpmRepoPort) }
+}
+
+/** Opens a port and closes it again. @returns the port */
+function tried(port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen({ port, host }, () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : port))
+    })
+  })
+}
+
+/** The environment of the parent is inherited by node:cluster: what a listener does not need is emptied. */
+function forListener(source: Source, ports: { apt: number; rpm: number }): Record<string, string> {
+  const empty = Object.fromEntries(Object.keys(source).map((name) => [name, '']))
+  const needed = Object.entries(listenerSource(source)).filter(([, value]) => value !== undefined)
+  const system = Object.entries(source).filter(([name]) => SYSTEM_VARIABLES.test(name))
+  return {
+    ...empty,
+    ...(Object.fromEntries([...system, ...needed]) as Record<string, string>),
+    APT_PORT: String(ports.apt),
+    RPM_REPO_PORT: String(ports.rpm),
+  }
+}
+
+/** Variables of the operating system and of Node. */
+const SYSTEM_VARIABLES = /^(PATH|HOME|USER|TZ|LANG|LC_\w+|TMPDIR|NODE_\w+|MALLOC_\w+|UV_\w+)$/
+
+function running(child: ChildProcess, messages: ChildProcess | Worker): Running {
+  return {
+    ready: new Promise((resolve) => {
+      const isReady = (message: unknown) => {
+        if (typeof message === 'object' && message !== null && 'ready' in message) resolve()
+      }
+      // Both emit the same event; their declarations differ.
+      ;(messages as ChildProcess).on('message', isReady)
+    }),
+    exited: new Promise((resolve) => {
+      child.once('error', () => resolve(1))
+      child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
+    }),
+    kill: (signal) => void child.kill(signal),
+  }
+}
+
+/** A listener that is gone needs no answer. */
+function send(worker: Worker, message: object): void {
+  if (worker.isConnected()) worker.send(message, () => undefined)
+}

@@ -1,0 +1,30 @@
+// The process of the API; it also serves the repositories unless other processes do.
+import { createApp } from './app.ts'
+import { closed } from './closed.ts'
+import { stopRequested } from './stop-requested.ts'
+import type { Process } from './wiring/foundation.ts'
+import type { RepositoryPorts } from './wiring/repository-listeners.ts'
+
+export interface RunService extends Process {
+  /** where other processes serve the repositories: this one is then the child of a parent that keeps them running */
+  servedAt: RepositoryPorts | null
+}
+
+/** Runs until it is told to stop. @returns the exit code @throws when it cannot start */
+export async function runService({ servedAt, ...given }: RunService): Promise<number> {
+  const { env, log } = given
+  const isChild = servedAt !== null
+  const stopping = stopRequested({ isChild })
+  const app = await createApp({ ...given, servedAt })
+  const running = (async () => {
+    const ports = await app.listen()
+    log.info({ ports, host: env.bindHost }, 'listening')
+    await app.start()
+    log.info({ fingerprint: app.fingerprint }, 'ready')
+    process.send?.({ ready: true })
+  })()
+  // A signal during the start stops it too; a start that fails rejects.
+  const signal = await Promise.race([stopping, running.then(() => stopping)])
+  log.info({ signal }, 'stopping')
+  return closed(() => app.close(), log)
+}

@@ -1,0 +1,113 @@
+// One process that is kept running: started again after a pause when it ends, replaced on request.
+import type { Log } from '../kernel/log.ts'
+import { afterEnd, type RestartRules } from './restarts.ts'
+
+export interface Running {
+  /** resolves when it does its work; stays pending when it ends before */
+  ready: Promise<void>
+  /** the exit code; 128 and the number of the signal after a signal */
+  exited: Promise<number>
+  kill(signal: NodeJS.Signals): void
+}
+
+export interface KeptProcess {
+  /** @returns null when the process is ready; its exit code when it ended before. It is not started again then. */
+  start(): Promise<number | null>
+  /**
+   * Replaces the process by a new one. With `overlap` the old one is told to stop when the new one is ready, and goes
+   * on if the new one fails; otherwise it stops first.
+   */
+  replace(options: { overlap: boolean }): Promise<void>
+  /** Sends SIGTERM. @returns the exit code; 0 when nothing runs */
+  stop(): Promise<number>
+}
+
+export interface KeptProcessDeps {
+  /** in log lines */
+  name: string
+  spawn(): Running
+  rules: RestartRules
+  log: Log
+  /** Called with the exit code of the last failure when there will be no further start. */
+  onGivenUp(code: number): void
+}
+
+export function createKeptProcess({ name, spawn, rules, log, onGivenUp }: KeptProcessDeps): KeptProcess {
+  let current: Running | null = null
+  let pause: NodeJS.Timeout | undefined
+  let failures = 0
+  let stopped = false
+  /** processes that were replaced and still have clients */
+  const leaving = new Set<Promise<number>>()
+
+  const adopt = (process: Running): void => {
+    clearTimeout(pause)
+    current = process
+    let readyMs = NaN
+    void process.ready.then(() => (readyMs = performance.now()))
+    void process.exited.then((code) => {
+      if (current !== process) return
+      current = null
+      const next = afterEnd(rules, failures, performance.now() - readyMs)
+      failures = next.failures
+      if (next.pauseMs === null) {
+        log.fatal({ process: name, code, failures }, 'a process ended too often; it is not started again')
+        onGivenUp(code)
+        return
+      }
+      log.error({ process: name, code, pauseMs: next.pauseMs }, 'a process ended; it is started again after a pause')
+      pause = setTimeout(() => adopt(spawn()), next.pauseMs)
+    })
+  }
+
+  const dismiss = (process: Running | null): Promise<number> => {
+    if (!process) return Promise.resolve(0)
+    const gone = process.exited.finally(() => leaving.delete(gone))
+    leaving.add(gone)
+    process.kill('SIGTERM')
+    return gone
+  }
+
+  const begun = async (process: Running): Promise<number | null> =>
+    Promise.race([process.ready.then(() => null), process.exited])
+
+  return {
+    async start() {
+      const process = spawn()
+      current = process
+      const code = await begun(process)
+      if (code === null && current === process) adopt(process)
+      else if (current === process) current = null
+      return code
+    },
+    async replace({ overlap }) {
+      if (stopped) return
+      if (!overlap) {
+        clearTimeout(pause)
+        const old = current
+        current = null
+        await dismiss(old)
+        if (!stopped) adopt(spawn())
+        return
+      }
+      const next = spawn()
+      const code = await begun(next)
+      if (code !== null) {
+        log.error({ process: name, code }, 'a process could not be replaced; the old one goes on')
+        return
+      }
+      const old = current
+      if (stopped) void dismiss(next)
+      else adopt(next)
+      if (old !== next) void dismiss(old)
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(pause)
+      const last = current
+      current = null
+      const [code] = await Promise.all([dismiss(last), ...leaving])
+      return code
+    },
+  }
+}

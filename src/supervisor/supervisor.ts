@@ -1,0 +1,60 @@
+// Keeps the processes of a service running: those that serve repositories, and the one of the API.
+import type { Log } from '../kernel/log.ts'
+import { createKeptProcess, type Running } from './kept-process.ts'
+import type { RestartRules } from './restarts.ts'
+
+export interface Supervisor {
+  /** @returns null when all processes are ready; the exit code of the first that ended before, after all have stopped */
+  start(): Promise<number | null>
+  /** Replaces every process: the listeners one after the other, without a gap, then the API. */
+  restart(): Promise<void>
+  /** Stops the API, then the listeners, which serve until the end. @returns the exit code of the API */
+  stop(): Promise<number>
+}
+
+export interface SupervisorDeps {
+  /** how many processes serve repositories */
+  listeners: number
+  spawnListener(): Running
+  /** null where only repositories are served */
+  spawnApi: (() => Running) | null
+  log: Log
+  /** Called when the API ended too often, with its exit code. */
+  onGivenUp(code: number): void
+}
+
+const LISTENER_RULES: RestartRules = { firstPauseMs: 100, longestPauseMs: 5_000, giveUpAt: null }
+/** Some 30 s of pauses: a database that restarts is back by then. */
+const API_RULES: RestartRules = { firstPauseMs: 1_000, longestPauseMs: 16_000, giveUpAt: 6 }
+
+export function createSupervisor({ listeners, spawnListener, spawnApi, log, onGivenUp }: SupervisorDeps): Supervisor {
+  const kept = (name: string, spawn: () => Running, rules: RestartRules) =>
+    createKeptProcess({ name, spawn, rules, log, onGivenUp })
+  const serving = Array.from({ length: listeners }, (_, n) => kept(`listener ${n + 1}`, spawnListener, LISTENER_RULES))
+  const api = spawnApi ? kept('api', spawnApi, API_RULES) : null
+
+  const stop = async (): Promise<number> => {
+    const code = (await api?.stop()) ?? 0
+    await Promise.all(serving.map((listener) => listener.stop()))
+    return code
+  }
+
+  return {
+    async start() {
+      // The first one alone: when a port cannot be had, one process reports it.
+      const [first, ...others] = serving
+      let failed = (await first?.start()) ?? null
+      if (failed === null) {
+        const codes = await Promise.all([...others, ...(api ? [api] : [])].map((process) => process.start()))
+        failed = codes.find((code) => code !== null) ?? null
+      }
+      if (failed !== null) await stop()
+      return failed
+    },
+    async restart() {
+      for (const listener of serving) await listener.replace({ overlap: true })
+      await api?.replace({ overlap: false })
+    },
+    stop,
+  }
+}
