@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createSignatureCheck, readAuditKey, readPublicKey } from './signing/audit-keys.ts'
-import { filedHead } from './store/audit-query.ts'
-import { verifyDirectory, verifyFile, type Anchor } from './store/audit-verify.ts'
+import { filedHead, removedPart } from './store/audit-query.ts'
+import { verifyDirectory, verifyFile, type VerifyOptions } from './store/audit-verify.ts'
 import { openDatabase } from './store/db.ts'
 
 const USAGE = `usage: npm run verify-audit -- DIRECTORY [--repos REPOS_DIR]
@@ -53,13 +53,19 @@ export async function verifyAudit(
 
   const isSigned = publicKey ? createSignatureCheck(publicKey) : async () => false
   const report = isDirectory
-    ? await verifyDirectory(target, { key, isSigned, anchors: await databaseAnchors(env['DATABASE_URL'], complain) })
+    ? await verifyDirectory(target, { key, isSigned, ...(await databaseKnows(env['DATABASE_URL'], complain)) })
     : await verifyFile(target, basename(target), { key, isSigned })
   for (const { where, what } of report.faults) complain(`${where} ${what}`)
   if (report.faults.length > 0) return 1
   const checkpoints = isDirectory ? `, ${report.checkpoints} checkpoints` : ''
   const head = report.head ? `its head is entry ${report.head.seq} ${report.head.hash}` : 'it is empty'
   print(`${report.entries} entries in ${report.files} files${checkpoints}: the chain holds, ${head}`)
+  if (report.removed) {
+    const { seq, day, at } = report.removed
+    print(
+      `entries 1 to ${seq} (until ${day}) were removed at ${at}, as the settings say; a signed note stands for them`,
+    )
+  }
   if (publicKey && isDirectory) print(`the checkpoints are signed by ${publicKey.getFingerprint().toUpperCase()}`)
   return 0
 }
@@ -78,16 +84,24 @@ function argumentsOf(args: string[]): { target: string; repos: string | undefine
   }
 }
 
-/** The head of the files as the database knows it; none while an embedded database is in use by the service. */
-async function databaseAnchors(url: string | undefined, complain: Output['complain']): Promise<Anchor[]> {
-  if (!url) return []
+/** The head of the files, and what was removed of them, as the database knows it; nothing while the service uses an embedded one. */
+async function databaseKnows(
+  url: string | undefined,
+  complain: Output['complain'],
+): Promise<Pick<VerifyOptions, 'anchors' | 'removedSeq'>> {
+  if (!url) return {}
   try {
     const database = await openDatabase(url)
-    const head = await filedHead(database.db).finally(database.close)
-    return head ? [{ ...head, source: 'the database' }] : []
+    try {
+      const head = await filedHead(database.db)
+      const { seq: removedSeq } = await removedPart(database.db)
+      return { anchors: head ? [{ ...head, source: 'the database' }] : [], removedSeq }
+    } finally {
+      await database.close()
+    }
   } catch (error) {
     complain(`note: the database was not compared: ${(error as Error).message}`)
-    return []
+    return {}
   }
 }
 

@@ -1,7 +1,7 @@
 // Declarations of /artifacts/audit: reading and exporting the audit log.
 import Type from 'typebox'
 import { AuditEntrySchema } from './evidence-schemas.ts'
-import { pageOf, pageQuery } from './schemas.ts'
+import { Nullable, pageOf, pageQuery } from './schemas.ts'
 import { declare } from './route.ts'
 
 export const Span = { from: Type.Optional(Type.String()), to: Type.Optional(Type.String()) }
@@ -22,7 +22,10 @@ export const getArtifactsAuditLogs = declare({
     q: Type.Optional(Type.String({ maxLength: 200 })),
     ...Span,
   }),
-  answer: pageOf(AuditEntrySchema),
+  answer: Type.Object({
+    ...pageOf(AuditEntrySchema).properties,
+    kept_from: Nullable(Type.String({ description: 'first day that is kept; null while nothing was removed' })),
+  }),
   problems: ['validation_error'],
 })
 

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { invalidField } from '../domain/problem.ts'
 import type { AuditLog } from '../store/audit-log.ts'
-import { auditLines, auditPage } from '../store/audit-query.ts'
+import { auditLines, auditPage, removedPart } from '../store/audit-query.ts'
 import type { Db } from '../store/db.ts'
 import { type Route } from './route.ts'
 import { page } from './schemas.ts'
@@ -20,11 +20,13 @@ export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[]
         { ...filter, ...spanOf({ from, to }) },
         { page: query.page, perPage: query.per_page },
       )
-      return page(items, total, query)
+      return { ...page(items, total, query), kept_from: (await removedPart(db)).keptFrom }
     }),
     handle(getArtifactsAuditExport, async ({ query, reply }) => {
       const span = spanOf(query)
       await audit.flush()
+      const { keptFrom } = await removedPart(db)
+      if (keptFrom !== null) reply.header('x-audit-kept-from', keptFrom)
       reply.type('application/x-ndjson').header('content-disposition', 'attachment; filename="audit.jsonl"')
       return reply.send(Readable.from(auditLines(db, span)))
     }),

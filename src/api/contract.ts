@@ -22,6 +22,7 @@ import * as securityDecisions from './security-decisions.contract.ts'
 import * as securityEngines from './security-engines.contract.ts'
 import * as securityListing from './security-listing.contract.ts'
 import * as securityPolicy from './security-policy.contract.ts'
+import * as retention from './retention.contract.ts'
 import * as settings from './settings.contract.ts'
 import * as setup from './setup.contract.ts'
 import * as tasks from './tasks.contract.ts'
@@ -53,6 +54,7 @@ const modules: readonly object[] = [
   securityEngines,
   securityListing,
   securityPolicy,
+  retention,
   settings,
   setup,
   tasks,

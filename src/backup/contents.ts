@@ -1,5 +1,5 @@
 // What belongs to a backup besides the dump: exactly the files that the dump's moment had.
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FormatId } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
@@ -7,6 +7,7 @@ import { exists, isMissing } from '../kernel/files.ts'
 import { CHECKPOINT_FILE } from '../store/audit-checkpoints.ts'
 import { DAY_FILE } from '../store/audit-chain.ts'
 import { linesOf } from '../store/audit-lines.ts'
+import { noteOf, REMOVAL_NOTE } from '../store/audit-removal-note.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/files/pool.ts'
 import { DUMP, SETTINGS } from './read-archive.ts'
@@ -24,7 +25,7 @@ export interface DumpedFile {
 /** What the dump says of the files beside it. */
 export interface DumpedState {
   /** the end of the audit chain; null when nothing was audited */
-  auditHead: { seq: number; day: string } | null
+  auditHead: { seq: number; day: string; removedSeq: number } | null
   files: AsyncIterable<DumpedFile>
 }
 
@@ -69,17 +70,34 @@ async function* filesBelow(directory: string, name: string): AsyncGenerator<Arch
   }
 }
 
-/** Entries that were filed after the dump would contradict the chain that the dump has. */
+/**
+ * Entries that were filed after the dump would contradict the chain that the dump has. Retention removes no days while a
+ * backup holds removals; should it have begun before, the backup fails.
+ */
 async function* auditFiles(directory: string, head: DumpedState['auditHead']): AsyncGenerator<ArchiveFile> {
+  const note = await readNote(directory)
+  const removed = noteOf(note)
+  if (removed && removed.seq > (head?.removedSeq ?? 0)) throw removedMeanwhile()
+  if (removed) yield { name: `audit/${REMOVAL_NOTE}`, path: join(directory, REMOVAL_NOTE), mode: 0o600 }
   for (const name of (await readdir(directory)).sort()) {
     const day = (DAY_FILE.exec(name) ?? CHECKPOINT_FILE.exec(name))?.[1]
-    if (!day || !head || day > head.day) continue
+    if (!day || !head || day > head.day || day <= (removed?.day ?? '')) continue
     const path = join(directory, name)
     const { size } = await stat(path)
     const sizeBytes = day < head.day ? size : await bytesUpTo(path, head.seq)
     yield { name: `audit/${name}`, path, mode: 0o600, sizeBytes }
   }
+  if ((await readNote(directory)) !== note) throw removedMeanwhile()
 }
+
+const readNote = (directory: string) =>
+  readFile(join(directory, REMOVAL_NOTE), 'utf8').catch((error: unknown) => {
+    if (isMissing(error)) return ''
+    throw error
+  })
+
+const removedMeanwhile = () =>
+  new Problem('backup_unavailable', 'old days of the audit log were removed while the backup was made: try again')
 
 /** Bytes of the lines whose `seq` is not beyond this. */
 async function bytesUpTo(path: string, seq: number): Promise<number> {

@@ -19,8 +19,8 @@ export async function stateOfDump(path: string): Promise<DumpedState> {
 }
 
 async function auditHeadOf(dump: Dump): Promise<DumpedState['auditHead']> {
-  for await (const { seq, day } of rowsOf(dump, 'audit_chain', ['seq', 'day']))
-    return seq === null || !day ? null : { seq: Number(seq), day }
+  for await (const { seq, day, removed_seq } of rowsOf(dump, 'audit_chain', ['seq', 'day', 'removed_seq']))
+    return seq === null || !day ? null : { seq: Number(seq), day, removedSeq: Number(removed_seq) }
   return null
 }
 

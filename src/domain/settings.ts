@@ -27,6 +27,9 @@ const sourceToggles = Object.fromEntries(
 
 const BUILT_IN_OR_ID = `^(${BUILT_IN_SOURCE_KEYS.map((key) => key.replaceAll('.', '\\.')).join('|')}|[1-9][0-9]{0,14})$`
 
+/** As in a file of distributions; `*` stands for those that are not named. */
+const CODENAME_OR_ALL = '^(\\*|[A-Za-z0-9][A-Za-z0-9._-]{0,99})$'
+
 const days = (value: number, severity: string) =>
   integer(value, 0, 3650, `Days within which a ${severity} finding must be decided; 0 means immediately.`)
 
@@ -111,10 +114,14 @@ export const SettingsSchema = Type.Object(
       claim_role: line('', 'Claim whose values `role_map` translates.'),
       role_map: entries('^[^\\u0000-\\u001f\\u007f]{1,256}$', Type.Enum([...ROLES]), 'Role by value of `claim_role`.'),
     })),
-    retention: section('How long records are kept.', {
-      audit_days: inactive('the audit log is not pruned yet', integer(90, 1, 36_500, 'Days the audit log is kept.')),
-      import_cleanup_days: inactive('nothing of imports stays in staging', integer(30, 1, 3650, 'Days that staged files of imports are kept.')),
+    retention: section('How long records are kept. The job `retention_cleanup` removes what is older, every night at 03:30 in `sync.timezone`.', {
+      audit_days: integer(90, 1, 36_500, 'Days the audit log is kept. A signed statement about the removed part stays, so the rest can be verified.'),
+      import_cleanup_days: integer(30, 1, 3650, 'Days that ended tasks of imports, syncs and mirrors are kept with their lines and results, and that a file may stay in staging.'),
       history_days: integer(30, 0, 3650, 'Days that past publications are kept, with the bytes of every package they named.'),
+      quarantine_days: integer(0, 0, 3650, 'Days after which quarantined and rejected packages are deleted, bytes and records; 0 keeps them. Without its record a rejection is forgotten: the same bytes can be uploaded again.'),
+      access_log_days: integer(90, 1, 3650, 'Days that access logs of the repository listeners are kept. They are rotated every night.'),
+      keep_versions: entries(CODENAME_OR_ALL, Type.Integer({ minimum: 0, maximum: 10_000 }), 'How many versions of each package (name and architecture) stay published, by codename, or `*` for all other distributions; 0 keeps all. Versions that another published package needs stay too.'),
+      keep_versions_days: integer(7, 0, 3650, 'Days for which a version is kept although newer ones are published.'),
     }),
     backup: section('The daily backup.', {
       enabled: flag(false, 'Run it.'),

@@ -21,7 +21,7 @@ const MOST_DEPENDENTS = 2000
 
 type Added = Pick<PackageFacts, 'name' | 'version' | 'arch' | 'provides' | 'multiArch'>
 
-interface Dependent {
+export interface Dependent {
   id: number
   name: string
   version: string
@@ -30,7 +30,7 @@ interface Dependent {
   requirements: readonly Requirement[]
 }
 
-interface Provider extends Offer {
+export interface Provider extends Offer {
   id: number
   capability: string
   package: string
@@ -131,7 +131,7 @@ function broken(
   })
 }
 
-async function capabilitiesOf(db: Db, ids: readonly number[]): Promise<string[]> {
+export async function capabilitiesOf(db: Db, ids: readonly number[]): Promise<string[]> {
   if (ids.length === 0) return []
   const rows = await db
     .selectFrom('capabilities')
@@ -142,8 +142,13 @@ async function capabilitiesOf(db: Db, ids: readonly number[]): Promise<string[]>
   return rows.map(({ name }) => name)
 }
 
-/** Published packages that need something by one of these names. */
-async function dependentsOf(db: Db, { distribution }: Offered, names: readonly string[]): Promise<Dependent[]> {
+/** Published packages that need something by one of these names: the first of them, after this id. */
+export async function dependentsOf(
+  db: Db,
+  { distribution }: Offered,
+  names: readonly string[],
+  after = 0,
+): Promise<Dependent[]> {
   if (names.length === 0) return []
   const { rows } = await sql<Omit<Dependent, 'requirements'> & { requirements: Requirement[] | null }>`
     select p.id, p.name, p.version, p.arch, (
@@ -151,14 +156,14 @@ async function dependentsOf(db: Db, { distribution }: Offered, names: readonly s
       where (r->>'strong')::boolean and exists (
         select from jsonb_array_elements(r->'anyOf') as a where a->>'name' = any(${[...names]}::text[]))) as requirements
     from (select distinct package_id from dependents
-      where distribution = ${distribution.codename} and name = any(${[...names]}::text[])
+      where distribution = ${distribution.codename} and name = any(${[...names]}::text[]) and package_id > ${after}
       order by package_id limit ${MOST_DEPENDENTS}) d
     join packages p on p.id = d.package_id join blobs b on b.sha256 = p.sha256 order by p.id`.execute(db)
   return rows.flatMap(({ requirements, ...row }) => (requirements ? [{ ...row, requirements }] : []))
 }
 
 /** What is published under the names in the dependents' requirements. */
-async function providersOf(
+export async function providersOf(
   db: Db,
   { distribution }: Offered,
   dependents: readonly Dependent[],

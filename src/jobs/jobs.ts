@@ -19,6 +19,8 @@ export interface JobDeps {
   /** makes a backup and thins the archives out */
   backup(by: string): Promise<object>
   driftScan(): Promise<object>
+  /** removes what is older than the settings keep */
+  retention(by: string): Promise<object>
 }
 
 /** The schedule of a job whose section of the settings says when it runs. */
@@ -39,6 +41,12 @@ export function createJobs(deps: JobDeps): Job[] {
       name: 'Make a backup and delete the oldest',
       schedule: ({ backup }) => daily(backup),
       run: async () => ({ ...(await deps.backup('scheduler')) }),
+    },
+    {
+      id: 'retention_cleanup',
+      name: 'Remove what is older than the settings keep',
+      schedule: ({ sync }) => ({ pattern: '30 3 * * *', timezone: sync.timezone }),
+      run: async () => ({ ...(await deps.retention('scheduler')) }),
     },
     {
       id: 'advisories',

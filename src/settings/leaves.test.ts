@@ -64,7 +64,15 @@ test('the defaults are those of the specification', () => {
     ...empty('discovery_url', 'client_id', 'client_secret', 'redirect_uri'),
   })
   // `history_days` is ours.
-  expect(defaults['retention']).toEqual({ audit_days: 90, import_cleanup_days: 30, history_days: 30 })
+  expect(defaults['retention']).toEqual({
+    audit_days: 90,
+    import_cleanup_days: 30,
+    history_days: 30,
+    quarantine_days: 0,
+    access_log_days: 90,
+    keep_versions: {},
+    keep_versions_days: 7,
+  })
   expect(defaults['backup']).toEqual({ ...daily, retention_count: 7 })
   expect(defaults['validation']).toEqual({
     sha256_check: true,
@@ -164,6 +172,7 @@ const accepts: [string, unknown][] = [
   ['notifications.webhook_url', ''],
   ['notifications.webhook_url', 'http://hooks.local:8080/x?y=1'],
   ['retention.audit_days', 1],
+  ['retention.keep_versions', { '*': 5, 'alpine-3.21': 0 }],
   ['validation.max_upload_size_mb', 1],
   ['oidc.scopes', 'openid groups'],
 ]
@@ -221,6 +230,8 @@ describe('refused', () => {
     ['validation.grype_fail_on', 'worst'],
     ['validation.max_upload_size_mb', 0],
     ['retention.audit_days', 0],
+    ['retention.keep_versions', { jammy: -1 }],
+    ['retention.keep_versions', { '': 1 }],
     ['backup.retention_count', 0],
     ['mirror.sources', []],
     ['mirror.sources', { fedora: 'yes' }],

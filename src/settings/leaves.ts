@@ -114,5 +114,7 @@ export function faultOf(leaf: Leaf, value: unknown): { at: string; message: stri
   const words = (allowed?.params as { allowedValues?: unknown[] } | undefined)?.allowedValues
   // The path of a map entry is appended to that of its setting.
   const at = first?.instancePath ? first.instancePath.replace('/', '.').replaceAll('~1', '/').replaceAll('~0', '~') : ''
+  // A key that the pattern of a map does not allow.
+  if (first?.keyword === 'boolean') return { at, message: 'is not a name that may be here' }
   return { at, message: words ? `must be one of ${words.join(', ')}` : (first?.message ?? 'is not valid') }
 }

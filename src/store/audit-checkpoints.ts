@@ -7,6 +7,7 @@ import { isMissing, replaceFile } from '../kernel/files.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { AuditLog } from './audit-log.ts'
 import { GENESIS } from './audit-chain.ts'
+import { noteOf, REMOVAL_NOTE } from './audit-removal-note.ts'
 import type { Db } from './db.ts'
 
 /** `2026-03-01.checkpoints`: beside the day's file whose entry it names. */
@@ -129,5 +130,6 @@ async function lastCheckpoint(directory: string): Promise<Last | null> {
       return { seq: null, previous: null, digest }
     }
   }
-  return null
+  const note = noteOf(await readFile(join(directory, REMOVAL_NOTE), 'utf8').catch(() => ''))
+  return note && { seq: null, previous: null, digest: note.previous }
 }

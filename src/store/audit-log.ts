@@ -1,6 +1,6 @@
 // The audit log: rows in the database, chained by hash, exported as one JSON-lines file a day.
 import { sql } from 'kysely'
-import { open, readdir, stat } from 'node:fs/promises'
+import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -11,6 +11,7 @@ import type { Db } from './db.ts'
 import { chainHash, checkLine, DAY_FILE, entryMac, entryOf, GENESIS, lineOf } from './audit-chain.ts'
 import { examineDayFile } from './audit-file.ts'
 import { linesOf } from './audit-lines.ts'
+import { noteOf, REMOVAL_NOTE } from './audit-removal-note.ts'
 
 export interface AuditLog {
   /** Records an event, or several; inside a transaction they are recorded exactly when the transaction commits. */
@@ -196,10 +197,13 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 /** Where the chain of an empty database goes on: behind the last sound entry of the files that are there already. */
-async function endOnDisk(directory: string): Promise<{ seq: number; hash: string; unkeyed: number }> {
+async function endOnDisk(directory: string): Promise<ChainStart> {
   const names = await readdir(directory).catch(() => [] as string[])
-  const end = { seq: 0, hash: GENESIS, unkeyed: 0 }
-  for (const name of names.filter((name) => DAY_FILE.test(name)).sort()) {
+  const note = noteOf(await readFile(join(directory, REMOVAL_NOTE), 'utf8').catch(() => ''))
+  const { seq: removed_seq, day: removed_day, hash } = note ?? { seq: 0, day: null, hash: GENESIS }
+  const end = { seq: removed_seq, hash, unkeyed: 0, removed_seq, removed_day }
+  const isKept = (day: string | undefined) => day !== undefined && day > (removed_day ?? '')
+  for (const name of names.filter((name) => isKept(DAY_FILE.exec(name)?.[1])).sort()) {
     for await (const line of linesOf(join(directory, name))) {
       const { entry } = checkLine(line.bytes)
       if (!entry) continue
@@ -209,4 +213,12 @@ async function endOnDisk(directory: string): Promise<{ seq: number; hash: string
     }
   }
   return end
+}
+
+interface ChainStart {
+  seq: number
+  hash: string
+  unkeyed: number
+  removed_seq: number
+  removed_day: string | null
 }

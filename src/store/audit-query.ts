@@ -60,6 +60,15 @@ export async function filedHead(db: Db): Promise<{ seq: number; hash: string } |
   return row ? { seq: row.seq as number, hash: row.hash as string } : null
 }
 
+/** What retention removed: the last entry, and the first day that is kept; 0 and null when nothing was. */
+export async function removedPart(db: Db): Promise<{ seq: number; keptFrom: string | null }> {
+  const chain = await db.selectFrom('audit_chain').select(['removed_seq', 'removed_day']).executeTakeFirst()
+  const day = chain?.removed_day ?? null
+  const keptFrom = day === null ? null : new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)
+  return { seq: chain?.removed_seq ?? 0, keptFrom }
+}
+
+const DAY_MS = 86_400_000
 const BATCH = 1000
 
 /** Every entry of the time span in the order of the chain, one JSON line each. */

@@ -5,6 +5,7 @@ import { equalSecret, sha256Hex } from '../kernel/crypto.ts'
 import { checkLine, DAY_FILE, entryMac, GENESIS, type AuditEntry } from './audit-chain.ts'
 import { CHECKPOINT_FILE, signedText, type AuditCheckpoint } from './audit-checkpoints.ts'
 import { linesOf } from './audit-lines.ts'
+import { readRemovalNote, REMOVAL_NOTE, type RemovalNote } from './audit-removal-note.ts'
 
 export interface Fault {
   /** file name, with `:line` where there is one */
@@ -26,6 +27,10 @@ export interface Report {
   checkpoints: number
   /** the last sound entry */
   head: { seq: number; hash: string } | null
+  /** what retention removed before the first entry, as the signed note says */
+  removed: Pick<RemovalNote, 'seq' | 'day' | 'at'> | null
+  /** SHA-256 of the last line of the checkpoint files; null when there is none */
+  lastCheckpoint: string | null
   faults: Fault[]
 }
 
@@ -36,6 +41,12 @@ export interface VerifyOptions {
   isSigned(text: string, signature: Uint8Array): Promise<boolean>
   /** further anchors: the head that the database knows */
   anchors?: readonly Anchor[]
+  /** the last entry that retention removed, as the database knows; files that lack more were cut by somebody else */
+  removedSeq?: number
+  /** reads only the files of days up to this one, which may lack a checkpoint */
+  through?: string
+  /** entries at the beginning without mac, where no checkpoint says how many; 0 by default */
+  unkeyed?: number
 }
 
 /** Faults after which the rest is not read: what follows a broken file is noise. */
@@ -43,35 +54,59 @@ const MOST_FAULTS = 20
 
 /** Verifies the audit directory of a service: nothing may be missing at its beginning, its end or between. */
 export async function verifyDirectory(directory: string, options: VerifyOptions): Promise<Report> {
+  const noted = await readRemovalNote(directory, options.isSigned)
+  const removed = noted === 'forged' ? null : noted
+  const isRead = (day: string) =>
+    day > (removed?.day ?? '') && (options.through === undefined || day <= options.through)
   const names = (await readdir(directory)).sort()
-  const files = names.filter((name) => DAY_FILE.test(name))
-  const signed = await readCheckpoints(
-    directory,
-    names.filter((name) => CHECKPOINT_FILE.test(name)),
-    options,
-  )
-  const chain = createChain({ ...options, unkeyed: signed.unkeyed, previous: GENESIS })
+  const named = (form: RegExp) =>
+    names.filter((name) => {
+      const day = form.exec(name)?.[1]
+      return day !== undefined && isRead(day)
+    })
+  const files = named(DAY_FILE)
+  const signed = await readCheckpoints(directory, named(CHECKPOINT_FILE), options, removed?.previous ?? GENESIS)
+  const chain = createChain({ ...options, unkeyed: signed.unkeyed, previous: GENESIS, head: removed })
   chain.expect([...signed.anchors, ...(options.anchors ?? [])])
   for (const name of files) await chain.read(join(directory, name), name)
-  const faults = [...signed.faults, ...chain.end()]
-  if (signed.count === 0)
+  const faults = [...faultsOfNote(noted, options.removedSeq), ...signed.faults, ...chain.end()]
+  if (signed.count === 0 && options.through === undefined)
     faults.push({ where: directory, what: 'holds no checkpoint: the service writes one for its first entry' })
-  return { ...chain.result(), files: files.length, checkpoints: signed.count, faults: faults.slice(0, MOST_FAULTS) }
+  return {
+    ...{ ...chain.result(), files: files.length, checkpoints: signed.count, removed },
+    ...{ lastCheckpoint: signed.last, faults: faults.slice(0, MOST_FAULTS) },
+  }
+}
+
+function faultsOfNote(note: RemovalNote | 'forged' | null, removedSeq: number | undefined): Fault[] {
+  if (note === null) return []
+  if (note === 'forged') return [{ where: REMOVAL_NOTE, what: 'was altered: its signature does not fit' }]
+  if (removedSeq === undefined || note.seq <= removedSeq) return []
+  const what = `names ${note.seq} removed entries, of which the database knows ${removedSeq}`
+  return [{ where: REMOVAL_NOTE, what }]
 }
 
 /** Verifies one file of entries, as the audit export gives it: a part of the chain, whole in itself. */
 export async function verifyFile(path: string, name: string, options: VerifyOptions): Promise<Report> {
-  const chain = createChain({ ...options, unkeyed: Infinity, previous: null })
+  const chain = createChain({ ...options, unkeyed: Infinity, previous: null, head: null })
   await chain.read(path, name)
-  return { ...chain.result(), files: 1, checkpoints: 0, faults: chain.end() }
+  return { ...chain.result(), files: 1, checkpoints: 0, removed: null, lastCheckpoint: null, faults: chain.end() }
 }
 
-/** @param start.previous the hash that the first entry must follow; null for any */
-function createChain(start: { key: string | null; unkeyed: number; previous: string | null }) {
+/**
+ * @param start.previous the hash that the first entry must follow; null for any
+ * @param start.head the removed entry that the first one must follow instead
+ */
+function createChain(start: {
+  key: string | null
+  unkeyed: number
+  previous: string | null
+  head: { seq: number; hash: string } | null
+}) {
   const faults: Fault[] = []
   let anchors: Anchor[] = []
   let entries = 0
-  let head: { seq: number; hash: string } | null = null
+  let head = start.head && { seq: start.head.seq, hash: start.head.hash }
   let lastWhere = ''
 
   /** @returns what is wrong with an entry at its place, whose own hash fits */
@@ -136,12 +171,20 @@ interface Signed {
   /** what the checkpoints say of entries without mac; the least, should they differ */
   unkeyed: number
   count: number
+  /** SHA-256 of the last line; null for none */
+  last: string | null
   faults: Fault[]
 }
 
-async function readCheckpoints(directory: string, names: readonly string[], options: VerifyOptions): Promise<Signed> {
-  const signed: Signed = { anchors: [], unkeyed: Infinity, count: 0, faults: [] }
-  let previous = GENESIS
+/** @param before SHA-256 of the line before the first */
+async function readCheckpoints(
+  directory: string,
+  names: readonly string[],
+  options: VerifyOptions,
+  before: string,
+): Promise<Signed> {
+  const signed: Signed = { anchors: [], unkeyed: Infinity, count: 0, last: null, faults: [] }
+  let previous = before
   for (const name of names) {
     let line = 0
     for await (const { bytes } of linesOf(join(directory, name))) {
@@ -159,11 +202,11 @@ async function readCheckpoints(directory: string, names: readonly string[], opti
         const { seq, hash, at } = checkpoint
         signed.anchors.push({ seq, hash, source: `the checkpoint of ${at}` })
       }
-      previous = sha256Hex(bytes)
+      previous = signed.last = sha256Hex(bytes)
     }
   }
   // Without a checkpoint nobody says that entries may lack a mac.
-  if (signed.count === 0) signed.unkeyed = 0
+  if (signed.count === 0) signed.unkeyed = options.unkeyed ?? 0
   return signed
 }
 

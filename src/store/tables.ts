@@ -427,6 +427,10 @@ export interface AuditChainTable {
   unkeyed: Generated<number>
   /** SHA-256 of the last line in the checkpoint files */
   checkpoint: Generated<string | null>
+  /** the last entry that retention removed, or is about to remove; 0 for none */
+  removed_seq: Generated<number>
+  /** its day: entries of later days are kept */
+  removed_day: Generated<string | null>
 }
 
 /** One row: the last entry of the chain that was delivered. */

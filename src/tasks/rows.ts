@@ -195,13 +195,31 @@ export async function cancel(db: Db, id: number, now: Date): Promise<TaskRow | n
   return row ?? null
 }
 
-/** Deletes some hundred tasks that ended before this time. The last one of each kind and key stays. @returns their number */
-export async function deleteEnded(db: Db, before: Date): Promise<number> {
+/** Kinds of which there are tasks. */
+export async function kindsOfTasks(db: Db): Promise<string[]> {
+  const rows = await db.selectFrom('tasks').select('kind').distinct().execute()
+  return rows.map(({ kind }) => kind)
+}
+
+/** Tasks of a kind that ended before this time; the last one of each key is kept until the second time. */
+const ended = (
+  kind: string,
+  before: Date,
+  lastBefore: Date,
+) => sql`from tasks t where kind = ${kind} and finished_at < ${before}
+  and (finished_at < ${lastBefore} or exists (
+    select 1 from tasks later where later.kind = t.kind and later.key = t.key and later.id > t.id))`
+
+/** Deletes some hundred of them. @returns their number */
+export async function deleteEnded(db: Db, kind: string, before: Date, lastBefore: Date): Promise<number> {
   const { rows } = await sql`delete from tasks where id in (
-    select id from tasks t where finished_at < ${before}
-      and exists (select 1 from tasks later where later.kind = t.kind and later.key = t.key and later.id > t.id)
-    order by id limit 500) returning id`.execute(db)
+    select id ${ended(kind, before, lastBefore)} order by id limit 500) returning id`.execute(db)
   return rows.length
+}
+
+export async function countEnded(db: Db, kind: string, before: Date, lastBefore: Date): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select count(*)::int as n ${ended(kind, before, lastBefore)}`.execute(db)
+  return rows[0]?.n ?? 0
 }
 
 const held = (db: Db, { id, holder }: Hold) =>

@@ -5,13 +5,16 @@ import { isEnded, TaskCancelled, type TaskRequest } from '../domain/tasks.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
 import { createChanges } from './changes.ts'
-import { cancel, deleteEnded, enqueue } from './rows.ts'
+import { cancel, countEnded, deleteEnded, enqueue, kindsOfTasks } from './rows.ts'
 import { createRunner, type RunnerDeps } from './runner.ts'
 import { linesAfter, taskById, type TaskLine } from './task-query.ts'
 
 /** How often a task that another process runs is read again. */
 const POLL_MS = 1_000
-const KEPT_MS = 30 * 86_400_000
+const DAY_MS = 86_400_000
+const KEPT_DAYS = 30
+/** How long the last task of a kind and key is kept: keys may be names that never come again. */
+const LAST_KEPT_DAYS = 365
 
 export interface Tasks {
   /**
@@ -42,17 +45,24 @@ export interface Tasks {
    * @throws Problem('not_found'), Problem('task_ended')
    */
   cancel(id: number, within: (task: TaskRow, tx: Db) => Promise<void>): Promise<TaskRow>
-  /** Deletes tasks that ended 30 days ago; the last one of each kind and key stays. */
-  deleteEnded(): Promise<void>
+  /** Deletes tasks that ended 30 days ago, the last one of each kind and key after a year. @returns their number */
+  deleteEnded(): Promise<number>
+  /** How many tasks `deleteEnded` would delete. */
+  countEnded(): Promise<number>
   /** Begins to run tasks. */
   start(): void
   /** Queues the running tasks again, with their cursors, and ends everything that waits for a task. */
   stop(): Promise<void>
 }
 
-/** @param deps.pollMs for tests */
-export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: number }): Tasks {
-  const { db, clock, pollMs = POLL_MS } = deps
+/**
+ * @param deps.keptDays how many days ended tasks of a kind are kept; null for 30
+ * @param deps.pollMs for tests
+ */
+export function createTasks(
+  deps: Omit<RunnerDeps, 'changes'> & { keptDays?: (kind: string) => number | null; pollMs?: number },
+): Tasks {
+  const { db, clock, pollMs = POLL_MS, keptDays = () => null } = deps
   const changes = createChanges()
   const runner = createRunner({ ...deps, changes })
   let stopping = false
@@ -108,6 +118,13 @@ export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: numbe
     throw problemOf(task)
   }
 
+  /** Before which tasks of a kind must have ended to be deleted, and before which the last one of a key. */
+  function limitsOf(kind: string): [Date, Date] {
+    const days = keptDays(kind) ?? KEPT_DAYS
+    const ago = (n: number) => new Date(clock.now().getTime() - n * DAY_MS)
+    return [ago(days), ago(Math.max(days, LAST_KEPT_DAYS))]
+  }
+
   return {
     enqueue: add,
     follow,
@@ -128,8 +145,16 @@ export function createTasks(deps: Omit<RunnerDeps, 'changes'> & { pollMs?: numbe
       return cancelled
     },
     async deleteEnded() {
-      const before = new Date(clock.now().getTime() - KEPT_MS)
-      while ((await deleteEnded(db, before)) > 0);
+      let deleted = 0
+      for (const kind of await kindsOfTasks(db)) {
+        for (let n = -1; n !== 0; deleted += n) n = await deleteEnded(db, kind, ...limitsOf(kind))
+      }
+      return deleted
+    },
+    async countEnded() {
+      let total = 0
+      for (const kind of await kindsOfTasks(db)) total += await countEnded(db, kind, ...limitsOf(kind))
+      return total
     },
     start: runner.start,
     async stop() {

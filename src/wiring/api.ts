@@ -22,6 +22,7 @@ import { importSyncRoutes } from '../api/import-sync.ts'
 import { importRoutes } from '../api/imports.ts'
 import { installabilityRoutes } from '../api/installability.ts'
 import { packageRoutes } from '../api/packages.ts'
+import { retentionRoutes } from '../api/retention.ts'
 import type { Route } from '../api/route.ts'
 import { sbomRoutes } from '../api/sbom.ts'
 import { policyRoutes } from '../api/security-policy.ts'
@@ -192,6 +193,7 @@ function routesOf(
       }),
     }),
     ...settingsRoutes({ settings: foundation.settings, audit, notifier: accounts.notifier }),
+    ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
       ...insight,
       production,

@@ -17,6 +17,7 @@ import { endImport } from '../store/advisories/import.ts'
 import { createTotals } from '../store/records/totals.ts'
 import { BACKUP } from '../backup/backup-task.ts'
 import { DRIFT_SCAN } from '../drift/scan.ts'
+import { retentionRequest } from '../retention/retention.ts'
 import { createTasks, type Tasks } from '../tasks/tasks.ts'
 import { createBackups } from './backup.ts'
 import { createDrift } from './drift.ts'
@@ -24,6 +25,7 @@ import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
 import { createMirroring } from './mirror.ts'
+import { createRetention, keptDaysOf } from './retention.ts'
 import type { Publishing } from './publishing.ts'
 
 export type LongWork = ReturnType<typeof createLongWork>
@@ -44,7 +46,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
   const drift = createDrift(foundation, publishing)
   const mirroring = createMirroring(foundation, publishing, gate, imports)
   const tasks: Tasks = createTasks({
-    ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint },
+    ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint, keptDays: keptDaysOf(foundation) },
     kinds: [
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
@@ -55,6 +57,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
       mirroring.kind,
       createBackups(foundation),
       ...drift.kinds,
+      createRetention(foundation, publishing, gate, installability, () => tasks),
       syncRunKind({ db, audit, sources: imports.sources, tasks: () => tasks }),
       migrateKind({ ...gate.copying, manifests, publisher }),
       installability.kind,
@@ -71,6 +74,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
       ...{ ...gate, reviewTasks, mirrorRuns, syncRuns },
       backup: (by) => tasks.run({ kind: BACKUP, arguments: { by, thin_out: true }, createdBy: by }),
       driftScan: () => tasks.run({ kind: DRIFT_SCAN, createdBy: 'scheduler' }),
+      retention: (by) => tasks.run(retentionRequest({ by, dryRun: false })),
     }),
   })
   return {

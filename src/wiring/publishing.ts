@@ -14,8 +14,10 @@ import { createPackageKeys } from '../publish/package-keys.ts'
 import { createPublisher } from '../publish/publisher.ts'
 import { createHistory } from '../records/history.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
+import { createSignatureCheck, readAuditKey, readPublicKey } from '../signing/audit-keys.ts'
 import { openKeys } from '../signing/keys.ts'
 import { createAuditCheckpoints } from '../store/audit-checkpoints.ts'
+import { createAuditRemoval } from '../store/audit-removal.ts'
 import { readDeclared } from './declared.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -39,6 +41,11 @@ export async function createPublishing(foundation: Foundation) {
     audit: foundation.audit,
     sign: keys.openpgp.detachBinary,
     mayFile: foundation.leader.isLeader,
+  })
+  const auditRemoval = createAuditRemoval({
+    ...{ db, clock, checkpoints, directory: paths.audit, audit: foundation.audit, sign: keys.openpgp.detachBinary },
+    key: await readAuditKey(paths.gnupg),
+    isSigned: createSignatureCheck(await readPublicKey(join(paths.gnupg, 'signing-key.asc'))),
   })
   // Beside the checkpoints, so that a copy of the directory can be verified by itself.
   await ensureContent(join(paths.audit, 'gpg.key'), keys.openpgp.publicKeyArmored, 0o600)
@@ -83,6 +90,7 @@ export async function createPublishing(foundation: Foundation) {
     keys,
     packageKeys,
     checkpoints,
+    auditRemoval,
     all,
     active,
     activeFormats,

@@ -33,6 +33,7 @@ const FLOORS: Record<string, number> = {
   insight: 6,
   drift: 6,
   notify: 6,
+  retention: 6,
   api: 7,
   jobs: 7,
   serve: 7,

@@ -15,7 +15,7 @@ export const audit = statements([
   `create index audit_day on audit (day, seq)`,
   `create table audit_chain (
     id int primary key, seq bigint not null, hash text not null, day text not null,
-    unkeyed bigint not null default 0, checkpoint text)`,
+    unkeyed bigint not null default 0, checkpoint text, removed_seq bigint not null default 0, removed_day text)`,
   `create table notify_cursor (id int primary key, seq bigint not null, tries int not null default 0, retry_at timestamptz)`,
   `create table webhook_deliveries (id text primary key, received_at timestamptz not null)`,
 ])

@@ -1,0 +1,62 @@
+// Which records must stay when others of their distribution are deleted: published packages need them.
+import type { Requirement } from '../domain/package.ts'
+import { reachOf, satisfies } from '../formats/dependencies.ts'
+import type { Offered } from '../formats/format.ts'
+import type { Db } from '../store/db.ts'
+import { capabilitiesOf, dependentsOf, providersOf, type Breakage, type Dependent, type Provider } from './breakage.ts'
+
+/**
+ * Of records that are to be deleted together, those without which a package that stays would miss something it needs now.
+ * Of several that meet the same need, the newest stays. Unlike `removalBreaks` it looks at every dependent, a page at a
+ * time, because nobody confirms what it leads to.
+ * @param ids records of the distribution
+ * @returns by id, one package that needs it and its requirement
+ */
+export async function neededAmong(db: Db, offered: Offered, ids: readonly number[]): Promise<Map<number, Breakage>> {
+  const gone = new Set(ids)
+  const needed = new Map<number, Breakage>()
+  // What stays has requirements too, so it may need another one.
+  for (;;) {
+    const found = await unmetWithout(db, offered, gone)
+    if (found.size === 0) return needed
+    for (const [id, breakage] of found) {
+      gone.delete(id)
+      needed.set(id, breakage)
+    }
+  }
+}
+
+async function unmetWithout(db: Db, offered: Offered, gone: ReadonlySet<number>): Promise<Map<number, Breakage>> {
+  const found = new Map<number, Breakage>()
+  const names = await capabilitiesOf(db, [...gone])
+  for (let after = 0; ;) {
+    const dependents = await dependentsOf(db, offered, names, after)
+    const last = dependents.at(-1)
+    if (!last) return found
+    after = last.id
+    const providers = await providersOf(db, offered, dependents)
+    for (const dependent of dependents)
+      if (!gone.has(dependent.id)) addUnmet(found, offered, dependent, providers, gone)
+  }
+}
+
+function addUnmet(
+  found: Map<number, Breakage>,
+  { format, distribution }: Offered,
+  { name, version, arch, requirements }: Dependent,
+  providers: ReadonlyMap<string, readonly Provider[]>,
+  gone: ReadonlySet<number>,
+): void {
+  const reach = reachOf({ arch }, format, distribution)
+  const meeting = ({ anyOf }: Requirement) =>
+    anyOf.flatMap((relation) =>
+      (providers.get(relation.name) ?? []).filter((offer) => satisfies(relation, offer, format.versions, reach)),
+    )
+  for (const requirement of requirements) {
+    const offers = meeting(requirement)
+    if (offers.some(({ id }) => !gone.has(id) || found.has(id))) continue
+    const newest = offers.sort((a, b) => format.versions.compare(b.packageVersion, a.packageVersion) || b.id - a.id)[0]
+    if (newest)
+      found.set(newest.id, { name, version, arch, distribution: distribution.codename, requirement: requirement.text })
+  }
+}

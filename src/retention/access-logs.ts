@@ -1,0 +1,62 @@
+// Access logs of the repository listeners: rotated by name once a day, deleted when they are old.
+import { readdir, rename, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Settings } from '../domain/settings.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { exists, isMissing } from '../kernel/files.ts'
+import { DAY_MS, type RetentionStep } from './step.ts'
+
+const CURRENT = /^access-.+\.log$/
+/** As `dateext` of logrotate(8) names them; it may have compressed them. */
+const ROTATED = /^access-.+\.log-(\d{4})(\d\d)(\d\d)(?:\.[a-z0-9]+)?$/
+
+/**
+ * Listeners open the current name again before they write, so a renamed log needs no signal (`serve/access-log`).
+ * @param deps.directory `logs/` below REPOS_DIR
+ */
+export function accessLogsStep(deps: {
+  clock: Clock
+  directory: string
+  settings(): Pick<Settings, 'retention'>
+}): RetentionStep {
+  const { clock, directory } = deps
+
+  async function old(): Promise<string[]> {
+    const days = deps.settings().retention.access_log_days
+    const first = new Date(clock.now().getTime() - days * DAY_MS).toISOString().slice(0, 10)
+    return (await readdir(directory)).filter((name) => {
+      const [, year, month, day] = ROTATED.exec(name) ?? []
+      return year !== undefined && `${year}-${month}-${day}` < first
+    })
+  }
+
+  /** @returns how many were renamed; empty ones, and those that were rotated today already, stay */
+  async function rotate(): Promise<number> {
+    const suffix = clock.now().toISOString().slice(0, 10).replaceAll('-', '')
+    let rotated = 0
+    for (const name of (await readdir(directory)).filter((one) => CURRENT.test(one))) {
+      const path = join(directory, name)
+      const to = `${path}-${suffix}`
+      try {
+        if ((await stat(path)).size === 0 || (await exists(to))) continue
+        await rename(path, to)
+        rotated++
+      } catch (error) {
+        if (!isMissing(error)) throw error
+      }
+    }
+    return rotated
+  }
+
+  return {
+    name: 'access_logs',
+    plan: async () => ({ files: (await old()).length }),
+    async run({ line }) {
+      const rotated = await rotate()
+      const names = await old()
+      for (const name of names) await unlink(join(directory, name))
+      if (names.length > 0) line(`${names.length} files are deleted`)
+      return { files: names.length, rotated }
+    },
+  }
+}
