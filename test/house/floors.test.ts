@@ -9,6 +9,7 @@ const FLOORS: Record<string, number> = {
   domain: 0,
   kernel: 1,
   config: 2,
+  redis: 2,
   archive: 2,
   'http-files': 2,
   solver: 2,
