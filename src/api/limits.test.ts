@@ -19,10 +19,10 @@ const callerOf = (role: Role, principal = `user:${role}`): Caller => ({
 })
 
 /** How many of `tries` requests are admitted before the first refusal. */
-function admitted(take: () => void, tries = 5000): number {
+async function admitted(take: () => Promise<void>, tries = 5000): Promise<number> {
   for (let count = 0; count < tries; count++) {
     try {
-      take()
+      await take()
     } catch (error) {
       if (isProblem(error, 'rate_limited')) return count
       throw error
@@ -37,11 +37,13 @@ test.each([
   ['uploader', 300, 30],
   ['auditor', 500, 30],
   ['reader', 200, 30],
-] as const)('%s has %i reads and %i writes a minute', (role, reads, writes) => {
+] as const)('%s has %i reads and %i writes a minute', async (role, reads, writes) => {
   const limiter = createRateLimiter(createClock())
-  expect(admitted(() => limiter.take({ method: 'GET' }, callerOf(role), '192.0.2.1'))).toBe(reads)
+  expect(await admitted(() => limiter.take({ method: 'GET' }, callerOf(role), '192.0.2.1'))).toBe(reads)
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
-    expect(admitted(() => limiter.take({ method }, callerOf(role), '192.0.2.1'))).toBe(method === 'POST' ? writes : 0)
+    expect(await admitted(() => limiter.take({ method }, callerOf(role), '192.0.2.1'))).toBe(
+      method === 'POST' ? writes : 0,
+    )
   }
 })
 
@@ -49,19 +51,19 @@ test.each([
   [0.5, 30],
   [2, 120],
   [0.001, 1],
-])('with the factor %d an anonymous caller has %i requests, always at least one', (factor, most) => {
+])('with the factor %d an anonymous caller has %i requests, always at least one', async (factor, most) => {
   const limiter = createRateLimiter(createClock(), factor)
-  expect(admitted(() => limiter.take({ method: 'GET' }, null, '192.0.2.1'))).toBe(most)
+  expect(await admitted(() => limiter.take({ method: 'GET' }, null, '192.0.2.1'))).toBe(most)
 })
 
-test('no span of a minute contains more requests than the limit', () => {
+test('no span of a minute contains more requests than the limit', async () => {
   const clock = createClock()
   const limiter = createRateLimiter(clock)
   const times: number[] = []
   for (let step = 0; step < 2000; step++) {
     clock.advance((step * 7919) % 3000)
     try {
-      limiter.take({ method: 'POST', limit: 'distributions' }, callerOf('admin'), '192.0.2.1')
+      await limiter.take({ method: 'POST', limit: 'distributions' }, callerOf('admin'), '192.0.2.1')
       times.push(clock.now().getTime())
     } catch (error) {
       expect(isProblem(error, 'rate_limited')).toBe(true)
@@ -71,23 +73,43 @@ test('no span of a minute contains more requests than the limit', () => {
   for (const [at, time] of times.entries()) expect((times[at + 5] ?? Infinity) - time).toBeGreaterThanOrEqual(60_000)
 })
 
-test('an attacker with many addresses fills a bounded number of buckets and does not evict one in use', () => {
+test('an attacker with many addresses fills a bounded number of buckets and does not evict one in use', async () => {
   const limiter = createRateLimiter(createClock())
-  const attack = (count: number) => {
-    for (let n = 0; n < count; n++) limiter.take({ method: 'GET' }, null, `address ${n}`)
+  const attack = async (count: number) => {
+    for (let n = 0; n < count; n++) await limiter.take({ method: 'GET' }, null, `address ${n}`)
   }
   const victim = () => limiter.take({ method: 'POST', limit: 'login' }, null, '192.0.2.1')
-  expect(admitted(victim)).toBe(10)
-  attack(40_000)
-  expect(admitted(victim)).toBe(0)
-  attack(40_000)
-  expect(admitted(victim)).toBe(0)
+  expect(await admitted(victim)).toBe(10)
+  await attack(40_000)
+  expect(await admitted(victim)).toBe(0)
+  await attack(40_000)
+  expect(await admitted(victim)).toBe(0)
 })
 
-test('a limit per principal counts anonymous callers by address', () => {
+test('a limit per principal counts anonymous callers by address', async () => {
   const limiter = createRateLimiter(createClock())
-  expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.1'))).toBe(20)
-  expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.2'))).toBe(20)
+  expect(await admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.1'))).toBe(20)
+  expect(await admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, null, '192.0.2.2'))).toBe(20)
   for (const role of ROLES)
-    expect(admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, callerOf(role), '192.0.2.1'))).toBe(20)
+    expect(await admitted(() => limiter.take({ method: 'POST', limit: 'upload' }, callerOf(role), '192.0.2.1'))).toBe(
+      20,
+    )
+})
+
+test('while the shared windows work they decide, and without them the replica goes on from what it has counted', async () => {
+  let answer: number | null = 0
+  const buckets: string[] = []
+  const limiter = createRateLimiter(createClock(), 1, {
+    take: (bucket, limit) => {
+      buckets.push(`${bucket} ${limit}`)
+      return Promise.resolve(answer)
+    },
+  })
+  const login = () => limiter.take({ method: 'POST', limit: 'login' }, null, '192.0.2.1')
+  for (let n = 0; n < 12; n++) await login()
+  expect(new Set(buckets)).toEqual(new Set(['login 192.0.2.1 10']))
+  answer = 4_200
+  await expect(login()).rejects.toMatchObject({ code: 'rate_limited', extra: { limit: 10, retry_after: 5 } })
+  answer = null
+  await expect(login()).rejects.toMatchObject({ code: 'rate_limited', extra: { limit: 10, retry_after: 60 } })
 })

@@ -73,12 +73,13 @@ async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Pr
     // Public routes answer even when the credential cannot be checked: health must report that the database is down.
     if (route.access !== 'public') {
       // Guesses of credentials count as anonymous requests.
-      if (isProblem(error, 'unauthorized')) deps.limiter.take({ method: route.method }, null, request.clientAddress)
+      if (isProblem(error, 'unauthorized'))
+        await deps.limiter.take({ method: route.method }, null, request.clientAddress)
       throw error
     }
   }
   const { caller } = request
-  deps.limiter.take(route, caller, request.clientAddress)
+  await deps.limiter.take(route, caller, request.clientAddress)
   if (route.access !== 'public') await requireRights(request, route, route.access, deps)
   route.beforeBody?.(request)
 }
@@ -102,7 +103,7 @@ export async function countUnknown(request: FastifyRequest, deps: MountDeps): Pr
   const { authorization } = request.headers
   const caller = authorization === undefined ? null : await deps.authenticate(authorization).catch(() => null)
   const method = request.method === 'GET' || request.method === 'HEAD' ? 'GET' : 'POST'
-  deps.limiter.take({ method }, caller, request.clientAddress)
+  await deps.limiter.take({ method }, caller, request.clientAddress)
 }
 
 async function answer(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<unknown> {

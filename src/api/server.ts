@@ -25,6 +25,8 @@ export interface ServerDeps extends MountDeps {
   corsOrigins: readonly string[]
   /** called after each answer; `path` is the route's template or `other` */
   observe(request: { method: string; path: string; status: number; seconds: number }): void
+  /** Resolves when no replica answers from before the changes made so far. */
+  changesSeen?(): Promise<void> | undefined
   /** false once the service is stopping */
   accepting(): boolean
   timeouts?: ListenerTimeouts
@@ -114,7 +116,10 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
     // The request is admitted, so the client may send its body.
     if (/^100-continue$/i.test(request.headers.expect ?? '') && 'writeContinue' in reply.raw) reply.raw.writeContinue()
   })
-  app.addHook('onSend', async (request, reply) => closeUnread(request, reply))
+  app.addHook('onSend', async (request, reply) => {
+    if (request.method !== 'GET') await deps.changesSeen?.()
+    closeUnread(request, reply)
+  })
   app.addHook('onResponse', async (request, reply) => {
     const seconds = reply.elapsedTime / 1000
     const route = (request.routeOptions.config as { route?: Route }).route
