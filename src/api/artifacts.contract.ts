@@ -141,6 +141,7 @@ export const postArtifactsAdminSyncIndex = declare({
   tag: 'artifacts',
   summary: 'Rebuild the package tables from the manifests',
   access: 'maintainer+',
+  flags: { leaderOnly: true },
   answer: Type.Object({
     status: Type.Literal('ok'),
     packages_indexed: Type.Integer(),

@@ -93,6 +93,7 @@ export const postDistributionsMigrate = declare({
   summary: 'Copy every published package of a distribution into another',
   access: 'maintainer+',
   limit: 'distributions',
+  flags: { leaderOnly: true },
   body: Type.Object({ from_dist: Type.String({ minLength: 1 }), to_dist: Type.String({ minLength: 1 }) }),
   answer: Type.Object({
     status: Type.Enum(['ok', 'partial']),

@@ -36,6 +36,7 @@ export const deleteImportGroupsName = declare({
   tag: 'import',
   summary: 'Delete every package of an import group',
   access: 'maintainer+',
+  flags: { leaderOnly: true },
   params: Type.Object({ name: Type.String({ minLength: 1, maxLength: 100 }) }),
   answer: Type.Object({
     status: Type.Literal('deleted'),

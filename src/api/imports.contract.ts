@@ -165,6 +165,7 @@ export const postImportPackages = declare({
   summary: 'Fetch a package of a source and take it in as an upload',
   access: 'uploader+',
   limit: 'import',
+  flags: { leaderOnly: true },
   body: Type.Object({
     source_id: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
     package: Type.String({ minLength: 1 }),

@@ -65,6 +65,7 @@ export const postDistributionsCodenameInstallability = declare({
   summary: 'Start a check of a distribution',
   access: 'maintainer+',
   limit: 'distributions',
+  flags: { leaderOnly: true },
   params,
   answer: Type.Object({ status: Type.Literal('queued'), codename: Type.String(), task_id: Type.Integer() }),
   problems: ['not_found'],

@@ -22,8 +22,14 @@ const Updated = Type.Object({
   message: Type.String(),
 })
 
-function engine(path: string, what: string, verb: 'update' | 'refresh', hidden = false) {
-  const common = { tag: 'security', ...(hidden ? { flags: { hidden } } : {}) } as const
+/** @param flags.leaderOnly its data are in the database, which one replica updates; otherwise each machine has its own */
+function engine(
+  path: string,
+  what: string,
+  verb: 'update' | 'refresh',
+  { hidden = false, leaderOnly = true }: { hidden?: boolean; leaderOnly?: boolean } = {},
+) {
+  const common = { tag: 'security', flags: { hidden } } as const
   return {
     what,
     status: declare({
@@ -37,6 +43,7 @@ function engine(path: string, what: string, verb: 'update' | 'refresh', hidden =
     }),
     update: declare({
       ...common,
+      flags: { hidden, leaderOnly },
       method: 'POST',
       path: `${path}/${verb}`,
       summary: `Update the data of the ${what}; answers a stream with Accept: text/event-stream`,
@@ -49,8 +56,11 @@ function engine(path: string, what: string, verb: 'update' | 'refresh', hidden =
 
 const FEEDS = 'scores and known-exploited list'
 
-export const antivirus = engine('/security/antivirus', 'malware scanner', 'update')
-export const clamav = engine('/security/clamav', 'malware scanner', 'update', true)
+export const antivirus = engine('/security/antivirus', 'malware scanner', 'update', { leaderOnly: false })
+export const clamav = engine('/security/clamav', 'malware scanner', 'update', {
+  hidden: true,
+  leaderOnly: false,
+})
 export const vulnscan = engine('/security/vulnscan', 'vulnerability scanner', 'update')
 export const vulnscanFeeds = engine('/security/vulnscan/feeds', FEEDS, 'refresh')
-export const feeds = engine('/security/feeds', FEEDS, 'refresh', true)
+export const feeds = engine('/security/feeds', FEEDS, 'refresh', { hidden: true })

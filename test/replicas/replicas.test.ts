@@ -288,6 +288,9 @@ it('a task of a replica that is killed is finished by the other, and followed th
   const database = new URL(installation.databaseUrl).pathname.slice(1)
   await at(LEADER).stop()
   services[LEADER] = await startService({ ...installation, env: { GATEHOUSE_DIE_AT: 'task-saved:1' } })
+  await at(OTHER).stop()
+  await waitFor('the first to lead', () => isLeader(at(LEADER)))
+  services[OTHER] = await startService(installation)
   // Without the tables of packages there is something to restore.
   const before = (await at(OTHER).call('GET', '/artifacts/?per_page=1')).body.total as number
   await postgres?.query(
