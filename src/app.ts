@@ -14,6 +14,7 @@ import { createListeners, type Ports } from './wiring/listeners.ts'
 import { createLongWork } from './wiring/long-work.ts'
 import { createPublishing } from './wiring/publishing.ts'
 import type { RepositoryPorts } from './wiring/repository-listeners.ts'
+import { createReplicas } from './wiring/replicas.ts'
 
 /** How long a stopping service waits for requests and transfers that are under way. */
 const DRAIN_MS = 30_000
@@ -41,12 +42,13 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
   const state: { notServing: 'starting' | 'draining' | null } = { notServing: 'starting' }
   const foundation = await createFoundation(process)
   const publishing = await createPublishing(foundation)
+  const replicas = createReplicas(foundation, publishing)
   const gate = await createGate(foundation, publishing, overrides)
   const accounts = await createAccounts(foundation, gate)
   const imports = await createImports(foundation, publishing, gate)
-  const longWork = createLongWork(foundation, publishing, gate, imports)
-  const insight = createInsight(foundation, publishing, gate, longWork, () => state.notServing)
-  const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight }
+  const longWork = createLongWork(foundation, publishing, gate, imports, replicas)
+  const insight = createInsight(foundation, publishing, gate, longWork, replicas, () => state.notServing)
+  const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight, replicas }
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
   const listeners = await createListeners(foundation, publishing, server, servedAt)
 
@@ -75,6 +77,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
     fingerprint: publishing.keys.openpgp.fingerprint,
     listen: listeners.listen,
     async start() {
+      replicas.start()
       await maintenance.start()
       tasks.start()
       await scheduler.start()
@@ -102,6 +105,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
       await imports.close()
       await publishing.readers.close()
       await accounts.outbound.close()
+      replicas.close()
       await foundation.database.close()
     },
   }

@@ -7,7 +7,7 @@ import type { Log } from '../kernel/log.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
-import { lastLines, taskById, taskPage, type TaskLine } from '../tasks/task-query.ts'
+import { taskById, taskPage, type TaskLine } from '../tasks/task-query.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { handle, type Route } from './route.ts'
 import { page } from './schemas.ts'
@@ -19,7 +19,7 @@ export interface TaskDeps {
   db: Db
   log: Log
   audit: Pick<AuditLog, 'record'>
-  tasks: Pick<Tasks, 'follow' | 'cancel'>
+  tasks: Pick<Tasks, 'follow' | 'cancel' | 'lastLines'>
   authenticate(authorization: string | undefined): Promise<Caller>
 }
 
@@ -35,8 +35,10 @@ export function taskRoutes(deps: TaskDeps): Route[] {
       return page(items.map(viewOf), total, query)
     }),
     handle(getTasksId, async ({ params: { id } }) => {
-      const lines = await lastLines(db, id, LINES_SHOWN)
-      return { ...viewOf(await taskOf(db, id)), lines: lines.map(lineOf) }
+      const task = await taskOf(db, id)
+      const lines = await deps.tasks.lastLines(task, LINES_SHOWN)
+      const lines_total = Math.max(task.line_count, lines.at(-1)?.seq ?? 0)
+      return { ...viewOf(task), lines_total, lines: lines.map(lineOf) }
     }),
     handle(getTasksIdStream, async ({ params: { id }, caller, raw, reply }) => {
       await taskOf(db, id)

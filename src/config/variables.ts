@@ -123,9 +123,9 @@ export const VARIABLES = {
   httpsProxy: network('HTTPS_PROXY', kinds.url('http', 'https'), null, 'Proxy for outbound https.', SECRET),
   noProxy: network('NO_PROXY', kinds.text, null, 'Hosts reached without the proxy, separated by commas.'),
 
-  redisUrl: replicas('REDIS_URL', kinds.url('redis', 'rediss'), null, 'Cache, rate limits and events shared between replicas. In memory without it.', { ...SECRET, inactive: 'replicas share their state in PostgreSQL' }),
-  jobStateBackend: replicas('JOB_STATE_BACKEND', kinds.choice('local', 'redis'), 'local', 'Where live job state is kept. `redis` means several replicas, needs PostgreSQL, and falls back to `local` while Redis is unreachable.', { inactive: 'job state is kept in the database' }),
-  jobStateRedisUrl: replicas('JOB_STATE_REDIS_URL', kinds.url('redis', 'rediss'), null, 'Redis for live job state.', { inactive: 'job state is kept in the database', secret: true, from: ['`REDIS_URL`', (known) => known.redisUrl] }),
+  redisUrl: replicas('REDIS_URL', kinds.url('redis', 'rediss'), null, 'Redis for rate limits, the cache and events that replicas share. Each process counts, caches and polls by itself without it, or while it is unreachable.', SECRET),
+  jobStateBackend: replicas('JOB_STATE_BACKEND', kinds.choice('local', 'redis'), 'local', 'Where the progress of running tasks is kept before it is in the database. `redis` means several replicas, needs PostgreSQL, and falls back to `local` while Redis is unreachable.'),
+  jobStateRedisUrl: replicas('JOB_STATE_REDIS_URL', kinds.url('redis', 'rediss'), null, 'Redis for the progress of tasks, and for events, when `JOB_STATE_BACKEND` is `redis`.', { secret: true, from: ['`REDIS_URL`', (known) => known.redisUrl] }),
 
   clamavSocket: scanning('CLAMAV_SOCKET', kinds.absolutePath, null, 'Unix socket of clamd. Wins over `CLAMAV_HOST`.'),
   clamavHost: scanning('CLAMAV_HOST', kinds.host, null, 'Host of clamd. With neither this nor the socket there is no antivirus engine.'),

@@ -42,6 +42,10 @@ const health = (more: Partial<HealthDeps> = {}) =>
     vulnscan: async () => ({ ok: true, version: null, db_age_seconds: null }),
     isLeader: () => true,
     drift: async () => ({ status: 'unknown', last_scan: null, age_seconds: null, findings: [] }),
+    replicas: () => ({
+      jobState: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'redis', logs: 'local' },
+      cache: 'memory',
+    }),
     jobs: () => [],
     notServing: () => null,
     ...more,

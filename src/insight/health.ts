@@ -33,6 +33,8 @@ export interface HealthDeps {
   isLeader(): boolean
   /** what the last drift scan found */
   drift(): Promise<DriftReport>
+  /** where the state that replicas share is kept at the moment */
+  replicas(): { jobState: Record<'scan' | 'install' | 'mirror' | 'sync' | 'sse' | 'logs', string>; cache: string }
   /** the scheduled jobs of this process */
   jobs(): { id: string; name: string; next_run: string | null; paused: boolean }[]
   /** why the service takes no requests at the moment; null when it does */
@@ -102,16 +104,9 @@ export function createHealth(deps: HealthDeps): Health {
       is_leader: deps.isLeader(),
       instance_id: deps.instanceId,
       scheduler_active: deps.isLeader(),
-      job_state_backend: {
-        scan: 'local',
-        install: 'local',
-        mirror: 'local',
-        sync: 'local',
-        sse: 'local',
-        logs: 'local',
-      },
+      job_state_backend: deps.replicas().jobState,
     }),
-    cache_backend: async () => ({ ok: true, backend: 'memory' }),
+    cache_backend: async () => ({ ok: true, backend: deps.replicas().cache }),
     vulnscan: () => deps.vulnscan(),
     drift: async () => driftProbe(await deps.drift()),
   }

@@ -1,18 +1,21 @@
-// Wakes those who wait for a task, when it changes in this process.
+// Wakes those who wait for a task when it changes, in this process or in another replica.
+import type { Events } from '../redis/events.ts'
 
 export interface Changes {
-  /** Resolves when the task changes here, at the latest after `ms` milliseconds: other processes change it too. */
+  /** Resolves when the task changes, at the latest after `ms` milliseconds: messages of other replicas can be lost. */
   next(id: number, ms: number): Promise<void>
+  /** Wakes those who wait for this task, here and in other replicas. */
   note(id: number): void
-  /** Wakes everybody. */
+  /** Wakes everybody here. */
   noteAll(): void
 }
 
-export function createChanges(): Changes {
+export function createChanges(events: Events): Changes {
   const waiting = new Map<number, Set<() => void>>()
-  const note = (id: number) => {
+  const wakeAll = (id: number) => {
     for (const wake of waiting.get(id) ?? []) wake()
   }
+  events.on('task', (id) => wakeAll(Number(id)))
   return {
     next(id, ms) {
       return new Promise((resolve) => {
@@ -28,9 +31,12 @@ export function createChanges(): Changes {
         wakers.add(wake)
       })
     },
-    note,
+    note(id) {
+      wakeAll(id)
+      events.send('task', String(id))
+    },
     noteAll() {
-      for (const id of [...waiting.keys()]) note(id)
+      for (const id of [...waiting.keys()]) wakeAll(id)
     },
   }
 }

@@ -4,6 +4,8 @@ import { createTestDatabase } from '../../test/database.ts'
 import type { Json } from '../domain/json.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import { createLog } from '../kernel/log.ts'
+import { LOCAL_EVENTS } from '../redis/events.ts'
+import { NO_LIVE_LINES } from '../redis/live-lines.ts'
 import type { Database } from '../store/db.ts'
 import { taskById } from './task-query.ts'
 import { createTasks, type Tasks } from './tasks.ts'
@@ -42,6 +44,8 @@ export function useTaskBench() {
     const tasks = createTasks({
       ...{ db: bench.db, clock, log, instanceId, kinds },
       checkpoint: () => {},
+      events: LOCAL_EVENTS,
+      live: NO_LIVE_LINES,
       isDead: (id) => Promise.resolve(bench.dead.has(id)),
       isLeader: () => instanceId === 'one',
       ...{ tickMs: 20, pollMs: 20 },

@@ -8,6 +8,8 @@ import { wait, type Clock } from '../kernel/clock.ts'
 import { isStorageFull } from '../kernel/files.ts'
 import type { Log } from '../kernel/log.ts'
 import { createShared } from '../kernel/shared.ts'
+import type { Events } from '../redis/events.ts'
+import type { LiveLines } from '../redis/live-lines.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
 import type { Changes } from './changes.ts'
@@ -42,14 +44,18 @@ export interface RunnerDeps {
   kinds: readonly TaskKind[]
   changes: Changes
   checkpoint: Checkpoint
+  /** messages between replicas */
+  events: Events
+  /** lines of running tasks that other replicas see before they are in the database */
+  live: LiveLines
   /** milliseconds between two rounds; for tests */
   tickMs?: number
 }
 
 export interface Runner {
   start(): void
-  /** Looks for tasks soon, because one was queued. */
-  wake(): void
+  /** Looks for tasks soon, here and in other replicas, because one was queued or cancelled. */
+  wakeAll(): void
   /** Aborts the run of a task in this process, if it has one. */
   abort(id: number, reason: Error): void
   /** Aborts all runs and queues their tasks again. Waits some seconds for work that does not end. */
@@ -128,12 +134,12 @@ export function createRunner(deps: RunnerDeps): Runner {
     const { id } = task
     const { signal } = controller
     const lines = createTaskLines({
-      db,
-      clock,
-      hold,
-      written: () => changes.note(id),
+      ...{ db, clock, hold, task },
+      live: deps.live,
+      added: () => changes.note(id),
       onError: (error) => log.warn({ err: error, task: id }, 'lines of a task could not be written'),
     })
+    await lines.adopt()
     const work = async () => kind.run(contextOf(task, hold, controller, lines.add))
     const outcome = await work().then(
       (result): Outcome => ({ event: 'succeed', result }),
@@ -167,7 +173,7 @@ export function createRunner(deps: RunnerDeps): Runner {
       async enqueue(request) {
         const { created_by: createdBy, request_id: requestId } = task
         const { id } = await enqueue(db, { ...request, createdBy, requestId }, clock.now())
-        wake()
+        wakeAll()
         return id
       },
     }
@@ -207,8 +213,14 @@ export function createRunner(deps: RunnerDeps): Runner {
     if (timer && !stopping) void round()
   }
 
+  function wakeAll(): void {
+    wake()
+    deps.events.send('queue')
+  }
+  deps.events.on('queue', wake)
+
   return {
-    wake,
+    wakeAll,
     start() {
       timer = setInterval(wake, deps.tickMs ?? TICK_MS).unref()
       wake()

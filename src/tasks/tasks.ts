@@ -1,13 +1,14 @@
 // Long work as rows: requests for it, its lines and its end, cancelling it, and the runner that does it.
 import { PROBLEM_CODES, Problem, type ProblemCode } from '../domain/problem.ts'
 import type { Json } from '../domain/json.ts'
-import { isEnded, TaskCancelled, type TaskRequest } from '../domain/tasks.ts'
+import { isEnded, isHeld, TaskCancelled, type TaskRequest } from '../domain/tasks.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
 import { createChanges } from './changes.ts'
+import { MOST_LINES, readLive } from './lines.ts'
 import { cancel, countEnded, deleteEnded, enqueue, kindsOfTasks } from './rows.ts'
 import { createRunner, type RunnerDeps } from './runner.ts'
-import { linesAfter, taskById, type TaskLine } from './task-query.ts'
+import { lastLines, linesAfter, taskById, type TaskLine } from './task-query.ts'
 
 /** How often a task that another process runs is read again. */
 const POLL_MS = 1_000
@@ -39,6 +40,8 @@ export interface Tasks {
    * @throws Problem('not_found')
    */
   follow(id: number, seq?: number, signal?: AbortSignal): AsyncGenerator<TaskLine[], TaskRow | null>
+  /** The last lines of a task, in order. */
+  lastLines(task: TaskRow, most: number): Promise<TaskLine[]>
   /**
    * Cancels a queued task, or tells the process that runs it to end.
    * @param within runs in the transaction of the change
@@ -63,7 +66,7 @@ export function createTasks(
   deps: Omit<RunnerDeps, 'changes'> & { keptDays?: (kind: string) => number | null; pollMs?: number },
 ): Tasks {
   const { db, clock, pollMs = POLL_MS, keptDays = () => null } = deps
-  const changes = createChanges()
+  const changes = createChanges(deps.events)
   const runner = createRunner({ ...deps, changes })
   let stopping = false
 
@@ -75,7 +78,7 @@ export function createTasks(
           return queued
         })
       : await enqueue(db, request, clock.now())
-    runner.wake()
+    runner.wakeAll()
     return task
   }
 
@@ -83,6 +86,13 @@ export function createTasks(
     const task = await taskById(db, id)
     if (!task) throw new Problem('not_found', `there is no task ${id}`)
     return task
+  }
+
+  /** Lines that are not in the database yet. */
+  async function liveAfter(task: TaskRow, seq: number): Promise<TaskLine[]> {
+    if (!isHeld(task.state)) return []
+    const lines = await deps.live.after({ id: task.id, attempt: task.attempts }, seq, MOST_LINES)
+    return lines.map(readLive).filter((line) => line !== null)
   }
 
   async function* follow(id: number, seq = 0, signal?: AbortSignal): AsyncGenerator<TaskLine[], TaskRow | null> {
@@ -95,6 +105,11 @@ export function createTasks(
         if (lines.length === 0) break
         yield lines
         last = lines.at(-1)!.seq
+      }
+      const live = isEnded(task.state) ? [] : await liveAfter(task, last)
+      if (live.length > 0) {
+        yield live
+        last = live.at(-1)!.seq
       }
       if (isEnded(task.state)) return task
       if (stopping || signal?.aborted) return null
@@ -129,6 +144,10 @@ export function createTasks(
     enqueue: add,
     follow,
     ended,
+    async lastLines(task, most) {
+      const written = await lastLines(db, task.id, most)
+      return [...written, ...(await liveAfter(task, written.at(-1)?.seq ?? 0))].slice(-most)
+    },
     run: async (request, onLine) => ended((await add(request)).id, onLine),
     async cancel(id, within) {
       const cancelled = await db.transaction().execute(async (tx) => {
@@ -142,6 +161,8 @@ export function createTasks(
       }
       runner.abort(id, new TaskCancelled())
       changes.note(id)
+      // The replica that runs it learns of it now, and not with its next heartbeat.
+      runner.wakeAll()
       return cancelled
     },
     async deleteEnded() {

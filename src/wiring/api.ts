@@ -45,6 +45,7 @@ import type { Imports } from './imports.ts'
 import type { Insight } from './insight.ts'
 import type { Publishing } from './publishing.ts'
 import type { LongWork } from './long-work.ts'
+import type { Replicas } from './replicas.ts'
 
 interface Rooms {
   foundation: Foundation
@@ -54,11 +55,12 @@ interface Rooms {
   longWork: LongWork
   accounts: Accounts
   insight: Insight
+  replicas: Replicas
 }
 
 /** @param accepting false once the service is stopping */
 export async function createApi(rooms: Rooms, accepting: () => boolean) {
-  const { foundation, accounts, insight } = rooms
+  const { foundation, accounts, insight, replicas } = rooms
   const { env, db, clock, log, audit, license, leader, production } = foundation
   const authenticate = createAuthenticate({ db, clock, sessions: accounts.sessions })
   const routes = routesOf(rooms, authenticate)
@@ -68,11 +70,12 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
     production,
     trustedProxies: env.trustedProxies,
     corsOrigins: env.corsOrigins,
-    limiter: createRateLimiter(clock, env.rateLimitFactor),
+    limiter: createRateLimiter(clock, env.rateLimitFactor, replicas.windows),
     authenticate,
     requireFeature: license.requireFeature,
     isLeader: leader.isLeader,
     accepting,
+    changesSeen: () => replicas.cache?.settled(),
     observe: insight.metrics.observeRequest,
     denied: (request, caller, route) =>
       audit.record({

@@ -8,6 +8,7 @@ import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { LongWork } from './long-work.ts'
 import type { Publishing } from './publishing.ts'
+import type { Replicas } from './replicas.ts'
 
 export type Insight = ReturnType<typeof createInsight>
 
@@ -17,6 +18,7 @@ export function createInsight(
   { keys }: Publishing,
   { engines, vulnscan }: Gate,
   { scheduler, drift }: LongWork,
+  replicas: Replicas,
   notServing: () => 'starting' | 'draining' | null,
 ) {
   const { env, db, clock, log, bus, paths, staging, leader } = foundation
@@ -37,6 +39,7 @@ export function createInsight(
     antivirus: antivirusStatus,
     vulnscan,
     isLeader: leader.isLeader,
+    replicas: replicas.state,
     jobs: scheduler.state,
     drift: drift.state,
     selfTests,

@@ -27,15 +27,26 @@ import type { Imports } from './imports.ts'
 import { createMirroring } from './mirror.ts'
 import { createRetention, keptDaysOf } from './retention.ts'
 import type { Publishing } from './publishing.ts'
+import type { Replicas } from './replicas.ts'
 
 export type LongWork = ReturnType<typeof createLongWork>
 
-export function createLongWork(foundation: Foundation, publishing: Publishing, gate: Gate, imports: Imports) {
+export function createLongWork(
+  foundation: Foundation,
+  publishing: Publishing,
+  gate: Gate,
+  imports: Imports,
+  { events, live, cache }: Replicas,
+) {
   const { publisher, registry } = publishing
   const { env, db, clock, log, bus, audit, paths, pool, manifests, staging, checkpoint, leader } = foundation
   const { advisories, covers } = gate.engines
-  const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl })
+  const totals = createTotals({ clock, ttlSeconds: env.manifestCacheTtl, shared: cache })
   bus.on('package', totals.forget)
+  events.on('packages', () => {
+    totals.forgetHere()
+    gate.componentScan.nudge()
+  })
   const { isLeader } = leader
   const { instanceId, isDead } = staging
   const backgroundIndexes = [
@@ -46,7 +57,7 @@ export function createLongWork(foundation: Foundation, publishing: Publishing, g
   const drift = createDrift(foundation, publishing)
   const mirroring = createMirroring(foundation, publishing, gate, imports)
   const tasks: Tasks = createTasks({
-    ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint, keptDays: keptDaysOf(foundation) },
+    ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint, events, live, keptDays: keptDaysOf(foundation) },
     kinds: [
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
