@@ -23,6 +23,7 @@ export const postArtifactsAdminDriftScan = declare({
   tag: 'artifacts',
   summary: 'Start a comparison of the database with the pool and the published trees',
   access: 'maintainer+',
+  flags: { leaderOnly: true },
   answer: Type.Object({ status: Type.Literal('queued'), task_id: Type.Integer() }),
   problems: [],
 })
