@@ -14,7 +14,9 @@ export default defineConfig({
     maxWorkers: 1,
     fileParallelism: false,
     testTimeout: 600_000,
-    hookTimeout: 300_000,
+    // The default, a second, is too short for a virtual machine that shares its processors.
+    expect: { poll: { timeout: 30_000 } },
+    hookTimeout: 600_000,
     teardownTimeout: 30_000,
   },
 })

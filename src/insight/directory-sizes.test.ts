@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { createDirectorySizes } from './directory-sizes.ts'
 
 let root: string
@@ -33,5 +33,5 @@ test('a size is kept for ten minutes and measured again after that, while the ol
   expect(await bytesBelow(root)).toBe(0)
   time += 1_000
   expect(await bytesBelow(root)).toBe(0)
-  await vi.waitFor(async () => expect(await bytesBelow(root)).toBe(1))
+  await expect.poll(() => bytesBelow(root)).toBe(1)
 })

@@ -153,11 +153,11 @@ test('a due time that could not be claimed is claimed by the next check', async 
   const { schema } = database.db
   await schema.alterTable('job_ticks').renameTo('job_ticks_gone').execute()
   check()
-  await vi.waitFor(() => expect(logged).toContain('job could not be started'))
+  await expect.poll(() => logged).toContain('job could not be started')
   await schema.alterTable('job_ticks_gone').renameTo('job_ticks').execute()
   expect(ran()).toBe(0)
   check()
-  await vi.waitFor(() => expect(ran()).toBe(1))
+  await expect.poll(() => ran()).toBe(1)
 })
 
 test('a replica that becomes leader runs what the former leader missed', async (t) => {
@@ -168,7 +168,7 @@ test('a replica that becomes leader runs what the former leader missed', async (
   time = START + 2 * HOUR
   leading = true
   check()
-  await vi.waitFor(() => expect(ran()).toBe(1))
+  await expect.poll(() => ran()).toBe(1)
   const last = await database.db.selectFrom('job_ticks').select('due_at').orderBy('due_at', 'desc').executeTakeFirst()
   expect(last?.due_at).toEqual(new Date('2026-03-05T02:00:00Z'))
 })

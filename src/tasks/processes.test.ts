@@ -1,5 +1,5 @@
 // Several processes on one database: claims, take-overs and shutdown.
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Json } from '../domain/json.ts'
 import type { TaskKind } from '../domain/tasks.ts'
 import { kindOf, request, slowKind, useTaskBench } from './fixture.ts'
@@ -190,7 +190,7 @@ describe('a task whose process died', () => {
     await tasks.enqueue(request)
     await begun()
     await bench.db.updateTable('tasks').set({ holder: 'two/run' }).execute()
-    await vi.waitFor(() => expect(runs[0]!.context.signal.aborted).toBe(true))
+    await expect.poll(() => runs[0]!.context.signal.aborted).toBe(true)
     expect((await lastTask(bench.db, 'count', ''))?.state).toBe('running')
   })
 })
@@ -250,7 +250,7 @@ test('a database that fails is reported once, and the next round claims again', 
   )
   const { schema } = bench.db
   await schema.alterTable('tasks').renameTo('tasks_gone').execute()
-  await vi.waitFor(() => expect(bench.logged.length).toBeGreaterThan(0))
+  await expect.poll(() => bench.logged.length).toBeGreaterThan(0)
   await schema.alterTable('tasks_gone').renameTo('tasks').execute()
   await tasks.run(request)
   expect(bench.logged.map(({ msg }) => msg)).toEqual([

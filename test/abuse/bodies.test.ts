@@ -12,6 +12,19 @@ const SENT_MS = 1_000
 /** The longest a withheld body is kept, with the time between two checks. */
 const CLOSED_MS = 45_000
 
+const WITHHELD = [
+  [
+    '/api/v1/upload',
+    'multipart/form-data; boundary=b',
+    10_000,
+    (token: string) => ({ authorization: `Bearer ${token}` }),
+  ],
+  ['/api/v1/auth/token', 'application/json', 900_000, () => ({})],
+  ['/webhooks/kev', 'application/json', 900_000, () => ({ 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })],
+  ['/no-such-address', 'application/json', 900_000, () => ({})],
+] as const
+
+/** Each withheld body takes half a minute. Only an upload looks at the database before its body, so only it runs on both. */
 describe.each(ENGINES)('with the %s database', (engine) => {
   let target: Target
   beforeAll(async () => {
@@ -19,17 +32,7 @@ describe.each(ENGINES)('with the %s database', (engine) => {
   })
   afterAll(() => target.remove())
 
-  test.each([
-    ['/api/v1/auth/token', 'application/json', 900_000, () => ({})],
-    ['/webhooks/kev', 'application/json', 900_000, () => ({ 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` })],
-    ['/no-such-address', 'application/json', 900_000, () => ({})],
-    [
-      '/api/v1/upload',
-      'multipart/form-data; boundary=b',
-      10_000,
-      (token: string) => ({ authorization: `Bearer ${token}` }),
-    ],
-  ] as const)('300 withheld bodies of %s are closed', async (path, type, bytes, headersOf) => {
+  test.each(WITHHELD.slice(0, engine === 'embedded' ? undefined : 1))('300 withheld bodies of %s are closed', async (path, type, bytes, headersOf) => {
     const measured = await target.measure(async () => {
       const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => openSocket(target.api)))
       const headers = { host: 'a', 'content-type': type, 'content-length': '1000000', ...headersOf(target.token) }

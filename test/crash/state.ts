@@ -380,7 +380,7 @@ async function directoriesBelow(directory: string): Promise<string[]> {
 export async function waitFor<T>(
   what: string,
   check: () => Promise<T | null | undefined | false>,
-  ms = 60_000,
+  ms = 180_000,
 ): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {

@@ -106,10 +106,11 @@ describe('a package of 500 MB', () => {
       service = await start({ CLAMAV_SOCKET: clamd.unix.path, CLAMAV_MAX_STREAM_MB: '600' })
     })
     afterAll(() => clamd?.stop())
+    // Half a gigabyte once: a scan takes up to a minute, and what grows with the number of files shows with half as many.
     it.each([
-      ['of many files', parts],
+      ['of many files', parts.slice(5)],
       ['of one file', [500 * MIB]],
-      ['of small files', Array.from({ length: 2560 }, () => 200 * 1024)],
+      ['of small files', Array.from({ length: 1280 }, () => 200 * 1024)],
     ])('adds less than 150 MB to the process, %s', async (what, files) => {
       const path = await large({ name: `scanned-${what.replaceAll(' ', '-')}`, files })
       const { body, added } = await uploadMeasured(service, path)

@@ -224,17 +224,17 @@ it('the other replica leads within seconds after the leader is killed, and finis
   await expect(upload(at(LEADER), left)).rejects.toThrow()
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
 
-  await waitFor('the other to lead', () => isLeader(at(OTHER)), 15_000)
+  await waitFor('the other to lead', () => isLeader(at(OTHER)), 30_000)
   await waitFor(
     'the upload to be published',
     async () => (await offered(readHttp(at(OTHER)))).includes('left 1.0 amd64'),
-    15_000,
+    30_000,
   )
   expect((await upload(at(OTHER), left)).body.code).toBe('already_exists')
   await waitFor(
     'the removal of the staging files of the dead leader',
     async () => (await readdir(join(installation.reposDir, 'staging', 'incoming'))).length === 1,
-    15_000,
+    30_000,
   )
   expect((await at(OTHER).call('POST', '/distributions/init')).status).toBe(200)
   await expectConsistentState()
@@ -255,7 +255,7 @@ it('audit entries of both replicas form one chain, even when the leader dies whi
     await Promise.all(services.map((service) => service.call('GET', '/artifacts/audit/logs').catch(() => null)))
   }
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
-  await waitFor('the other to lead', () => isLeader(at(OTHER)), 15_000)
+  await waitFor('the other to lead', () => isLeader(at(OTHER)), 30_000)
   expect((await at(OTHER).call('GET', '/artifacts/audit/logs')).status).toBe(200)
   await expectConsistentState()
 })
