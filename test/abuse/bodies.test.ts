@@ -32,24 +32,27 @@ describe.each(ENGINES)('with the %s database', (engine) => {
   })
   afterAll(() => target.remove())
 
-  test.each(WITHHELD.slice(0, engine === 'embedded' ? undefined : 1))('300 withheld bodies of %s are closed', async (path, type, bytes, headersOf) => {
-    const measured = await target.measure(async () => {
-      const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => openSocket(target.api)))
-      const headers = { host: 'a', 'content-type': type, 'content-length': '1000000', ...headersOf(target.token) }
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-      await inGroups(sockets, SENT_AT_ONCE, async (socket) => {
-        socket.resume()
-        const over = [once(socket, 'close'), new Promise((resolve) => setTimeout(resolve, SENT_MS))]
-        const text = `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${'x'.repeat(bytes)}`
-        await Promise.race([new Promise((resolve) => socket.write(text, resolve)), ...over])
+  test.each(WITHHELD.slice(0, engine === 'embedded' ? undefined : 1))(
+    '300 withheld bodies of %s are closed',
+    async (path, type, bytes, headersOf) => {
+      const measured = await target.measure(async () => {
+        const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => openSocket(target.api)))
+        const headers = { host: 'a', 'content-type': type, 'content-length': '1000000', ...headersOf(target.token) }
+        const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+        await inGroups(sockets, SENT_AT_ONCE, async (socket) => {
+          socket.resume()
+          const over = [once(socket, 'close'), new Promise((resolve) => setTimeout(resolve, SENT_MS))]
+          const text = `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${'x'.repeat(bytes)}`
+          await Promise.race([new Promise((resolve) => socket.write(text, resolve)), ...over])
+        })
+        const closed = await closedWithin(sockets, CLOSED_MS)
+        for (const socket of sockets) socket.destroy()
+        return closed
       })
-      const closed = await closedWithin(sockets, CLOSED_MS)
-      for (const socket of sockets) socket.destroy()
-      return closed
-    })
-    expect(measured.result).toBe(CONNECTIONS)
-    expectHarmless(`${engine}: ${CONNECTIONS} withheld bodies to ${path}`, measured)
-  })
+      expect(measured.result).toBe(CONNECTIONS)
+      expectHarmless(`${engine}: ${CONNECTIONS} withheld bodies to ${path}`, measured)
+    },
+  )
 
   test.each([
     ['20,000 mistyped ids', JSON.stringify({ justification: 'x', cve_ids: Array(20_000).fill(1) })],
