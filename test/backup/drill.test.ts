@@ -18,6 +18,7 @@ import { readHttp, readRepository } from '../crash/read-repository.ts'
 import { examine } from '../crash/state.ts'
 import { startPostgres, type Postgres } from '../crash/postgres.ts'
 import { startService, type Service } from '../service.ts'
+import { createClient, type Client } from './clients.ts'
 
 const run = promisify(execFile)
 const MAIN = join(import.meta.dirname, '../..')
@@ -77,13 +78,17 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
   let before: Record<string, Seen>
   let acknowledged: string[]
   let key: string
+  let client: Client
   const version = stock[0]!.version
 
   beforeAll(async () => {
     installations = await createInstallations(from, format)
     installation = await installations.copy({ settings: 'hold' })
   })
-  afterAll(() => installations?.remove())
+  afterAll(async () => {
+    await client?.remove()
+    await installations?.remove()
+  })
 
   it('a backup is made while packages are uploaded and deleted', async () => {
     const service = await startService(installation)
@@ -98,6 +103,8 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
       const justification = 'seen in the drill'
       await service.call('POST', `/security/packages/waiting/${version}/decide`, { decision: 'reject', justification })
       before = await see(service, codenames, key)
+      client = await createClient(format, service, first, key)
+      await client.takes('alpha')
       acknowledged = []
       let over = false
       const uploading = (async () => {
@@ -162,7 +169,8 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
     const restored = await restore(archive, reposDir, databaseUrl)
     expect([restored.code, restored.text]).toEqual([0, expect.stringContaining('restored')])
 
-    const service = await startService({ ...installation, reposDir, databaseUrl })
+    const env = { ...installation.env, ...client.addresses }
+    const service = await startService({ ...installation, env, reposDir, databaseUrl })
     try {
       expect(await readFile(join(reposDir, 'keys', 'gpg.key'), 'utf8')).toBe(key)
       await expect
@@ -174,6 +182,7 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
         )
         .not.toBe(null)
       const after = await see(service, codenames, key)
+      await client.takes('alpha')
       for (const codename of codenames) {
         // apt ignores a Release that is older than the one it has.
         expect(after[codename]!.date).toBeGreaterThan(before[codename]!.date - (format === 'apk' ? 1 : 0))
@@ -208,6 +217,7 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
       expect(
         [...(await see(service, [first], key))[first]!.packages.keys()].some((name) => name.startsWith('after ')),
       ).toBe(true)
+      await client.takes('after')
     } finally {
       expect(await service.stop()).toBe(0)
     }
