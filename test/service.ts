@@ -49,6 +49,8 @@ export interface ServiceOptions {
   reposDir?: string
   databaseUrl?: string
   env?: Record<string, string>
+  /** the directory of another build than this one's */
+  root?: string
   /** do not wait for readiness nor log in: for starts that are meant to fail */
   raw?: boolean
   /** a credential that is known already: nobody logs in */
@@ -67,6 +69,7 @@ let adminHash: Promise<string> | null = null
 /** Needs `dist/` to be built. Rate limits are loosened unless `env` sets RATE_LIMIT_FACTOR. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   let { reposDir } = options
+  const { root = ROOT } = options
   if (!reposDir) {
     const base = await mkdtemp(join(tmpdir(), 'gatehouse-'))
     temporary.push(base)
@@ -74,8 +77,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
   const databaseUrl = options.databaseUrl ?? `pglite://${join(reposDir, '..', 'db')}`
   adminHash ??= bcrypt.hash(ADMIN.password, 4)
-  const child = spawn(process.execPath, ['--enable-source-maps', join(ROOT, 'dist', 'main.js')], {
-    cwd: ROOT,
+  const child = spawn(process.execPath, ['--enable-source-maps', join(root, 'dist', 'main.js')], {
+    cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...SERVICE_ENV,

@@ -54,12 +54,17 @@ export const STOCK: Record<Format, (Sample & { distribution: string })[]> = {
 /** Key files made earlier, because making them takes seconds. */
 const keys = new Map<string, Buffer>()
 
-export async function createInstallations(engine: Engine, format: Format = 'apt'): Promise<Installations> {
+/** @param root the directory of another build, which makes the installation */
+export async function createInstallations(
+  engine: Engine,
+  format: Format = 'apt',
+  root?: string,
+): Promise<Installations> {
   const base = await mkdtemp(join(tmpdir(), `installations-${engine}-`))
   let postgres: Postgres | null = null
   try {
     if (engine === 'postgres') postgres = await startPostgres()
-    return await furnish(base, engine, postgres, format)
+    return await furnish(base, engine, postgres, format, root)
   } catch (error) {
     await postgres?.remove()
     await rm(base, { recursive: true, force: true })
@@ -72,6 +77,7 @@ async function furnish(
   engine: Engine,
   postgres: Postgres | null,
   format: Format,
+  root: string | undefined,
 ): Promise<Installations> {
   const original = join(base, 'original')
   const reposDir = join(original, 'repos')
@@ -80,7 +86,7 @@ async function furnish(
   const databaseUrl = postgres ? await postgres.create('original') : `pglite://${join(original, 'db')}`
 
   const env = { REPO_FORMAT: format }
-  const service = await startService({ reposDir, databaseUrl, env })
+  const service = await startService({ reposDir, databaseUrl, env, ...(root === undefined ? {} : { root }) })
   let token: string
   try {
     for (const { distribution, ...sample } of STOCK[format]) await uploaded(service, format, sample, distribution)
