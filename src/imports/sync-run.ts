@@ -1,9 +1,9 @@
 // Syncs several sources, as one task: what `/import/sync/start` and the daily sync of security sources begin.
-import { isProblem, type Problem } from '../domain/problem.ts'
-import { TaskCancelled, type TaskContext, type TaskKind } from '../domain/tasks.ts'
+import { isProblem } from '../domain/problem.ts'
+import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
-import type { Tasks } from '../tasks/tasks.ts'
+import { followSync, type SyncTasks } from './follow-sync.ts'
 import { countUpdates } from './security-updates.ts'
 import { SYNC, type Sources } from './sources.ts'
 
@@ -34,7 +34,7 @@ export interface SyncRunDeps {
   audit: Pick<AuditLog, 'record'>
   sources: Pick<Sources, 'find'>
   /** of the tasks of single sources */
-  tasks(): Pick<Tasks, 'follow' | 'cancel'>
+  tasks(): SyncTasks
 }
 
 /**
@@ -76,7 +76,6 @@ export function syncRunKind(deps: SyncRunDeps): TaskKind {
 
 /** @returns false when the source could not be read; a line says why */
 async function syncOne(deps: SyncRunDeps, id: number, by: string, context: TaskContext): Promise<boolean> {
-  const { signal } = context
   const source = await deps.sources.find(String(id)).catch((error: unknown) => {
     if (isProblem(error, 'not_found')) return null
     throw error
@@ -88,26 +87,9 @@ async function syncOne(deps: SyncRunDeps, id: number, by: string, context: TaskC
   if (!source) return failed(`the source ${id} was deleted`, 'not_found')
   const tasks = deps.tasks()
   const taskId = await context.enqueue({ kind: SYNC, key: String(id), arguments: { by } })
-  const following = tasks.follow(taskId, 0, signal)
-  for (;;) {
-    const { value, done } = await following.next()
-    if (!done) {
-      for (const { message, data } of value) context.line(`${source.name}: ${message}`, data ?? undefined)
-      continue
-    }
-    if (signal.reason instanceof TaskCancelled) await cancelQuietly(tasks, taskId)
-    signal.throwIfAborted()
-    if (value?.state === 'done') return true
-    return failed(`${source.name}: ${value?.error ?? 'the sync was cancelled'}`, value?.error_code ?? 'task_cancelled')
-  }
-}
-
-/** The sync may have ended meanwhile. */
-async function cancelQuietly(tasks: Pick<Tasks, 'cancel'>, id: number): Promise<void> {
-  await tasks
-    .cancel(id, async () => {})
-    .catch((error: unknown) => {
-      const expected: Problem['code'][] = ['task_ended', 'not_found']
-      if (!isProblem(error) || !expected.includes(error.code)) throw error
-    })
+  const ended = await followSync(tasks, taskId, context, ({ message, data }) =>
+    context.line(`${source.name}: ${message}`, data ?? undefined),
+  )
+  if (ended.state === 'done') return true
+  return failed(`${source.name}: ${ended.error ?? 'the sync was cancelled'}`, ended.error_code ?? 'task_cancelled')
 }

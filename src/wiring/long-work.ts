@@ -55,7 +55,7 @@ export function createLongWork(
   ]
   const installability = createInstallability({ db, clock, find: registry.find })
   const drift = createDrift(foundation, publishing)
-  const mirroring = createMirroring(foundation, publishing, gate, imports)
+  const mirroring = createMirroring(foundation, publishing, gate, imports, () => tasks)
   const tasks: Tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint, events, live, keptDays: keptDaysOf(foundation) },
     kinds: [

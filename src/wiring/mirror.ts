@@ -1,5 +1,6 @@
 // Mirrors of upstream repositories: what they select, their plans and their runs.
 import { statfs } from 'node:fs/promises'
+import type { SyncTasks } from '../imports/follow-sync.ts'
 import { createMirrors, type Mirror } from '../imports/mirror/mirrors.ts'
 import { planMirror } from '../imports/mirror/plan.ts'
 import { mirrorKind } from '../imports/mirror/run.ts'
@@ -15,6 +16,7 @@ export function createMirroring(
   { registry }: Publishing,
   { engines, deleteIds }: Gate,
   { sources, importMany }: Imports,
+  tasks: () => SyncTasks,
 ) {
   const { db, clock, audit, paths } = foundation
   const settings = foundation.settings.current
@@ -27,6 +29,6 @@ export function createMirroring(
     mirrors,
     plan: (mirror: Mirror, signal?: AbortSignal) =>
       planMirror({ db, clock, settings, freeBytes, matcher: engines.advisoryMatcher }, mirror, signal),
-    kind: mirrorKind({ db, clock, audit, mirrors, importMany, settings, freeBytes, deleteIds }),
+    kind: mirrorKind({ db, tasks, clock, audit, mirrors, importMany, settings, freeBytes, deleteIds }),
   }
 }

@@ -1,10 +1,9 @@
 // One run of a mirror, as a task: reads the catalog, imports what is missing within the limits, reports what was withdrawn.
 import { isProblem, Problem } from '../../domain/problem.ts'
-import { isEnded, type TaskContext, type TaskKind } from '../../domain/tasks.ts'
-import { wait } from '../../kernel/clock.ts'
+import type { TaskContext, TaskKind } from '../../domain/tasks.ts'
 import type { AuditLog } from '../../store/audit-log.ts'
 import type { Db } from '../../store/db.ts'
-import { taskById } from '../../tasks/task-query.ts'
+import { followSync, type SyncTasks } from '../follow-sync.ts'
 import { SYNC } from '../sources.ts'
 import { importMissing, type ImportMissingDeps } from './import-missing.ts'
 import type { StopReason } from './limits.ts'
@@ -15,14 +14,14 @@ import { removeWithdrawn, type RemoveWithdrawnDeps } from './remove-withdrawn.ts
 
 export const MIRROR = 'mirror'
 
-/** How often the task that reads the catalog is read. */
-const POLL_MS = 500
 /** Conflicting packages that the lines name. */
 const MOST_NAMED = 50
 
 export interface MirrorRunDeps extends ImportMissingDeps, RemoveWithdrawnDeps {
   audit: Pick<AuditLog, 'record'>
   mirrors: Pick<Mirrors, 'find' | 'continueAfter'>
+  /** of the syncs of sources */
+  tasks(): SyncTasks
 }
 
 export interface MirrorArguments {
@@ -58,7 +57,7 @@ export function mirrorKind(deps: MirrorRunDeps): TaskKind {
       const progress = progressOf(context.cursor)
       try {
         await deps.mirrors.find(context.key)
-        await readCatalog(deps.db, context, progress, by)
+        await readCatalog(deps.tasks(), context, progress, by)
         const result = await mirrorOnce(deps, context, progress)
         await recordEnd(deps.audit, context.key, by, result)
         return { ...result }
@@ -71,22 +70,22 @@ export function mirrorKind(deps: MirrorRunDeps): TaskKind {
 }
 
 /** Queues a sync of the source and waits for its end. @throws Problem('upstream_error') */
-async function readCatalog(db: Db, context: TaskContext, progress: MirrorProgress, by: string): Promise<void> {
+async function readCatalog(
+  tasks: SyncTasks,
+  context: TaskContext,
+  progress: MirrorProgress,
+  by: string,
+): Promise<void> {
   if (progress.total !== null) return
   if (progress.sync_task === null) {
     progress.sync_task = await context.enqueue({ kind: SYNC, key: context.key, arguments: { by } })
     await context.save(cursorOf(progress))
     context.line('reading the catalog of the source')
   }
-  for (;;) {
-    const task = await taskById(db, progress.sync_task)
-    if (!task || task.state === 'done') return
-    if (isEnded(task.state)) {
-      const why = task.error ?? 'its task was cancelled'
-      throw new Problem('upstream_error', `the catalog could not be read: ${why}`, { ...task.error_extra })
-    }
-    await wait(POLL_MS, context.signal)
-  }
+  const ended = await followSync(tasks, progress.sync_task, context, () => {})
+  if (ended.state === 'done') return
+  const why = ended.error ?? 'its task was cancelled'
+  throw new Problem('upstream_error', `the catalog could not be read: ${why}`, { ...ended.error_extra })
 }
 
 async function mirrorOnce(deps: MirrorRunDeps, context: TaskContext, progress: MirrorProgress): Promise<MirrorResult> {
