@@ -14,7 +14,7 @@ import type { AuditLog } from '../src/store/audit-log.ts'
 import { blobRow } from '../src/records/stored-file.ts'
 import { migrate, openDatabase } from '../src/store/db.ts'
 import { createPaths, ensurePaths } from '../src/store/paths.ts'
-import { createPool, type Pool } from '../src/store/files/pool.ts'
+import { createPool, type LocalPool } from '../src/store/files/pool.ts'
 
 export interface FillOptions {
   databaseUrl: string
@@ -66,7 +66,7 @@ function withoutWaiting(databaseUrl: string): string {
 async function recordOf(
   { format, distribution }: Offered,
   path: string,
-  pool: Pool,
+  pool: LocalPool,
   also: Partial<NewRecord['record']>,
 ): Promise<NewRecord> {
   const { digests, sizeBytes } = await measure(path)

@@ -23,7 +23,7 @@ export interface BackupDeps {
   db: Db
   clock: Clock
   paths: Paths
-  pool: Pick<Pool, 'path' | 'quarantinePath'>
+  pool: Pick<Pool, 'open'>
   audit: Pick<AuditLog, 'record' | 'flush'>
   directory: string
   settings(): Pick<Settings, 'backup'>

@@ -39,7 +39,7 @@ export const QUARANTINE = 'security/quarantine'
  */
 export async function* contentsOf(
   paths: Paths,
-  pool: Pick<Pool, 'path' | 'quarantinePath'>,
+  pool: Pick<Pool, 'open'>,
   dump: string,
   dumped: DumpedState,
   begunAt: number,
@@ -51,7 +51,7 @@ export async function* contentsOf(
   yield* auditFiles(paths.audit, dumped.auditHead)
   // One that was written since is left out, and written again after a restore.
   for await (const file of filesBelow(paths.manifests, 'manifests')) yield { ...file, unchangedSince: begunAt }
-  for await (const file of dumped.files) yield* packageFiles(paths, pool, file)
+  for await (const file of dumped.files) yield* packageFiles(pool, file)
 }
 
 /** Regular files below a directory, with their modes; one that vanishes meanwhile is left out. */
@@ -109,24 +109,25 @@ async function bytesUpTo(path: string, seq: number): Promise<number> {
   return kept
 }
 
-async function* packageFiles(
-  { pool: poolDirectory, quarantine }: Paths,
-  pool: Pick<Pool, 'path' | 'quarantinePath'>,
-  file: DumpedFile,
-): AsyncGenerator<ArchiveFile> {
+async function* packageFiles(pool: Pick<Pool, 'open'>, file: DumpedFile): AsyncGenerator<ArchiveFile> {
+  const { format, sha256, filename } = file
   let found = false
-  for (const [path, below, name] of [
-    [pool.path(file), poolDirectory, 'pool'],
-    [pool.quarantinePath(file), quarantine, QUARANTINE],
+  for (const [place, name] of [
+    ['pool', `pool/${format}/${sha256.slice(0, 2)}/${sha256}/${filename}`],
+    ['quarantine', `${QUARANTINE}/${sha256}/${filename}`],
   ] as const) {
-    const info = await stat(path).catch(() => null)
-    if (!info) continue
+    const stored = await pool.open(file, place)
+    if (!stored) continue
     found = true
-    yield { name: `${name}${path.slice(below.length)}`, path, mode: info.mode & 0o777, sizeBytes: info.size }
+    try {
+      yield { name, stored }
+    } finally {
+      await stored.close()
+    }
   }
   if (!found && file.isNeeded)
     throw new Problem(
       'backup_unavailable',
-      `the bytes of ${file.filename} (SHA-256 ${file.sha256}) are missing: delete the package or restore its file first`,
+      `the bytes of ${filename} (SHA-256 ${sha256}) are missing: delete the package or restore its file first`,
     )
 }

@@ -7,8 +7,12 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip, constants } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { fsyncPath, isMissing } from '../kernel/files.ts'
+import type { StoredBytes } from '../store/files/pool.ts'
 
-export interface ArchiveFile {
+/** A file on the disk, or a package file that the caller opened and closes. */
+export type ArchiveFile = LocalFile | { name: string; stored: StoredBytes }
+
+export interface LocalFile {
   /** below the top directory */
   name: string
   /** on the disk */
@@ -84,7 +88,26 @@ function addDirectory(tar: Pack, name: string, mode: number): Promise<void> {
   })
 }
 
-async function addFile(tar: Pack, name: string, { path, mode, sizeBytes, unchangedSince }: ArchiveFile): Promise<void> {
+function addEmpty(tar: Pack, header: Parameters<Pack['entry']>[0]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    tar.entry(header, '', (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+async function addFile(tar: Pack, name: string, file: ArchiveFile): Promise<void> {
+  if ('stored' in file) await addStored(tar, name, file.stored)
+  else await addLocal(tar, name, file)
+}
+
+async function addStored(tar: Pack, name: string, stored: StoredBytes): Promise<void> {
+  const { sizeBytes, modifiedAt, mode } = stored
+  const header = { name, mode, size: sizeBytes, mtime: modifiedAt, type: 'file' as const }
+  if (sizeBytes === 0) await addEmpty(tar, header)
+  else await pipeline(stored.stream(), tar.entry(header))
+}
+
+async function addLocal(tar: Pack, name: string, local: LocalFile): Promise<void> {
+  const { path, mode, sizeBytes, unchangedSince } = local
   // One file, even when another takes its name meanwhile.
   const file = await open(path).catch((error: unknown) => {
     if (unchangedSince !== undefined && isMissing(error)) return null
@@ -97,9 +120,7 @@ async function addFile(tar: Pack, name: string, { path, mode, sizeBytes, unchang
     const size = sizeBytes ?? onDisk
     const header = { name, mode, size, mtime, type: 'file' as const }
     if (size === 0) {
-      await new Promise<void>((resolve, reject) => {
-        tar.entry(header, '', (error) => (error ? reject(error) : resolve()))
-      })
+      await addEmpty(tar, header)
       return
     }
     // Exactly as many bytes as the header says, also of a file that has grown.

@@ -8,7 +8,7 @@ import type { Offered } from '../formats/format.ts'
 import { isMissing } from '../kernel/files.ts'
 import { treeOf, type Tree } from '../publish/tree/generation.ts'
 import type { Db } from '../store/db.ts'
-import type { Pool } from '../store/files/pool.ts'
+import type { LocalPool } from '../store/files/pool.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Hashing } from './hashing.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
@@ -17,7 +17,7 @@ import { isPresent, isUnfinished } from './reading.ts'
 export interface PublishedDeps {
   db: Db
   paths: Paths
-  pool: Pick<Pool, 'path'>
+  pool: Pick<LocalPool, 'path'>
   hashing: Hashing
   /** every distribution with packages, also of formats that are switched off */
   all: readonly Offered[]

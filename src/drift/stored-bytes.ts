@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { isMissing } from '../kernel/files.ts'
 import type { Db } from '../store/db.ts'
-import type { Pool } from '../store/files/pool.ts'
+import type { LocalPool } from '../store/files/pool.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Hashing } from './hashing.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
@@ -14,7 +14,7 @@ import { entriesIn, isUnfinished, sizeOf } from './reading.ts'
 export interface StoredBytesDeps {
   db: Db
   paths: Paths
-  pool: Pick<Pool, 'path' | 'quarantinePath'>
+  pool: Pick<LocalPool, 'path' | 'quarantinePath'>
   hashing: Hashing
 }
 

@@ -11,7 +11,7 @@ import { createBus } from '../kernel/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { createAuditLog } from '../store/audit-log.ts'
 import type { Database } from '../store/db.ts'
-import { createPool } from '../store/files/pool.ts'
+import { createPool, type LocalPool } from '../store/files/pool.ts'
 import { createPaths, ensurePaths } from '../store/paths.ts'
 import { renderNew } from '../records/entries.ts'
 import { insertRecords } from '../records/insert-records.ts'
@@ -52,7 +52,7 @@ export async function createPublishingHouse(
     onError,
   })
   const offered = (codename: string) => findDistribution(codename) as Offered
-  const deps: PublisherDeps = {
+  const deps: PublisherDeps & { pool: LocalPool } = {
     db,
     clock,
     paths,

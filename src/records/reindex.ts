@@ -109,8 +109,8 @@ export async function reindex(deps: ReindexDeps, context: TaskProgress): Promise
       return
     }
     const { record, blob } = manifest
-    if ((await pool.locate({ format: record.format, sha256: record.sha256, filename: blob.filename })) === null)
-      cursor.missing_files++
+    const file = { format: record.format, sha256: record.sha256, filename: blob.filename }
+    if (!(await pool.has(file)) && !(await pool.hasQuarantined(file))) cursor.missing_files++
     // A deleted record's manifest stays until its pending deletion is done.
     const stands = async (tx: Db) =>
       (await manifests.has(key)) &&

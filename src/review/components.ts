@@ -106,13 +106,14 @@ export function createComponentScan(deps: ComponentScanDeps): ComponentScan {
 
   /** Null when the stored file is missing. */
   async function read({ sha256, format, distribution, filename }: ComponentWork): Promise<ComponentsOf | null> {
-    const path = await deps.pool.locate({ sha256, format, filename })
-    if (path === null) return null
-    const seen = await readComponents({
-      members: deps.offered(distribution).format.members(path),
-      filename,
-      newPath: deps.staging.newPath,
-    })
+    const seen = await deps.pool.withFile({ sha256, format, filename }, (path) =>
+      readComponents({
+        members: deps.offered(distribution).format.members(path),
+        filename,
+        newPath: deps.staging.newPath,
+      }),
+    )
+    if (seen === null) return null
     const contents = {
       ...seen,
       components: seen.components.map((component) => ({ ...component, key: componentKey(component) })),

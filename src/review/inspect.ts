@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import type { PipelineKey, Verdict } from '../domain/status.ts'
 import type { Candidate, StepResult } from '../gate/step.ts'
-import { ensureDirectory, linkFile, removeFile } from '../kernel/files.ts'
+import { ensureDirectory, removeFile } from '../kernel/files.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { Evidence } from './assess.ts'
 import type { ReviewDeps } from './deps.ts'
@@ -28,14 +28,13 @@ export async function inspect(
   cve: Verdict | null,
   run: RunStep,
 ): Promise<Inspection> {
-  const from = await pool.locate({ format: row.format, sha256: row.sha256, filename: row.filename })
-  // Without its bytes a package cannot be served.
-  if (from === null) return refused([])
   // A name in staging: the signature step writes its copy beside it.
   const path = staging.newPath()
   await ensureDirectory(dirname(path), 0o700)
-  await linkFile(from, path)
   try {
+    const stored = { format: row.format, sha256: row.sha256, filename: row.filename }
+    // Without its bytes a package cannot be served.
+    if (!(await pool.copyTo(stored, path))) return refused([])
     return await runSteps(row, { ...candidate, path }, cve, run)
   } finally {
     removeFile(path)

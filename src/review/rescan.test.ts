@@ -13,7 +13,7 @@ import { measure } from '../kernel/digests.ts'
 import { finding, insertRecord } from '../sbom/fixture.ts'
 import { createAuditLog } from '../store/audit-log.ts'
 import type { Database } from '../store/db.ts'
-import { createPool, type Pool } from '../store/files/pool.ts'
+import { createPool, type LocalPool } from '../store/files/pool.ts'
 import { createStaging, type Staging } from '../store/files/staging.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
 import { tally } from '../store/records/counters.ts'
@@ -26,7 +26,7 @@ const policy = { critical: 'review', sla_critical_days: 0, sla_high_days: 7, sla
 
 let database: Database
 let paths: Paths
-let pool: Pool
+let pool: LocalPool
 let staging: Staging
 let row: PackageRow
 let audited: string[]
@@ -102,7 +102,7 @@ function deps(): RescanDeps {
     staging,
     pool: {
       ...pool,
-      hold: (...call: Parameters<Pool['hold']>) => ({
+      hold: (...call: Parameters<LocalPool['hold']>) => ({
         // The database has one session: a query beside a transaction would wait for it, and the test would time out.
         async ensure() {
           await db.selectFrom('packages').select('id').execute()

@@ -15,7 +15,7 @@ import { createAuditLog, type AuditLog } from '../store/audit-log.ts'
 import { migrate, openDatabase, type Database, type Db } from '../store/db.ts'
 import { createManifests, type Manifests } from '../store/records/manifests.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
-import { createPool, type Pool } from '../store/files/pool.ts'
+import { createPool, type LocalPool } from '../store/files/pool.ts'
 import { createStaging, type Staging } from '../store/files/staging.ts'
 
 /** What the process is given. */
@@ -34,7 +34,7 @@ export interface Foundation extends Process {
   paths: Paths
   database: Database
   db: Db
-  pool: Pool
+  pool: LocalPool
   manifests: Manifests
   staging: Staging
   leader: Leader

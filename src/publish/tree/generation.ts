@@ -1,5 +1,5 @@
 // Writes a generation beside the live one, and links package files into the tree. Clients see neither before the flip.
-import { readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import { readlinkSync, renameSync, symlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join, relative } from 'node:path'
@@ -119,19 +119,18 @@ function linkTargetOf(link: string): string | null {
 export async function linkPackages(
   tree: Tree,
   { format, distribution }: Offered,
-  pool: Pool,
+  pool: Pick<Pool, 'publish'>,
   files: Iterable<TreeFile>,
 ): Promise<void> {
   const directories = new Set<string>()
   const pace = createPacer()
   // Links are made without threads (kernel/files): 20,000 of them held the event loop for 2.0 s without the pauses.
   for (const file of files) {
-    const stored = pool.path({ format: format.id, sha256: file.sha256, filename: file.filename })
     for (const path of format.packagePaths(file, distribution)) {
       const target = join(tree.packages, path)
       const made = await ensureDirectory(dirname(target))
-      const isNew = (await linkFile(stored, target)) || (await replaceOther(stored, target))
-      if (isNew) directories.add(dirname(target))
+      if (await pool.publish({ format: format.id, sha256: file.sha256, filename: file.filename }, target))
+        directories.add(dirname(target))
       for (const directory of enteredInto(dirname(target), made)) directories.add(directory)
     }
     await pace()
@@ -228,20 +227,6 @@ async function filesBelow(generation: string, directory: string): Promise<string
   } catch (error) {
     throw isMissing(error) ? new GenerationGone() : error
   }
-}
-
-/**
- * apk fetches packages by name and version alone: one that was deleted and uploaded again replaces the file of before.
- * Clients with the older index fail on its checksum until they update; the format leaves no other way. Paths of the other
- * formats contain the digest.
- */
-async function replaceOther(stored: string, target: string): Promise<boolean> {
-  const [wanted, present] = [statSync(stored), statSync(target)]
-  if (wanted.ino === present.ino && wanted.dev === present.dev) return false
-  const other = `${target}.${randomBytes(6).toString('hex')}.tmp`
-  await linkFile(stored, other)
-  renameSync(other, target)
-  return true
 }
 
 /**

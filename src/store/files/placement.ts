@@ -235,11 +235,9 @@ async function carryOut(pool: Pool, { file, needs }: Plan, stopAt: number): Prom
     checkClaim()
     return pool.forgetAll(file.format, file.sha256)
   }
-  const from = await pool.locate(file)
-  // Lost: the drift scan reports it.
-  if (from === null) return
-  if (needs.pool && !(await pool.has(file))) await pool.keep(from, file)
-  if (needs.quarantine && !(await pool.hasQuarantined(file))) await pool.quarantine(from, file)
+  // Lost where it returns false: the drift scan reports it.
+  if (needs.pool && !(await pool.carry(file, 'pool'))) return
+  if (needs.quarantine && !(await pool.carry(file, 'quarantine'))) return
   checkClaim()
   if (!needs.pool) await pool.leave('pool', file)
   checkClaim()

@@ -1,7 +1,9 @@
 // Package bytes by SHA-256: immutable, outside every web root. Refused bytes are kept in quarantine.
-import { chmodSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { chmodSync, renameSync, statSync } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { FormatId } from '../../domain/package.ts'
 import { ensureDirectory, enteredInto, exists, fsyncPath, isMissing, linkFile } from '../../kernel/files.ts'
 import type { Paths } from '../paths.ts'
@@ -17,28 +19,57 @@ export interface Hold {
   ensure(): Promise<void>
 }
 
+export type Place = 'pool' | 'quarantine'
+
+/** The bytes of a stored file, open for one reader. */
+export interface StoredBytes {
+  sizeBytes: number
+  modifiedAt: Date
+  mode: number
+  /** Call it once, and not when there are no bytes. */
+  stream(): Readable
+  /** also when nothing was read */
+  close(): Promise<void>
+}
+
+/** What the service does with package bytes, wherever they are kept. */
 export interface Pool {
-  path(file: FileId): string
-  quarantinePath(file: FileId): string
   /** Readies a staged file for one of the two places; nothing happens before `ensure`. */
-  hold(stagedPath: string, file: FileId, place: 'pool' | 'quarantine'): Hold
+  hold(stagedPath: string, file: FileId, place: Place): Hold
   /** Links staged bytes to their durable name. Idempotent. */
   keep(stagedPath: string, file: FileId): Promise<void>
   quarantine(fromPath: string, file: FileId): Promise<void>
   has(file: FileId): Promise<boolean>
   hasQuarantined(file: FileId): Promise<boolean>
-  /** Path of the bytes in the pool, else in quarantine; null when neither has them. */
-  locate(file: FileId): Promise<string | null>
+  /** Puts the bytes in one place from the other, unless they are in it. @returns false when neither has them */
+  carry(file: FileId, to: Place): Promise<boolean>
+  /** Gives the caller a file of its own with the bytes. @returns false when neither place has them */
+  copyTo(file: FileId, path: string): Promise<boolean>
+  /** Runs work that reads the bytes from a file, which it must not change. @returns null when neither place has them */
+  withFile<T>(file: FileId, work: (path: string) => Promise<T>): Promise<T | null>
+  /** Opens the bytes in one place; null when it does not have them. The caller closes them. */
+  open(file: FileId, place: Place): Promise<StoredBytes | null>
+  /**
+   * Puts the bytes of the pool under a name in a published tree, in place of other bytes.
+   * @returns whether the directory changed
+   */
+  publish(file: FileId, target: string): Promise<boolean>
   /** Removes the bytes from one of the two places. */
-  leave(place: 'pool' | 'quarantine', file: FileId): Promise<void>
+  leave(place: Place, file: FileId): Promise<void>
   /** Removes the bytes from both places, under any file name. */
   forgetAll(format: FormatId, sha256: string): Promise<void>
+}
+
+/** A pool in the file system. */
+export interface LocalPool extends Pool {
+  path(file: FileId): string
+  quarantinePath(file: FileId): string
 }
 
 /** A removal takes the directory away once; a second one in the same moment is already unlikely. */
 const ATTEMPTS = 5
 
-export function createPool(paths: Paths): Pool {
+export function createPool(paths: Paths): LocalPool {
   const path = (file: FileId) => join(paths.pool, file.format, file.sha256.slice(0, 2), file.sha256, file.filename)
   const quarantinePath = (file: FileId) => join(paths.quarantine, file.sha256, file.filename)
 
@@ -58,11 +89,20 @@ export function createPool(paths: Paths): Pool {
     }
   }
 
+  const pathIn = (where: Place, file: FileId) => (where === 'pool' ? path(file) : quarantinePath(file))
+
+  /** Path of the bytes in the pool, else in quarantine; null when neither has them. */
+  async function locate(file: FileId): Promise<string | null> {
+    if (await exists(path(file))) return path(file)
+    if (await exists(quarantinePath(file))) return quarantinePath(file)
+    return null
+  }
+
   return {
     path,
     quarantinePath,
     hold(staged, file, where) {
-      const target = where === 'pool' ? path(file) : quarantinePath(file)
+      const target = pathIn(where, file)
       let isPlaced = false
       return {
         async ensure() {
@@ -77,17 +117,67 @@ export function createPool(paths: Paths): Pool {
     quarantine: (from, file) => place(from, quarantinePath(file)),
     has: (file) => exists(path(file)),
     hasQuarantined: (file) => exists(quarantinePath(file)),
-    async locate(file) {
-      if (await exists(path(file))) return path(file)
-      if (await exists(quarantinePath(file))) return quarantinePath(file)
-      return null
+    async carry(file, to) {
+      const from = await locate(file)
+      if (from === null) return false
+      if (!(await exists(pathIn(to, file)))) await place(from, pathIn(to, file))
+      return true
     },
-    leave: (place, file) =>
-      rm(dirname(place === 'pool' ? path(file) : quarantinePath(file)), { recursive: true, force: true }),
+    async copyTo(file, to) {
+      const from = await locate(file)
+      if (from === null) return false
+      await linkFile(from, to)
+      return true
+    },
+    async withFile(file, work) {
+      const from = await locate(file)
+      return from === null ? null : work(from)
+    },
+    open: (file, where) => openLocal(pathIn(where, file)),
+    async publish(file, target) {
+      return (await linkFile(path(file), target)) || replaceOther(path(file), target)
+    },
+    leave: (where, file) => rm(dirname(pathIn(where, file)), { recursive: true, force: true }),
     async forgetAll(format, sha256) {
       const file = { format, sha256, filename: '-' }
       await rm(dirname(path(file)), { recursive: true, force: true })
       await rm(dirname(quarantinePath(file)), { recursive: true, force: true })
     },
   }
+}
+
+/** Opens a file of the pool or of quarantine, for one reader; null when it does not exist. */
+async function openLocal(path: string): Promise<StoredBytes | null> {
+  const file = await open(path).catch((error: unknown) => {
+    if (isMissing(error)) return null
+    throw error
+  })
+  if (!file) return null
+  try {
+    const { size, mtime, mode } = await file.stat()
+    return {
+      sizeBytes: size,
+      modifiedAt: mtime,
+      mode: mode & 0o777,
+      stream: () => file.createReadStream({ start: 0, end: size - 1, autoClose: false }),
+      close: () => file.close(),
+    }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/**
+ * apk fetches packages by name and version alone: one that was deleted and uploaded again replaces the file of before.
+ * Clients with the older index fail on its checksum until they update; the format leaves no other way. Paths of the other
+ * formats contain the digest.
+ */
+async function replaceOther(stored: string, target: string): Promise<boolean> {
+  const [wanted, present] = [statSync(stored), statSync(target)]
+  if (wanted.ino === present.ino && wanted.dev === present.dev) return false
+  const other = `${target}.${randomBytes(6).toString('hex')}.tmp`
+  await linkFile(stored, other)
+  renameSync(other, target)
+  return true
 }
