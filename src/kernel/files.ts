@@ -208,8 +208,11 @@ export function isMissing(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
-/** Whether the error says that the disk, the quota or the file-size limit is exhausted. */
+/** What a database server answers: https://www.postgresql.org/docs/15/errcodes-appendix.html */
+const DISK_FULL = '53100'
+
+/** Whether the error says that the disk, the quota or the file-size limit is exhausted, here or at the database server. */
 export function isStorageFull(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
-  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG'
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' || code === DISK_FULL
 }

@@ -12,7 +12,7 @@ const ROTATED = /^access-.+\.log-(\d{4})(\d\d)(\d\d)(?:\.[a-z0-9]+)?$/
 
 /**
  * Listeners open the current name again before they write, so a renamed log needs no signal (`serve/access-log`).
- * @param deps.directory `logs/` below REPOS_DIR
+ * @param deps.directory ACCESS_LOG_DIR of this process; machines with another one rotate theirs themselves
  */
 export function accessLogsStep(deps: {
   clock: Clock
@@ -24,7 +24,7 @@ export function accessLogsStep(deps: {
   async function old(): Promise<string[]> {
     const days = deps.settings().retention.access_log_days
     const first = new Date(clock.now().getTime() - days * DAY_MS).toISOString().slice(0, 10)
-    return (await readdir(directory)).filter((name) => {
+    return (await namesIn(directory)).filter((name) => {
       const [, year, month, day] = ROTATED.exec(name) ?? []
       return year !== undefined && `${year}-${month}-${day}` < first
     })
@@ -34,7 +34,7 @@ export function accessLogsStep(deps: {
   async function rotate(): Promise<number> {
     const suffix = clock.now().toISOString().slice(0, 10).replaceAll('-', '')
     let rotated = 0
-    for (const name of (await readdir(directory)).filter((one) => CURRENT.test(one))) {
+    for (const name of (await namesIn(directory)).filter((one) => CURRENT.test(one))) {
       const path = join(directory, name)
       const to = `${path}-${suffix}`
       try {
@@ -59,4 +59,12 @@ export function accessLogsStep(deps: {
       return { files: names.length, rotated }
     },
   }
+}
+
+/** The directory is made with the first request that is logged. */
+async function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
 }

@@ -32,7 +32,7 @@ export function createRetention(
   installability: Pick<Installability, 'plan'>,
   tasks: () => Tasks,
 ) {
-  const { db, clock, paths, audit, onError } = foundation
+  const { env, db, clock, paths, audit, onError } = foundation
   const settings = foundation.settings.current
   const rooms = { db, clock, settings, deleteIds }
   return retentionKind({
@@ -41,7 +41,7 @@ export function createRetention(
       auditStep({ ...rooms, removal: auditRemoval }),
       importsStep({ ...rooms, tasks, directory: paths.incoming, syncKind: SYNC }),
       refusedPackagesStep(rooms),
-      accessLogsStep({ ...rooms, directory: paths.logs }),
+      accessLogsStep({ ...rooms, directory: env.accessLogDir }),
       versionsStep({ ...rooms, active, brokenWithout: namesBroken(installability) }),
     ],
   })

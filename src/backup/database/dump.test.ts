@@ -299,14 +299,31 @@ describe.runIf(SERVER)("PostgreSQL's own programs", () => {
   }, 120_000)
 
   test.each([
-    ['is missing', null, /pg_dump cannot be run; the server has PostgreSQL \d+: install pg_dump of version/],
-    ['is too old', 'echo "pg_dump (PostgreSQL) 9.6.1"', /pg_dump has version 9, but the server has PostgreSQL/],
+    [
+      'is missing',
+      null,
+      /pg_dump cannot be run; the server has PostgreSQL \d+: install pg_dump of version/,
+      'backup_unavailable',
+    ],
+    [
+      'is too old',
+      'echo "pg_dump (PostgreSQL) 9.6.1"',
+      /pg_dump has version 9, but the server has PostgreSQL/,
+      'backup_unavailable',
+    ],
     [
       'fails',
       'test "$1" = --version && echo "pg_dump (PostgreSQL) 99.1" || { echo "no space" >&2; exit 3; }',
       /pg_dump ended with code 3: no space/,
+      'backup_unavailable',
     ],
-  ])('a pg_dump that %s is a problem, and leaves no file', async (_, script, message) => {
+    [
+      'fills the disk',
+      'test "$1" = --version && echo "pg_dump (PostgreSQL) 99.1" || { echo "x: No space left on device" >&2; exit 1; }',
+      /^the disk is full$/,
+      'storage_full',
+    ],
+  ])('a pg_dump that %s is a problem, and leaves no file', async (_, script, message, code) => {
     const program = join(directory, 'pg_dump')
     if (script !== null) await writeFile(program, `#!/bin/sh\n${script}\n`)
     if (script !== null) await chmod(program, 0o755)
@@ -314,7 +331,7 @@ describe.runIf(SERVER)("PostgreSQL's own programs", () => {
     const failure: unknown = await dumpDatabase(await empty('postgres'), path, { program }).catch(
       (error: unknown) => error,
     )
-    expect(failure).toMatchObject({ code: 'backup_unavailable', detail: expect.stringMatching(message) as string })
+    expect(failure).toMatchObject({ code, detail: expect.stringMatching(message) as string })
     await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
   })
 })

@@ -23,7 +23,10 @@ export interface PgDump {
   signal: AbortSignal | undefined
 }
 
-/** @throws Problem(backup_unavailable) */
+/** How the C library, in the locale C, names a full disk and an exhausted quota. */
+const FULL = /No space left on device|Disk quota exceeded/
+
+/** @throws Problem('backup_unavailable'), Problem('storage_full') */
 export async function pgDump({ lease, url, snapshot, program, environment, path, signal }: PgDump): Promise<void> {
   const { rows } = await lease.query(`select current_setting('server_version_num')::int / 10000 as major`, [])
   const server = Number(rows[0]?.['major'])
@@ -48,6 +51,7 @@ export async function pgDump({ lease, url, snapshot, program, environment, path,
     )
     const { code, output } = await endOf(child)
     signal?.throwIfAborted()
+    if (code !== 0 && FULL.test(output)) throw new Problem('storage_full', 'the disk is full')
     if (code !== 0)
       throw new Problem('backup_unavailable', `pg_dump ended with ${code}: ${output || 'without a reason'}`)
     await file.sync()
