@@ -40,7 +40,12 @@ export function useTaskBench() {
   const log = createLog('warn', { write: (line) => void bench.logged.push(JSON.parse(line) as never) })
 
   /** The tasks of one process; the process `one` is the leader. */
-  function process(instanceId: string, ...kinds: TaskKind[]): Tasks {
+  const process = (instanceId: string, ...kinds: TaskKind[]) => processWith({}, instanceId, ...kinds)
+  function processWith(
+    more: Partial<Parameters<typeof createTasks>[0]>,
+    instanceId: string,
+    ...kinds: TaskKind[]
+  ): Tasks {
     const tasks = createTasks({
       ...{ db: bench.db, clock, log, instanceId, kinds },
       checkpoint: () => {},
@@ -49,6 +54,7 @@ export function useTaskBench() {
       isDead: (id) => Promise.resolve(bench.dead.has(id)),
       isLeader: () => instanceId === 'one',
       ...{ tickMs: 20, pollMs: 20 },
+      ...more,
     })
     started.push(tasks)
     return tasks
@@ -58,6 +64,7 @@ export function useTaskBench() {
   const tools = {
     clock,
     process,
+    processWith,
     startProcess(instanceId: string, ...kinds: TaskKind[]): Tasks {
       const tasks = process(instanceId, ...kinds)
       tasks.start()
