@@ -1,6 +1,7 @@
 // The lifecycle of a new service: before its start, setup, a scanner that is down and comes back, and stopping.
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { declarations } from '../../../src/api/contract.ts'
 import { eicar, startFakeClamd } from '../../fakes/clamd.ts'
 import { buildDeb } from '../../samples/deb.ts'
 import { API, PASSWORD, startGate, type Gate } from '../harness.ts'
@@ -115,9 +116,38 @@ export function freshLife(provoked: Set<string>): void {
   })
 
   test('while it is not the leader it starts no long work', async () => {
-    const reply = await gate.call('POST', '/distributions/init', { as: admin })
-    met(reply, 503, 'passive_replica')
-    expect(reply.headers['retry-after']).toBe('5')
+    const long = declarations.filter(({ flags }) => flags?.leaderOnly)
+    expect(long.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+      'DELETE /import/groups/{name}',
+      'POST /artifacts/admin/drift-scan',
+      'POST /artifacts/admin/sync-index',
+      'POST /backup',
+      'POST /distributions/init',
+      'POST /distributions/migrate',
+      'POST /distributions/{codename}/installability',
+      'POST /import',
+      'POST /import/batch',
+      'POST /import/bulk',
+      'POST /import/fetch',
+      'POST /import/mirror/start/{source}',
+      'POST /import/packages',
+      'POST /import/sources/{id}/sync',
+      'POST /import/sync',
+      'POST /import/sync-security',
+      'POST /import/sync/start',
+      'POST /import/sync/start/{target}',
+      'POST /import/sync/{source}',
+      'POST /security/feeds/refresh',
+      'POST /security/packages/{name}/{version}/rescan',
+      'POST /security/vulnscan/feeds/refresh',
+      'POST /security/vulnscan/update',
+      'POST /settings/run-retention',
+    ])
+    for (const { method, path } of long) {
+      const reply = await gate.call(method, path.replace(/\{\w+\}/g, '1'), { as: admin })
+      met(reply, 503, 'passive_replica')
+      expect(reply.headers['retry-after']).toBe('5')
+    }
     await gate.app.start()
     expect((await gate.call('POST', '/distributions/init', { as: admin })).body).toMatchObject({ status: 'ok' })
     expect(await gate.call('GET', '/health/ready')).toMatchObject({ status: 200, body: { ready: true } })

@@ -1,0 +1,176 @@
+// Two services that share PostgreSQL, a directory and Redis: what they share, while Redis answers and while it does not.
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
+import { examine, waitFor } from '../crash/state.ts'
+import { addSource, startAptUpstream, type AptUpstream } from '../gate/apt-upstream.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { startService, type Service } from '../service.ts'
+import { REDIS_PASSWORD, startRedis, type RedisServer } from './redis-server.ts'
+
+/** How long the other replica may take to lead and to continue what the dead one did, in milliseconds. */
+const TAKEOVER_MS = 30_000
+/** The limits of requests: three times the documented ones. */
+const FACTOR = 3
+
+let installations: Installations
+let installation: Installation
+let redis: RedisServer
+let upstream: AptUpstream
+let services: [Service, Service]
+beforeAll(async () => {
+  ;[installations, redis, upstream] = await Promise.all([
+    createInstallations('postgres'),
+    startRedis(),
+    startAptUpstream(),
+  ])
+  installation = await installations.copy()
+  // The first is the leader.
+  services = [await start(), await start()]
+  await bothReport('redis')
+})
+afterAll(async () => {
+  for (const service of services) await service.kill()
+  await upstream?.close()
+  await redis?.remove()
+  await installations?.remove()
+})
+
+const start = () =>
+  startService({
+    ...installation,
+    env: {
+      ...installation.env,
+      REDIS_URL: redis.url,
+      JOB_STATE_BACKEND: 'redis',
+      RATE_LIMIT_FACTOR: String(FACTOR),
+      BACKUP_DIR: `${installation.directory}/backups`,
+    },
+  })
+const [LEADER, OTHER] = [0, 1] as const
+const info = async (service: Service) => (await service.call('GET', '/health')).body.checks.info
+
+async function bothReport(backend: 'redis' | 'local'): Promise<void> {
+  for (const service of services)
+    await waitFor(`the state in ${backend}`, async () => {
+      const { ha, cache_backend: cache } = await info(service)
+      const kinds = ['scan', 'install', 'mirror', 'sync', 'sse', 'logs']
+      expect(Object.keys(ha.job_state_backend)).toEqual(kinds)
+      return (
+        kinds.every((kind) => ha.job_state_backend[kind] === backend) &&
+        cache.backend === (backend === 'redis' ? 'redis' : 'memory')
+      )
+    })
+}
+
+/** Requests to both replicas in turn, at the same time. @returns the number that was not refused by the limit */
+async function admitted(requests: number): Promise<number> {
+  const body = { token: 'x'.repeat(40), new_password: 'Another-pass-1' }
+  const replies = await Promise.all(
+    Array.from({ length: requests }, (_, n) =>
+      fetch(`${services[n % 2 === 0 ? LEADER : OTHER].api}/api/v1/auth/reset-password`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    ),
+  )
+  for (const { status } of replies) expect([400, 401, 429]).toContain(status)
+  return replies.filter(({ status }) => status !== 429).length
+}
+
+it('a limit is one budget of both replicas', async () => {
+  expect(await admitted(50)).toBe(10 * FACTOR)
+})
+
+it('a passive replica refuses long work and serves the rest', async () => {
+  const { status, body, headers } = await services[OTHER].call('POST', '/import/sync', {})
+  expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'passive_replica', '5'])
+  const upload = await services[OTHER].upload(await buildDeb({ name: 'passive' }), 'a.deb', { distribution: 'jammy' })
+  expect(upload.status).toBe(201)
+})
+
+it('totals of lists are never those from before a change that was answered, on any replica', async () => {
+  const total = async (service: Service) =>
+    (await service.call('GET', '/artifacts/?search=counted')).body.total as number
+  for (let n = 0; n < 6; n++) {
+    const [by, other] = n % 2 === 0 ? services : [services[1], services[0]]
+    expect(await total(other)).toBe(n)
+    const file = await buildDeb({ name: `counted-${n}` })
+    expect((await by.upload(file, 'a.deb', { distribution: 'jammy' })).status).toBe(201)
+    expect([await total(other), await total(by)]).toEqual([n + 1, n + 1])
+  }
+})
+
+it('without Redis both replicas answer and say so, and with it they share their state again', async () => {
+  await redis.kill()
+  await bothReport('local')
+  for (const service of services) {
+    const file = await buildDeb({ name: `alone-${createHash('sha256').update(service.api).digest('hex').slice(0, 8)}` })
+    expect((await service.upload(file, 'a.deb', { distribution: 'jammy' })).status).toBe(201)
+    expect((await service.call('GET', '/artifacts/?search=alone')).body.total).toBeGreaterThan(0)
+  }
+  await redis.start()
+  await bothReport('redis')
+  for (const { log } of services) {
+    const text = log.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
+    for (const sentence of ['Redis is unreachable', 'Redis is reachable again']) expect(text).toContain(sentence)
+    expect(text).not.toContain(REDIS_PASSWORD)
+    expect(text).not.toContain(encodeURIComponent(REDIS_PASSWORD))
+  }
+})
+
+it('when the leader is killed in the middle of long work of several kinds, the other leads and finishes all of it', async () => {
+  const names = Array.from({ length: 12 }, (_, n) => `long-${n}`)
+  await upstream.offer(names.map((name) => ({ name })))
+  const [first, second] = services
+  const source = await addSource(first, upstream, 'long')
+  const silent = await startAptUpstream()
+  await silent.offer([{ name: 'silent' }])
+  const quiet = await addSource(first, silent, 'silent')
+  // Nothing is answered any more until the leader is dead.
+  let alive = true
+  upstream.intercept = () => alive
+  await silent.offer([{ name: 'silent', version: '2.0-1' }])
+  silent.intercept = () => alive
+  const call = (method: string, path: string, body?: unknown) => first.call(method, path, body).catch(() => null)
+
+  const packages = names.map((name) => ({ package: name, source_id: source }))
+  const bulk = await call('POST', '/import/bulk', { distribution: 'jammy', packages })
+  expect(bulk?.status).toBe(200)
+  expect((await call('PUT', `/import/mirror/sources/${source}`, { distribution: 'noble', globs: ['*'] }))?.status).toBe(
+    200,
+  )
+  await call('POST', `/import/mirror/start/${source}`)
+  const asked = [
+    call('POST', `/import/sources/${quiet}/sync`),
+    call('POST', '/backup'),
+    call('POST', '/distributions/migrate', { from_dist: 'jammy', to_dist: 'focal' }),
+  ]
+  const tasks = async (): Promise<any[]> => (await second.call('GET', '/tasks/?per_page=200')).body.items
+  const kinds = ['import_bulk', 'mirror', 'sync', 'backup', 'migrate']
+  await waitFor('all tasks', async () => {
+    const known = (await tasks()).map(({ kind }) => kind as string)
+    return kinds.every((kind) => known.includes(kind))
+  })
+  await first.kill()
+  alive = false
+  const since = Date.now()
+  await waitFor('the other to lead', async () => (await info(second)).ha.is_leader === true, TAKEOVER_MS)
+  await waitFor('the end of all tasks', async () =>
+    (await tasks()).every(({ state }) => ['done', 'failed', 'cancelled'].includes(state)),
+  )
+  const ended = await tasks()
+  expect(ended.filter(({ state }) => state !== 'done')).toEqual([])
+  // Each of them ran on either replica; those of the dead one were taken over.
+  expect(ended.filter(({ attempts }) => attempts === 2).map(({ kind }) => kind as string)).not.toEqual([])
+  expect(Date.now() - since).toBeLessThan(2 * TAKEOVER_MS)
+  await Promise.all(asked)
+  for (const codename of ['jammy', 'noble']) {
+    const { body } = await second.call('GET', `/artifacts/?distribution=${codename}&search=long-&per_page=200`)
+    expect(body.items.map(({ name }: any) => name).sort()).toEqual([...names].sort())
+  }
+  await silent.close()
+  expect(await second.stop()).toBe(0)
+  expect((await examine({ ...installation, collected: true })).faults).toEqual([])
+})
