@@ -1,6 +1,7 @@
 // Declarations of the drift scan: starting it, and what it found.
 import Type from 'typebox'
-import { DRIFT_AREAS, DRIFT_FAULTS } from '../domain/drift.ts'
+import { DRIFT_AREAS, DRIFT_FAULTS, REMEDY_ACTIONS } from '../domain/drift.ts'
+import { DryRun } from './breakage-schemas.ts'
 import { declare } from './route.ts'
 import { Nullable, pageOf, pageQuery, TimeSchema } from './schemas.ts'
 
@@ -51,4 +52,32 @@ export const getArtifactsAdminDrift = declare({
     }),
   ]),
   problems: ['validation_error'],
+})
+
+export const postArtifactsAdminRepair = declare({
+  method: 'POST',
+  path: '/artifacts/admin/repair',
+  tag: 'artifacts',
+  summary: 'Repair what the drift scan found; returns when it is done',
+  access: 'admin',
+  flags: { optionalBody: true },
+  body: Type.Object({ dry_run: DryRun }),
+  answer: Type.Object({
+    status: Type.Enum(['ok', 'dry_run']),
+    findings: Type.Integer({ description: 'that were open' }),
+    resolved: Type.Integer(),
+    results: Type.Array(
+      Type.Object({
+        subject: Type.String(),
+        area: Type.Enum([...DRIFT_AREAS]),
+        fault: Type.Enum([...DRIFT_FAULTS]),
+        action: Type.Enum([...REMEDY_ACTIONS]),
+        detail: Type.String(),
+        resolved: Nullable(Type.Boolean({ description: 'null in a dry run' })),
+      }),
+      { maxItems: 50 },
+    ),
+    task_id: Type.Integer(),
+  }),
+  problems: ['task_cancelled'],
 })

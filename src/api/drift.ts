@@ -1,12 +1,13 @@
 // The drift scan: starting it, and what it found.
 import type { DriftState } from '../drift/drift.ts'
 import { findingPage, type Finding } from '../drift/findings.ts'
+import { DRIFT_REPAIR, type RepairResult } from '../drift/repair.ts'
 import { DRIFT_SCAN } from '../drift/scan.ts'
 import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { Tasks } from '../tasks/tasks.ts'
-import { getArtifactsAdminDrift, postArtifactsAdminDriftScan } from './drift.contract.ts'
+import { getArtifactsAdminDrift, postArtifactsAdminDriftScan, postArtifactsAdminRepair } from './drift.contract.ts'
 import { handle, type Route } from './route.ts'
 import { page } from './schemas.ts'
 
@@ -32,6 +33,18 @@ export function driftRoutes({ db, audit, tasks, drift }: DriftRouteDeps): Route[
         ...page(items.map(viewOf), total, query),
         scan: { status, last_scan: isoTimeOrNull(last_scan), age_seconds },
       }
+    }),
+    handle(postArtifactsAdminRepair, async ({ body: { dry_run = false }, caller, origin }) => {
+      const { task_id, ...repaired } = await tasks.run({
+        kind: DRIFT_REPAIR,
+        // A dry run and a repair that wait at the same time are two tasks.
+        key: dry_run ? 'dry_run' : '',
+        arguments: { by: caller.name, dry_run },
+        createdBy: caller.name,
+        requestId: origin.requestId,
+      })
+      const { findings, resolved, results } = repaired as unknown as RepairResult
+      return { status: dry_run ? 'dry_run' : 'ok', findings, resolved, results, task_id }
     }),
   ]
 }

@@ -7,3 +7,7 @@ export type DriftArea = (typeof DRIFT_AREAS)[number]
 /** What is wrong with it. `unknown`: nothing names the file. */
 export const DRIFT_FAULTS = ['missing', 'wrong_size', 'wrong_content', 'wrong_link', 'wrong_mode', 'unknown'] as const
 export type DriftFault = (typeof DRIFT_FAULTS)[number]
+
+/** What a repair does about a finding. `rebuild`: index and links of the distribution; `none`: a person has to. */
+export const REMEDY_ACTIONS = ['restore', 'quarantine', 'rebuild', 'delete', 'write', 'none'] as const
+export type RemedyAction = (typeof REMEDY_ACTIONS)[number]

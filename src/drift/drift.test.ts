@@ -1,8 +1,10 @@
-// Damage in every place that the scan looks at: each is exactly one finding. Uses PGlite and a real tree.
+// Damage in every place that the scan looks at: each is exactly one finding, and what a repair makes of it. Uses PGlite and a real tree.
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, copyFile, link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import type { AuditEvent } from '../domain/audit.ts'
@@ -11,6 +13,8 @@ import { findDistribution } from '../formats/index.ts'
 import type { Signers } from '../formats/format.ts'
 import { createPublishingHouse, type PublishingHouse } from '../publish/publisher.fixture.ts'
 import { linkedGeneration } from '../publish/tree/generation.ts'
+import { createPendingDeletions } from '../records/pending-deletions.ts'
+import { quarantine } from '../review/quarantine.ts'
 import { openAuditKey } from '../signing/audit-keys.ts'
 import { openKeys } from '../signing/keys.ts'
 import type { Database } from '../store/db.ts'
@@ -18,6 +22,8 @@ import { createManifests } from '../store/records/manifests.ts'
 import { createConfirm, createInspections, driftState, type DriftDeps } from './drift.ts'
 import { createHashing } from './hashing.ts'
 import { createOwnSignatures } from './own-signatures.ts'
+import type { RemedyDeps } from './remedies.ts'
+import { driftRepairKind, type RepairResult } from './repair.ts'
 import { driftScanKind } from './scan.ts'
 
 /** of bookworm */
@@ -27,7 +33,7 @@ let database: Database
 let signers: Signers
 let keys: string
 let house: PublishingHouse
-let deps: DriftDeps
+let deps: DriftDeps & RemedyDeps
 let events: AuditEvent[]
 
 beforeAll(async () => {
@@ -54,6 +60,17 @@ beforeEach(async () => {
     all: ['jammy', 'bookworm'].map(house.deps.offered),
     hashing: createHashing(1e12),
     signatures: createOwnSignatures(signers, clock),
+    quarantine: (record, reason, by) =>
+      quarantine(
+        {
+          ...house.deps,
+          ...{ publisher: house.publisher, manifests, audit: house.audit },
+          pendingDeletions: createPendingDeletions({ ...house.deps, manifests }),
+        },
+        record,
+        reason,
+        { name: by, origin: { ip: null, requestId: null } },
+      ),
   }
   events = []
   for (const name of ['alpha', 'beta']) await house.addPackage('bookworm', name)
@@ -73,15 +90,28 @@ async function scan(): Promise<string[]> {
     confirm: createConfirm(deps),
     audit: { record: async (event) => void events.push(...[event].flat()) },
   })
-  const context: Partial<TaskContext> = {
+  await kind.run(context({}))
+  const rows = await deps.db.selectFrom('drift').selectAll().where('resolved_at', 'is', null).execute()
+  return rows.map(({ area, fault, subject }) => `${area} ${fault} ${subject}`)
+}
+
+const context = (args: TaskContext['arguments']) =>
+  ({
+    arguments: args,
     cursor: null,
     save: async () => {},
     line: () => {},
     signal: new AbortController().signal,
-  }
-  await kind.run(context as TaskContext)
-  const rows = await deps.db.selectFrom('drift').selectAll().where('resolved_at', 'is', null).execute()
-  return rows.map(({ area, fault, subject }) => `${area} ${fault} ${subject}`)
+  }) as Partial<TaskContext> as TaskContext
+
+async function repair(isDryRun = false) {
+  const kind = driftRepairKind({
+    remedies: deps,
+    confirm: createConfirm(deps),
+    audit: { record: async (event) => void events.push(...[event].flat()) },
+    publisher: house.publisher,
+  })
+  return (await kind.run(context({ by: 'admin', dry_run: isDryRun }))) as unknown as RepairResult
 }
 
 /** The stored file of a package: its path in the pool and in the tree. */
@@ -117,10 +147,11 @@ test('an undamaged repository has no findings', async () => {
 const LIVE = 'dists/bookworm'
 
 describe('one finding for', () => {
-  test.each<[string, string, () => Promise<string | void>]>([
+  test.each<[string, string, string, () => Promise<string>]>([
     [
       'a flipped byte in the pool',
       'pool wrong_content',
+      'quarantine',
       async () => {
         const { stored } = await fileOf('alpha')
         await flipByte(stored)
@@ -130,6 +161,7 @@ describe('one finding for', () => {
     [
       'a truncated file in the pool',
       'pool wrong_size',
+      'quarantine',
       async () => {
         const { stored } = await fileOf('alpha')
         await writeFile(stored, 'al')
@@ -139,6 +171,7 @@ describe('one finding for', () => {
     [
       'a deleted file of the pool',
       'pool missing',
+      'restore',
       async () => {
         const { stored } = await fileOf('alpha')
         await rm(stored)
@@ -148,6 +181,7 @@ describe('one finding for', () => {
     [
       'an unknown file in the pool',
       'pool unknown',
+      'delete',
       async () => {
         const path = deps.pool.path({ format: FORMAT, sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
         await mkdir(dirname(path), { recursive: true })
@@ -158,6 +192,7 @@ describe('one finding for', () => {
     [
       'a second file beside a stored one',
       'pool unknown',
+      'delete',
       async () => {
         const path = join(dirname((await fileOf('alpha')).stored), 'other.deb')
         await writeFile(path, 'bytes')
@@ -167,6 +202,7 @@ describe('one finding for', () => {
     [
       'a file outside the layout of the pool',
       'pool unknown',
+      'delete',
       async () => {
         const path = join(deps.paths.pool, 'notes.txt')
         await writeFile(path, 'bytes')
@@ -176,6 +212,7 @@ describe('one finding for', () => {
     [
       'an unknown file in quarantine',
       'quarantine unknown',
+      'delete',
       async () => {
         const path = deps.pool.quarantinePath({ format: FORMAT, sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
         await mkdir(dirname(path), { recursive: true })
@@ -186,6 +223,7 @@ describe('one finding for', () => {
     [
       'a deleted link in the tree',
       'tree missing',
+      'rebuild',
       async () => {
         const { linked } = await fileOf('alpha')
         await rm(linked)
@@ -195,6 +233,7 @@ describe('one finding for', () => {
     [
       'a link that leads to other bytes',
       'tree wrong_link',
+      'rebuild',
       async () => {
         const { linked } = await fileOf('alpha')
         await rm(linked)
@@ -205,6 +244,7 @@ describe('one finding for', () => {
     [
       'an unknown file among the packages',
       'tree unknown',
+      'delete',
       async () => {
         const path = join(house.tree('bookworm').packages, 'ab', 'cd', 'gamma.deb')
         await mkdir(dirname(path), { recursive: true })
@@ -213,10 +253,11 @@ describe('one finding for', () => {
       },
     ],
     ...['Release', 'Release.gpg', 'InRelease', 'main/binary-amd64/Packages.gz'].flatMap(
-      (name): [string, string, () => Promise<string>][] => [
+      (name): [string, string, string, () => Promise<string>][] => [
         [
           `a deleted ${name}`,
           'index missing',
+          'rebuild',
           async () => {
             await rm(live(name))
             return join(deps.paths.root, LIVE, name)
@@ -225,6 +266,7 @@ describe('one finding for', () => {
         [
           `a flipped byte in ${name}`,
           'index wrong_content',
+          'rebuild',
           async () => {
             await flipByte(live(name))
             return join(deps.paths.root, LIVE, name)
@@ -235,6 +277,7 @@ describe('one finding for', () => {
     [
       'a deleted file under by-hash',
       'index missing',
+      'rebuild',
       async () => {
         const directory = join(house.tree('bookworm').byHash, 'SHA256')
         const digest = createHash('sha256')
@@ -247,6 +290,7 @@ describe('one finding for', () => {
     [
       'an unknown file beside the index',
       'index unknown',
+      'rebuild',
       async () => {
         await writeFile(live('main/binary-amd64/Packages.bz2'), 'bytes')
         return join(deps.paths.root, LIVE, 'main/binary-amd64/Packages.bz2')
@@ -255,6 +299,7 @@ describe('one finding for', () => {
     [
       'a link to a generation that is not live',
       'index wrong_link',
+      'rebuild',
       async () => {
         const { link: name } = house.tree('bookworm')
         await rename(live(''), live('').replace(/\/r\d+/, '/r0'))
@@ -264,6 +309,7 @@ describe('one finding for', () => {
     [
       'a deleted manifest',
       'manifests missing',
+      'write',
       async () => {
         await rm(manifestOf('alpha'))
         return manifestOf('alpha')
@@ -272,6 +318,7 @@ describe('one finding for', () => {
     [
       'a manifest that says something else',
       'manifests wrong_content',
+      'write',
       async () => {
         const text = await readFile(manifestOf('alpha'), 'utf8')
         await writeFile(manifestOf('alpha'), text.replace('"status":"published"', '"status":"rejected"'))
@@ -281,6 +328,7 @@ describe('one finding for', () => {
     [
       'an unknown manifest',
       'manifests unknown',
+      'none',
       async () => {
         await copyFile(manifestOf('alpha'), manifestOf('alphabet'))
         return manifestOf('alphabet')
@@ -289,6 +337,7 @@ describe('one finding for', () => {
     [
       'a private key that others can read',
       'keys wrong_mode',
+      'write',
       async () => {
         await chmod(join(deps.paths.gnupg, 'signing-key.asc'), 0o644)
         return join(deps.paths.gnupg, 'signing-key.asc')
@@ -297,6 +346,7 @@ describe('one finding for', () => {
     [
       'a public key that is not ours',
       'keys wrong_content',
+      'write',
       async () => {
         await flipByte(join(deps.paths.keys, 'gpg.key'))
         return join(deps.paths.keys, 'gpg.key')
@@ -305,14 +355,25 @@ describe('one finding for', () => {
     [
       'settings that cannot be read',
       'settings wrong_content',
+      'none',
       async () => {
         await writeFile(deps.paths.settings, '{')
         return deps.paths.settings
       },
     ],
-  ])('%s: %s', async (_, expected, damage) => {
+  ])('%s: %s, repaired by %s', async (_, expected, action, damage) => {
     const path = await damage()
-    expect(await scan()).toEqual([`${expected} ${relative(deps.paths.root, path!)}`])
+    const found = `${expected} ${relative(deps.paths.root, path)}`
+    expect(await scan()).toEqual([found])
+    expect((await repair(true)).results).toMatchObject([{ action, resolved: null }])
+    const { findings, results } = await repair()
+    expect(findings).toBe(1)
+    expect(results).toMatchObject([{ action, resolved: action !== 'none' }])
+    const left = await scan()
+    if (action === 'none') expect(left).toEqual([found])
+    // The package is lost, which stays a finding until it is deleted.
+    else if (action === 'quarantine') expect(left).toEqual([expect.stringMatching(/^quarantine missing /)])
+    else expect(left).toEqual([])
   })
 })
 
@@ -375,4 +436,46 @@ test('the files of a superseded generation are not looked at', async () => {
   await rm(old)
   expect(await scan()).toEqual([])
   expect((await readdir(house.tree('bookworm').base)).filter((name) => /^r\d/.test(name))).toHaveLength(2)
+})
+
+test('damaged bytes are replaced by a good copy, in the pool and in the tree', async () => {
+  const { stored, linked } = await fileOf('alpha')
+  const good = await readFile(stored)
+  const [sha256 = ''] = stored.split('/').slice(-2)
+  const copy = deps.pool.quarantinePath({ format: FORMAT, sha256, filename: stored.split('/').at(-1)! })
+  await flipByte(stored)
+  await mkdir(dirname(copy), { recursive: true })
+  await writeFile(copy, good)
+  expect(await scan()).toHaveLength(2)
+  expect((await repair()).resolved).toBe(2)
+  expect(await readFile(stored)).toEqual(good)
+  expect(await readFile(linked)).toEqual(good)
+  expect(await scan()).toEqual([])
+})
+
+test('a lost package leaves the index and the tree, and the others stay', async () => {
+  const { stored, linked } = await fileOf('alpha')
+  await flipByte(stored)
+  await scan()
+  await repair()
+  const index = gunzipSync(await readFile(live('main/binary-amd64/Packages.gz'))).toString()
+  expect(index.match(/^Package: .*$/gm)).toEqual(['Package: beta'])
+  expect(existsSync(linked)).toBe(false)
+  const records = await deps.db.selectFrom('packages').select(['name', 'status']).orderBy('name').execute()
+  expect(records).toEqual([
+    { name: 'alpha', status: 'quarantined' },
+    { name: 'beta', status: 'published' },
+  ])
+  expect(events.at(-1)).toMatchObject({ action: 'DRIFT_REPAIR', user: 'admin' })
+})
+
+test('several lost packages of one distribution do not keep each other from being repaired', async () => {
+  for (const name of ['alpha', 'beta']) {
+    const { stored, linked } = await fileOf(name)
+    await rm(stored)
+    await rm(linked)
+  }
+  expect(await scan()).toHaveLength(4)
+  await repair()
+  expect(await scan()).toEqual([expect.stringMatching(/^quarantine/), expect.stringMatching(/^quarantine/)])
 })

@@ -1,5 +1,5 @@
 // Compares the live generation of each distribution with its own descriptions and signatures.
-import { opendir, readFile } from 'node:fs/promises'
+import { opendir, readFile, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { statSync } from 'node:fs'
 import type { IndexClaims, Offered, OwnSignatures } from '../formats/format.ts'
@@ -162,4 +162,27 @@ async function readOrNull(path: string): Promise<Buffer | null> {
     if (isMissing(error)) return null
     throw error
   }
+}
+
+/**
+ * Removes damaged files that the next generation would link again: publishes trust the names under `by-hash`, and
+ * background indexes. @returns the number of removed files
+ */
+export async function removeDamaged({ paths, hashing, signatures }: IndexDeps, offered: Offered): Promise<number> {
+  const { format, distribution } = offered
+  const tree = treeOf(paths, format, distribution)
+  const generation = linkedGeneration(tree.link)
+  if (generation === null) return 0
+  const read = (path: string) => readOrNull(join(tree.base, generation, path))
+  const { listed } = await format.readClaims(distribution, read, signatures)
+  let removed = 0
+  for (const { sha256, byHash } of listed) {
+    const paths = [join(tree.background, sha256), ...(byHash === null ? [] : [join(tree.byHash, 'SHA256', byHash)])]
+    for (const path of paths) {
+      if (!isPresent(path) || (await hashing.digest(path)).sha256 === sha256) continue
+      await rm(path, { force: true })
+      removed++
+    }
+  }
+  return removed
 }

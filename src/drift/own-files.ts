@@ -15,35 +15,40 @@ export interface OwnFilesDeps {
   keys: Signers
 }
 
-interface OwnFile {
+export interface OwnFile {
   area: DriftArea
   path: string
   /** closed to other users */
   isPrivate: boolean
   /** false, or an error, when the content is not what the service loaded */
   isRight(text: string): boolean | Promise<boolean>
+  /** what it is written with when it is missing or wrong; null where only a backup has it */
+  content: string | null
 }
 
-function ownFiles(deps: OwnFilesDeps): OwnFile[] {
+export function ownFiles(deps: OwnFilesDeps): OwnFile[] {
   const {
     paths,
     keys: { openpgp, apk },
   } = deps
-  const key = (path: string, isPrivate: boolean, isRight: OwnFile['isRight']): OwnFile => ({
-    ...{ area: 'keys', path, isPrivate, isRight },
+  const secret = (name: string, isRight: OwnFile['isRight']): OwnFile => ({
+    ...{ area: 'keys', path: join(paths.gnupg, name), isPrivate: true, isRight, content: null },
+  })
+  const shown = (name: string, content: string): OwnFile => ({
+    ...{ area: 'keys', path: join(paths.keys, name), isPrivate: false, isRight: (text) => text === content, content },
   })
   const pemOf = (text: string) => createPublicKey(text).export({ type: 'spki', format: 'pem' })
-  const signingKey = join(paths.gnupg, 'signing-key.asc')
+  const fingerprintOf = async (path: string) => (await readPublicKey(path)).getFingerprint().toUpperCase()
   return [
-    key(signingKey, true, async () => {
-      return (await readPublicKey(signingKey)).getFingerprint().toUpperCase() === openpgp.fingerprint.toUpperCase()
+    secret('signing-key.asc', async () => {
+      return (await fingerprintOf(join(paths.gnupg, 'signing-key.asc'))) === openpgp.fingerprint.toUpperCase()
     }),
-    key(join(paths.gnupg, 'svc.rsa'), true, (text) => pemOf(text) === apk.publicKeyPem),
-    key(join(paths.gnupg, 'audit.key'), true, async () => (await readAuditKey(paths.gnupg)) !== ''),
-    key(join(paths.keys, 'gpg.key'), false, (text) => text === openpgp.publicKeyArmored),
-    key(join(paths.keys, apk.keyName), false, (text) => text === apk.publicKeyPem),
+    secret('svc.rsa', (text) => pemOf(text) === apk.publicKeyPem),
+    secret('audit.key', async () => (await readAuditKey(paths.gnupg)) !== ''),
+    shown('gpg.key', openpgp.publicKeyArmored),
+    shown(apk.keyName, apk.publicKeyPem),
     {
-      ...{ area: 'settings', path: paths.settings, isPrivate: true },
+      ...{ area: 'settings', path: paths.settings, isPrivate: true, content: null },
       isRight: (text) => typeof JSON.parse(text) === 'object',
     },
   ]

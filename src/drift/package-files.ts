@@ -117,7 +117,7 @@ export function unknownPackages({ db, paths, all }: PublishedDeps): Inspection {
 }
 
 /** Which of these files an offer names: one that lasts, or one whose file may not leave the tree yet. */
-async function namedPaths(
+export async function namedPaths(
   db: Db,
   { format, distribution }: Offered,
   files: readonly string[],

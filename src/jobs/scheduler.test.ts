@@ -1,5 +1,5 @@
 // When jobs run, and which ends of a job are reported as failures. Uses PGlite in memory.
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
@@ -130,6 +130,38 @@ test.each([
   expect(events).toHaveLength(1)
   const ticks = await database.db.selectFrom('job_ticks').select('error').orderBy('due_at').offset(1).execute()
   expect(ticks.map(({ error }) => error !== null)).toEqual([false, true, false, true])
+})
+
+describe('the next run', () => {
+  const next = (pattern: string, timezone: string | null) => {
+    const job = { ...hourly(succeed), schedule: () => (timezone === null ? null : { pattern, timezone }) }
+    const [state] = schedulerOf(job).state()
+    return [state?.next_run, state?.paused]
+  }
+
+  test.each([
+    ['is in the time zone of the job', '2026-01-10T12:00Z', '15 5 * * *', 'Europe/Paris', '2026-01-11T04:15'],
+    ['follows the time zone into summer', '2026-03-28T12:00Z', '15 5 * * *', 'Europe/Paris', '2026-03-29T03:15'],
+    ['follows it back into winter', '2026-10-24T12:00Z', '15 5 * * *', 'Europe/Paris', '2026-10-25T04:15'],
+    ['is at the end of a gap that has its time', '2026-03-28T12:00Z', '30 2 * * *', 'Europe/Paris', '2026-03-29T01:00'],
+    ['is the first of two equal times', '2026-10-24T12:00Z', '30 2 * * *', 'Europe/Paris', '2026-10-25T00:30'],
+    ['is not the second of them', '2026-10-25T00:31Z', '30 2 * * *', 'Europe/Paris', '2026-10-26T01:30'],
+    [
+      'comes every hour when the clock is set back',
+      '2026-10-25T00:40Z',
+      '37 * * * *',
+      'Europe/Paris',
+      '2026-10-25T01:37',
+    ],
+    ['is in UTC', '2026-03-29T00:00Z', '30 2 * * *', 'UTC', '2026-03-29T02:30'],
+  ])('%s', (_, now, pattern, timezone, expected) => {
+    time = Date.parse(now)
+    expect(next(pattern, timezone)).toEqual([`${expected}:00.000+00:00`, false])
+  })
+
+  test('of a job that is switched off is null, and the job is paused', () => {
+    expect(next('0 * * * *', null)).toEqual([null, true])
+  })
 })
 
 /** A scheduler whose checks the test triggers one by one. */

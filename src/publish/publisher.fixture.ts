@@ -134,6 +134,7 @@ export async function createPublishingHouse(
     paths,
     errors,
     deps,
+    audit,
     publisher: createPublisher(deps),
     addPackage,
     tree(codename: string) {

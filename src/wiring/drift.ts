@@ -2,8 +2,11 @@
 import { createConfirm, createInspections, driftState } from '../drift/drift.ts'
 import { createHashing } from '../drift/hashing.ts'
 import { createOwnSignatures } from '../drift/own-signatures.ts'
+import type { RemedyDeps } from '../drift/remedies.ts'
+import { driftRepairKind } from '../drift/repair.ts'
 import { driftScanKind } from '../drift/scan.ts'
 import type { Foundation } from './foundation.ts'
+import type { Gate } from './gate.ts'
 import type { Publishing } from './publishing.ts'
 
 /** The scan reads package files at this rate: a tenth of what a slow disk delivers. */
@@ -11,7 +14,7 @@ const BYTES_PER_SECOND = 20_000_000
 
 export type Drift = ReturnType<typeof createDrift>
 
-export function createDrift(foundation: Foundation, { keys, all }: Publishing) {
+export function createDrift(foundation: Foundation, { keys, all, publisher }: Publishing, { review }: Gate) {
   const { db, clock, paths, pool, manifests, audit } = foundation
   const deps = {
     ...{ db, clock, paths, pool, manifests, all, keys },
@@ -19,8 +22,16 @@ export function createDrift(foundation: Foundation, { keys, all }: Publishing) {
     signatures: createOwnSignatures(keys, clock),
   }
   const confirm = createConfirm(deps)
+  const remedies: RemedyDeps = {
+    ...deps,
+    quarantine: (record, reason, by) =>
+      review.quarantine(record, reason, { name: by, origin: { ip: null, requestId: null } }),
+  }
   return {
-    kinds: [driftScanKind({ db, clock, audit, inspections: createInspections(deps), confirm })],
+    kinds: [
+      driftScanKind({ db, clock, audit, inspections: createInspections(deps), confirm }),
+      driftRepairKind({ remedies, confirm, audit, publisher }),
+    ],
     state: () => driftState(db, clock),
   }
 }

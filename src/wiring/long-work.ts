@@ -54,7 +54,7 @@ export function createLongWork(
     createUpdateinfo({ db, paths, publisher, advisories, covers }),
   ]
   const installability = createInstallability({ db, clock, find: registry.find })
-  const drift = createDrift(foundation, publishing)
+  const drift = createDrift(foundation, publishing, gate)
   const mirroring = createMirroring(foundation, publishing, gate, imports, () => tasks)
   const tasks: Tasks = createTasks({
     ...{ db, clock, log, instanceId, isDead, isLeader, checkpoint, events, live, keptDays: keptDaysOf(foundation) },
