@@ -61,7 +61,15 @@ export const postArtifactsAdminRepair = declare({
   summary: 'Repair what the drift scan found; returns when it is done',
   access: 'admin',
   flags: { optionalBody: true },
-  body: Type.Object({ dry_run: DryRun }),
+  body: Type.Object({
+    dry_run: DryRun,
+    max_removed: Type.Optional(
+      Type.Integer({
+        ...{ minimum: 0, maximum: 10_000_000, default: 100 },
+        description: 'with more lost files none is given up, and with more unknown files none is deleted',
+      }),
+    ),
+  }),
   answer: Type.Object({
     status: Type.Enum(['ok', 'dry_run']),
     findings: Type.Integer({ description: 'that were open' }),

@@ -34,12 +34,12 @@ export function driftRoutes({ db, audit, tasks, drift }: DriftRouteDeps): Route[
         scan: { status, last_scan: isoTimeOrNull(last_scan), age_seconds },
       }
     }),
-    handle(postArtifactsAdminRepair, async ({ body: { dry_run = false }, caller, origin }) => {
+    handle(postArtifactsAdminRepair, async ({ body: { dry_run = false, max_removed = 100 }, caller, origin }) => {
       const { task_id, ...repaired } = await tasks.run({
         kind: DRIFT_REPAIR,
         // A dry run and a repair that wait at the same time are two tasks.
         key: dry_run ? 'dry_run' : '',
-        arguments: { by: caller.name, dry_run },
+        arguments: { by: caller.name, dry_run, max_removed },
         createdBy: caller.name,
         requestId: origin.requestId,
       })

@@ -104,14 +104,14 @@ const context = (args: TaskContext['arguments']) =>
     signal: new AbortController().signal,
   }) as Partial<TaskContext> as TaskContext
 
-async function repair(isDryRun = false) {
+async function repair(isDryRun = false, most = 100) {
   const kind = driftRepairKind({
     remedies: deps,
     confirm: createConfirm(deps),
     audit: { record: async (event) => void events.push(...[event].flat()) },
     publisher: house.publisher,
   })
-  return (await kind.run(context({ by: 'admin', dry_run: isDryRun }))) as unknown as RepairResult
+  return (await kind.run(context({ by: 'admin', dry_run: isDryRun, max_removed: most }))) as unknown as RepairResult
 }
 
 /** The stored file of a package: its path in the pool and in the tree. */
@@ -478,4 +478,14 @@ test('several lost packages of one distribution do not keep each other from bein
   expect(await scan()).toHaveLength(4)
   await repair()
   expect(await scan()).toEqual([expect.stringMatching(/^quarantine/), expect.stringMatching(/^quarantine/)])
+})
+
+test('more lost or unknown files than allowed are left alone: the disk may not be mounted', async () => {
+  for (const name of ['alpha', 'beta']) await flipByte((await fileOf(name)).stored)
+  for (const name of ['one', 'two']) await writeFile(join(house.tree('bookworm').packages, name), 'bytes')
+  expect(await scan()).toHaveLength(4)
+  expect((await repair(false, 1)).results.map(({ action }) => action)).toEqual(Array(4).fill('none'))
+  expect((await repair(true, 2)).results.map(({ action }) => action).sort()).toEqual([
+    ...['delete', 'delete', 'quarantine', 'quarantine'],
+  ])
 })

@@ -40,7 +40,8 @@ export interface Remedy {
 }
 
 const nothing = async () => {}
-const none = (detail: string): Remedy => ({ action: 'none', detail, rebuild: [], run: nothing })
+/** Something that a person has to do. */
+export const noRemedy = (detail: string): Remedy => ({ action: 'none', detail, rebuild: [], run: nothing })
 
 export async function remedyFor(deps: RemedyDeps, finding: Finding): Promise<Remedy> {
   switch (finding.area) {
@@ -68,7 +69,7 @@ function rebuildOf({ distribution }: Finding): Remedy {
 async function storedBytes(deps: RemedyDeps, { area, sha256 }: Finding): Promise<Remedy> {
   const place = area as 'pool' | 'quarantine'
   const need = sha256 === null ? undefined : (await needsOf(deps.db, [sha256])).get(sha256)
-  if (!need?.[place]) return none('nothing needs it any more')
+  if (!need?.[place]) return noRemedy('nothing needs it any more')
   const good = await goodCopyOf(deps, need)
   const offeredIn = await distributionsOf(deps, need.sha256)
   if (good !== null)
@@ -79,7 +80,7 @@ async function storedBytes(deps: RemedyDeps, { area, sha256 }: Finding): Promise
       run: () => deps.pool.replace(good, need, place),
     }
   if (place === 'quarantine')
-    return none('there is no good copy: put the file back from a backup, or delete the package and upload it again')
+    return noRemedy('there is no good copy: put the file back from a backup, or delete the package and upload it again')
   return {
     action: 'quarantine',
     detail: 'there is no good copy: the package is lost; upload it again after it was deleted',
@@ -134,7 +135,7 @@ async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding
   const { db, paths, pool } = deps
   const path = join(paths.root, subject)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
-    return none('a directory that is not ours: remove it by hand')
+    return noRemedy('a directory that is not ours: remove it by hand')
   const need = sha256 === null ? undefined : (await needsOf(db, [sha256])).get(sha256)
   const isItself = need && path === pathIn(pool, area as 'pool' | 'quarantine', need)
   // An upload of the same bytes at this moment is ordered against the removal by the file's row.
@@ -154,7 +155,7 @@ async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding
 
 function unknownPackage(deps: RemedyDeps, { subject, distribution }: Finding): Remedy {
   const offered = deps.all.find((one) => one.distribution.codename === distribution)
-  if (!offered) return none('its distribution is not declared any more')
+  if (!offered) return noRemedy('its distribution is not declared any more')
   const path = join(deps.paths.root, subject)
   const isNamed = async () => {
     const below = relative(treeOf(deps.paths, offered.format, offered.distribution).packages, path)
@@ -171,17 +172,17 @@ function unknownPackage(deps: RemedyDeps, { subject, distribution }: Finding): R
 
 function manifest({ manifests }: RemedyDeps, { package_id: id }: Finding): Remedy {
   if (id === null)
-    return none('sync-index restores its record; remove the file by hand when the record must not come back')
+    return noRemedy('sync-index restores its record; remove the file by hand when the record must not come back')
   return { action: 'write', detail: 'from the record', rebuild: [], run: () => manifests.write([id]) }
 }
 
 function ownFile(deps: RemedyDeps, { subject, fault }: Finding): Remedy {
   const file = ownFiles(deps).find(({ path }) => relative(deps.paths.root, path) === subject)
-  if (!file) return none('the service does not use it any more')
+  if (!file) return noRemedy('the service does not use it any more')
   const mode = file.isPrivate ? 0o600 : 0o644
   const write = (detail: string, run: () => Promise<void>): Remedy => ({ action: 'write', detail, rebuild: [], run })
   if (fault === 'wrong_mode') return write(`mode ${mode.toString(8)}`, () => chmod(file.path, mode))
   const { content } = file
   if (content !== null) return write('from the private key', () => replaceFile(file.path, content, mode))
-  return none('put it back from a backup before the service is started again')
+  return noRemedy('put it back from a backup before the service is started again')
 }

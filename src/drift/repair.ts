@@ -1,10 +1,11 @@
 // Repairs what the drift scan reported. An interrupted repair begins again: findings stay open until they are sound.
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import type { AuditLog } from '../store/audit-log.ts'
-import { noteFinding, openFindings, resolveFinding, type Finding } from './findings.ts'
+import type { Db } from '../store/db.ts'
+import { countFindings, noteFinding, openFindings, resolveFinding, type Finding } from './findings.ts'
 import { removeDamaged } from './index-files.ts'
 import type { Confirm } from './inspection.ts'
-import { remedyFor, type Remedy, type RemedyDeps } from './remedies.ts'
+import { noRemedy, remedyFor, type Remedy, type RemedyDeps } from './remedies.ts'
 
 export const DRIFT_REPAIR = 'drift_repair'
 
@@ -18,6 +19,8 @@ export interface RepairDeps {
 export interface RepairArguments {
   by: string
   dry_run: boolean
+  /** how many files may be given up, and how many deleted; 100 unless it says otherwise */
+  max_removed?: number
 }
 
 /** What was done about one finding, or would be. */
@@ -40,6 +43,17 @@ export interface RepairResult {
 /** Results in the answer. */
 const SHOWN = 50
 const MOST_REMEMBERED = 10_000
+/** More lost or unknown files than this are the sign of a disk that is not mounted, or of an older database. */
+const MOST_REMOVED = 100
+/**
+ * Lost bytes first: an index can be written only when the file of every package in it is there, and an unknown file may be
+ * the good copy. The quarantine before the pool, whose lost files become findings of the quarantine.
+ */
+const PHASES: readonly ((finding: Finding) => boolean)[] = [
+  ({ area, fault }) => area === 'quarantine' && fault !== 'unknown',
+  ({ area, fault }) => area === 'pool' && fault !== 'unknown',
+  ({ area, fault }) => (area !== 'quarantine' && area !== 'pool') || fault === 'unknown',
+]
 
 export function driftRepairKind(deps: RepairDeps): TaskKind {
   return {
@@ -50,17 +64,17 @@ export function driftRepairKind(deps: RepairDeps): TaskKind {
 }
 
 async function repair(deps: RepairDeps, context: TaskContext): Promise<RepairResult> {
-  const { by, dry_run: isDryRun } = context.arguments as unknown as RepairArguments
+  const { by, dry_run: isDryRun, max_removed: most = MOST_REMOVED } = context.arguments as unknown as RepairArguments
+  const refused = await tooMany(deps.remedies.db, most)
   const result: RepairResult = { findings: 0, resolved: 0, results: [] }
   const toRebuild = new Set<string>()
-  // Bytes first: an index can be written only when the file of every package in it is there.
-  for (const isBytes of [true, false]) {
+  for (const isInPhase of PHASES) {
     for await (const findings of openFindings(deps.remedies.db)) {
       const done: Repaired[] = []
       for (const finding of findings) {
-        if ((finding.area === 'pool' || finding.area === 'quarantine') !== isBytes) continue
+        if (!isInPhase(finding)) continue
         context.signal.throwIfAborted()
-        done.push(await remedy(deps, finding, toRebuild, { by, isDryRun }))
+        done.push(await remedy(deps, finding, toRebuild, { by, isDryRun, refused }))
       }
       result.findings += done.length
       result.results.push(...done.slice(0, SHOWN - result.results.length))
@@ -82,10 +96,11 @@ async function remedy(
   { remedies }: RepairDeps,
   finding: Finding,
   toRebuild: Set<string>,
-  { by, isDryRun }: { by: string; isDryRun: boolean },
+  { by, isDryRun, refused }: { by: string; isDryRun: boolean; refused: ReadonlySet<string> },
 ): Promise<Repaired> {
   const { subject, area, fault } = finding
-  const remedy = await remedyFor(remedies, finding)
+  const chosen = await remedyFor(remedies, finding)
+  const remedy = refused.has(chosen.action) ? noRemedy(TOO_MANY) : chosen
   const done: Repaired = {
     ...{ subject, area, fault, action: remedy.action, detail: remedy.detail },
     resolved: isDryRun ? null : false,
@@ -99,6 +114,20 @@ async function remedy(
     // The others are repaired nevertheless.
     return { ...done, detail: `${remedy.detail}; failed: ${(error as Error).message}` }
   }
+}
+
+const TOO_MANY =
+  'too many files are lost or unknown: check that the disk is mounted and the database is not an older one, then repeat with a greater max_removed'
+
+/** Remedies that remove something and are refused because there are so many findings. */
+async function tooMany(db: Db, most: number): Promise<ReadonlySet<Remedy['action']>> {
+  const counts = (await countFindings(db)).filter(({ area }) => area === 'pool' || area === 'tree')
+  const sum = (isUnknown: boolean) =>
+    counts.reduce((total, { fault, n }) => ((fault === 'unknown') === isUnknown ? total + n : total), 0)
+  const refused = new Set<Remedy['action']>()
+  if (sum(true) > most) refused.add('delete')
+  if (sum(false) > most) refused.add('quarantine')
+  return refused
 }
 
 /** A failure leaves its findings open. */
