@@ -60,7 +60,7 @@ export const postArtifactsAdminRepair = declare({
   tag: 'artifacts',
   summary: 'Repair what the drift scan found; returns when it is done',
   access: 'admin',
-  flags: { optionalBody: true },
+  flags: { leaderOnly: true, optionalBody: true },
   body: Type.Object({
     dry_run: DryRun,
     max_removed: Type.Optional(

@@ -9,7 +9,7 @@ import { replaceFile } from '../kernel/files.ts'
 import { treeOf } from '../publish/tree/generation.ts'
 import { removeUnknown } from '../publish/tree/remove-unknown.ts'
 import { placeBytes } from '../store/files/placement.ts'
-import type { Pool } from '../store/files/pool.ts'
+import type { LocalPool } from '../store/files/pool.ts'
 import type { Manifests } from '../store/records/manifests.ts'
 import type { DriftDeps } from './drift.ts'
 import { noteFinding, type Finding } from './findings.ts'
@@ -21,7 +21,7 @@ import { namedPaths } from './package-files.ts'
 import { pathIn } from './stored-bytes.ts'
 
 export type RemedyDeps = DriftDeps & {
-  pool: Pool
+  pool: LocalPool
   manifests: Manifests
   /** Takes a record out of the index; its bytes leave the pool and the tree. */
   quarantine(

@@ -39,8 +39,6 @@ export interface Pool {
   /** Links staged bytes to their durable name. Idempotent. */
   keep(stagedPath: string, file: FileId): Promise<void>
   quarantine(fromPath: string, file: FileId): Promise<void>
-  /** Puts good bytes into a place, also where damaged ones are: readers find the old file or the new one. */
-  replace(fromPath: string, file: FileId, place: 'pool' | 'quarantine'): Promise<void>
   has(file: FileId): Promise<boolean>
   hasQuarantined(file: FileId): Promise<boolean>
   /** Puts the bytes in one place from the other, unless they are in it. @returns false when neither has them */
@@ -66,6 +64,8 @@ export interface Pool {
 export interface LocalPool extends Pool {
   path(file: FileId): string
   quarantinePath(file: FileId): string
+  /** Puts good bytes into a place, also where damaged ones are: readers find the old file or the new one. */
+  replace(fromPath: string, file: FileId, to: Place): Promise<void>
 }
 
 /** A removal takes the directory away once; a second one in the same moment is already unlikely. */
@@ -117,8 +117,8 @@ export function createPool(paths: Paths): LocalPool {
     },
     keep: (staged, file) => place(staged, path(file)),
     quarantine: (from, file) => place(from, quarantinePath(file)),
-    async replace(from, file, where) {
-      const target = where === 'pool' ? path(file) : quarantinePath(file)
+    async replace(from, file, to) {
+      const target = pathIn(to, file)
       const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`
       await place(from, temporary)
       renameSync(temporary, target)
