@@ -1,13 +1,16 @@
-// Compares a repository listener with nginx: the same tree, access logs on both, 64 connections of wrk, in turns.
-// Usage: node --import ./bench/typescript.mjs bench/serve.ts [--seconds 5] [--rounds 3] [--connections 64] [--workers auto] [--only name]. Needs nginx and wrk.
+// Compares `npm run serve` of one and of two processes with nginx: the same tree, access logs on all, 64 connections of wrk,
+// in turns. Usage: node --import ./bench/typescript.mjs bench/serve.ts [--processes 1,2] [--seconds 5] [--rounds 3] [--connections 64] [--workers auto] [--only name]. Needs nginx and wrk.
 // On a machine with other work, the CPU time per request varies less than the rate.
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import { build } from '../bin/build.mjs'
+import { SERVICE_ENV } from '../bin/service-env.mjs'
 import { median } from './database.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..')
@@ -20,6 +23,7 @@ const REPORT = `done = function(summary, latency)
 end`
 
 interface Server {
+  name: string
   port: number
   /** of all its processes */
   pids(): number[]
@@ -56,21 +60,23 @@ async function compare(): Promise<void> {
       rounds: { type: 'string', default: '3' },
       connections: { type: 'string', default: '64' },
       workers: { type: 'string', default: 'auto' },
+      processes: { type: 'string', default: '1,2' },
       only: { type: 'string' },
     },
   })
   const dir = mkdtempSync(join(tmpdir(), 'bench-serve-'))
   const servers: Server[] = []
   try {
-    const listener = compile(dir)
+    await build()
     const tree = makeTree(join(dir, 'repos'))
-    servers.push(await startNginx(dir, tree, values.workers), await startOurs(listener, tree))
+    servers.push(await startNginx(dir, tree, values.workers))
+    for (const count of values.processes.split(',')) servers.push(await startOurs(tree, count))
     const scenarios = await describeScenarios(dir, servers)
     const chosen = scenarios.filter(({ name }) => !values.only || name.includes(values.only))
 
     console.log(`${values.connections} connections, ${values.rounds} rounds of ${values.seconds} s, medians`)
     console.log(`Node ${process.version}, nginx worker_processes ${values.workers}, load ${loadavg()[0]!.toFixed(1)}`)
-    printRow('scenario', 'nginx req/s', 'ours req/s', 'ratio', 'p99 ms', 'CPU us/request', 'ratio')
+    printRow('scenario', 'server', 'req/s', 'of nginx', 'p99 ms', 'CPU us/request', 'of nginx')
     for (const scenario of chosen) {
       const results = servers.map((): Run[] => [])
       // One warm-up round each, for compiled code and caches.
@@ -78,27 +84,22 @@ async function compare(): Promise<void> {
       for (let round = 0; round < Number(values.rounds); round++) {
         for (const [i, server] of servers.entries()) results[i]!.push(runWrk(server, scenario.scripts[i]!, values))
       }
-      const [nginx, ours] = results.map((runs) => ({
+      const medians = results.map((runs) => ({
         rate: median(runs.map(({ rate }) => rate)),
         p99: median(runs.map(({ p99 }) => p99)),
         cpu: median(runs.map(({ cpu }) => cpu)),
-      })) as [Run, Run]
-      const pair = (a: number, b: number) => `${a.toFixed(0)}, ${b.toFixed(0)}`
-      const ratio = (a: number, b: number) => (a / b).toFixed(2)
-      const rates = [nginx.rate.toFixed(0), ours.rate.toFixed(0), ratio(ours.rate, nginx.rate)]
-      printRow(
-        scenario.name,
-        ...rates,
-        pair(nginx.p99, ours.p99),
-        pair(nginx.cpu, ours.cpu),
-        ratio(nginx.cpu, ours.cpu),
-      )
+      }))
+      const [nginx] = medians as [Run]
+      for (const [i, { rate, p99, cpu }] of medians.entries()) {
+        const ratios = [(rate / nginx.rate).toFixed(2), (cpu / nginx.cpu).toFixed(2)] as const
+        const name = i === 0 ? scenario.name : ''
+        printRow(name, servers[i]!.name, rate.toFixed(0), ratios[0], p99.toFixed(0), cpu.toFixed(0), ratios[1])
+      }
     }
-    const [nginx, ours] = servers.map(({ pids }) => pids().reduce((sum, pid) => sum + peakMemory(pid), 0)) as [
-      number,
-      number,
-    ]
-    console.log(`peak memory: nginx ${nginx.toFixed(0)} MiB in all its processes, ours ${ours.toFixed(0)} MiB`)
+    for (const { name, pids } of servers) {
+      const memory = pids().reduce((sum, pid) => sum + peakMemory(pid), 0)
+      console.log(`peak memory of ${name}: ${memory.toFixed(0)} MiB in all its processes`)
+    }
   } finally {
     for (const server of servers) await server.stop()
     rmSync(dir, { recursive: true, force: true })
@@ -106,29 +107,8 @@ async function compare(): Promise<void> {
 }
 
 function printRow(name: string, ...cells: string[]): void {
-  const widths = [12, 12, 7, 12, 16, 7]
+  const widths = [14, 10, 9, 8, 16, 9]
   console.log(name.padEnd(34), ...cells.map((cell, i) => cell.padStart(widths[i]!)))
-}
-
-/** Compiles the listener, because the compiler of `bench/typescript.mjs` would count as its memory. @returns its path */
-function compile(dir: string): string {
-  const out = join(dir, 'built')
-  mkdirSync(out)
-  symlinkSync(join(PROJECT, 'node_modules'), join(dir, 'node_modules'))
-  writeFileSync(join(out, 'package.json'), '{"type":"module"}')
-  const config = {
-    extends: join(PROJECT, 'tsconfig.build.json'),
-    compilerOptions: { rootDir: PROJECT, outDir: out },
-    files: [join(PROJECT, 'bench/listener.ts')],
-    include: [],
-  }
-  writeFileSync(join(dir, 'tsconfig.json'), JSON.stringify(config))
-  const tsc = join(PROJECT, 'node_modules/typescript/bin/tsc')
-  const { stdout } = spawnSync(process.execPath, [tsc, '-p', dir], { encoding: 'utf8' })
-  const path = join(out, 'bench/listener.js')
-  // The compiler writes its output even when there are type errors elsewhere.
-  if (!existsSync(path)) throw new Error(`the listener did not compile: ${stdout}`)
-  return path
 }
 
 function makeTree(repos: string): string {
@@ -163,19 +143,34 @@ async function startNginx(dir: string, repos: string, workers: string): Promise<
   writeFileSync(join(work, 'nginx.conf'), config)
   const child = spawn('nginx', ['-p', work, '-c', join(work, 'nginx.conf')], { stdio: 'inherit' })
   await reachable(port)
-  const children = () =>
-    readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ').map(Number)
-  return { port, pids: () => [child.pid!, ...children()], stop: () => stop(child, 'SIGQUIT') }
+  return { name: 'nginx', port, pids: () => family(child), stop: () => stop(child, 'SIGQUIT') }
 }
 
-async function startOurs(listener: string, repos: string): Promise<Server> {
+async function startOurs(repos: string, processes: string): Promise<Server> {
   const port = await freePort()
-  const child = spawn(process.execPath, [listener, repos, String(port)], { stdio: 'inherit' })
-  await reachable(port)
-  return { port, pids: () => [child.pid!], stop: () => stop(child, 'SIGTERM') }
+  const child = spawn(process.execPath, [join(PROJECT, 'dist/main.js'), 'serve'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...SERVICE_ENV,
+      ...{ PATH: process.env['PATH'], ENV: 'development', REPO_FORMAT: 'apt', BIND_HOST: '127.0.0.1' },
+      ...{ REPOS_DIR: repos, APT_PORT: String(port), RPM_REPO_PORT: '0', SERVE_PROCESSES: processes },
+    },
+  })
+  await new Promise<void>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => line.includes('"msg":"ready"') && resolve())
+    child.once('exit', (code) => reject(new Error(`the listener ended with ${code}`)))
+  })
+  const name = `${processes} process${processes === '1' ? '' : 'es'}`
+  return { name, port, pids: () => family(child), stop: () => stop(child, 'SIGTERM') }
 }
 
-/** Each scenario is a Lua file for wrk. The files for the two servers differ only in entity tags. */
+/** The process and its children. */
+function family({ pid }: ChildProcess): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+  return [pid!, ...children.filter(Boolean).map(Number)]
+}
+
+/** Each scenario is a Lua file for wrk. The files for the servers differ only in entity tags. */
 async function describeScenarios(dir: string, servers: readonly Server[]): Promise<Scenario[]> {
   const base = '/repos/dists/jammy'
   const index = `${base}/main/binary-amd64/Packages.gz`

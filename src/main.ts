@@ -2,11 +2,13 @@
 import { readEnv, readListenerEnv } from './config/env.ts'
 import { systemClock as clock } from './kernel/clock.ts'
 import { createLog } from './kernel/log.ts'
-import { startFailure } from './kernel/start-error.ts'
+import { StartError, startFailure } from './kernel/start-error.ts'
+
+const ROLES = new Set(['service', 'serve', 'api', 'listener'])
 
 /**
  * The first argument is the role. A role loads only the code it needs.
- * - none: the whole service, in this process or as the parent of several
+ * - none or `service`: the whole service, in this process or as the parent of several
  * - `serve`: only the repositories, in this process or as the parent of several
  * - `api <apt port> <rpm port>`, `listener`: a child of one of these two
  */
@@ -15,6 +17,7 @@ async function main(): Promise<number> {
   process.umask(0o077)
   const [role = 'service', ...ports] = process.argv.slice(2)
   const isChild = role === 'api' || role === 'listener'
+  if (!ROLES.has(role)) throw new StartError(`the argument must be one of ${[...ROLES].join(', ')}`)
   const isService = role === 'service' || role === 'api'
   const service = isService ? readEnv(process.env) : null
   const { env, warnings } = service ?? readListenerEnv(process.env)

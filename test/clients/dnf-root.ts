@@ -1,6 +1,5 @@
 // An isolated dnf for tests: configuration, caches, keys and rpm database are in one temporary directory.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { basename } from 'node:path'
 import { runAsRoot } from './command.ts'
 import { createRootDirectory, type RpmClient } from './rpm-root.ts'
 
@@ -9,8 +8,6 @@ const REPOSITORY = 'gatehouse'
 export const dnf: RpmClient = {
   name: 'dnf',
   needs: ['dnf', 'rpm', 'gnupg'],
-  // Each root has its own user agent.
-  readers: 2,
   messages: {
     badSignature:
       /bad GPG signature|GPG verification is enabled, but GPG signature is not available|repomd\.xml GPG signature verification error/i,
@@ -21,7 +18,6 @@ export const dnf: RpmClient = {
   },
   async createRoot({ url, key, arch = 'x86_64' }) {
     const { at, directory, makeDirectories, installed, file, dispose } = await createRootDirectory('dnf-root-')
-    const userAgent = `Gatehouse test ${basename(directory)}`
     await makeDirectories('etc/dnf/vars', 'etc/yum.repos.d', 'var/log', 'var/lib/dnf', 'var/lib/rpm')
     const isAddress = key.startsWith('http')
     if (!isAddress) await writeFile(at('etc/repository.asc'), key)
@@ -39,7 +35,6 @@ export const dnf: RpmClient = {
         'retries=1',
         'fastestmirror=0',
         'zchunk=0',
-        `user_agent=${userAgent}`,
         `reposdir=${at('etc/yum.repos.d')}`,
         `cachedir=${at('var/cache/dnf')}`,
         `logdir=${at('var/log')}`,
@@ -70,10 +65,7 @@ export const dnf: RpmClient = {
       `--forcearch=${arch}`,
       '-y',
     ]
-    const run = (...args: string[]) =>
-      runAsRoot(['dnf', ...options, `--setopt=${REPOSITORY}.user_agent=${userAgent}`, ...args], directory, {
-        HOME: directory,
-      })
+    const run = (...args: string[]) => runAsRoot(['dnf', ...options, ...args], directory, { HOME: directory })
     return {
       directory,
       run,

@@ -43,8 +43,6 @@ export interface RpmClient {
   name: string
   /** Debian packages that contain the client */
   needs: readonly string[]
-  /** how many clients on this machine can be distinguished by user agent while they read one repository */
-  readers: number
   /** its error messages */
   messages: {
     badSignature: RegExp

@@ -10,7 +10,6 @@ const product = (arch: string) => `<?xml version="1.0" encoding="UTF-8"?>
 export const zypper: RpmClient = {
   name: 'zypper',
   needs: ['zypper', 'rpm', 'gnupg'],
-  readers: 1,
   messages: {
     badSignature: /Signature verification failed|signed with an unknown key/i,
     badIndex: /digest|checksum/i,
