@@ -51,6 +51,10 @@ export async function runParent({ env, log, source, main, withApi }: RunParent):
         )
         answered.catch((error: unknown) => log.error({ err: error }, 'a listener got no answer'))
       })
+      // node:cluster hands connections to a worker until its channel is closed, which it notices later than the end.
+      worker.process.once('exit', () => {
+        if (worker.process.connected) worker.process.disconnect()
+      })
       return running(worker.process, worker)
     },
     spawnApi: withApi

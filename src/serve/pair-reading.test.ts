@@ -1,6 +1,13 @@
 // The state table: the next state of each request, and the generation that answers it.
 import { describe, expect, test } from 'vitest'
-import { LONGEST_PAUSE_MS, LONGEST_WAIT_MS, step, type PairRequest, type Readings } from './pair-reading.ts'
+import {
+  LONGEST_PAUSE_MS,
+  LONGEST_WAIT_MS,
+  PAIRED_WAIT_MS,
+  step,
+  type PairRequest,
+  type Readings,
+} from './pair-reading.ts'
 
 const THEN = 1_000_000
 const NOW = THEN + 100
@@ -50,8 +57,13 @@ describe('the start of a pair after a flip', () => {
     expect(take(counts, request)).toEqual({ waitMs: LONGEST_WAIT_MS - 100 })
   })
 
+  test('waits a moment for a client that may ask for the key next', () => {
+    expect(take({ paired: 1 }, 'index')).toEqual({ waitMs: PAIRED_WAIT_MS - 100 })
+  })
+
   test.each<[string, Counts, object]>([
-    ['nobody has half of a pair', { paired: 3 }, {}],
+    ['nobody has half of a pair', { probes: 0 }, {}],
+    ['nobody asked for the key in a moment', { paired: 3 }, { nowMs: THEN + PAIRED_WAIT_MS }],
     ['it has waited long enough', { indexFirst: 1 }, { mayWait: false }],
     ['the last request is long ago', { indexFirst: 1 }, { nowMs: THEN + LONGEST_WAIT_MS }],
   ])('is answered from the live generation when %s', (_, counts, moment) => {

@@ -36,6 +36,8 @@ export type Step = { readings: Readings; generation: string } | { waitMs: number
 export const LONGEST_PAUSE_MS = 15_000
 /** How long the next client of the same name waits for a client that has half of an older pair. */
 export const LONGEST_WAIT_MS = 3_000
+/** The same for one that has both and may be about to ask for the key: zypper does when it tests for changes by a GET alone. */
+export const PAIRED_WAIT_MS = 500
 
 /** Whether a client has one half of the pair and not the other. */
 export function isOpen({ indexFirst, signatureFirst, keyAsked }: Readings): boolean {
@@ -63,8 +65,9 @@ export function step(known: Readings | null, request: PairRequest, { nowMs, live
     return { readings, generation: live }
   }
 
-  const waitMs = readings.atMs + LONGEST_WAIT_MS - nowMs
-  if (readings.generation !== live && isOpen(readings) && mayWait && waitMs > 0) return { waitMs }
+  const longest = isOpen(readings) ? LONGEST_WAIT_MS : paired > 0 ? PAIRED_WAIT_MS : 0
+  const waitMs = readings.atMs + longest - nowMs
+  if (readings.generation !== live && mayWait && waitMs > 0) return { waitMs }
   const started = readings.generation === live ? readings : begin(live, nowMs)
   const counter = STARTS[request]
   return { readings: { ...started, [counter]: started[counter] + 1, atMs: nowMs }, generation: live }

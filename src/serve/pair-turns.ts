@@ -12,8 +12,8 @@ export interface PairQuestion {
   mayWait: boolean
 }
 
-/** `generation`: where to read. `again`: ask again with the generation that is live by then; `late` after the longest wait. */
-export type PairAnswer = { generation: string } | { again: 'released' | 'late' }
+/** Where to read, or that the client has waited and must ask again, with the generation that is live by then. */
+export type PairAnswer = { generation: string } | { again: true }
 
 /** Synchronous unless the client has to wait, or the answer comes from another process. */
 export type PairTurns = (question: PairQuestion) => PairAnswer | Promise<PairAnswer>
@@ -42,14 +42,13 @@ export function createPairTurns(clock: Clock): PairTurns {
     new Promise((resolve) => {
       const others = waiting.get(name) ?? new Set()
       waiting.set(name, others)
-      const end = (again: 'released' | 'late') => {
+      const resume = () => {
         clearTimeout(timer)
         others.delete(resume)
         if (others.size === 0) waiting.delete(name)
-        resolve({ again })
+        resolve({ again: true })
       }
-      const resume = () => end('released')
-      const timer = setTimeout(() => end('late'), waitMs)
+      const timer = setTimeout(resume, waitMs)
       others.add(resume)
     })
 
@@ -57,6 +56,7 @@ export function createPairTurns(clock: Clock): PairTurns {
     const result = step(byName.get(name) ?? null, request, { nowMs: clock.now().getTime(), live, mayWait })
     if ('waitMs' in result) return wait(name, result.waitMs)
     keep(name, result.readings)
+    // Those that may be about to ask for the key are waited for once more, for a moment.
     if (!isOpen(result.readings)) release(name)
     return { generation: result.generation }
   }

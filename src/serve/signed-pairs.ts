@@ -21,7 +21,7 @@ export interface SignedPairs {
   place(file: Located, method: string, client: () => string): Located | Promise<Located>
 }
 
-/** How often a client that waited is made to wait again because of yet another flip. */
+/** How often a client is made to wait, because of yet another flip. */
 const MOST_WAITS = 5
 
 export function createSignedPairs(reposDir: string, turns: PairTurns): SignedPairs {
@@ -32,7 +32,7 @@ export function createSignedPairs(reposDir: string, turns: PairTurns): SignedPai
     const live = generationOf(reposDir, directory)
     if (live === null) return file
     const settle = (answer: PairAnswer): Located | Promise<Located> => {
-      if ('again' in answer) return placed(file, request, client, answer.again === 'late' ? MOST_WAITS : waits + 1)
+      if ('again' in answer) return placed(file, request, client, waits + 1)
       const isThere = answer.generation === live || isFile(`${reposDir}/${answer.generation}/${name}`)
       const generation = isThere ? answer.generation : live
       // Named by the generation in any case: what was checked is what is sent.
