@@ -89,7 +89,7 @@ async function updates(at: Pick<Service, 'apt' | 'rpm'>, names: string[] = []) {
       for (const name of names) expect(await dnf.versions(name)).toEqual(['1.0-1'])
     },
     apk: async () => {
-      const { packages } = await readRepository(readHttp(at), APK, publicKey)
+      const { packages } = await readRepository(readHttp(at, request), APK, publicKey)
       const found = [...packages.keys()].map((id) => id.split(' ')[0])
       for (const name of names) expect(found).toContain(name)
     },
@@ -163,7 +163,7 @@ it('a listener that is killed leaves the others serving, and another takes its p
   process.kill(killed, 'SIGKILL')
   await waitFor('the report', async () => service.log.filter(isReport).length > reports)
   // Each request has a connection of its own, as those of package clients.
-  for (let n = 0; n < 20; n++) expect(await statusOf(`${service.apt}/repos/gpg.key`)).toBe(200)
+  for (let n = 0; n < 20; n++) expect((await request(`${service.apt}/repos/gpg.key`)).status).toBe(200)
   await waitFor('another listener', async () => (await children('listener')).length === 2)
   expect(await children('listener')).toContain(before[1])
 })
@@ -225,12 +225,19 @@ it('serving alone needs no database and no secret, and only reads REPOS_DIR', as
   }
 })
 
-/** The status of a request on a connection of its own. */
-function statusOf(url: string): Promise<number | undefined> {
+/** A request on a connection of its own: on one that the server closes meanwhile, fetch fails where clients try again. */
+function request(url: string): Promise<{ status: number; arrayBuffer(): Promise<ArrayBuffer> }> {
   return new Promise((resolve, reject) => {
     const sent = get(url, { agent: false }, (answer) => {
-      answer.resume()
-      answer.on('end', () => resolve(answer.statusCode))
+      const pieces: Buffer[] = []
+      answer.on('data', (piece: Buffer) => pieces.push(piece))
+      answer.on('error', reject)
+      answer.on('end', () =>
+        resolve({
+          status: answer.statusCode ?? 0,
+          arrayBuffer: async () => new Uint8Array(Buffer.concat(pieces)).buffer,
+        }),
+      )
     })
     sent.on('error', reject)
   })

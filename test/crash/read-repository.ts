@@ -171,7 +171,10 @@ export function readDisk(reposDir: string): Read {
 }
 
 /** Reads from the listeners for clients. */
-export function readHttp(service: Pick<Service, 'apt' | 'rpm'>): Read {
+export function readHttp(
+  service: Pick<Service, 'apt' | 'rpm'>,
+  request: (url: string) => Promise<Pick<Response, 'status' | 'arrayBuffer'>> = fetch,
+): Read {
   const addressOf = (path: string) => {
     const [top, ...rest] = path.split('/')
     if (top === 'rpm') return `${service.rpm}/repos/${rest.join('/')}`
@@ -179,7 +182,7 @@ export function readHttp(service: Pick<Service, 'apt' | 'rpm'>): Read {
     return top === 'apk' ? `${service.apt}/${path}` : `${service.apt}/repos/${path}`
   }
   return async (path) => {
-    const answer = await fetch(addressOf(path))
+    const answer = await request(addressOf(path))
     if (answer.status === 404) return null
     if (answer.status !== 200) fail(`${path}: ${answer.status}`)
     return Buffer.from(await answer.arrayBuffer())
