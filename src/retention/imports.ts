@@ -72,4 +72,7 @@ function nullIfMissing(error: unknown): null {
   throw error
 }
 
-const noneIfMissing = (error: unknown): string[] => nullIfMissing(error) ?? []
+function noneIfMissing(error: unknown): string[] {
+  if (isMissing(error)) return []
+  throw error
+}
