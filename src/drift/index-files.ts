@@ -81,7 +81,9 @@ async function attemptOn(deps: IndexDeps, offered: Offered): Promise<Suspect[] |
   for (const { path, fault } of claims.roots)
     if (fault) faults.push(suspect(shown(path), fault, fault === 'missing' ? 'index file' : 'not what was signed'))
   faults.push(...(await listedFaults(deps, tree, directory, claims, shown, suspect)))
-  for (const path of await unknownIn(directory, claims))
+  // A damaged description lists nothing.
+  const known = claims.roots.every(({ fault }) => fault === null)
+  for (const path of known ? await unknownIn(directory, claims) : [])
     faults.push(suspect(shown(path), 'unknown', 'the index does not list it'))
   // Files of a superseded generation may be removed at any time.
   return linkedGeneration(tree.link) === generation ? faults : null
