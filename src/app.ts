@@ -42,7 +42,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
   const state: { notServing: 'starting' | 'draining' | null } = { notServing: 'starting' }
   const foundation = await createFoundation(process)
   const publishing = await createPublishing(foundation)
-  const replicas = createReplicas(foundation, publishing)
+  const replicas = await createReplicas(foundation, publishing)
   const gate = await createGate(foundation, publishing, overrides)
   const accounts = await createAccounts(foundation, gate)
   const imports = await createImports(foundation, publishing, gate)

@@ -1,6 +1,6 @@
 // What replicas share through Redis, and what a process without Redis uses instead.
 import { createShared } from '../kernel/shared.ts'
-import { createRedis, type Redis } from '../redis/connection.ts'
+import type { Redis } from '../redis/connection.ts'
 import { createEvents, LOCAL_EVENTS } from '../redis/events.ts'
 import { createLiveLines, NO_LIVE_LINES } from '../redis/live-lines.ts'
 import { createRequestWindows } from '../redis/request-windows.ts'
@@ -8,16 +8,18 @@ import { createSharedCache } from '../redis/shared-cache.ts'
 import type { Foundation } from './foundation.ts'
 import type { Publishing } from './publishing.ts'
 
-export type Replicas = ReturnType<typeof createReplicas>
+export type Replicas = Awaited<ReturnType<typeof createReplicas>>
 
 /** Rate limits and the cache use `REDIS_URL`; job state and events use `JOB_STATE_REDIS_URL` when job state is in Redis. */
-export function createReplicas({ env, log, bus }: Foundation, { keys }: Publishing) {
+export async function createReplicas({ env, log, bus }: Foundation, { keys }: Publishing) {
   const ttlSeconds = env.manifestCacheTtl
   const jobsUrl = env.jobStateBackend === 'redis' ? env.jobStateRedisUrl : null
   const connections = new Map<string, Redis>()
+  // A process without Redis does not load the client.
+  const client = env.redisUrl !== null || jobsUrl !== null ? await import('../redis/connection.ts') : null
   /** One connection for each address. */
   function connect(url: string | null): Redis | null {
-    if (url === null) return null
+    if (url === null || client === null) return null
     const known = connections.get(url)
     if (known) return known
     const carries = [
@@ -26,7 +28,12 @@ export function createReplicas({ env, log, bus }: Foundation, { keys }: Publishi
       ...(url === jobsUrl ? ['job state'] : []),
     ]
     // Replicas have one signing key; repositories that share a Redis have different ones.
-    const redis = createRedis({ url, namespace: keys.openpgp.fingerprint.slice(-16).toLowerCase(), carries, log })
+    const redis = client.createRedis({
+      url,
+      namespace: keys.openpgp.fingerprint.slice(-16).toLowerCase(),
+      carries,
+      log,
+    })
     connections.set(url, redis)
     return redis
   }
