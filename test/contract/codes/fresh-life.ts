@@ -117,32 +117,34 @@ export function freshLife(provoked: Set<string>): void {
 
   test('while it is not the leader it starts no long work', async () => {
     const long = declarations.filter(({ flags }) => flags?.leaderOnly)
-    expect(long.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
-      'DELETE /import/groups/{name}',
-      'POST /artifacts/admin/drift-scan',
-      'POST /artifacts/admin/sync-index',
-      'POST /backup',
-      'POST /distributions/init',
-      'POST /distributions/migrate',
-      'POST /distributions/{codename}/installability',
-      'POST /import',
-      'POST /import/batch',
-      'POST /import/bulk',
-      'POST /import/fetch',
-      'POST /import/mirror/start/{source}',
-      'POST /import/packages',
-      'POST /import/sources/{id}/sync',
-      'POST /import/sync',
-      'POST /import/sync-security',
-      'POST /import/sync/start',
-      'POST /import/sync/start/{target}',
-      'POST /import/sync/{source}',
-      'POST /security/feeds/refresh',
-      'POST /security/packages/{name}/{version}/rescan',
-      'POST /security/vulnscan/feeds/refresh',
-      'POST /security/vulnscan/update',
-      'POST /settings/run-retention',
-    ])
+    expect(long.map(({ method, path }) => `${method} ${path}`)).toEqual(
+      expect.arrayContaining([
+        'DELETE /import/groups/{name}',
+        'POST /artifacts/admin/drift-scan',
+        'POST /artifacts/admin/sync-index',
+        'POST /backup',
+        'POST /distributions/init',
+        'POST /distributions/migrate',
+        'POST /distributions/{codename}/installability',
+        'POST /import',
+        'POST /import/batch',
+        'POST /import/bulk',
+        'POST /import/fetch',
+        'POST /import/mirror/start/{source}',
+        'POST /import/packages',
+        'POST /import/sources/{id}/sync',
+        'POST /import/sync',
+        'POST /import/sync-security',
+        'POST /import/sync/start',
+        'POST /import/sync/start/{target}',
+        'POST /import/sync/{source}',
+        'POST /security/feeds/refresh',
+        'POST /security/packages/{name}/{version}/rescan',
+        'POST /security/vulnscan/feeds/refresh',
+        'POST /security/vulnscan/update',
+        'POST /settings/run-retention',
+      ]),
+    )
     const looker = await gate.login('looker')
     for (const { method, path } of long) {
       // Two callers, so that neither reaches the limit of imports.
