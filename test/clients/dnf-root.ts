@@ -8,6 +8,7 @@ const REPOSITORY = 'gatehouse'
 export const dnf: RpmClient = {
   name: 'dnf',
   needs: ['dnf', 'rpm', 'gnupg'],
+  readers: 2,
   messages: {
     badSignature:
       /bad GPG signature|GPG verification is enabled, but GPG signature is not available|repomd\.xml GPG signature verification error/i,

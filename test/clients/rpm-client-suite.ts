@@ -32,9 +32,6 @@ export interface Published {
   sha256: string
 }
 
-/** Clients that the service cannot tell apart: one address, one user agent. Their requests reach two processes. */
-const READERS = 2
-
 /** @param main the distribution that most tests share @param more tests of only this client */
 export function rpmClientSuite(
   client: RpmClient,
@@ -428,7 +425,7 @@ export function rpmClientSuite(
       })
       const uploads = Promise.all(uploaders).finally(() => (uploading = false))
       let refreshes = 0
-      const readers = Array.from({ length: READERS }, async () => {
+      const readers = Array.from({ length: client.readers }, async () => {
         const root = await newRoot({ distribution: busy })
         do {
           const known = new Map(newest)

@@ -43,6 +43,8 @@ export interface RpmClient {
   name: string
   /** Debian packages that contain the client */
   needs: readonly string[]
+  /** how many clients of one address and user agent read one repository during publishes */
+  readers: number
   /** its error messages */
   messages: {
     badSignature: RegExp

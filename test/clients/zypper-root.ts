@@ -10,6 +10,8 @@ const product = (arch: string) => `<?xml version="1.0" encoding="UTF-8"?>
 export const zypper: RpmClient = {
   name: 'zypper',
   needs: ['zypper', 'rpm', 'gnupg'],
+  // A second one saw a wrong signature on a busy machine (2026-11-23).
+  readers: 1,
   messages: {
     badSignature: /Signature verification failed|signed with an unknown key/i,
     badIndex: /digest|checksum/i,
