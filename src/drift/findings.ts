@@ -12,7 +12,7 @@ const BATCH = 200
 
 /** Notes a finding. One that was resolved before begins again, and is reported again. */
 export async function noteFinding(db: Db, suspect: Suspect, at: Date): Promise<void> {
-  const { subject, ...seen } = suspect
+  const { subject: _subject, ...seen } = suspect
   const isNew = sql<boolean>`drift.resolved_at is not null`
   await db
     .insertInto('drift')

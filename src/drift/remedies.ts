@@ -166,7 +166,9 @@ function unknownPackage(deps: RemedyDeps, { subject, distribution }: Finding): R
     action: 'delete',
     detail: 'no package that is offered has it',
     rebuild: [],
-    run: async () => void (await removeUnknown(deps, offered, relative(packages, path), isNamed)),
+    async run() {
+      await removeUnknown(deps, offered, relative(packages, path), isNamed)
+    },
   }
 }
 

@@ -23,9 +23,9 @@ beforeEach(() => {
     log: createLog('silent'),
     onGivenUp: (code) => givenUp.push(code),
     spawn() {
-      const [ready, exited] = [resolvable<void>(), resolvable<number>()]
+      const [ready, exited] = [resolvable<undefined>(), resolvable<number>()]
       const signals: string[] = []
-      fakes.push({ signals, ready: () => ready.resolve(), exit: exited.resolve })
+      fakes.push({ signals, ready: () => ready.resolve(undefined), exit: exited.resolve })
       return { ready: ready.promise, exited: exited.promise, kill: (signal) => void signals.push(signal) }
     },
   })

@@ -37,6 +37,8 @@ export function createKeptProcess({ name, spawn, rules, log, onGivenUp }: KeptPr
   let pause: NodeJS.Timeout | undefined
   let failures = 0
   let stopped = false
+  /** Asked again after every wait. */
+  const isStopped = () => stopped
   /** processes that were replaced and still have clients */
   const leaving = new Set<Promise<number>>()
 
@@ -81,13 +83,13 @@ export function createKeptProcess({ name, spawn, rules, log, onGivenUp }: KeptPr
       return code
     },
     async replace({ overlap }) {
-      if (stopped) return
+      if (isStopped()) return
       if (!overlap) {
         clearTimeout(pause)
         const old = current
         current = null
         await dismiss(old)
-        if (!stopped) adopt(spawn())
+        if (!isStopped()) adopt(spawn())
         return
       }
       const next = spawn()
@@ -97,7 +99,7 @@ export function createKeptProcess({ name, spawn, rules, log, onGivenUp }: KeptPr
         return
       }
       const old = current
-      if (stopped) void dismiss(next)
+      if (isStopped()) void dismiss(next)
       else adopt(next)
       if (old !== next) void dismiss(old)
     },

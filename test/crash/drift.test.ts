@@ -129,7 +129,7 @@ describe('the drift scan', () => {
     const { body: metrics } = await service.call('GET', '/metrics')
     expect(metrics).toMatch(/^svc_drift_findings\{area="manifests"\} 3$/m)
     await scan()
-    const alerts = await service.call('GET', '/audit/?action=INTEGRITY_ALERT')
+    const alerts = await service.call('GET', '/artifacts/audit/logs?action=INTEGRITY_ALERT')
     const reported = (alerts.body.items as { extra: { findings: number } }[]).map(({ extra }) => extra.findings)
     // Damaged bytes are found last.
     expect(reported).toEqual([3, damaged.length - 3])
