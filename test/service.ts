@@ -109,6 +109,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     code: code as number | null,
     signal: signal as NodeJS.Signals | null,
   }))
+  void exited.then(({ code, signal }) => {
+    const isExpected = options.raw || code === 0 || signal === 'SIGKILL'
+    if (!isExpected) console.error(`the service ended by itself: ${JSON.stringify({ code, signal })}\n${tail(log)}`)
+  })
   const listening = new Promise<{ ports: { api: number; apt: number; rpm: number } }>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       const entry = parse(line)

@@ -60,7 +60,6 @@ export const postSecurityPackagesNameVersionRescan = declare({
   tag: 'security',
   summary: 'Scan a version again with the current data; never publishes or approves',
   access: 'maintainer+',
-  flags: { leaderOnly: true },
   params: NameVersion,
   query: Narrowed,
   answer: Type.Object({

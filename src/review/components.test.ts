@@ -91,9 +91,10 @@ function scan({ scanning = true, mayWork = true } = {}) {
     staging: { newPath: () => join(directory, 'spool') },
     components: createComponents(database.db),
     pool: {
-      async locate({ sha256 }: { sha256: string }) {
+      async withFile({ sha256 }: { sha256: string }, work: (path: string) => Promise<unknown>) {
         opened.push(sha256)
-        return stored.get(sha256) ?? null
+        const path = stored.get(sha256)
+        return path === undefined ? null : work(path)
       },
     },
     matcher: {

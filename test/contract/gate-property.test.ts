@@ -128,7 +128,7 @@ async function isOffered(name: string, codename = 'jammy'): Promise<boolean> {
   return true
 }
 
-async function happen(event: Event, name: string): Promise<{ status: number } | null> {
+async function happen(event: Event, name: string): Promise<{ status: number; body: unknown } | null> {
   const one = `/security/packages/${name}/1.0-1`
   const decide = (body: object) => gate.call('POST', `${one}/decide`, { body: { justification: 'because', ...body } })
   switch (event.do) {
@@ -180,8 +180,9 @@ test('no order of events serves a held package without an approval', { timeout: 
       let allowed = false
       for (const event of [{ do: 'upload' } as Event, ...sequence]) {
         const reply = await happen(event, name)
-        // No order of requests causes a server error.
-        if (reply) expect(reply.status, event.do).toBeLessThan(500)
+        // No order of requests causes a server error. The lease of the leader runs out with the clock, for some seconds.
+        const isPassive = reply?.status === 503 && (reply.body as { code?: string }).code === 'passive_replica'
+        if (reply && !isPassive) expect(reply.status, event.do).toBeLessThan(500)
         const now = await look(name)
         const change = `${event.do}: ${before?.status ?? 'absent'} -> ${now?.status ?? 'absent'}`
         if (before === null && now !== null) {

@@ -7,7 +7,6 @@ import { deletionContract } from './packages/deletion.ts'
 import { dependencyContract } from './packages/dependencies.ts'
 import { distributionContract } from './packages/distributions.ts'
 import { formContract } from './packages/form.ts'
-import { retentionContract } from './packages/retention.ts'
 import { sbomContract } from './packages/sbom.ts'
 import { settingsContract } from './packages/settings.ts'
 import { streamContract } from './packages/stream.ts'
@@ -28,7 +27,6 @@ describe('distributions', () => distributionContract(gate))
 describe('bills of materials', () => sbomContract(gate))
 describe('the audit log', () => auditContract(gate))
 describe('settings and policy', () => settingsContract(gate))
-describe('retention', () => retentionContract(gate))
 
 test('no test above caused an unexpected error', () => {
   expect(gate.errors).toEqual([])

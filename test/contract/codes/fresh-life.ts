@@ -139,7 +139,6 @@ export function freshLife(provoked: Set<string>): void {
         'POST /import/sync/start/{target}',
         'POST /import/sync/{source}',
         'POST /security/feeds/refresh',
-        'POST /security/packages/{name}/{version}/rescan',
         'POST /security/vulnscan/feeds/refresh',
         'POST /security/vulnscan/update',
         'POST /settings/run-retention',
