@@ -109,9 +109,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     code: code as number | null,
     signal: signal as NodeJS.Signals | null,
   }))
+  let isStopping = false
   void exited.then(({ code, signal }) => {
-    const isExpected = options.raw || code === 0 || signal === 'SIGKILL'
-    if (!isExpected) console.error(`the service ended by itself: ${JSON.stringify({ code, signal })}\n${tail(log)}`)
+    // Some suites kill it, or let it kill itself.
+    if (!options.raw && !isStopping && signal !== 'SIGKILL')
+      console.error(`the service ended by itself: ${JSON.stringify({ code, signal })}\n${tail(log)}`)
   })
   const listening = new Promise<{ ports: { api: number; apt: number; rpm: number } }>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -172,10 +174,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     },
     exited,
     async stop() {
+      isStopping = true
       child.kill('SIGTERM')
       return (await exited).code
     },
     async kill() {
+      isStopping = true
       child.kill('SIGKILL')
       await exited
     },
