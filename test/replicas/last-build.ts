@@ -12,6 +12,9 @@ const LAST = readFileSync(join(import.meta.dirname, 'last-landed'), 'utf8').trim
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 26 })
 
+/** False in a clone without history, where the last build cannot be made. */
+export const hasHistory = git('rev-parse', '--is-shallow-repository').trim() === 'false'
+
 /** The names and contents of the migrations that the last build has. */
 export function landedMigrations(): Map<string, string> {
   const folder = 'src/store/migrations'
