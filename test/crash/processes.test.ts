@@ -184,7 +184,7 @@ it('a start that fails ends the service with the exit code and the sentence of t
     env: { SERVE_PROCESSES: '2' },
   })
   expect(await failing.exited).toEqual({ code: 1, signal: null })
-  expect(failing.log.join('\n')).toMatch(/^cannot start: .*ECONNREFUSED/m)
+  expect(failing.log.filter((line) => typeof line === 'string').join('\n')).toMatch(/^cannot start: .*ECONNREFUSED/m)
 })
 
 it('serving alone needs no database and no secret, and only reads REPOS_DIR', async () => {

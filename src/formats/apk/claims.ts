@@ -1,5 +1,5 @@
 // Whether each published APKINDEX.tar.gz is signed by our key. It lists no other index files.
-import { inflateRawSync, type InputType } from 'node:zlib'
+import { inflateRawSync } from 'node:zlib'
 import type { Distribution } from '../../domain/package.ts'
 import type { IndexClaims, OwnSignatures } from '../format.ts'
 import { INDEX_FILE } from './render.ts'
@@ -37,7 +37,7 @@ function isSigned(content: Buffer, { apk }: OwnSignatures): boolean {
 function firstMember(content: Buffer): { tar: Buffer; end: number } | null {
   try {
     // With `info` the engine comes too, which counts what it read; the types do not know it.
-    const { buffer, engine } = inflateRawSync(content.subarray(GZIP_HEAD_BYTES) as InputType, {
+    const { buffer, engine } = inflateRawSync(content.subarray(GZIP_HEAD_BYTES), {
       info: true,
       maxOutputLength: MOST_SIGNATURE_BYTES,
     }) as unknown as { buffer: Buffer; engine: { bytesWritten: number } }
