@@ -47,9 +47,7 @@ export function rpmClientSuite(
   beforeAll(async () => {
     need(...client.needs, 'createrepo-c')
     work = await mkdtemp(join(tmpdir(), 'rpm-client-'))
-    service = await startService({
-      env: { REPO_FORMAT: 'rpm', IMPORT_DIRECTORIES: work, SERVE_PROCESSES: '2' },
-    })
+    service = await startService({ env: { REPO_FORMAT: 'rpm', IMPORT_DIRECTORIES: work } })
     key = await (await fetch(`${service.rpm}/repos/gpg.key`)).text()
     foreign = await openKeys(join(work, 'foreign'), new Date(Date.now() - 86_400_000))
   })
