@@ -10,7 +10,7 @@ import { isMissing } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
-import { claimCleaning, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
+import { claimCleaning, claimIfFree, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
 import { linkedGeneration, treeOf, type Tree } from './generation.ts'
 
 /** Superseded generations that are kept however old they are. */
@@ -193,17 +193,9 @@ export function createCleaner(deps: {
   async function sweep(codename: string): Promise<void> {
     const { format, distribution } = deps.offered(codename)
     const tree = treeOf(deps.paths, format, distribution)
-    const claim = await db.transaction().execute(async (tx) => {
-      const row = await tx
-        .selectFrom('distributions')
-        .select(isBeingCleaned.as('isBusy'))
-        .where('codename', '=', codename)
-        .forUpdate()
-        .executeTakeFirst()
-      return !row || row.isBusy ? null : claimCleaning(tx, codename)
-    })
+    const claim = await claimIfFree(db, codename)
     // Another process is at it: the next sweep comes in an hour.
-    if (!claim) return
+    if (typeof claim === 'string') return
     try {
       const row = await db
         .selectFrom('distributions')

@@ -23,6 +23,20 @@ export interface Claim {
   check(): void
 }
 
+/** Claims a distribution that nobody is cleaning. */
+export function claimIfFree(db: Db, codename: string): Promise<Claim | 'busy' | 'missing'> {
+  return db.transaction().execute(async (tx) => {
+    const row = await tx
+      .selectFrom('distributions')
+      .select(isBeingCleaned.as('isBusy'))
+      .where('codename', '=', codename)
+      .forUpdate()
+      .executeTakeFirst()
+    if (!row) return 'missing'
+    return row.isBusy ? 'busy' : claimCleaning(tx, codename)
+  })
+}
+
 /** Inside a transaction that holds the row's lock and has seen `isBeingCleaned` false. */
 export async function claimCleaning(tx: Db, codename: string): Promise<Claim> {
   const token = randomUUID()

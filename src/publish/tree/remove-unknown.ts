@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Offered } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
-import { claimCleaning, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
+import { claimIfFree, cleaningEnded, endCleaning, type Claim } from './cleaning-claim.ts'
 import { treeOf } from './generation.ts'
 
 /**
@@ -36,16 +36,9 @@ export async function removeUnknown(
 
 async function claimWhenFree(db: Db, codename: string): Promise<Claim> {
   for (;;) {
-    const claim = await db.transaction().execute(async (tx) => {
-      const row = await tx
-        .selectFrom('distributions')
-        .select(isBeingCleaned.as('isBusy'))
-        .where('codename', '=', codename)
-        .forUpdate()
-        .executeTakeFirstOrThrow()
-      return row.isBusy ? null : claimCleaning(tx, codename)
-    })
-    if (claim) return claim
+    const claim = await claimIfFree(db, codename)
+    if (claim === 'missing') throw new Error(`the distribution ${codename} has no row`)
+    if (claim !== 'busy') return claim
     await cleaningEnded(db, codename)
   }
 }
