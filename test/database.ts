@@ -11,20 +11,39 @@ export async function createTestDatabase(): Promise<Database & { url: string }> 
     await migrate(database.db)
     return { ...database, url: 'pglite://memory' }
   }
-  const name = `test_${randomBytes(6).toString('hex')}`
-  await onServer(server, `create database ${name}`)
-  const url = new URL(server)
-  url.pathname = `/${name}`
-  const database = await openDatabase(url.href)
-  await migrate(database.db)
+  template ??= createTemplate(server)
+  const name = newName()
+  await onServer(server, `create database ${name} template ${await template}`)
+  const url = urlOf(server, name)
+  const database = await openDatabase(url)
   return {
     ...database,
-    url: url.href,
+    url,
     async close() {
       await database.close()
       await onServer(server, `drop database ${name} with (force)`)
     },
   }
+}
+
+/** Migrated once for each test process, because a copy is made in a tenth of the time. It goes with the server. */
+let template: Promise<string> | null = null
+
+async function createTemplate(server: string): Promise<string> {
+  const name = newName()
+  await onServer(server, `create database ${name}`)
+  const { db, close } = await openDatabase(urlOf(server, name))
+  await migrate(db)
+  await close()
+  return name
+}
+
+const newName = (): string => `test_${randomBytes(6).toString('hex')}`
+
+function urlOf(server: string, name: string): string {
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return url.href
 }
 
 async function onServer(url: string, statement: string): Promise<void> {
