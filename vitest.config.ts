@@ -9,9 +9,9 @@ export default defineConfig({
     maxWorkers: 2,
     // No module keeps state (ARCHITECTURE.md), so files share what their worker has loaded: a third less CPU time.
     isolate: false,
-    testTimeout: 120_000,
-    // The default, a second, is too short for a virtual machine that shares its processors.
-    expect: { poll: { timeout: 30_000 } },
-    hookTimeout: 240_000,
+    // Virtual machines stall: what takes milliseconds may take half a minute. These limits only end what hangs.
+    testTimeout: 600_000,
+    expect: { poll: { timeout: 180_000 } },
+    hookTimeout: 600_000,
   },
 })

@@ -13,10 +13,10 @@ export default defineConfig({
     // Each file starts services of its own and some measure them: side by side they would measure each other.
     maxWorkers: 1,
     fileParallelism: false,
-    testTimeout: 600_000,
-    // The default, a second, is too short for a virtual machine that shares its processors.
-    expect: { poll: { timeout: 30_000 } },
-    hookTimeout: 600_000,
-    teardownTimeout: 30_000,
+    // Virtual machines stall: what takes milliseconds may take half a minute. These limits only end what hangs.
+    testTimeout: 1_800_000,
+    expect: { poll: { timeout: 300_000 } },
+    hookTimeout: 1_800_000,
+    teardownTimeout: 120_000,
   },
 })

@@ -1,5 +1,6 @@
 // Byte ranges: every form of RFC 9110 section 14.1.2 against its size.
 import { expect, test } from 'vitest'
+import { within } from '../../test/within.ts'
 import { selectRange, type RangeAnswer } from './ranges.ts'
 
 const whole: RangeAnswer = { kind: 'whole' }
@@ -48,8 +49,6 @@ test.each<[string, number, RangeAnswer]>([
   expect(selectRange(field, size)).toEqual(answer)
 })
 
-test('a field of thousands of ranges quickly gets the whole file', () => {
-  const started = performance.now()
-  expect(selectRange(`bytes=${'0-,'.repeat(5000)}`, 1e9)).toEqual(whole)
-  expect(performance.now() - started).toBeLessThan(1000)
+test('a field of thousands of ranges quickly gets the whole file', async () => {
+  expect(await within(5_000, () => selectRange(`bytes=${'0-,'.repeat(5000)}`, 1e9))).toEqual(whole)
 })

@@ -150,80 +150,74 @@ test.each([
   { where: 'memory', memory: { totalBytes: 64 << 20, fileBytes: 4 << 20 } },
   { where: 'a memory too small for two files', memory: { totalBytes: 420_000, fileBytes: 4 << 20 } },
   { where: 'the disk', memory: { totalBytes: 0, fileBytes: 100 } },
-])(
-  'hammered during hundreds of flips, from $where, no file is ever torn, mixed or old',
-  { timeout: 60_000 },
-  async ({ memory }) => {
-    const reader = await startListener(repository.dir, { memory })
-    const agent = new Agent({ keepAlive: true, maxSockets: 16 })
-    const FLIPS = 300
-    let generation = 0
-    const kept: string[] = []
-    const publish = () => {
-      generation++
-      const line = `generation ${String(generation).padStart(6, '0')}\n`
-      const made = repository.publish('jammy', {
-        InRelease: line,
-        'main/binary-amd64/Packages.gz': line.repeat(20_000 + (generation % 3)),
-      })
-      kept.push(made)
-      // As `collect` does: only generations nobody can still be looking up are removed.
-      if (kept.length > 6) rmSync(join(repository.dir, kept.shift() ?? ''), { recursive: true })
-    }
-    publish()
+])('hammered during hundreds of flips, from $where, no file is ever torn, mixed or old', async ({ memory }) => {
+  const reader = await startListener(repository.dir, { memory })
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+  const FLIPS = 300
+  let generation = 0
+  const kept: string[] = []
+  const publish = () => {
+    generation++
+    const line = `generation ${String(generation).padStart(6, '0')}\n`
+    const made = repository.publish('jammy', {
+      InRelease: line,
+      'main/binary-amd64/Packages.gz': line.repeat(20_000 + (generation % 3)),
+    })
+    kept.push(made)
+    // As `collect` does: only generations nobody can still be looking up are removed.
+    if (kept.length > 6) rmSync(join(repository.dir, kept.shift() ?? ''), { recursive: true })
+  }
+  publish()
 
-    const generationOf = (body: Buffer): number =>
-      Number(/generation (\d{6})\n/.exec(body.subarray(-18).toString())?.[1])
-    const tags = new Map<string, string>()
-    const run = { goesOn: true }
-    let answers = 0
+  const generationOf = (body: Buffer): number => Number(/generation (\d{6})\n/.exec(body.subarray(-18).toString())?.[1])
+  const tags = new Map<string, string>()
+  const run = { goesOn: true }
+  let answers = 0
 
-    const read = async (path: string, range: string | null): Promise<void> => {
-      while (run.goesOn) {
-        const before = generation
-        const { status, headers, body } = await ask(reader.port, agent, path, range)
-        const after = generation
-        answers++
-        expect(status).toBe(range ? 206 : 200)
-        expect(body.length).toBe(Number(headers['content-length']))
-        const seen = generationOf(body)
-        expect(seen).toBeGreaterThanOrEqual(before)
-        expect(seen).toBeLessThanOrEqual(after)
-        const line = `generation ${String(seen).padStart(6, '0')}\n`
-        const wholeSize = path === INRELEASE ? line.length : line.length * (20_000 + (seen % 3))
-        if (range)
-          expect(headers['content-range']).toBe(`bytes ${wholeSize - body.length}-${wholeSize - 1}/${wholeSize}`)
-        else expect(body.equals(Buffer.from(line.repeat(wholeSize / line.length)))).toBe(true)
-        const identity = `${path} ${seen}`
-        expect(tags.get(headers.etag ?? '') ?? identity).toBe(identity)
-        tags.set(headers.etag ?? '', identity)
-      }
+  const read = async (path: string, range: string | null): Promise<void> => {
+    while (run.goesOn) {
+      const before = generation
+      const { status, headers, body } = await ask(reader.port, agent, path, range)
+      const after = generation
+      answers++
+      expect(status).toBe(range ? 206 : 200)
+      expect(body.length).toBe(Number(headers['content-length']))
+      const seen = generationOf(body)
+      expect(seen).toBeGreaterThanOrEqual(before)
+      expect(seen).toBeLessThanOrEqual(after)
+      const line = `generation ${String(seen).padStart(6, '0')}\n`
+      const wholeSize = path === INRELEASE ? line.length : line.length * (20_000 + (seen % 3))
+      if (range) expect(headers['content-range']).toBe(`bytes ${wholeSize - body.length}-${wholeSize - 1}/${wholeSize}`)
+      else expect(body.equals(Buffer.from(line.repeat(wholeSize / line.length)))).toBe(true)
+      const identity = `${path} ${seen}`
+      expect(tags.get(headers.etag ?? '') ?? identity).toBe(identity)
+      tags.set(headers.etag ?? '', identity)
     }
+  }
 
-    const readers = Promise.all([
-      ...Array.from({ length: 6 }, () => read(INRELEASE, null)),
-      ...Array.from({ length: 6 }, () => read(PACKAGES, null)),
-      ...Array.from({ length: 4 }, () => read(PACKAGES, 'bytes=-180')),
-    ])
-    const flips = (async () => {
-      while (generation < FLIPS) {
-        const wanted = answers + 3
-        publish()
-        while (answers < wanted && run.goesOn) await turn()
-      }
-      run.goesOn = false
-    })()
-    try {
-      await Promise.all([readers, flips])
-    } finally {
-      run.goesOn = false
-      agent.destroy()
-      await reader.close(1000)
+  const readers = Promise.all([
+    ...Array.from({ length: 6 }, () => read(INRELEASE, null)),
+    ...Array.from({ length: 6 }, () => read(PACKAGES, null)),
+    ...Array.from({ length: 4 }, () => read(PACKAGES, 'bytes=-180')),
+  ])
+  const flips = (async () => {
+    while (generation < FLIPS) {
+      const wanted = answers + 3
+      publish()
+      while (answers < wanted && run.goesOn) await turn()
     }
-    expect(answers).toBeGreaterThan(FLIPS * 2)
-    expect(reader.logged.filter((line) => line.includes('error'))).toEqual([])
-  },
-)
+    run.goesOn = false
+  })()
+  try {
+    await Promise.all([readers, flips])
+  } finally {
+    run.goesOn = false
+    agent.destroy()
+    await reader.close(1000)
+  }
+  expect(answers).toBeGreaterThan(FLIPS * 2)
+  expect(reader.logged.filter((line) => line.includes('error'))).toEqual([])
+})
 
 interface Read {
   status: number

@@ -1,5 +1,6 @@
 // Request targets: which of them name a published file, and which are refused.
 import { describe, expect, test } from 'vitest'
+import { within } from '../../test/within.ts'
 import { APT_MOUNTS, RPM_MOUNTS } from './listener.fixture.ts'
 import { locate } from './request-path.ts'
 
@@ -123,9 +124,9 @@ describe('a target that names no published file', () => {
     expect(apt(`/repos/dists/${'a/'.repeat(1100)}b`)).toBe('too_long')
   })
 
-  test('the check of an ordinary path takes no more than linear time', () => {
-    const started = performance.now()
-    for (let i = 0; i < 200; i++) locate(`/${'a.'.repeat(1000)}%`, APT_MOUNTS)
-    expect(performance.now() - started).toBeLessThan(2000)
+  test('the check of an ordinary path takes no more than linear time', async () => {
+    await within(10_000, () => {
+      for (let i = 0; i < 200; i++) locate(`/${'a.'.repeat(1000)}%`, APT_MOUNTS)
+    })
   })
 })

@@ -12,7 +12,7 @@ const AT = new Date('2026-03-01T12:00:00Z')
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gatehouse-keys-'))
   keys = await openKeys(directory, new Date('2026-01-01T00:00:00Z'))
-}, 120_000)
+})
 afterAll(() => rm(directory, { recursive: true }))
 
 const publicKey = () => openpgp.readKey({ armoredKey: keys.openpgp.publicKeyArmored })

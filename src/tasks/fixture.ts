@@ -1,5 +1,5 @@
 // What tests of tasks share: processes on one database, a clock, and kinds of tasks.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import type { Json } from '../domain/json.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
@@ -73,8 +73,7 @@ export function useTaskBench() {
     /** messages that were logged as errors */
     errors: () => bench.logged.filter(({ level }) => level === 'error').map(({ msg }) => msg),
     stateOf,
-    reaches: (id: number, state: string) =>
-      vi.waitFor(async () => expect(await stateOf(id)).toBe(state), { timeout: 10_000, interval: 20 }),
+    reaches: (id: number, state: string) => expect.poll(() => stateOf(id), { interval: 20 }).toBe(state),
   }
   return { bench, ...tools }
 }
@@ -99,6 +98,6 @@ export function slowKind(more: Partial<TaskKind> = {}) {
       }),
     more,
   )
-  const begun = (n = 1) => vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(n), 10_000)
+  const begun = (n = 1) => expect.poll(() => runs.length).toBeGreaterThanOrEqual(n)
   return { kind, runs, begun }
 }

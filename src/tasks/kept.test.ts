@@ -23,7 +23,7 @@ describe('lines', () => {
         for (let n = 1; n <= most; n++) {
           line(`line ${n}`)
           // Those that come faster than the database writes them are left out.
-          if (n % 50 === 0) await expect.poll(written, { timeout: 30_000, interval: 5 }).toBe(n)
+          if (n % 50 === 0) await expect.poll(written, { interval: 5 }).toBe(n)
         }
         return {}
       }),

@@ -178,7 +178,6 @@ describe.each(CASES)('from %s to %s (%s)', (from, to, format) => {
           async () =>
             (await service.call('GET', '/distributions/')).body.distributions.find((d: any) => d.codename === second)
               .last_published_at,
-          { timeout: 30_000 },
         )
         .not.toBe(null)
       const after = await see(service, codenames, key)

@@ -21,7 +21,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
     await client.prepare()
     service = await startService({ env: { REPO_FORMAT: 'apk' } })
     key = { name: 'svc.rsa.pub', pem: await (await fetch(`${service.apt}/apk/svc.rsa.pub`)).text() }
-  }, 900_000)
+  })
   afterAll(async () => {
     await service.stop()
     await removeTemporary()

@@ -77,7 +77,7 @@ beforeAll(async () => {
   service = await startService({ env: { REPO_FORMAT: 'apt' } })
   await writeFile(join(root, 'etc/gatehouse.asc'), await (await fetch(`${service.apt}/repos/gpg.key`)).text())
   await source(service.apt)
-}, 600_000)
+})
 afterAll(async () => {
   await service.stop()
   await removeTemporary()

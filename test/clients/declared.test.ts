@@ -65,7 +65,7 @@ test('apt installs from an own distribution for arm64, and only what is declared
 test('a definition with other names is published without another change', async () => {
   await start([{ ...ACME, full_name: 'ACME renamed' }])
   const release = async () => (await fetch(`${service.apt}/repos/dists/acme-stable/Release`)).text()
-  await expect.poll(release, { timeout: 30_000 }).toContain('Description: Packages for ACME renamed')
+  await expect.poll(release).toContain('Description: Packages for ACME renamed')
 })
 
 test('a distribution that is no longer declared is served as it was, takes nothing and can be emptied', async () => {
@@ -115,10 +115,10 @@ test('a distribution that gets another architecture offers its packages for all 
     { ...alpine, architectures: ['x86_64', 'aarch64'] },
   ])
   const packages = `${service.apt}/repos/dists/acme-stable/main/binary-amd64/Packages`
-  await expect.poll(async () => (await fetch(packages)).text(), { timeout: 30_000 }).toContain('Version: 4.0\n')
+  await expect.poll(async () => (await fetch(packages)).text()).toContain('Version: 4.0\n')
   expect(await (await fetch(packages)).text()).not.toContain('Version: 3.0\n')
   const served = async (path: string) => (await fetch(`${service.apt}/apk/acme-alpine/main/${path}`)).status
-  await expect.poll(() => served('aarch64/APKINDEX.tar.gz'), { timeout: 30_000 }).toBe(200)
+  await expect.poll(() => served('aarch64/APKINDEX.tar.gz')).toBe(200)
   expect(await served('aarch64/for-all-1.0-r0.apk')).toBe(200)
   expect(await served('x86_64/for-all-1.0-r0.apk')).toBe(200)
 })

@@ -40,7 +40,7 @@ beforeAll(async () => {
       expect([status, body.status], JSON.stringify(body)).toEqual([201, 'published'])
     }
   }
-}, 900_000)
+})
 afterAll(async () => {
   await service.stop()
   await removeTemporary()
@@ -101,7 +101,7 @@ describe('the rpm', () => {
 })
 
 describe.each(apkClients().map((client) => [client.name, client] as const))('%s', (_, client) => {
-  beforeAll(() => client.prepare(), 900_000)
+  beforeAll(() => client.prepare())
 
   it('installs the apk', async () => {
     const pem = await (await fetch(`${service.apt}/apk/svc.rsa.pub`)).text()

@@ -176,7 +176,7 @@ function expectNoServerError({ status, body }: { status: number; body: unknown }
   expect(status, what).toBeLessThan(500)
 }
 
-test('no order of events serves a held package without an approval', { timeout: 300_000 }, async () => {
+test('no order of events serves a held package without an approval', async () => {
   await fc.assert(
     fc.asyncProperty(worlds, fc.array(events, { minLength: 3, maxLength: 14 }), async (first, sequence) => {
       const name = `subject-${number++}`
@@ -258,54 +258,50 @@ async function move({ do: what, at }: Move, name: string): Promise<{ status: num
   }
 }
 
-test(
-  'no order of promotions and decisions serves what its source did not serve or nobody approved',
-  { timeout: 300_000 },
-  async () => {
-    const moves = fc.array(
-      fc.oneof(fc.record({ do: fc.constantFrom(...MOVES), at: fc.constantFrom(...PAIR) }), worlds),
-      { minLength: 4, maxLength: 14 },
-    )
-    await fc.assert(
-      fc.asyncProperty(worlds, moves, async (first, sequence) => {
-        const name = `moved-${number++}`
-        await happen(first, name)
-        for (const event of [{ do: 'upload', at: 'jammy' } as const, ...sequence]) {
-          const before = await lookBoth(name)
-          if (event.do === 'world') {
-            await happen(event, name)
-            continue
-          }
-          expectNoServerError(await move(event, name), event.do)
-          const now = await lookBoth(name)
-          for (const codename of PAIR) {
-            const [was, is] = [before[codename], now[codename]]
-            const change = `${event.do} at ${event.at}: ${codename} ${was?.status ?? 'absent'} -> ${is?.status ?? 'absent'}`
-            expect(await isOffered(name, codename), change).toBe(is?.served ?? false)
-            if (is?.served && !was?.served) {
-              const isCopy = (event.do === 'promote' || event.do === 'migrate') && codename === otherOf(event.at)
-              const isOwn = (event.do === 'upload' || event.do === 'approve') && codename === event.at
-              expect(isOwn || isCopy, change).toBe(true)
-              // What is copied was served by its source, new in its target, and rejected nowhere.
-              if (isCopy) {
-                expect(before[event.at], change).toMatchObject({ status: 'published', served: true })
-                expect(was, change).toBe(null)
-              }
-            }
-            if (codename !== event.at && event.do !== 'promote' && event.do !== 'migrate')
-              expect(is?.served ?? false, change).toBe(was?.served ?? false)
-          }
+test('no order of promotions and decisions serves what its source did not serve or nobody approved', async () => {
+  const moves = fc.array(fc.oneof(fc.record({ do: fc.constantFrom(...MOVES), at: fc.constantFrom(...PAIR) }), worlds), {
+    minLength: 4,
+    maxLength: 14,
+  })
+  await fc.assert(
+    fc.asyncProperty(worlds, moves, async (first, sequence) => {
+      const name = `moved-${number++}`
+      await happen(first, name)
+      for (const event of [{ do: 'upload', at: 'jammy' } as const, ...sequence]) {
+        const before = await lookBoth(name)
+        if (event.do === 'world') {
+          await happen(event, name)
+          continue
         }
-      }),
-      {
-        numRuns: Number(process.env['PROPERTY_RUNS'] ?? 10),
-        ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}),
-      },
-    )
-  },
-)
+        expectNoServerError(await move(event, name), event.do)
+        const now = await lookBoth(name)
+        for (const codename of PAIR) {
+          const [was, is] = [before[codename], now[codename]]
+          const change = `${event.do} at ${event.at}: ${codename} ${was?.status ?? 'absent'} -> ${is?.status ?? 'absent'}`
+          expect(await isOffered(name, codename), change).toBe(is?.served ?? false)
+          if (is?.served && !was?.served) {
+            const isCopy = (event.do === 'promote' || event.do === 'migrate') && codename === otherOf(event.at)
+            const isOwn = (event.do === 'upload' || event.do === 'approve') && codename === event.at
+            expect(isOwn || isCopy, change).toBe(true)
+            // What is copied was served by its source, new in its target, and rejected nowhere.
+            if (isCopy) {
+              expect(before[event.at], change).toMatchObject({ status: 'published', served: true })
+              expect(was, change).toBe(null)
+            }
+          }
+          if (codename !== event.at && event.do !== 'promote' && event.do !== 'migrate')
+            expect(is?.served ?? false, change).toBe(was?.served ?? false)
+        }
+      }
+    }),
+    {
+      numRuns: Number(process.env['PROPERTY_RUNS'] ?? 10),
+      ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}),
+    },
+  )
+})
 
-test('of concurrent decisions exactly one succeeds, and the others answer 409', { timeout: 120_000 }, async () => {
+test('of concurrent decisions exactly one succeeds, and the others answer 409', async () => {
   Object.assign(world, { severities: ['High'], infected: false, data: true })
   for (let round = 0; round < 6; round++) {
     const name = `disputed-${round}`

@@ -88,9 +88,7 @@ test('old days of the audit log, access logs and refused packages go; the log sa
   // The lease of the leader has run out, and so have the sessions.
   const as = await gate.login('admin-person')
   await expect
-    .poll(async () => (await gate.call('POST', '/settings/run-retention', { as, body: { dry_run: true } })).status, {
-      timeout: 60_000,
-    })
+    .poll(async () => (await gate.call('POST', '/settings/run-retention', { as, body: { dry_run: true } })).status)
     .toBe(200)
   const patched = await gate.call('PATCH', '/settings/', {
     as,
@@ -107,7 +105,7 @@ test('old days of the audit log, access logs and refused packages go; the log sa
     expect(reply.status, reply.text).toBe(200)
     return (removed = reply.body.result.audit.entries)
   }
-  await expect.poll(runAgain, { timeout: 60_000 }).toBeGreaterThanOrEqual(total)
+  await expect.poll(runAgain).toBeGreaterThanOrEqual(total)
   expect((await readdir(logs)).filter((name) => name.includes('2020'))).toEqual([])
   const kept = (await gate.call<{ kept_from: string }>('GET', '/artifacts/audit/logs', { as })).body.kept_from
   const exported = await gate.call('GET', '/artifacts/audit/export', { as })

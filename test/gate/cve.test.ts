@@ -215,7 +215,7 @@ describe.each(FORMATS)('%s', (format) => {
 it('updateinfo for dnf and zypper lists the fixing packages, some time after the last publish', async () => {
   const repository = `${service.rpm}/repos/almalinux9/x86_64`
   await expect
-    .poll(async () => text(`${repository}/repodata/repomd.xml`), { timeout: 90_000, interval: 1000 })
+    .poll(async () => text(`${repository}/repodata/repomd.xml`), { interval: 1000 })
     .toContain('-updateinfo.xml.gz')
   const href = /repodata\/[0-9a-f]+-updateinfo\.xml\.gz/.exec(await text(`${repository}/repodata/repomd.xml`))![0]
   const updateinfo = gunzipSync(Buffer.from(await (await fetch(`${repository}/${href}`)).arrayBuffer())).toString()

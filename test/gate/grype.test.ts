@@ -269,7 +269,7 @@ describe.each(FORMATS)('%s', (format) => {
       status: 'published',
       pipeline: { cve_scan: 'no_findings' },
     })
-    await expect.poll(async () => (await record(format, 'quiet')).status, { timeout: 60_000 }).toBe('pending_review')
+    await expect.poll(async () => (await record(format, 'quiet')).status).toBe('pending_review')
     expect(await record(format, 'quiet')).toMatchObject({ served: true, held_reason: 'second_scanner' })
     expect(await sourcesOf(format, 'quiet')).toEqual({ 'CVE-2026-4001': ['osv'] })
     expect(await kind.index()).toContain('quiet')
@@ -282,15 +282,13 @@ describe.each(FORMATS)('%s', (format) => {
 
   it('a finding of only the second scanner that the policy allows changes only the list of findings', async () => {
     expect((await upload(format, 'warned', 1)).body.status).toBe('published')
-    await expect.poll(() => sourcesOf(format, 'warned'), { timeout: 60_000 }).toEqual({ 'CVE-2026-4003': ['osv'] })
+    await expect.poll(() => sourcesOf(format, 'warned')).toEqual({ 'CVE-2026-4003': ['osv'] })
     expect((await record(format, 'warned')).status).toBe('published')
   })
 
   it('a vulnerability that both scanners find is one finding with the severity of the first', async () => {
     expect((await upload(format, 'both', 1)).body.status).toBe('published')
-    await expect
-      .poll(() => sourcesOf(format, 'both'), { timeout: 60_000 })
-      .toEqual({ 'CVE-2026-3006': ['grype', 'osv'] })
+    await expect.poll(() => sourcesOf(format, 'both')).toEqual({ 'CVE-2026-3006': ['grype', 'osv'] })
     expect(await record(format, 'both')).toMatchObject({
       status: 'published',
       cve_results: [{ severity: 'Medium', in_kev: true }],
@@ -321,7 +319,7 @@ it('a service that dies before the second scan makes it after its restart', asyn
   expect((await upload('deb', 'lost', 1)).body.status).toBe('published')
   await service.kill()
   service = await start()
-  await expect.poll(async () => (await record('deb', 'lost')).held_reason, { timeout: 60_000 }).toBe('second_scanner')
+  await expect.poll(async () => (await record('deb', 'lost')).held_reason).toBe('second_scanner')
   expect(await record('deb', 'lost')).toMatchObject({ status: 'pending_review', served: true })
 })
 
@@ -420,9 +418,7 @@ it('a grype that misses the known vulnerability fails its self-test, and package
   await importDatabase(tools, await makeDatabase(tools, join(base, 'made-harmless'), harmless), cacheDirectory())
   await service.stop()
   service = await start()
-  await expect
-    .poll(() => text(`${service.api}/metrics`), { timeout: 60_000 })
-    .toMatch(/^svc_scanner_selftest_failed\{[^}]*grype[^}]*\} 1/m)
+  await expect.poll(() => text(`${service.api}/metrics`)).toMatch(/^svc_scanner_selftest_failed\{[^}]*grype[^}]*\} 1/m)
   expect((await upload('deb', 'looks-clean', 1)).body).toMatchObject({
     status: 'pending_review',
     held_reason: 'unscanned',

@@ -160,7 +160,7 @@ describe('a bulk import', () => {
     })
     expect([status, body.status, body.total]).toEqual([200, 'running', 31])
     job = body.job_id
-    await expect.poll(async () => (await result()).status, { timeout: 30_000 }).toBe('done')
+    await expect.poll(async () => (await result()).status).toBe('done')
     expect(await result()).toMatchObject({
       ...{ success: false, imported: 28, errors: 1, done_count: 31, error_count: 1, group: 'bulk' },
       ...{ counts: { added: 28, skipped: 2, error: 1 }, error_details: [{ package: 'nothing', code: 'not_found' }] },

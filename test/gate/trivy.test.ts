@@ -211,17 +211,13 @@ describe.each(FORMATS)('%s', (format) => {
       status: 'published',
       pipeline: { cve_scan: 'no_findings' },
     })
-    await expect
-      .poll(async () => (await record(format, 'quiet')).held_reason, { timeout: 60_000 })
-      .toBe('second_scanner')
+    await expect.poll(async () => (await record(format, 'quiet')).held_reason).toBe('second_scanner')
     expect(await sourcesOf(format, 'quiet')).toEqual({ 'CVE-2026-4001': ['osv'] })
   })
 
   it('a vulnerability that both scanners find is one finding with the severity of the first', async () => {
     expect((await upload(format, 'both', 1)).status).toBe('published')
-    await expect
-      .poll(() => sourcesOf(format, 'both'), { timeout: 60_000 })
-      .toEqual({ 'CVE-2026-3006': ['osv', 'trivy'] })
+    await expect.poll(() => sourcesOf(format, 'both')).toEqual({ 'CVE-2026-3006': ['osv', 'trivy'] })
     expect(await record(format, 'both')).toMatchObject({ status: 'published', cve_results: [{ severity: 'Medium' }] })
   })
 })
@@ -295,7 +291,7 @@ it('a trivy that misses the known vulnerability fails its self-test, and package
   )
   await service.stop()
   service = await start()
-  await expect.poll(metrics, { timeout: 60_000 }).toMatch(/^svc_scanner_selftest_failed\{[^}]*trivy[^}]*\} 1/m)
+  await expect.poll(metrics).toMatch(/^svc_scanner_selftest_failed\{[^}]*trivy[^}]*\} 1/m)
   expect(await upload('deb', 'looks-clean', 1)).toMatchObject({
     status: 'pending_review',
     held_reason: 'unscanned',

@@ -18,7 +18,7 @@ describe('packages made by nfpm', () => {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'nfpm-'))
     await promisify(execFile)(join(import.meta.dirname, '../samples/nfpm.sh'), [directory], { maxBuffer: 2 ** 26 })
-  }, 900_000)
+  })
   afterAll(() => rm(directory, { recursive: true }))
 
   it.each([

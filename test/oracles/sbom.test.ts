@@ -55,7 +55,7 @@ beforeAll(async () => {
     findings: [finding('CVE-2026-0001')],
   })
   await decide(db, row, 'accept_risk', ['CVE-2026-0001'])
-}, 600_000)
+})
 afterAll(async () => {
   await documents.close()
   await rm(directory, { recursive: true })

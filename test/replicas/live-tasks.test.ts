@@ -1,5 +1,5 @@
 // Tasks of two processes on one database and one Redis: what each learns of the other without looking for it.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createLog } from '../../src/kernel/log.ts'
 import { createRedis, type Redis } from '../../src/redis/connection.ts'
 import { createEvents, type SharedEvents } from '../../src/redis/events.ts'
@@ -32,7 +32,7 @@ beforeEach(async () => {
     return { redis, events }
   }
   replicas = [replica(), replica()]
-  await vi.waitFor(() => expect(replicas.every(({ events }) => events.areUp())).toBe(true), 60_000)
+  await expect.poll(() => replicas.every(({ events }) => events.areUp())).toBe(true)
 })
 afterEach(() => {
   for (const { redis, events } of replicas) {
@@ -136,7 +136,7 @@ it('lines reach followers through the database when Redis dies in the middle of 
   await server.kill()
   try {
     line('while it dies')
-    await vi.waitFor(() => expect(redis.isUp()).toBe(false), 60_000)
+    await expect.poll(() => redis.isUp()).toBe(false)
     line('after')
     expect(await messagesOf(tasks.follow(id), 3)).toEqual(['before', 'while it dies', 'after'])
     runs[0]!.end()

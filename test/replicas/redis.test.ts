@@ -32,8 +32,7 @@ function connection(namespace = `n${namespaces++}`, url = server.url): Redis {
   redis.start()
   return redis
 }
-const until = (condition: () => unknown) =>
-  vi.waitFor(() => expect(condition()).toBeTruthy(), { timeout: 60_000, interval: 20 })
+const until = (condition: () => unknown) => expect.poll(condition, { interval: 20 }).toBeTruthy()
 async function connected(namespace?: string): Promise<Redis> {
   const redis = connection(namespace)
   await until(redis.isUp)
@@ -228,7 +227,7 @@ describe('the shared cache', () => {
     cache.forget()
     expect(await cache.of('a', six)).toBe(null)
     await until(redis.isUp)
-    await vi.waitFor(async () => expect(await other.of('a', six)).toBe(6), 30_000)
+    await expect.poll(() => other.of('a', six)).toBe(6)
     expect(await cache.of('a', five)).toBe(6)
   })
 

@@ -162,7 +162,7 @@ describe.each(ENGINES)('a dump of %s', (source) => {
       })
       await expect(load(path, to)).rejects.toThrow(/the database is not empty/)
     }
-  }, 300_000)
+  })
 
   test('is of the moment when the snapshot began, and leaves no file when it is stopped', async () => {
     const from = await empty(source)
@@ -188,7 +188,7 @@ describe.each(ENGINES)('a dump of %s', (source) => {
     const rows = await buffer(dump.tables.find(({ name }) => name === 'leases')!.rows())
     await dump.close()
     expect(rows.toString()).toMatch(/^before\t[^\n]*\n$/)
-  }, 120_000)
+  })
 })
 
 test('damaged and truncated dumps are refused, and the database stays empty', async () => {
@@ -215,7 +215,7 @@ test('damaged and truncated dumps are refused, and the database stays empty', as
   await expect(load(bad, target)).rejects.toThrow(/damaged/)
   expect(await isEmpty(target)).toBe(true)
   await load(path, target)
-}, 300_000)
+})
 
 async function readAll(path: string): Promise<void> {
   const dump = await readDump(path)
@@ -244,7 +244,7 @@ test('a dump of an older schema is migrated; one of a newer schema or with other
   expect(await loadDump(dump, target)).toMatchObject({ schema: Object.keys(MIGRATIONS).at(-2) })
   expect(await schemaVersion(target.db)).toBe(NEWEST)
   expect(await target.db.selectFrom('leases').select('name').execute()).toEqual([{ name: 'kept' }])
-}, 120_000)
+})
 
 test("a dump of format 1.16, as PGlite's own pg_dump 18 writes it, is read", async () => {
   const dump = await readDump(join(import.meta.dirname, '../../../test/samples/dumps/pglite-1.16.dump'))
@@ -296,7 +296,7 @@ describe.runIf(SERVER)("PostgreSQL's own programs", () => {
     execFileSync('pg_restore', ['--exit-on-error', '--no-owner', `--dbname=${to.url}`, path])
     expect(await stateOf(to)).toEqual(await stateOf(from))
     expect(await schemaVersion(to.db)).toBe(NEWEST)
-  }, 120_000)
+  })
 
   test.each([
     [

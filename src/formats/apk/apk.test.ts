@@ -445,7 +445,7 @@ describe('an apk', () => {
       }
       expect(Object.keys(outcomes).sort()).toEqual(['package', 'problem'])
       expect(outcomes['package']).toBeGreaterThan(100)
-    }, 120_000)
+    })
   })
 
   describe('signatures', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { within } from '../../../test/within.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { parseRichDependency } from './rich-dependencies.ts'
 
@@ -63,7 +64,7 @@ describe('boolean dependencies', () => {
     expect(clause?.anyOf).toHaveLength(80)
   })
 
-  it('are parsed or refused quickly for any input', () => {
+  it('are parsed or refused quickly for any input', async () => {
     const piece = fc.constantFrom(
       '(',
       ')',
@@ -79,15 +80,15 @@ describe('boolean dependencies', () => {
       ',',
       '((a and b)',
     )
-    fc.assert(
-      fc.property(fc.array(piece, { maxLength: 200 }), (pieces) => {
-        const started = process.cpuUsage()
-        try {
-          parseRichDependency(`(${pieces.join('')})`)
-        } catch (error) {
-          expect(isProblem(error, 'invalid_package')).toBe(true)
-        }
-        expect(process.cpuUsage(started).user / 1000).toBeLessThan(1000)
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 200 }), async (pieces) => {
+        await within(10_000, () => {
+          try {
+            parseRichDependency(`(${pieces.join('')})`)
+          } catch (error) {
+            expect(isProblem(error, 'invalid_package')).toBe(true)
+          }
+        })
       }),
       { numRuns: 2000 },
     )

@@ -66,7 +66,7 @@ describe('signatures inside an rpm', () => {
     directory = await mkdtemp(join(tmpdir(), 'rpm-sign-'))
     rsa = await makeKey({ type: 'rsa', rsaBits: 2048 })
     other = await makeKey({ type: 'curve25519' })
-  }, 60_000)
+  })
   afterAll(() => rm(directory, { recursive: true }))
 
   let count = 0
