@@ -115,6 +115,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     if (!options.raw && !isStopping && signal !== 'SIGKILL')
       console.error(`the service ended by itself: ${JSON.stringify({ code, signal })}\n${tail(log)}`)
   })
+  let late: NodeJS.Timeout | undefined
   const listening = new Promise<{ ports: { api: number; apt: number; rpm: number } }>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       const entry = parse(line)
@@ -126,11 +127,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     void exited.then(({ code }) =>
       reject(new Error(`the service ended with ${code} before it listened:\n${tail(log)}`)),
     )
-    setTimeout(() => {
+    late = setTimeout(() => {
       child.kill('SIGKILL')
       reject(new Error(`the service did not listen in time:\n${tail(log)}`))
-    }, START_MS).unref()
-  })
+    }, START_MS)
+    late.unref()
+  }).finally(() => clearTimeout(late))
   let readied!: () => void
   const ready = new Promise<void>((resolve) => (readied = resolve))
   if (options.raw) listening.catch(() => {})
