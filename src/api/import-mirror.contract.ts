@@ -109,12 +109,14 @@ const Plan = Type.Object({
     description: 'the distribution has other bytes under this name, version and architecture',
   }),
   rejected: Type.Integer({ description: 'a person rejected these bytes' }),
+  reserved: Type.Integer({ description: 'they claim a name that is reserved for another way of arrival' }),
   missing_bytes: Type.Integer(),
   packages: Type.Array(
     Type.Object({ ...named, size_bytes: Type.Integer(), action: Type.Enum([...ACTIONS]), findings: Type.Integer() }),
     { description: 'the first 200 missing ones' },
   ),
   conflicting: Type.Array(Type.Object(named)),
+  reserved_packages: Type.Array(Type.Object(named), { description: 'the first 200 reserved ones' }),
   policy: Type.Object({
     actions: Type.Record(Type.Enum([...ACTIONS]), Type.Integer()),
     unscanned: Type.Integer(),

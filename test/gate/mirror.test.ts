@@ -138,6 +138,15 @@ describe('a mirror of an apt source', () => {
     expect(names(other.packages)).toEqual(['other 1.0-1'])
   })
 
+  it('plans no package whose name is reserved', async () => {
+    const { body: reservation } = await service.call('POST', '/import/reservations', { pattern: 'p-b*' })
+    const plan = await call('GET', `/import/mirror/sources/${id}/plan`)
+    expect(plan).toMatchObject({ selected: 5, missing: 4, reserved: 1 })
+    expect(names(plan.reserved_packages)).toEqual(['p-b 1.0-1'])
+    expect(names(plan.packages)).not.toContain('p-b 1.0-1')
+    await call('DELETE', `/import/reservations/${reservation.id}`)
+  })
+
   it('stops at the number of packages, and the next run continues', async () => {
     await limits({ max_packages_per_run: 2 })
     const first = await run(id)

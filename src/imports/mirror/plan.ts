@@ -9,6 +9,7 @@ import { compareWithRecords, type Standing } from './compare.ts'
 import { GIB } from './limits.ts'
 import type { Mirror } from './mirrors.ts'
 import { previewPolicy, type Preview } from './policy-preview.ts'
+import { reservedPaths } from './reserved.ts'
 import { selected, type Selected } from './select.ts'
 import { withdrawn } from './withdrawn.ts'
 
@@ -32,10 +33,13 @@ export interface MirrorPlan {
   missing: number
   conflicts: number
   rejected: number
+  /** an import would refuse them: their names are reserved for another way of arrival */
+  reserved: number
   missing_bytes: number
   /** the first missing packages */
   packages: (Named & { size_bytes: number; action: PolicyAction; findings: number })[]
   conflicting: Named[]
+  reserved_packages: Named[]
   policy: {
     actions: Record<PolicyAction, number>
     /** packages that the advisories cannot judge, already counted under their action */
@@ -64,9 +68,10 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
   const counts: Record<Standing, number> = { missing: 0, present: 0, conflict: 0, rejected: 0 }
   const plan: MirrorPlan = {
     ...{ source_id: source.id, distribution: target.distribution.codename },
-    ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, missing_bytes: 0 },
+    ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, reserved: 0, missing_bytes: 0 },
     packages: [],
     conflicting: [],
+    reserved_packages: [],
     policy: {
       actions: Object.fromEntries(ACTIONS.map((action) => [action, 0])) as Record<PolicyAction, number>,
       ...{ unscanned: 0, blocked: [], held: [] },
@@ -82,7 +87,11 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
     signal?.throwIfAborted()
     const standings = await compareWithRecords(deps.db, target, batch)
     for (const standing of standings) counts[standing]++
-    const missing = batch.filter((_, index) => standings[index] === 'missing')
+    const absent = batch.filter((_, index) => standings[index] === 'missing')
+    const reserved = await reservedPaths(deps.db, mirror, absent)
+    plan.reserved += reserved.size
+    name(plan.reserved_packages, absent.filter(({ path }) => reserved.has(path)).map(namesOf))
+    const missing = absent.filter(({ path }) => !reserved.has(path))
     const previews = await previewPolicy(deps.matcher, target, missing, settings, deps.clock.now())
     missing.forEach((one, index) => addMissing(plan, one, previews[index]!))
     name(plan.conflicting, batch.filter((_, index) => standings[index] === 'conflict').map(namesOf))
@@ -94,12 +103,13 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
       rows.map((row) => ({ ...namesOf(row), status: row.status })),
     )
   }
-  const { missing, present, conflict: conflicts, rejected } = counts
+  const { present, conflict: conflicts, rejected } = counts
+  const missing = counts.missing - plan.reserved
   const freeBytes = await deps.freeBytes()
   const neededBytes = plan.missing_bytes + settings.mirror.min_free_disk_gb * GIB
   return {
     ...plan,
-    ...{ selected: missing + present + conflicts + rejected, missing, present, conflicts, rejected },
+    ...{ selected: counts.missing + present + conflicts + rejected, missing, present, conflicts, rejected },
     limits: {
       packages_per_run: settings.mirror.max_packages_per_run,
       runs: Math.ceil(missing / settings.mirror.max_packages_per_run),
