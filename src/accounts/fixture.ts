@@ -7,12 +7,17 @@ import type { Origin } from '../domain/audit.ts'
 import { isProblem } from '../domain/problem.ts'
 import { createAuditLog } from '../store/audit-log.ts'
 import { openDatabase, type Database, type Db } from '../store/db.ts'
+import { createSecretBox, type SecretBox } from '../kernel/crypto.ts'
 import { createAuthenticate } from './authenticate.ts'
+import { createCodes } from './codes.ts'
+import { createJwt, type JwtAlgorithm } from './jwt.ts'
+import { createMfa } from './mfa.ts'
 import { createLogin } from './login.ts'
 import { createOwnAccount } from './own-account.ts'
 import { createPasswordReset, type ResetRecipient } from './password-reset.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
-import { createSessions, type JwtAlgorithm } from './sessions.ts'
+import { createSecondStep } from './second-step.ts'
+import { createSessions } from './sessions.ts'
 import { createSetup, type CheckResult, type PreflightCheck } from './setup.ts'
 import { createSlowing } from './slowing.ts'
 import { createTokens } from './tokens.ts'
@@ -32,6 +37,7 @@ export async function createAccounts(
     algorithm?: JwtAlgorithm
     setupToken?: string
     passwords?: Passwords
+    secretBox?: SecretBox
     checks?: Partial<Record<PreflightCheck, () => Promise<CheckResult>>>
   } = {},
 ) {
@@ -52,14 +58,13 @@ export async function createAccounts(
   const changing = { db, audit, onError, clock }
   const passwords = options.passwords ?? createPasswords()
   const slowing = createSlowing({ clock, wait })
-  const sessions = createSessions({
-    ...changing,
-    secret: JWT_SECRET,
-    algorithm: options.algorithm ?? 'HS256',
-    expireMinutes: 60,
-  })
+  const jwt = createJwt({ clock, secret: JWT_SECRET, algorithm: options.algorithm ?? 'HS256' })
+  const sessions = createSessions({ ...changing, jwt, expireMinutes: 60 })
+  const secretBox = options.secretBox ?? createSecretBox('the settings key of the tests')
+  const codes = createCodes({ ...changing, secretBox })
+  const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
   const authenticate = createAuthenticate({ db, clock, sessions })
-  const login = createLogin({ ...changing, passwords, sessions, slowing })
+  const login = createLogin({ ...changing, passwords, secondStep, slowing })
   const setup = createSetup({
     ...changing,
     passwords,
@@ -82,6 +87,8 @@ export async function createAccounts(
   const accounts = {
     login,
     sessions,
+    secondStep,
+    mfa: createMfa({ ...changing, secretBox, codes, passwords, slowing }),
     setup,
     ownAccount: createOwnAccount({ ...changing, passwords, slowing }),
     passwordReset: createPasswordReset({
@@ -103,6 +110,7 @@ export async function createAccounts(
     appUrls,
     errors,
     pass: (ms: number) => void (time.ms += ms),
+    now: () => time.ms,
     /** Logs in and authenticates: the caller a route would see. */
     async signIn(username: string, password = GOOD): Promise<Caller> {
       return authenticate(`Bearer ${(await login({ username, password }, ORIGIN)).access_token}`)

@@ -2,17 +2,17 @@
 import { sql } from 'kysely'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
-import { limitKey } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import { change, type ChangeDeps } from './change.ts'
 import type { Checked, Passwords } from './passwords.ts'
-import type { LoginAnswer, Sessions } from './sessions.ts'
+import { guessKey } from './guess-key.ts'
+import type { LoginAnswer, SecondStep } from './second-step.ts'
 import type { Slowing } from './slowing.ts'
 import { usernameKey, type UserRow } from './user.ts'
 
 /**
- * Checks a password and opens a session.
+ * Checks a password, and opens a session or asks for a code.
  * @param signal ends the delay of a client that has disconnected
  * @throws Problem `unauthorized` with the same sentence for every reason; `rate_limited` when too many logins wait
  */
@@ -21,11 +21,6 @@ export type Login = (
   origin: Origin,
   signal?: AbortSignal,
 ) => Promise<LoginAnswer>
-
-/** Guesses are counted per account and client (docs/api-decisions.md, section 1), never per account alone: nobody can lock another out. */
-export function guessKey(username: string, origin: Origin): string {
-  return `${usernameKey(username)} ${limitKey(origin.ip ?? '')}`
-}
 
 /** The highest bcrypt cost among all accounts, which every refusal must cost too; null when no imported hash is left. */
 export async function importedCost(db: Db): Promise<number | null> {
@@ -38,9 +33,9 @@ export async function importedCost(db: Db): Promise<number | null> {
 }
 
 export function createLogin(
-  deps: ChangeDeps & { clock: Clock; passwords: Passwords; sessions: Sessions; slowing: Slowing },
+  deps: ChangeDeps & { clock: Clock; passwords: Passwords; secondStep: SecondStep; slowing: Slowing },
 ): Login {
-  const { db, audit, clock, passwords, sessions, slowing } = deps
+  const { db, audit, clock, passwords, secondStep, slowing } = deps
 
   /** @returns null when the account changed since the check: disabled, deleted, or its password replaced */
   async function admit(row: UserRow, password: string, checked: Checked, origin: Origin): Promise<LoginAnswer | null> {
@@ -48,16 +43,17 @@ export function createLogin(
     return change(deps, row.username, origin, async (tx, note) => {
       const user = await tx
         .updateTable('users')
-        .set({ last_login: clock.now(), ...rehash })
+        .set({
+          // With a second factor the login is not complete yet.
+          last_login: sql<Date | null>`case when mfa_enabled then last_login else ${clock.now()}::timestamptz end`,
+          ...rehash,
+        })
         .where('id', '=', row.id)
         .where('active', '=', true)
         .where('password_hash', '=', row.password_hash)
         .returningAll()
         .executeTakeFirst()
-      if (!user) return null
-      const answer = await sessions.begin(user, tx)
-      await note('LOGIN', 'logged in')
-      return answer
+      return user ? secondStep.admit(user, tx, note) : null
     })
   }
 

@@ -7,7 +7,8 @@ import { change, type ChangeDeps } from './change.ts'
 import { requireStrong, type Passwords } from './passwords.ts'
 import { replacePassword } from './replace-password.ts'
 import type { Slowing } from './slowing.ts'
-import { guessKey, importedCost } from './login.ts'
+import { guessKey } from './guess-key.ts'
+import { importedCost } from './login.ts'
 import { personOf, userOf, type User } from './user.ts'
 
 /** The user without its id; for an API token everything but name, role and `active` is null. */

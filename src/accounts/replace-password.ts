@@ -2,7 +2,7 @@
 import type { Db } from '../store/db.ts'
 
 /**
- * Sets the hash of a local account, ends its sessions and deletes its reset token.
+ * Sets the hash of a local account, ends its sessions and logins that wait for a code, and deletes its reset token.
  * @param change.expected the hash to replace; nothing happens when the account has another one
  * @param change.keepSession the session that survives: that of the person who changes the password
  * @returns whether it was replaced
@@ -26,6 +26,7 @@ export async function replacePassword(
     .where('user_id', '=', userId)
     .$if(Boolean(keepSession), (query) => query.where('jti', '!=', keepSession ?? ''))
     .execute()
+  await tx.deleteFrom('mfa_challenges').where('user_id', '=', userId).execute()
   await tx.deleteFrom('password_resets').where('user_id', '=', userId).execute()
   return true
 }

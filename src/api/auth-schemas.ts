@@ -45,7 +45,15 @@ export const LoginSchema = Type.Object({
   access_token: Type.String(),
   token_type: Type.String(),
   expires_in: Type.Integer({ description: 'seconds' }),
+  mfa_required: Type.Boolean({ description: 'false' }),
+})
+/** The answer to a right password or a login elsewhere: a session, or the question for a code. */
+export const FirstStepSchema = Type.Object({
+  access_token: Type.String({ description: 'empty when a code is needed' }),
+  token_type: Type.String(),
+  expires_in: Type.Optional(Type.Integer({ description: 'seconds' })),
   mfa_required: Type.Boolean(),
+  mfa_token: Type.Optional(Type.String({ description: 'for /auth/mfa/authenticate, when a code is needed' })),
 })
 export const DoneSchema = Type.Object({ status: Type.String(), message: Type.String() })
 export const TokenSchema = Type.Object({

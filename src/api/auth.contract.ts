@@ -6,6 +6,7 @@ import {
   CreatedTokenSchema,
   DoneSchema,
   Email,
+  FirstStepSchema,
   FullName,
   LoginSchema,
   MeSchema,
@@ -31,7 +32,7 @@ export const postAuthToken = declare({
   access: 'public',
   limit: 'login',
   body: Type.Object({ username: Typed, password: Typed }),
-  answer: LoginSchema,
+  answer: FirstStepSchema,
   problems: ['unauthorized'],
 })
 

@@ -1,5 +1,6 @@
 // Calls the handlers of `/auth` and `/setup` as the server does and checks bodies and answers against their schemas.
 import { EventEmitter } from 'node:events'
+import { Secret, TOTP } from 'otpauth'
 import Value from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
@@ -83,6 +84,15 @@ test('every endpoint answers as its schema declares, from setup to the deletion 
   await call('POST /auth/forgot-password', { body: { email: 'ben@example.org' } })
   await at.passwordReset.settled()
   await call('POST /auth/reset-password', { body: { token: at.delivered[0]?.token, new_password: GOOD } })
+  const { secret } = await call('POST /auth/mfa/setup', { caller: ada })
+  const totp_code = TOTP.generate({ secret: Secret.fromBase32(String(secret)), timestamp: at.now() })
+  const { recovery_codes } = await call('POST /auth/mfa/confirm', { caller: ada, body: { totp_code } })
+  const { mfa_token } = await call('POST /auth/token', { body: { username: 'ada', password: OTHER } })
+  const [one, two] = recovery_codes as string[]
+  await call('POST /auth/mfa/authenticate', { body: { mfa_token, totp_code: one } })
+  await call('POST /auth/mfa/recovery-codes', { caller: ada, body: { totp_code: two } })
+  await call('POST /auth/mfa/disable', { caller: ada, body: { password: OTHER } })
+  await call('DELETE /auth/users/{username}/mfa', { caller: ada, params: { username: 'ben' } })
   const token = await call('POST /auth/api-tokens', { caller: ada, body: { name: 'ci', expires_days: 3650 } })
   expect(await call('GET /auth/api-tokens', { caller: ada })).toMatchObject({ total: 1 })
   await call('DELETE /auth/api-tokens/{token_id}', { caller: ada, params: { token_id: token['token_id'] } })
@@ -101,6 +111,12 @@ describe('access', () => {
     ['POST /auth/change-password', 'reader+', undefined],
     ['POST /auth/logout', 'reader+', undefined],
     ['POST /auth/refresh', 'reader+', undefined],
+    ['POST /auth/mfa/setup', 'reader+', 'credentials'],
+    ['POST /auth/mfa/confirm', 'reader+', 'credentials'],
+    ['POST /auth/mfa/authenticate', 'public', 'credentials'],
+    ['POST /auth/mfa/disable', 'reader+', 'credentials'],
+    ['POST /auth/mfa/recovery-codes', 'reader+', 'credentials'],
+    ['DELETE /auth/users/{username}/mfa', 'admin', undefined],
     ['GET /auth/users', 'admin', undefined],
     ['POST /auth/users', 'admin', undefined],
     ['PATCH /auth/users/{username}', 'admin', undefined],
@@ -117,10 +133,11 @@ describe('access', () => {
     expect(find(name).limit).toBe(limit)
   })
 
-  test('only changing the own password, logging out and refreshing need a session; tokens may do everything else', () => {
+  test('only changing the own password, logging out, refreshing and the own second factor need a session; tokens may do everything else', () => {
     const closed = routes.filter((route) => route.flags?.sessionOnly).map((route) => route.path)
-    expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh'])
-    expect(routes).toHaveLength(19)
+    const mfa = ['setup', 'confirm', 'disable', 'recovery-codes'].map((step) => `/auth/mfa/${step}`)
+    expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh', ...mfa])
+    expect(routes).toHaveLength(25)
   })
 
   test('endpoints that create something answer 201, all others 200', () => {

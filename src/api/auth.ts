@@ -1,5 +1,4 @@
 // The endpoints below `/auth`. Each handler is one call to `accounts`.
-import type { FastifyReply } from 'fastify'
 import type { Login } from '../accounts/login.ts'
 import type { OwnAccount } from '../accounts/own-account.ts'
 import type { PasswordReset } from '../accounts/password-reset.ts'
@@ -7,6 +6,8 @@ import type { Sessions } from '../accounts/sessions.ts'
 import { type Tokens } from '../accounts/tokens.ts'
 import type { Users } from '../accounts/users.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../domain/roles.ts'
+import { goneSignal } from './gone.ts'
+import { mfaRoutes, type MfaDeps } from './mfa.ts'
 import { type Route } from './route.ts'
 import {
   postAuthToken,
@@ -28,7 +29,7 @@ import {
 } from './auth.contract.ts'
 import { handle } from './route.ts'
 
-export interface AuthDeps {
+export interface AuthDeps extends MfaDeps {
   login: Login
   sessions: Sessions
   ownAccount: OwnAccount
@@ -37,15 +38,8 @@ export interface AuthDeps {
   tokens: Tokens
 }
 
-/** Aborts when the connection closes before the answer. It also aborts after the answer, when nothing listens. */
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  return gone.signal
-}
-
 export function authRoutes(deps: AuthDeps): Route[] {
-  return [...credentialRoutes(deps), ...ownRoutes(deps), ...userRoutes(deps), ...tokenRoutes(deps)]
+  return [...credentialRoutes(deps), ...ownRoutes(deps), ...mfaRoutes(deps), ...userRoutes(deps), ...tokenRoutes(deps)]
 }
 
 function credentialRoutes({ login, passwordReset }: AuthDeps): Route[] {

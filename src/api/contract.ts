@@ -15,6 +15,7 @@ import * as importSync from './import-sync.contract.ts'
 import * as imports from './imports.contract.ts'
 import * as installability from './installability.contract.ts'
 import * as health from './health.contract.ts'
+import * as mfa from './mfa.contract.ts'
 import * as packages from './packages.contract.ts'
 import * as sbom from './sbom.contract.ts'
 import * as securityDecide from './security-decide.contract.ts'
@@ -47,6 +48,7 @@ const modules: readonly object[] = [
   importMirrorJobs,
   importSeveral,
   importSync,
+  mfa,
   packages,
   sbom,
   securityDecide,

@@ -6,6 +6,7 @@ import { isStorageFull } from '../kernel/files.ts'
 export const STATUS_OF: Record<ProblemCode, number> = {
   validation_error: 400,
   wrong_password: 400,
+  wrong_code: 400,
   unknown_key: 400,
   invalid_role: 400,
   weak_password: 400,

@@ -5,6 +5,7 @@ export const PROBLEM_CODES = [
   // 400
   'validation_error',
   'wrong_password',
+  'wrong_code',
   'unknown_key',
   'invalid_role',
   'weak_password',

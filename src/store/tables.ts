@@ -29,8 +29,13 @@ export interface UsersTable {
   active: Generated<boolean>
   auth_source: Generated<'local' | 'ldap' | 'oidc'>
   mfa_enabled: Generated<boolean>
-  /** sealed with the settings key */
+  /** sealed with the settings key; without `mfa_enabled` a set-up that was not confirmed */
   mfa_secret: string | null
+  /** 30-second step of the last accepted code: only later codes are accepted */
+  mfa_last_step: OrNull<number>
+  /** wrong codes of the hour that began at `mfa_failures_since` */
+  mfa_failures: Generated<number>
+  mfa_failures_since: OrNull<Date>
   created_at: Date
   last_login: Date | null
 }
@@ -42,6 +47,19 @@ export interface SessionsTable {
   /** time of the login, kept across refreshes */
   started_at: Date
   expires_at: Date
+}
+
+/** A login whose password was right and whose code is awaited. */
+export interface MfaChallengesTable {
+  id: string
+  user_id: number
+  tries: Generated<number>
+  expires_at: Date
+}
+
+export interface RecoveryCodesTable {
+  user_id: number
+  code_hash: string
 }
 
 export interface ApiTokensTable {
@@ -808,6 +826,8 @@ export interface RemovalHoldsTable {
 export interface Tables {
   users: UsersTable
   sessions: SessionsTable
+  mfa_challenges: MfaChallengesTable
+  recovery_codes: RecoveryCodesTable
   api_tokens: ApiTokensTable
   password_resets: PasswordResetsTable
   distributions: DistributionsTable

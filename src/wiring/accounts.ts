@@ -1,8 +1,12 @@
 // People and tokens: login, sessions, users, first-run setup, and the notifier that mails them.
+import { createCodes } from '../accounts/codes.ts'
+import { createJwt } from '../accounts/jwt.ts'
 import { createLogin } from '../accounts/login.ts'
+import { createMfa } from '../accounts/mfa.ts'
 import { createOwnAccount } from '../accounts/own-account.ts'
 import { createPasswordReset, RESET_MINUTES } from '../accounts/password-reset.ts'
 import { createPasswords } from '../accounts/passwords.ts'
+import { createSecondStep } from '../accounts/second-step.ts'
 import { createSessions } from '../accounts/sessions.ts'
 import { createSetup } from '../accounts/setup.ts'
 import { createSlowing } from '../accounts/slowing.ts'
@@ -19,7 +23,7 @@ export type Accounts = Awaited<ReturnType<typeof createAccounts>>
 
 /** Seeds the admin that the environment names, where there is none yet. */
 export async function createAccounts(foundation: Foundation, { engines, vulnscan }: Gate) {
-  const { env, db, clock, log, audit, paths, settings, production, onError } = foundation
+  const { env, db, clock, log, audit, paths, settings, secretBox, production, onError } = foundation
   const outbound = createHttpClient({
     allowPrivate: false,
     allowedHosts: env.outboundAllowedHosts,
@@ -39,12 +43,10 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
   const changing = { db, audit, onError, clock }
   const passwords = createPasswords()
   const slowing = createSlowing({ clock, wait })
-  const sessions = createSessions({
-    ...changing,
-    secret: env.jwtSecretKey,
-    algorithm: env.jwtAlgorithm,
-    expireMinutes: env.jwtExpireMinutes,
-  })
+  const jwt = createJwt({ clock, secret: env.jwtSecretKey, algorithm: env.jwtAlgorithm })
+  const sessions = createSessions({ ...changing, jwt, expireMinutes: env.jwtExpireMinutes })
+  const codes = createCodes({ ...changing, secretBox })
+  const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
   const setup = createSetup({
     ...changing,
     passwords,
@@ -70,7 +72,9 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     sessions,
     setup,
     passwordReset,
-    login: createLogin({ ...changing, passwords, sessions, slowing }),
+    secondStep,
+    login: createLogin({ ...changing, passwords, secondStep, slowing }),
+    mfa: createMfa({ ...changing, secretBox, codes, passwords, slowing }),
     ownAccount: createOwnAccount({ ...changing, passwords, slowing }),
     users: createUsers({ ...changing, passwords }),
     tokens: createTokens(changing),

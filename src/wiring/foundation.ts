@@ -7,7 +7,7 @@ import { createLeader, type Leader } from '../jobs/leader.ts'
 import { createBus, type Bus } from '../kernel/bus.ts'
 import { createCheckpoint, type Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { createSecretBox } from '../kernel/crypto.ts'
+import { createSecretBox, type SecretBox } from '../kernel/crypto.ts'
 import type { Log } from '../kernel/log.ts'
 import { createSettings, type SettingsStore } from '../settings/settings.ts'
 import { openAuditKey } from '../signing/audit-keys.ts'
@@ -40,6 +40,8 @@ export interface Foundation extends Process {
   leader: Leader
   audit: AuditLog
   settings: SettingsStore
+  /** seals secrets before they are stored */
+  secretBox: SecretBox
 }
 
 /** Opens the database, brings its schema up to date and loads the settings. @throws when one of them cannot be had */
@@ -71,9 +73,10 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
     mayFile: leader.isLeader,
     onError,
   })
+  const secretBox = createSecretBox(env.settingsEncryptionKey)
   const settings = createSettings({
     path: paths.settings,
-    secretBox: createSecretBox(env.settingsEncryptionKey),
+    secretBox,
     clock,
     bus,
     repoFormat: env.repoFormat,
@@ -101,5 +104,6 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
     leader,
     audit,
     settings,
+    secretBox,
   }
 }

@@ -9,6 +9,7 @@ import { scans } from './0006-scans.ts'
 import { operation } from './0007-operation.ts'
 import { tasks } from './0008-tasks.ts'
 import { imports } from './0009-imports.ts'
+import { signIn } from './0010-sign-in.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -20,4 +21,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0007-operation': operation,
   '0008-tasks': tasks,
   '0009-imports': imports,
+  '0010-sign-in': signIn,
 }

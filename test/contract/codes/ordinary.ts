@@ -105,6 +105,16 @@ export const ORDINARY: Case[] = [
       }),
   ],
   [
+    'wrong_code',
+    400,
+    'the code that confirms a second factor is wrong',
+    async (gate) => {
+      const as = gate.people.reader.session
+      await gate.call('POST', '/auth/mfa/setup', { as })
+      return gate.call('POST', '/auth/mfa/confirm', { as, body: { totp_code: 'wrong' } })
+    },
+  ],
+  [
     'unknown_key',
     400,
     'a setting does not exist',
