@@ -33,6 +33,9 @@ const PAGES = [
   '/security/vulnerabilities',
   '/security/vulnerabilities?distribution=jammy&page=40',
   '/artifacts/audit/logs',
+  '/dashboard/summary',
+  '/dashboard/stats',
+  '/dashboard/history?days=365',
   '/health',
   '/metrics',
 ]

@@ -53,9 +53,19 @@ export async function fillRows(databaseUrl: string, count: number): Promise<Data
     pending_count = (select count(*) from packages p where p.distribution = d.codename and p.status <> 'published')`.execute(
     db,
   )
+  await db.updateTable('packages').set({ deps_missing: '["libabsent"]' }).where(sql<boolean>`id % 20 = 0`).execute()
+  await fillAudit(db, count)
   await recount(db)
   await sql`vacuum analyze`.execute(db)
   return database
+}
+
+/** One chained entry for each record, over a year. */
+async function fillAudit(db: Db, count: number): Promise<void> {
+  await sql`insert into audit (at, action, result, outcome, username, package, version, distribution, extra, seq, hash, day, filed)
+    select now() - ((${count} - i) * 31536000.0 / ${count} || ' seconds')::interval, 'UPLOAD', 'SUCCESS', 'published', 'bench', 'sample-' || i, '1', 'jammy',
+      '{}', i, 'none', '2026-01-01', true from generate_series(1, ${count}::bigint) i`.execute(db)
+  await db.insertInto('audit_chain').values({ id: 1, seq: count, hash: 'none', day: '2026-01-01' }).execute()
 }
 
 /** Computes the counters that changes of records otherwise update. */

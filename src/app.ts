@@ -59,7 +59,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
   const maintenance = createMaintenance({
     ...foundation,
     ...publishing,
-    ...{ componentScan, outboxes, backgroundIndexes, installability, tasks },
+    ...{ componentScan, outboxes, backgroundIndexes, installability, tasks, activity: insight.activity },
   })
 
   /** Vulnerability data may be days old or missing after a start; nobody waits for it. */

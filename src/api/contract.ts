@@ -3,6 +3,7 @@ import * as artifacts from './artifacts.contract.ts'
 import * as audit from './audit.contract.ts'
 import * as auth from './auth.contract.ts'
 import * as backup from './backup.contract.ts'
+import * as dashboard from './dashboard.contract.ts'
 import * as drift from './drift.contract.ts'
 import * as distributions from './distributions.contract.ts'
 import * as importGroups from './import-groups.contract.ts'
@@ -36,6 +37,7 @@ const modules: readonly object[] = [
   audit,
   auth,
   backup,
+  dashboard,
   distributions,
   drift,
   health,

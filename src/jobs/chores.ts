@@ -1,5 +1,6 @@
 // The background work of a running service: how often each chore runs and what it does.
 import type { Offered } from '../formats/format.ts'
+import type { Activity } from '../insight/activity.ts'
 import type { Installability } from '../installability/installability.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -49,6 +50,7 @@ export interface ChoreDeps {
   installability: Pick<Installability, 'isDue'>
   /** reads the components of stored packages */
   componentScan: { catchUp(): Promise<unknown> }
+  activity: Pick<Activity, 'catchUp'>
   tasks: Pick<Tasks, 'enqueue' | 'deleteEnded'>
   stopping(): boolean
 }
@@ -110,6 +112,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'components', everyMs: MINUTE, leaderOnly: true, run: deps.componentScan.catchUp },
       { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: queueIndexes },
       { name: 'installability', everyMs: MINUTE, leaderOnly: true, run: queueChecks },
+      { name: 'activity', everyMs: MINUTE, leaderOnly: true, run: deps.activity.catchUp },
       { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
       { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },
       { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },

@@ -48,6 +48,22 @@ export async function auditPage(
   return { items: rows.map(entryOf), total }
 }
 
+/**
+ * The newest entries. With actions, the newest of each are read from their index: entries of others, of which there may be
+ * millions since, are not read.
+ */
+export async function newestEntries(db: Db, actions: readonly string[] | null, most: number): Promise<AuditEntry[]> {
+  const newest = db.selectFrom('audit').orderBy('id', 'desc').limit(most)
+  if (actions === null) return (await newest.selectAll().execute()).map(entryOf)
+  const { rows } = await sql<{ id: number }>`
+    select found.id from unnest(${[...actions]}::text[]) as wanted (action)
+    cross join lateral (select id from audit where action = wanted.action order by id desc limit ${most}) found
+    order by found.id desc limit ${most}`.execute(db)
+  if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
+  return (await newest.selectAll().where('id', 'in', ids).execute()).map(entryOf)
+}
+
 /** The last entry that was written to the files; null when none was. */
 export async function filedHead(db: Db): Promise<{ seq: number; hash: string } | null> {
   const row = await db

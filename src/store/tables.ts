@@ -307,6 +307,29 @@ export interface PackageCountsTable {
   n: number
 }
 
+/** Counts that the dashboard shows; triggers keep them. */
+export interface DashboardCountsTable {
+  distribution: string
+  /** `deps_missing`, `decisions`, or `active <action>` of decisions in force */
+  counted: string
+  n: number
+}
+
+/** What happened on a day (UTC), counted from the audit chain. */
+export interface ActivityDaysTable {
+  day: string
+  imports: number
+  failures: number
+  decisions: number
+  cve_scans: number
+}
+
+/** One row: the entry of the audit chain that was counted last. */
+export interface ActivityCursorTable {
+  id: number
+  seq: number
+}
+
 /** A package's rendered index entry, one row for each stream of its format. */
 export interface EntriesTable {
   package_id: number
@@ -883,6 +906,9 @@ export interface Tables {
   /** null for a run that is in `catalog_runs` */
   catalog_incoming_runs: Omit<CatalogRunsTable, 'fingerprints'> & { fingerprints: string[] | null }
   mirrors: MirrorsTable
+  dashboard_counts: DashboardCountsTable
+  activity_days: ActivityDaysTable
+  activity_cursor: ActivityCursorTable
 }
 
 // Rows as they are read. Others are `Selectable<…>` where they are used.

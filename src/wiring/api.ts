@@ -7,6 +7,7 @@ import { authRoutes } from '../api/auth.ts'
 import { backupRoutes } from '../api/backup.ts'
 import { declarations } from '../api/contract.ts'
 import { distributionRoutes } from '../api/distributions.ts'
+import { dashboardRoutes } from '../api/dashboard.ts'
 import { driftRoutes } from '../api/drift.ts'
 import { docsRoutes } from '../api/docs.ts'
 import { healthRoutes } from '../api/health.ts'
@@ -118,6 +119,7 @@ function routesOf(
       deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
       tasks,
     }),
+    ...dashboardRoutes({ db, audit, dashboard: insight.dashboard }),
     ...driftRoutes({ db, audit, tasks, drift: longWork.drift }),
     ...backupRoutes({ db, audit, tasks, settings, backupDirectory: env.backupDir }),
     ...importRoutes({ ...imports, db, log, tasks }),

@@ -1,5 +1,7 @@
-// Health report and metrics.
+// Health report, metrics and dashboard.
 import { countSeverities, type Severity } from '../domain/finding.ts'
+import { createActivity } from '../insight/activity.ts'
+import { createDashboard } from '../insight/dashboard.ts'
 import { createDirectorySizes } from '../insight/directory-sizes.ts'
 import { createHealth } from '../insight/health.ts'
 import { createMetrics } from '../insight/metrics.ts'
@@ -21,7 +23,7 @@ export function createInsight(
   replicas: Replicas,
   notServing: () => 'starting' | 'draining' | null,
 ) {
-  const { env, db, clock, log, bus, paths, staging, leader } = foundation
+  const { env, db, clock, log, bus, audit, paths, staging, leader } = foundation
   const { antivirusStatus, advisoryData, canaries } = engines
   const selfTests = () => canaries.state().scopes
   const health = createHealth({
@@ -60,5 +62,7 @@ export function createInsight(
     metrics.countUpload(status)
     metrics.countFindings(countSeverities(findings as { severity: Severity }[]))
   })
-  return { health, metrics }
+  const activity = createActivity({ db, clock })
+  const dashboard = createDashboard({ db, clock, activity, audit, antivirus: antivirusStatus })
+  return { health, metrics, activity, dashboard }
 }

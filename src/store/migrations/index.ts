@@ -10,6 +10,7 @@ import { operation } from './0007-operation.ts'
 import { tasks } from './0008-tasks.ts'
 import { imports } from './0009-imports.ts'
 import { signIn } from './0010-sign-in.ts'
+import { dashboard } from './0011-dashboard.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -22,4 +23,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0008-tasks': tasks,
   '0009-imports': imports,
   '0010-sign-in': signIn,
+  '0011-dashboard': dashboard,
 }

@@ -1,0 +1,51 @@
+// /dashboard: what people see first, without names of users for those who may not read the audit log.
+import { mayAccess } from '../domain/roles.ts'
+import type { Dashboard } from '../insight/dashboard.ts'
+import type { AuditEntry } from '../store/audit-chain.ts'
+import { newestEntries } from '../store/audit-query.ts'
+import type { Db } from '../store/db.ts'
+import { getDashboardHistory, getDashboardStats, getDashboardSummary } from './dashboard.contract.ts'
+import { handle, type Route } from './route.ts'
+
+export interface DashboardRouteDeps {
+  db: Db
+  dashboard: Dashboard
+  audit: { flush(): Promise<void> }
+}
+
+/** Entries in the summary. */
+const RECENT = 20
+
+/** Actions about packages, which every role may see. */
+export const PACKAGE_ACTIONS: readonly string[] = [
+  ...['UPLOAD', 'IMPORT', 'DELETE', 'PROMOTE', 'MIGRATE', 'QUARANTINE'],
+  ...['SECURITY_DECISION', 'DECISION_RESOLVED', 'RESCAN', 'CVE_REMATCH', 'SLA_EXPIRED'],
+]
+
+export function dashboardRoutes({ db, dashboard, audit }: DashboardRouteDeps): Route[] {
+  return [
+    handle(getDashboardSummary, async ({ caller }) => {
+      await audit.flush()
+      const mayReadAll = mayAccess(caller.role, 'auditor+')
+      const entries = await newestEntries(db, mayReadAll ? null : PACKAGE_ACTIONS, RECENT)
+      const recent_activity = mayReadAll ? entries : entries.map(withoutPeople)
+      return { ...(await dashboard.summary()), recent_activity }
+    }),
+    handle(getDashboardStats, async ({ caller }) => {
+      const stats = await dashboard.stats()
+      if (mayAccess(caller.role, 'auditor+')) return stats
+      return { ...stats, recent_imports: stats.recent_imports.map((one) => ({ ...one, imported_by: null })) }
+    }),
+    handle(getDashboardHistory, async ({ query: { days } }) => ({ history: await dashboard.history(days), days })),
+  ]
+}
+
+/** What happened to which package; details and justifications may name people. */
+function withoutPeople(entry: AuditEntry): AuditEntry {
+  const { timestamp, action, result, version, distribution, arch, outcome, seq } = entry
+  return {
+    ...{ timestamp, action, result, user: null, package: entry.package, version, distribution, arch },
+    ...{ detail: null, outcome, ip: null, request_id: null, extra: {} },
+    ...{ prev_hash: null, hash: null, seq, mac: null },
+  }
+}
