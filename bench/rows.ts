@@ -53,7 +53,11 @@ export async function fillRows(databaseUrl: string, count: number): Promise<Data
     pending_count = (select count(*) from packages p where p.distribution = d.codename and p.status <> 'published')`.execute(
     db,
   )
-  await db.updateTable('packages').set({ deps_missing: '["libabsent"]' }).where(sql<boolean>`id % 20 = 0`).execute()
+  await db
+    .updateTable('packages')
+    .set({ deps_missing: '["libabsent"]' })
+    .where(sql<boolean>`id % 20 = 0`)
+    .execute()
   await fillAudit(db, count)
   await recount(db)
   await sql`vacuum analyze`.execute(db)
