@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
 import { lesserRole, type Role } from '../domain/roles.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { sha256Hex } from '../kernel/crypto.ts'
 import type { Db } from '../store/db.ts'
 import type { Sessions } from './sessions.ts'
-import { API_TOKEN } from './tokens.ts'
+import { API_TOKEN, tokenHash } from './tokens.ts'
 
 /** Longer than any JWT this service issues. */
 const LONGEST_CREDENTIAL = 4096
@@ -55,10 +55,17 @@ export function createAuthenticate({
   // `last_used` is updated in the same statement, at most once a minute, so most requests write nothing.
   async function byToken(text: string): Promise<Caller | null> {
     const now = clock.now()
-    const { rows } = await sql<{ id: string; name: string; role: Role; owner_id: number; owner_role: Role }>`
+    const { rows } = await sql<{
+      id: string
+      name: string
+      role: Role
+      owner_id: number
+      owner_role: Role
+      scopes: Scopes | null
+    }>`
       with found as (
-        select t.id, t.name, t.role, u.id as owner_id, u.role as owner_role from api_tokens t join users u on u.id = t.created_by_id and u.active
-        where t.token_hash = ${sha256Hex(text)} and t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
+        select t.id, t.name, t.role, t.scopes, u.id as owner_id, u.role as owner_role from api_tokens t join users u on u.id = t.created_by_id and u.active
+        where t.token_hash in (${tokenHash(text, null)}, ${tokenHash(text, {})}) and t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
       ), used as (
         update api_tokens set last_used = ${now} from found
         where api_tokens.id = found.id
@@ -74,6 +81,7 @@ export function createAuthenticate({
       ownerId: token.owner_id,
       credentialId: token.id,
       principal: `token:${token.id}`,
+      scopes: token.scopes,
     }
   }
 

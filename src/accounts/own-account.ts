@@ -3,6 +3,7 @@ import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Role } from '../domain/roles.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import { change, type ChangeDeps } from './change.ts'
 import { requireStrong, type Passwords } from './passwords.ts'
 import { replacePassword } from './replace-password.ts'
@@ -11,8 +12,8 @@ import { guessKey } from './guess-key.ts'
 import { importedCost } from './login.ts'
 import { personOf, userOf, type User } from './user.ts'
 
-/** The user without its id; for an API token everything but name, role and `active` is null. */
-export type Me = { username: string; role: Role; active: boolean } & {
+/** The user without its id; for an API token everything but name, role, scopes and `active` is null. */
+export type Me = { username: string; role: Role; active: boolean; scopes: Scopes | null } & {
   [K in 'full_name' | 'email' | 'auth_source' | 'mfa_enabled' | 'created_at' | 'last_login']: User[K] | null
 }
 
@@ -46,12 +47,12 @@ export function createOwnAccount(deps: ChangeDeps & { passwords: Passwords; slow
           created_at: null,
           last_login: null,
         }
-        return { username: caller.name, role: caller.role, active: true, ...nothing }
+        return { username: caller.name, role: caller.role, active: true, scopes: caller.scopes ?? null, ...nothing }
       }
       const row = await db.selectFrom('users').selectAll().where('id', '=', caller.ownerId).executeTakeFirst()
       if (!row) throw gone()
       const { id: _hidden, ...me } = userOf(row)
-      return me
+      return { ...me, scopes: null }
     },
 
     async changePassword(caller, wanted, origin, signal) {

@@ -5,6 +5,7 @@ import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { Role } from '../domain/roles.ts'
+import { requireNarrower, type Scopes } from '../domain/scopes.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../kernel/crypto.ts'
 import type { ApiTokensTable } from '../store/tables.ts'
@@ -29,6 +30,7 @@ export interface ApiToken {
   created_at: string
   last_used: string | null
   expires_at: string | null
+  scopes: Scopes | null
   active: boolean
   token_hint: string
 }
@@ -41,6 +43,15 @@ export interface CreatedToken {
   name: string
   role: Role
   expires_at: string | null
+  scopes: Scopes | null
+}
+
+/**
+ * The stored form of a token. One with scopes has another, which a replica of a build that knows no scopes does not find:
+ * it refuses the token and does not accept it without its scopes.
+ */
+export function tokenHash(token: string, scopes: Scopes | null): string {
+  return sha256Hex(scopes ? `scoped ${token}` : token)
 }
 
 export interface Tokens {
@@ -48,11 +59,12 @@ export interface Tokens {
   list(): Promise<{ tokens: ApiToken[]; total: number }>
   /**
    * Creates a token that belongs to the caller; one created with a token belongs to that token's owner.
-   * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name)
+   * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name), `forbidden` when the
+   * caller is a token whose scopes the new one would exceed
    */
   create(
     caller: Caller,
-    wanted: { name: string; role?: string; expires_days?: number },
+    wanted: { name: string; role?: string; expires_days?: number; scopes?: Scopes },
     origin: Origin,
   ): Promise<CreatedToken>
   /** @throws Problem `not_found`, also for a token that is revoked already */
@@ -86,6 +98,8 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
       if (days !== undefined && !(Number.isInteger(days) && days >= 1 && days <= 3650)) {
         throw invalidField('expires_days', 'must be a whole number from 1 to 3650')
       }
+      const scopes = wanted.scopes ?? null
+      if (caller.scopes) requireNarrower(scopes, caller.scopes)
       const now = clock.now()
       const expiresAt = days === undefined ? null : new Date(now.getTime() + days * DAY_MS)
       const token = TOKEN_PREFIX + randomToken(32)
@@ -107,7 +121,7 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
             id,
             name,
             role,
-            token_hash: sha256Hex(token),
+            token_hash: tokenHash(token, scopes),
             token_hint: token.slice(-4),
             created_by: caller.name,
             created_by_id: caller.ownerId,
@@ -115,6 +129,7 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
             last_used: null,
             expires_at: expiresAt,
             revoked_at: null,
+            scopes: scopes && JSON.stringify(scopes),
           })
           .execute()
         await note('TOKEN_CREATE', `token ${name} created as ${role}`, {
@@ -122,6 +137,7 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
           name,
           role,
           expires_at: isoTimeOrNull(expiresAt),
+          ...(scopes ? { scopes } : {}),
         })
       })
       return {
@@ -132,6 +148,7 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
         name,
         role,
         expires_at: isoTimeOrNull(expiresAt),
+        scopes,
       }
     },
 
@@ -163,6 +180,7 @@ function tokenOf(row: Selectable<ApiTokensTable>, creatorActive: boolean, now: D
     created_at: isoTime(row.created_at),
     last_used: isoTimeOrNull(row.last_used),
     expires_at: isoTimeOrNull(row.expires_at),
+    scopes: row.scopes,
     active: row.revoked_at === null && (row.expires_at === null || row.expires_at > now),
     token_hint: row.token_hint,
   }

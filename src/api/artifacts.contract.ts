@@ -105,6 +105,8 @@ export const deleteArtifactsName = declare({
   tag: 'artifacts',
   summary: 'Delete every version, in all distributions and architectures or the selected ones',
   access: 'maintainer+',
+  action: 'delete',
+  targets: ({ params, query }) => [{ name: params.name, distribution: query.distribution }],
   params: Name,
   query: Type.Object({ ...Narrowed.properties, dry_run: DryRun }),
   answer: Type.Object({
@@ -123,6 +125,8 @@ export const deleteArtifactsNameVersion = declare({
   tag: 'artifacts',
   summary: 'Delete one version, in all distributions and architectures or the selected ones',
   access: 'maintainer+',
+  action: 'delete',
+  targets: ({ params, query }) => [{ name: params.name, distribution: query.distribution }],
   params: NameVersion,
   query: Type.Object({ ...Narrowed.properties, dry_run: DryRun }),
   answer: Type.Object({

@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, LINE_PATTERN } from '../accounts/user.ts'
 import { ROLES } from '../domain/roles.ts'
+import { SCOPE_ACTIONS } from '../domain/scopes.ts'
 import { Nullable, RoleSchema, TimeSchema } from './schemas.ts'
 
 /** A user name, password or token that is compared with a stored one. Only its length is checked. */
@@ -30,6 +31,27 @@ export const UserSchema = Type.Object({
   created_at: TimeSchema,
   last_login: Nullable(TimeSchema),
 })
+const restriction = (pattern: string, maxItems: number, description: string) =>
+  Type.Optional(Type.Array(Type.String({ pattern, maxLength: 200 }), { minItems: 1, maxItems, description }))
+
+/** An unknown key is refused here: a restriction that was spelled wrong must not be ignored. */
+export const ScopesSchema = Type.Object(
+  {
+    actions: Type.Optional(Type.Array(Type.Enum([...SCOPE_ACTIONS]), { minItems: 1, maxItems: SCOPE_ACTIONS.length })),
+    formats: restriction('^[a-z0-9]+$', 20, 'of the distributions that are changed'),
+    distributions: restriction('^[A-Za-z0-9][A-Za-z0-9._-]*$', 100, 'that are changed'),
+    names: restriction(
+      '^[^\\s\\u0000-\\u001f\\u007f/]+$',
+      100,
+      'of packages that are changed; `*` is any text, `?` one character',
+    ),
+  },
+  {
+    additionalProperties: false,
+    minProperties: 1,
+    description: 'Restrictions beside the role; a list that is left out restricts nothing.',
+  },
+)
 export const MeSchema = Type.Object({
   username: Type.String(),
   role: RoleSchema,
@@ -40,6 +62,7 @@ export const MeSchema = Type.Object({
   mfa_enabled: Nullable(Type.Boolean()),
   created_at: Nullable(TimeSchema),
   last_login: Nullable(TimeSchema),
+  scopes: Nullable(ScopesSchema),
 })
 export const LoginSchema = Type.Object({
   access_token: Type.String(),
@@ -66,6 +89,7 @@ export const TokenSchema = Type.Object({
   created_at: TimeSchema,
   last_used: Nullable(TimeSchema),
   expires_at: Nullable(TimeSchema),
+  scopes: Nullable(ScopesSchema),
   active: Type.Boolean(),
   token_hint: Type.String(),
 })
@@ -77,6 +101,7 @@ export const CreatedTokenSchema = Type.Object({
   name: Type.String(),
   role: RoleSchema,
   expires_at: Nullable(TimeSchema),
+  scopes: Nullable(ScopesSchema),
 })
 export const RolesSchema = Type.Object({
   roles: Type.Record(

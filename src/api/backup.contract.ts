@@ -11,6 +11,7 @@ export const postBackup = declare({
   tag: 'backup',
   summary: 'Make a backup; answers when the archive is verified',
   access: 'admin',
+  action: 'never',
   flags: { leaderOnly: true },
   success: 201,
   answer: Type.Object({
@@ -53,6 +54,7 @@ export const getBackupName = declare({
   tag: 'backup',
   summary: 'Download an archive; ranges are answered',
   access: 'admin',
+  action: 'never',
   params: Name,
   answer: null,
   problems: ['invalid_archive_name', 'not_found'],
@@ -64,6 +66,7 @@ export const deleteBackupName = declare({
   tag: 'backup',
   summary: 'Delete an archive',
   access: 'admin',
+  action: 'never',
   params: Name,
   answer: Type.Object({ status: Type.Literal('deleted'), name: Type.String() }),
   problems: ['invalid_archive_name', 'not_found'],

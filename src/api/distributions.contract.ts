@@ -48,6 +48,8 @@ export const postDistributionsPromote = declare({
   tag: 'distributions',
   summary: 'Copy a published package into another distribution, with its verdicts and decisions',
   access: 'maintainer+',
+  action: 'promote',
+  targets: ({ body }) => [body.from_dist, body.to_dist].map((distribution) => ({ name: body.package, distribution })),
   limit: 'distributions',
   body: Type.Object({
     package: Type.String({ minLength: 1 }),
@@ -92,6 +94,8 @@ export const postDistributionsMigrate = declare({
   tag: 'distributions',
   summary: 'Copy every published package of a distribution into another',
   access: 'maintainer+',
+  action: 'promote',
+  targets: ({ body }) => [{ distribution: body.from_dist }, { distribution: body.to_dist }],
   limit: 'distributions',
   flags: { leaderOnly: true },
   body: Type.Object({ from_dist: Type.String({ minLength: 1 }), to_dist: Type.String({ minLength: 1 }) }),

@@ -155,6 +155,7 @@ export const postImportMirrorSourcesIdPlan = declare({
   tag: 'import',
   summary: 'The plan of a selection that is not stored',
   access: 'uploader+',
+  action: 'read',
   limit: 'import',
   params: Id,
   body: Fields,

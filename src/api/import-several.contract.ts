@@ -1,6 +1,7 @@
 // Declarations of importing several packages: in one answer, as a stream, and as a task.
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { IMPORT_OUTCOMES } from '../domain/import-outcome.ts'
+import type { Target } from '../domain/scopes.ts'
 import { Nullable } from './schemas.ts'
 import { jobFields, JobSchema } from './import-job-schemas.ts'
 import { declare } from './route.ts'
@@ -31,6 +32,16 @@ const severalBody = (maxItems: number) =>
     with_dependencies: Type.Optional(Type.Boolean()),
   })
 
+/** What an import changes. Dependencies can have any name. */
+function targetsOf({
+  body: { packages, distribution, with_dependencies },
+}: {
+  body: Static<ReturnType<typeof severalBody>>
+}): Target[] {
+  const names = packages.map((one) => ({ name: typeof one === 'string' ? one : one.package, distribution }))
+  return with_dependencies ? [...names, { distribution }] : names
+}
+
 export const ImportResult = Type.Object({
   source_id: Type.Integer(),
   package: Type.String(),
@@ -58,6 +69,8 @@ export const postImport = declare({
   tag: 'import',
   summary: 'Import several packages of sources; one that fails does not stop the others',
   access: 'uploader+',
+  action: 'import',
+  targets: targetsOf,
   limit: 'import',
   flags: { leaderOnly: true },
   body: severalBody(50),
@@ -69,6 +82,8 @@ const stream = {
   method: 'POST',
   tag: 'import',
   access: 'uploader+',
+  action: 'import',
+  targets: targetsOf,
   limit: 'import',
   flags: { leaderOnly: true },
   body: severalBody(50),
@@ -89,6 +104,8 @@ export const postImportBulk = declare({
   tag: 'import',
   summary: 'Import many packages of sources as a task',
   access: 'uploader+',
+  action: 'import',
+  targets: targetsOf,
   limit: 'import',
   flags: { leaderOnly: true },
   body: severalBody(MOST_IN_BULK),

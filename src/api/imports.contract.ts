@@ -164,6 +164,12 @@ export const postImportPackages = declare({
   tag: 'import',
   summary: 'Fetch a package of a source and take it in as an upload',
   access: 'uploader+',
+  action: 'import',
+  targets: ({ body: { package: name, distribution, with_dependencies } }) => [
+    { name, distribution },
+    // Dependencies can have any name.
+    ...(with_dependencies ? [{ distribution }] : []),
+  ],
   limit: 'import',
   flags: { leaderOnly: true },
   body: Type.Object({

@@ -64,6 +64,7 @@ export const postDistributionsCodenameInstallability = declare({
   tag: 'distributions',
   summary: 'Start a check of a distribution',
   access: 'maintainer+',
+  targets: ({ params }) => [{ distribution: params.codename }],
   limit: 'distributions',
   flags: { leaderOnly: true },
   params,
@@ -86,6 +87,7 @@ export const postDistributionsCodenameInstallabilityPlan = declare({
   tag: 'distributions',
   summary: 'What a planned change would break; changes nothing',
   access: 'maintainer+',
+  action: 'read',
   limit: 'distributions',
   params,
   body: Type.Object({

@@ -94,6 +94,7 @@ export const deleteAuthUsersUsernameMfa = declare({
   tag,
   summary: 'Remove the second factor of another user, who lost it',
   access: 'admin',
+  action: 'never',
   params: UserPath,
   answer: DoneSchema,
   problems: ['not_found'],

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Caller } from '../domain/caller.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import { Problem } from '../domain/problem.ts'
 import { createLog } from '../kernel/log.ts'
 import { createRateLimiter } from './limits.ts'
@@ -12,6 +13,13 @@ import { createServer, withoutExtraPrefix } from './server.ts'
 
 const common = { tag: 'test', summary: 'a route of this test', answer: null, problems: [] } as const
 let ran: string[]
+const scoped = {
+  ...common,
+  path: '/scoped/{name}',
+  params: Type.Object({ name: Type.String() }),
+  query: Type.Object({ distribution: Type.Optional(Type.String()) }),
+  handle: async () => ({ ran: ran.push('scoped') }),
+}
 const routes: Route[] = [
   route({
     ...common,
@@ -79,6 +87,17 @@ const routes: Route[] = [
     access: 'public',
     handle: async () => ({ ran: ran.push('special') }),
   }),
+  route({ ...scoped, method: 'GET', access: 'reader+' }),
+  route({ ...scoped, method: 'PUT', access: 'admin' }),
+  route({ ...scoped, method: 'POST', access: 'reader+', action: 'never' }),
+  route({ ...scoped, method: 'PATCH', access: 'reader+', action: 'always' }),
+  route({
+    ...scoped,
+    method: 'DELETE',
+    access: 'maintainer+',
+    action: 'delete',
+    targets: ({ params, query }) => [{ name: params.name, distribution: query.distribution }],
+  }),
   route({
     ...common,
     method: 'GET',
@@ -114,16 +133,18 @@ async function start(production = false): Promise<void> {
     corsOrigins: [],
     limiter: createRateLimiter({ now: () => new Date(0) }),
     authenticate: async (header) => {
-      const [, kind, role] = /^Bearer (session|token) (\w+)$/.exec(header ?? '') ?? []
+      const [, kind, role, scopes] = /^Bearer (session|token) (\w+) ?(.*)$/.exec(header ?? '') ?? []
       if (header === 'Bearer unreadable') throw new Error('the database is gone')
       if (!kind) throw new Problem('unauthorized', 'a valid credential is needed')
-      return callerOf(kind as Caller['kind'], role as Caller['role'])
+      const caller = callerOf(kind as Caller['kind'], role as Caller['role'])
+      return scopes ? { ...caller, scopes: JSON.parse(scopes) as Scopes } : caller
     },
     requireFeature(feature) {
       if (now.lacks === feature)
         throw new Problem('feature_unavailable', 'not in this edition', { feature, edition: 'community' })
     },
     isLeader: () => now.leads,
+    formatOf: (codename) => ({ one: 'f', two: 'g' })[codename] ?? null,
     accepting: () => now.accepts,
     observe: ({ method, path, status }) => void observed.push({ method, path, status }),
     denied: async (_request, caller, { method, path }) => void denied.push(`${caller.name}: ${method} ${path}`),
@@ -158,6 +179,54 @@ async function ask(
     body: reply.body === '' ? {} : reply.json<Record<string, unknown>>(),
   }
 }
+
+describe('a token with scopes', () => {
+  const things = [
+    ['GET', 'read'],
+    ['PUT', 'of admins'],
+    ['DELETE', 'delete'],
+    ['POST', 'never'],
+    ['PATCH', 'always'],
+  ] as const
+  const withScopes = (scopes: Scopes) => `token admin ${JSON.stringify(scopes)}`
+  const statuses = async (scopes: Scopes, query = '') => {
+    const answers: Record<string, number> = {}
+    for (const [method, what] of things)
+      answers[what] = (await ask(method, `/api/v1/scoped/lib${query}`, withScopes(scopes))).status
+    return answers
+  }
+  const all = { read: 200, 'of admins': 200, delete: 200, never: 403, always: 200 }
+  const none = { read: 403, 'of admins': 403, delete: 403, never: 403, always: 200 }
+
+  test.each<[Scopes, string, object]>([
+    [{ actions: ['read', 'manage', 'delete'] }, '', all],
+    [{ actions: ['upload'] }, '', none],
+    [{ actions: ['read'] }, '', { ...none, read: 200 }],
+    [{ actions: ['manage'] }, '', { ...none, 'of admins': 200 }],
+    [{ names: ['lib*'] }, '', { ...all, 'of admins': 403 }],
+    [{ names: ['other'] }, '', { ...none, read: 200 }],
+    [{ distributions: ['one'] }, '', { ...none, read: 200 }],
+    [{ distributions: ['one'] }, '?distribution=one', { ...all, 'of admins': 403 }],
+    [{ distributions: ['one'] }, '?distribution=two', { ...none, read: 200 }],
+    [{ formats: ['f'] }, '?distribution=one', { ...all, 'of admins': 403 }],
+    [{ formats: ['f'] }, '?distribution=two', { ...none, read: 200 }],
+    [{ formats: ['f'] }, '?distribution=unknown', { ...none, read: 200 }],
+  ])('%j, query %j', async (scopes, query, expected) => {
+    expect(await statuses(scopes, query)).toEqual(expected)
+  })
+
+  test('may never do more than its role, and each refused write is audited once', async () => {
+    const reader = `token reader ${JSON.stringify({ actions: ['delete'] })}`
+    expect(await ask('DELETE', '/api/v1/scoped/lib', reader)).toMatchObject({ status: 403 })
+    expect(await ask('DELETE', '/api/v1/scoped/lib', withScopes({ names: ['x'] }))).toMatchObject({
+      status: 403,
+      body: { code: 'forbidden', detail: 'this token may not do this: its scopes allow the names x, and this is lib' },
+    })
+    expect(await ask('GET', '/api/v1/scoped/lib', withScopes({ actions: ['upload'] }))).toMatchObject({ status: 403 })
+    expect(ran).toEqual([])
+    expect(denied).toEqual(['token reader: DELETE /scoped/{name}', 'token admin: DELETE /scoped/{name}'])
+  })
+})
 
 describe('flags', () => {
   test('a feature missing from the edition answers 402 with its name, after the role check', async () => {

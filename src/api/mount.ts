@@ -5,6 +5,7 @@ import { isProblem, Problem } from '../domain/problem.ts'
 import { mayAccess, type Access } from '../domain/roles.ts'
 import type { RateLimiter } from './limits.ts'
 import type { Route } from './route.ts'
+import { requireScopedAction, requireScopedTargets } from './scopes.ts'
 import { requireStorable } from './storable.ts'
 
 export const API_PREFIX = '/api/v1'
@@ -16,7 +17,9 @@ export interface MountDeps {
   /** @throws Problem('feature_unavailable') when the edition lacks the feature */
   requireFeature(feature: string): void
   isLeader(): boolean
-  /** called when a write was refused because of the caller's role */
+  /** the format of a distribution; null when there is no such distribution */
+  formatOf(codename: string): string | null
+  /** called when a write was refused because of the caller's role or of the scopes of its token */
   denied(request: FastifyRequest, caller: Caller, route: Route): Promise<void>
 }
 
@@ -58,6 +61,8 @@ export function mount(app: FastifyInstance, routes: readonly Route[], deps: Moun
         for (const [name, text] of Object.entries({ ...(query as object), ...(params as object) }))
           requireStorable(name, text)
       },
+      preHandler: (request) =>
+        inScopes(request, route, deps, (caller) => requireScopedTargets(caller, route, request, deps.formatOf)),
       handler: (request, reply) => answer(request, reply, route),
     })
   }
@@ -93,9 +98,26 @@ async function requireRights(request: FastifyRequest, route: Route, access: Acce
   }
   if (route.flags?.sessionOnly && caller.kind !== 'session')
     throw new Problem('session_required', 'an API token cannot do this; log in as a person')
+  await inScopes(request, route, deps, () => requireScopedAction(caller, route))
   if (route.flags?.enterprise) deps.requireFeature(route.flags.enterprise)
   if (route.flags?.leaderOnly && !deps.isLeader())
     throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
+}
+
+async function inScopes(
+  request: FastifyRequest,
+  route: Route,
+  deps: MountDeps,
+  check: (caller: Caller) => void,
+): Promise<void> {
+  const { caller } = request
+  if (!caller?.scopes || route.access === 'public') return
+  try {
+    check(caller)
+  } catch (error) {
+    if (route.method !== 'GET' && isProblem(error)) await deps.denied(request, caller, route)
+    throw error
+  }
 }
 
 /** Counts a request to an unknown path towards the limit of its caller, or else of its address. */

@@ -5,6 +5,7 @@ import type { Access } from '../domain/roles.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import type { ProblemCode } from '../domain/problem.ts'
+import type { ScopeAction, Target } from '../domain/scopes.ts'
 
 /** Names of rate limits; `limits.ts` has the figures. A route without one uses the limits of the caller's role. */
 export type LimitName = 'login' | 'credentials' | 'upload' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
@@ -34,6 +35,16 @@ export interface Route {
   tag: string
   summary: string
   access: Access | 'public'
+  /**
+   * What it does, for tokens with scopes. Without it: `manage` for admins' routes and for writes, else `read`.
+   * `always` needs no action; `never` is closed to tokens with scopes, because it could give more rights.
+   */
+  action?: ScopeAction | 'always' | 'never'
+  /**
+   * The packages that a write changes, for tokens that are limited to some; `handler` when the handler checks them itself.
+   * Without it, such tokens are refused.
+   */
+  targets?: 'handler' | ((input: { params: never; query: never; body: never }) => Target[])
   limit?: LimitName
   flags?: {
     /** needs a login session; an API token gets 403 `session_required` */
@@ -73,9 +84,12 @@ type StaticOr<T, Otherwise> = T extends TSchema ? Static<T> : Otherwise
 
 interface Declared<P, Q, B, A extends Access | 'public'> extends Omit<
   Route,
-  'params' | 'query' | 'body' | 'handle' | 'access'
+  'params' | 'query' | 'body' | 'handle' | 'access' | 'targets'
 > {
   access: A
+  targets?:
+    | 'handler'
+    | ((input: { params: StaticOr<P, object>; query: StaticOr<Q, object>; body: StaticOr<B, undefined> }) => Target[])
   params?: P
   query?: Q
   body?: B

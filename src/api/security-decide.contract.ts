@@ -1,5 +1,6 @@
 // Declarations of actions on held packages: decide, rescan, quarantine; and the decisions about one version.
 import Type from 'typebox'
+import type { Target } from '../domain/scopes.ts'
 import { CoverageSchema, ReviewReasonSchema } from './evidence-schemas.ts'
 import { Nullable, StatusAnswer } from './schemas.ts'
 import {
@@ -32,12 +33,22 @@ const Rescanned = {
   coverage: Nullable(CoverageSchema),
 }
 
+/** A decision can name its distribution in the query or in the body. */
+function targetsOf(input: { params: { name: string }; query: { distribution?: string }; body?: unknown }): Target[] {
+  const { distribution } = (input.body ?? {}) as { distribution?: string }
+  const named = [input.query.distribution, distribution].filter((one) => one !== undefined)
+  const { name } = input.params
+  return named.length === 0 ? [{ name }] : named.map((one) => ({ name, distribution: one }))
+}
+
 export const postSecurityPackagesNameVersionDecide = declare({
   method: 'POST',
   path: '/security/packages/{name}/{version}/decide',
   tag: 'security',
   summary: 'Approve or reject a held version; answers once clients see the change',
   access: 'maintainer+',
+  action: 'review',
+  targets: targetsOf,
   params: NameVersion,
   query: Narrowed,
   body: DecisionBodySchema,
@@ -60,6 +71,8 @@ export const postSecurityPackagesNameVersionRescan = declare({
   tag: 'security',
   summary: 'Scan a version again with the current data; never publishes or approves',
   access: 'maintainer+',
+  action: 'review',
+  targets: targetsOf,
   params: NameVersion,
   query: Narrowed,
   answer: Type.Object({
@@ -78,6 +91,8 @@ export const postSecurityPackagesNameVersionQuarantine = declare({
   tag: 'security',
   summary: 'Unpublish a version and move its files to quarantine. Optional body: `reason`',
   access: 'maintainer+',
+  action: 'review',
+  targets: targetsOf,
   params: NameVersion,
   query: Narrowed,
   answer: Type.Object({
@@ -113,6 +128,8 @@ export const postSecurityPackagesNameVersionDecisionResolve = declare({
   tag: 'security',
   summary: 'Record that the action required by a decision is done',
   access: 'maintainer+',
+  action: 'review',
+  targets: targetsOf,
   params: NameVersion,
   query: Narrowed,
   body: Type.Object({ note: Type.String({ minLength: 1, maxLength: MAX_NOTE }) }),

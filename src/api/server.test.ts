@@ -78,6 +78,7 @@ beforeEach(async () => {
     authenticate: (): Promise<Caller> => Promise.reject(new Problem('unauthorized', 'a valid credential is needed')),
     requireFeature: () => {},
     isLeader: () => true,
+    formatOf: () => null,
     accepting: () => true,
     observe: () => {},
     denied: async () => {},

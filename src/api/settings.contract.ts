@@ -41,6 +41,7 @@ export const patchSettings = declare({
   tag: 'settings',
   summary: 'Change runtime settings; applies the whole body or nothing',
   access: 'admin',
+  action: 'never',
   body: PartialDocument,
   answer: SettingsDocumentSchema,
   problems: ['validation_error', 'unknown_key'],

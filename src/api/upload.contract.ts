@@ -56,6 +56,8 @@ export const postUpload = declare({
   tag: 'upload',
   summary: 'Upload a package: a multipart form with `file`, `distribution` and optionally `sha256`',
   access: 'uploader+',
+  action: 'upload',
+  targets: 'handler',
   limit: 'upload',
   flags: { multipart: true },
   query: Type.Object({
@@ -75,6 +77,8 @@ export const postUploadStream = declare({
   tag: 'upload',
   summary: 'Upload a package with progress: events `step`, one `result`, then `data: done`',
   access: 'uploader+',
+  action: 'upload',
+  targets: 'handler',
   limit: 'upload',
   flags: { multipart: true },
   answer: null,

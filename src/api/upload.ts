@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { invalidField } from '../domain/problem.ts'
+import { requireInside } from '../domain/scopes.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Log } from '../kernel/log.ts'
 import type { StepEvent } from '../gate/step.ts'
@@ -24,7 +25,7 @@ export interface UploadDeps {
 export function uploadRoutes(deps: UploadDeps): Route[] {
   return [
     handle(postUpload, async ({ raw, reply, query, caller, origin }) => {
-      const result = await deps.intake.accept(sourceOf(deps, raw), metaOf(caller, origin))
+      const result = await deps.intake.accept(sourceOf(deps, raw, caller), metaOf(caller, origin))
       const { status, body } = answerOf(result, query.strict)
       reply.code(status).header('x-package-status', result.status)
       return body
@@ -32,7 +33,7 @@ export function uploadRoutes(deps: UploadDeps): Route[] {
     handle(postUploadStream, async ({ raw, reply, caller, origin }) => {
       const events = eventsOf(reply)
       try {
-        const source = { ...sourceOf(deps, raw), progress: events.step }
+        const source = { ...sourceOf(deps, raw, caller), progress: events.step }
         const result = await deps.intake.accept(source, metaOf(caller, origin))
         events.end(result.status === 'published' ? 'done' : 'warn', result.message, result)
       } catch (error) {
@@ -70,14 +71,18 @@ function eventsOf(reply: FastifyReply) {
 }
 
 /** The source that reads the form when the intake asks for the file. */
-function sourceOf(deps: UploadDeps, raw: FastifyRequest): Source {
+function sourceOf(deps: UploadDeps, raw: FastifyRequest, caller: Caller): Source {
   return {
     async deliver(to) {
       const fields = await readUploadForm(raw, {
         maxBytes: deps.settings().validation.max_upload_size_mb * 1024 * 1024,
         store: to.store,
         field(name, value) {
-          if (name === 'distribution' && value) to.target(value)
+          if (name === 'distribution' && value) {
+            to.target(value)
+            // Before the rest of the file is received. The intake checks everything once the file was read.
+            requireInside(caller.scopes ?? {}, { distribution: value })
+          }
           if (name === 'sha256' && value && !/^[0-9a-f]{64}$/i.test(value))
             throw invalidField('sha256', 'is not a SHA-256 in hex')
         },
@@ -89,7 +94,7 @@ function sourceOf(deps: UploadDeps, raw: FastifyRequest): Source {
 }
 
 function metaOf(caller: Caller, origin: Origin): Meta {
-  return { method: 'upload', importedBy: caller.name, origin }
+  return { method: 'upload', importedBy: caller.name, origin, scopes: caller.scopes ?? null }
 }
 
 /** With `?strict=true` a held package is not answered 201, for scripts that check only the status. */

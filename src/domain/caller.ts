@@ -1,5 +1,6 @@
 // Who calls the API: a person's session or an API token.
 import type { Role } from './roles.ts'
+import type { Scopes } from './scopes.ts'
 
 export interface Caller {
   kind: 'session' | 'token'
@@ -12,4 +13,6 @@ export interface Caller {
   credentialId: string
   /** one bucket of rate limits: `user:<id>` or `token:<id>` */
   principal: string
+  /** what an API token may do less than its role; null or missing: nothing */
+  scopes?: Scopes | null
 }

@@ -1,4 +1,5 @@
 // Reserved package names: which ways of arrival may bring a name. Protects private names from packages of other sources.
+import { matchesGlob } from './glob.ts'
 
 /** A name or a pattern of names, and the only way by which they may arrive. */
 export interface Reservation {
@@ -77,27 +78,7 @@ function specificity(pattern: string): number {
 /** Infinity minus itself is no number. */
 const compare = (a: number, b: number) => (a === b ? 0 : a > b ? 1 : -1)
 
-/** Ignores case, as people do who read names. Takes at most the product of both lengths. */
+/** Ignores case, as people do who read names. */
 export function matchesPattern(pattern: string, name: string): boolean {
-  const wanted = pattern.toLowerCase()
-  const text = name.toLowerCase()
-  let at = 0
-  let place = 0
-  /** where the last `*` is, and the place in the text up to which it reaches */
-  let star = -1
-  let reached = 0
-  while (place < text.length) {
-    if (wanted[at] === '*') {
-      star = at++
-      reached = place
-    } else if (at < wanted.length && (wanted[at] === '?' || wanted[at] === text[place])) {
-      at++
-      place++
-    } else if (star !== -1) {
-      at = star + 1
-      place = ++reached
-    } else return false
-  }
-  while (wanted[at] === '*') at++
-  return at === wanted.length
+  return matchesGlob(pattern.toLowerCase(), name.toLowerCase())
 }

@@ -1,5 +1,6 @@
 // What enters the intake, and what the intake answers.
 import type { Origin } from '../domain/audit.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import type { Coverage, CveStatus, HeldReason, PackageStatus, PipelineKey, PipelineResult } from '../domain/status.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Staged, StepEvent, ValidationStep } from '../gate/step.ts'
@@ -9,6 +10,8 @@ export interface Meta {
   method: 'upload' | 'import' | 'mirror'
   importedBy: string
   origin: Origin
+  /** scopes of the token that brings the file, for requests that name no package */
+  scopes?: Scopes | null
   /** the import group that its records belong to */
   group?: string | null
 }

@@ -1,5 +1,6 @@
 // The only way in: receive, identify, gate, settle, publish.
 import { isProblem, Problem } from '../domain/problem.ts'
+import { requireAllInside } from '../domain/scopes.ts'
 import type { Settings } from '../domain/settings.ts'
 import { runGate } from '../gate/gate.ts'
 import type { Candidate, Step, StepEvent } from '../gate/step.ts'
@@ -92,6 +93,14 @@ export function createIntake(deps: IntakeDeps): Intake {
         done(progress, 'reception', 'Reception', `${arrival.sizeBytes} bytes`)
         const candidate = await check(arrival, settings, progress)
         subject = { ...subject, candidate }
+        if (meta.scopes)
+          requireAllInside(meta.scopes, [
+            {
+              distribution: candidate.distribution.codename,
+              format: candidate.format.id,
+              name: candidate.facts.name,
+            },
+          ])
         await requireUnreserved(db, candidate.format, candidate.facts, listing?.sourceId ?? null)
         const rejected = await findDuplicate(candidate)
         if (rejected) return { arrival, gate: await refuseAgain(candidate, rejected, meta, subject) }

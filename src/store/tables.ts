@@ -9,6 +9,7 @@ import type { Json as JsonObject } from '../domain/json.ts'
 import type { InstallabilityResult } from '../domain/installability.ts'
 import type { MirrorSelection } from '../domain/mirror-selection.ts'
 import type { Role } from '../domain/roles.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import type { TaskState } from '../domain/tasks.ts'
 import type { StatusEvent } from '../domain/transitions.ts'
 
@@ -74,6 +75,7 @@ export interface ApiTokensTable {
   last_used: Date | null
   expires_at: Date | null
   revoked_at: Date | null
+  scopes: JsonOrNull<Scopes>
 }
 
 export interface PasswordResetsTable {

@@ -75,6 +75,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
     authenticate,
     requireFeature: license.requireFeature,
     isLeader: leader.isLeader,
+    formatOf: (codename) => rooms.publishing.registry.find(codename)?.format.id ?? null,
     accepting,
     changesSeen: () => replicas.cache?.settled(),
     observe: insight.metrics.observeRequest,

@@ -1,6 +1,7 @@
 // What a credential may do over HTTP after its owner changed, and how logins are counted by client.
 import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, describe, expect, test } from 'vitest'
+import { buildDeb } from '../samples/deb.ts'
 import { PASSWORD, startGate } from './harness.ts'
 
 const JWT_SECRET = 'Zk4Rt8Qw2Ny6Lp0Xb3Vm7Hc9Jd5Fg1Sa'
@@ -36,6 +37,50 @@ describe('the admin token of an admin who becomes a reader', () => {
     expect(refused.map(({ status, body }) => [status, body['code']])).toEqual(Array(5).fill([403, 'forbidden']))
     expect((await gate.call('GET', '/artifacts/', { as })).status).toBe(200)
   })
+})
+
+test('a token with scopes uploads and deletes what they name, and nothing else', async () => {
+  const scopes = { actions: ['upload', 'delete', 'manage'], distributions: ['jammy'], names: ['own-*'] }
+  const made = await gate.call<{ token: string; token_id: string }>('POST', '/auth/api-tokens', {
+    body: { name: 'narrow', role: 'admin', scopes },
+  })
+  expect(made.body).toMatchObject({ scopes })
+  const as = made.body.token
+  expect((await gate.call('GET', '/auth/me', { as })).body).toMatchObject({ username: 'token:narrow', scopes })
+  const listed = await gate.call<{ tokens: { name: string; scopes: unknown }[] }>('GET', '/auth/api-tokens')
+  const scopesOf = (name: string) => listed.body.tokens.find((token) => token.name === name)?.scopes
+  expect([scopesOf('narrow'), scopesOf('reader-robot')]).toEqual([scopes, null])
+
+  const put = async (name: string, distribution: string) =>
+    (await gate.upload(await buildDeb({ name }), { distribution }, { as })).body['detail'] ?? 'ok'
+  expect(await put('own-tool', 'jammy')).toBe('ok')
+  expect(await put('own-tool', 'noble')).toContain('its scopes allow the distributions jammy, and this is noble')
+  expect(await put('other-tool', 'jammy')).toContain('its scopes allow the names own-*, and this is other-tool')
+  const refused: [string, string, object?][] = [
+    ['DELETE', '/artifacts/own-tool'],
+    ['DELETE', '/artifacts/other-tool?distribution=jammy'],
+    ['GET', '/artifacts/'],
+    ['GET', '/settings/'],
+    ['PATCH', '/settings/', {}],
+    ['POST', '/auth/users', { username: 'wider', password: PASSWORD, role: 'admin' }],
+    ['POST', '/auth/api-tokens', { name: 'wider', role: 'admin' }],
+  ]
+  for (const [method, path, body] of refused) {
+    const reply = await gate.call(method, path, { as, body })
+    expect([path, reply.status, reply.body['code']]).toEqual([path, 403, 'forbidden'])
+  }
+  expect((await gate.call('DELETE', '/artifacts/own-tool?distribution=jammy', { as })).status).toBe(200)
+
+  // A token that manages makes tokens within its own scopes only.
+  const managing = { name: 'managing', role: 'admin', scopes: { actions: ['manage', 'upload'] } }
+  const maker = await gate.call<{ token: string }>('POST', '/auth/api-tokens', { body: managing })
+  const make = async (given?: object) => {
+    const body = { name: `made-${JSON.stringify(given)}`, role: 'admin', ...(given ? { scopes: given } : {}) }
+    return (await gate.call('POST', '/auth/api-tokens', { as: maker.body.token, body })).status
+  }
+  expect([await make(), await make({ names: ['a'] }), await make({ actions: ['delete'] })]).toEqual([403, 403, 403])
+  expect(await make({ actions: ['upload'], names: ['a'] })).toBe(201)
+  expect([await make({}), await make({ actions: [] }), await make({ action: ['upload'] })]).toEqual([400, 400, 400])
 })
 
 test('a correctly signed session with a string that no database stores answers 401', async () => {
