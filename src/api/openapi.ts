@@ -12,12 +12,18 @@ export function impliedProblems(route: Declaration): ProblemCode[] {
   if (route.limit !== 'none') codes.push('rate_limited')
   if (route.params || route.query || route.body) codes.push('validation_error')
   if (route.access !== 'public') codes.push('unauthorized')
-  if (route.access !== 'public' && ACCESS[route.access].length < ACCESS['reader+'].length) codes.push('forbidden')
+  if (isRefusedToSome(route)) codes.push('forbidden')
   if (route.flags?.sessionOnly) codes.push('session_required')
   if (route.flags?.enterprise) codes.push('feature_unavailable')
   if (route.flags?.leaderOnly) codes.push('passive_replica')
   if (route.body) codes.push('body_too_large')
   return codes
+}
+
+/** Whether some roles, or tokens with scopes, are refused. */
+function isRefusedToSome({ access, action, flags }: Declaration): boolean {
+  if (access === 'public') return false
+  return ACCESS[access].length < ACCESS['reader+'].length || (action !== 'always' && !flags?.sessionOnly)
 }
 
 /** OpenAPI 3.1, because its schemas are JSON Schema, which TypeBox makes. */
