@@ -1,10 +1,11 @@
 // Makes a backup, as a task: dump, files of the same moment, verified, then visible under its name.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isProblem, Problem } from '../domain/problem.ts'
+import { Problem } from '../domain/problem.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { failureOf } from '../kernel/failure.ts'
 import { ensurePrivateDirectory, exists, fsyncPath, isStorageFull } from '../kernel/files.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
@@ -57,9 +58,7 @@ export function backupKind(deps: BackupDeps): TaskKind {
         return { ...made, deleted }
       } catch (error) {
         if (!context.signal.aborted) {
-          const [code, detail] = isProblem(error)
-            ? [error.code, error.detail]
-            : ['internal_error', 'an unexpected error']
+          const { code, detail } = failureOf(error)
           await deps.audit.record({ action: 'BACKUP_CREATE', result: 'FAILURE', user: by, outcome: code, detail })
         }
         throw error

@@ -9,6 +9,7 @@ import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Intake } from '../intake/intake.ts'
 import { reservedProblem } from '../intake/reserved-names.ts'
 import { eventOf } from '../intake/new-record.ts'
+import { failureOf } from '../kernel/failure.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import { createSerial } from '../kernel/serial.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -231,8 +232,6 @@ const ended = (entry: CatalogRow, { status, message }: IntakeResult): ImportedPa
 function failed(entry: CatalogRow, error: unknown, codename = ''): ImportedPackage {
   // Somebody else brought the same package meanwhile.
   if (isProblem(error, 'already_exists')) return alreadyThere(entry, error.extra['status'] as PackageStatus, codename)
-  const { code, detail } = isProblem(error)
-    ? error
-    : { code: 'internal_error', detail: 'an unexpected error; the log has it' }
+  const { code, detail } = failureOf(error)
   return { ...about(entry), status: 'error', record_status: null, code, detail }
 }

@@ -1,7 +1,7 @@
 // Reads the catalog of a source, as a task: verified, by difference, and swapped in one transaction.
-import { isProblem, type Problem } from '../domain/problem.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
+import { failureOf } from '../kernel/failure.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow } from '../store/tables.ts'
@@ -51,7 +51,7 @@ export function syncKind(deps: SyncDeps): TaskKind {
           .set(
             isInterrupted
               ? { status: source.last_sync ? 'ok' : 'never' }
-              : { status: 'error', error: isProblem(error) ? error.detail : 'an unexpected error; the log has it' },
+              : { status: 'error', error: failureOf(error).detail },
           )
           .where('id', '=', source.id)
           .execute()
@@ -114,13 +114,13 @@ async function sync({ db, clock, upstreams }: SyncDeps, source: SourceRow, conte
 }
 
 async function recorded(deps: SyncDeps, source: SourceRow, by: string, error: unknown, count: number): Promise<void> {
-  const problem: Problem | null = isProblem(error) ? error : null
+  const failure = error ? failureOf(error) : null
   await deps.audit.record({
     action: 'SYNC',
-    result: error ? 'FAILURE' : 'SUCCESS',
+    result: failure ? 'FAILURE' : 'SUCCESS',
     user: by,
-    outcome: error ? (problem?.code ?? 'internal_error') : 'ok',
-    detail: error ? `${source.name}: ${problem?.detail ?? 'an unexpected error'}` : `${source.name}: ${count} packages`,
+    outcome: failure?.code ?? 'ok',
+    detail: `${source.name}: ${failure?.detail ?? `${count} packages`}`,
     extra: { source_id: source.id },
   })
 }

@@ -1,7 +1,8 @@
 // Removes what is older than the settings keep, as a task: one kind of thing after the other.
 import { isObject, type Json } from '../domain/json.ts'
-import { isProblem, Problem } from '../domain/problem.ts'
+import { Problem } from '../domain/problem.ts'
 import type { TaskContext, TaskKind, TaskRequest } from '../domain/tasks.ts'
+import { failureOf, type Failure } from '../kernel/failure.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { RetentionStep } from './step.ts'
 
@@ -32,7 +33,7 @@ export function retentionKind({ steps, audit, onError }: RetentionDeps): TaskKin
   async function removeAll(context: TaskContext) {
     const { by } = context.arguments as { by: string }
     const { done, current } = cursorOf(context.cursor)
-    let failure: Problem | null = null
+    let failure: Failure | null = null
     for (const { name, run } of steps) {
       if (name in done) continue
       context.signal.throwIfAborted()
@@ -47,10 +48,11 @@ export function retentionKind({ steps, audit, onError }: RetentionDeps): TaskKin
         done[name] = await run(progress)
       } catch (error) {
         context.signal.throwIfAborted()
-        const problem = problemOf(error, onError)
-        failure ??= problem
-        done[name] = { error: problem.code }
-        context.line(`${name} failed: ${problem.detail}`)
+        const one = failureOf(error)
+        if (one.isUnexpected) onError(error)
+        failure ??= one
+        done[name] = { error: one.code }
+        context.line(`${name} failed: ${one.detail}`)
       }
       await context.save({ done, current: {} })
     }
@@ -58,7 +60,7 @@ export function retentionKind({ steps, audit, onError }: RetentionDeps): TaskKin
       ...{ action: 'RETENTION', result: failure ? 'FAILURE' : 'SUCCESS', user: by, outcome: failure?.code ?? 'ok' },
       ...{ detail: failure?.detail ?? null, extra: done },
     })
-    if (failure) throw new Problem(failure.code, failure.detail, { result: done }, { cause: failure })
+    if (failure) throw new Problem(failure.code, failure.detail, { result: done })
     return { dry_run: false, result: done }
   }
 
@@ -82,10 +84,4 @@ export function retentionKind({ steps, audit, onError }: RetentionDeps): TaskKin
 function cursorOf(cursor: unknown): { done: Record<string, Json>; current: Readonly<Record<string, Json>> } {
   const { done, current } = (isObject(cursor) ? cursor : {}) as Record<string, Record<string, Json>>
   return { done: { ...done }, current: current ?? {} }
-}
-
-function problemOf(error: unknown, onError: (error: unknown) => void): Problem {
-  if (isProblem(error)) return error
-  onError(error)
-  return new Problem('internal_error', 'an unexpected error; the log has it', {}, { cause: error })
 }

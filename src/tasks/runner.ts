@@ -5,7 +5,7 @@ import { isProblem } from '../domain/problem.ts'
 import { TaskCancelled, type TaskContext, type TaskKind } from '../domain/tasks.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { wait, type Clock } from '../kernel/clock.ts'
-import { isStorageFull } from '../kernel/files.ts'
+import { failureOf } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Events } from '../redis/events.ts'
@@ -184,16 +184,10 @@ export function createRunner(deps: RunnerDeps): Runner {
       if (error !== signal.reason) log.warn({ err: error, task: id, kind }, 'task failed while it was stopped')
       return { event: 'stop' }
     }
-    if (isProblem(error))
-      return {
-        event: 'fail',
-        code: error.code,
-        detail: error.detail,
-        extra: JSON.parse(JSON.stringify(error.extra)) as Json,
-      }
-    log.error({ err: error, task: id, kind }, 'task failed')
-    if (isStorageFull(error)) return { event: 'fail', code: 'storage_full', detail: 'the disk is full' }
-    return { event: 'fail', code: 'internal_error', detail: 'an unexpected error; the log has it' }
+    const { code, detail, isUnexpected } = failureOf(error)
+    if (isUnexpected) log.error({ err: error, task: id, kind }, 'task failed')
+    const extra = isProblem(error) ? { extra: JSON.parse(JSON.stringify(error.extra)) as Json } : {}
+    return { event: 'fail', code, detail, ...extra }
   }
 
   const round = createShared(async () => {

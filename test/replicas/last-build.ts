@@ -23,12 +23,24 @@ export function landedMigrations(): Map<string, string> {
   return new Map(numbered.map((name) => [name, git('show', `${LAST}:${folder}/${name}`)]))
 }
 
+/** Whether every package that the last build names is installed here in the same version. */
+function runsOnPackagesOf(root: string, directory: string): boolean {
+  const [here, there] = [root, directory].map((place): Record<string, string> => {
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+      devDependencies: Record<string, string>
+    }
+    return { ...dependencies, ...devDependencies }
+  })
+  return Object.entries(there!).every(([name, version]) => here![name] === version)
+}
+
 /** @returns its directory, in which `dist/main.js` is built */
 export async function buildLast(): Promise<{ directory: string; remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'last-build-'))
   const archive = execFileSync('git', ['archive', LAST], { cwd: ROOT, maxBuffer: 2 ** 28 })
   execFileSync('tar', ['-x', '-C', directory], { input: archive })
-  if (git('diff', '--name-only', LAST, '--', 'package-lock.json') === '')
+  if (runsOnPackagesOf(ROOT, directory))
     symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: directory, stdio: 'ignore' })
   const compiler = join(directory, 'node_modules/typescript/bin/tsc')

@@ -1,6 +1,7 @@
 // One run of a mirror, as a task: reads the catalog, imports what is missing within the limits, reports what was withdrawn.
-import { isProblem, Problem } from '../../domain/problem.ts'
+import { Problem } from '../../domain/problem.ts'
 import type { TaskContext, TaskKind } from '../../domain/tasks.ts'
+import { failureOf } from '../../kernel/failure.ts'
 import type { AuditLog } from '../../store/audit-log.ts'
 import type { Db } from '../../store/db.ts'
 import { followSync, type SyncTasks } from '../follow-sync.ts'
@@ -140,13 +141,13 @@ async function recordEnd(audit: MirrorRunDeps['audit'], key: string, by: string,
 }
 
 async function recordFailure(audit: MirrorRunDeps['audit'], key: string, by: string, error: unknown): Promise<void> {
-  const problem = isProblem(error) ? error : null
+  const { code, detail } = failureOf(error)
   await audit.record({
     action: 'MIRROR',
     result: 'FAILURE',
     user: by,
-    outcome: problem?.code ?? 'internal_error',
-    detail: problem?.detail ?? 'an unexpected error; the log has it',
+    outcome: code,
+    detail,
     extra: { source_id: Number(key) },
   })
 }

@@ -1,0 +1,18 @@
+// What is recorded of work that an error ended, where no client waits for the answer.
+import { isProblem, type ProblemCode } from '../domain/problem.ts'
+import { isStorageFull } from './files.ts'
+
+export interface Failure {
+  code: ProblemCode
+  /** names nothing that an unexpected error says: it may hold anything */
+  detail: string
+  /** the error is not a Problem: the caller logs it */
+  isUnexpected: boolean
+}
+
+/** The code and sentence of a Problem; `storage_full` when the system says so; otherwise `internal_error`. */
+export function failureOf(error: unknown): Failure {
+  if (isProblem(error)) return { code: error.code, detail: error.detail, isUnexpected: false }
+  if (isStorageFull(error)) return { code: 'storage_full', detail: 'the disk is full', isUnexpected: true }
+  return { code: 'internal_error', detail: 'an unexpected error; the log has it', isUnexpected: true }
+}
