@@ -33,7 +33,12 @@ export async function mountSmallDisk(directory: string, megabytes: number, names
         return
       }
       const { bavail, bsize } = await statfs(directory)
-      await writeFile(join(filling, 'pages'), Buffer.alloc(bavail * bsize - count * PAGE))
+      await writeFile(join(filling, 'pages'), Buffer.alloc(bavail * bsize - count * PAGE)).catch(
+        (error: NodeJS.ErrnoException) => {
+          // The service took some of the pages meanwhile: the disk is full all the same.
+          if (error.code !== 'ENOSPC') throw error
+        },
+      )
     },
     async remove() {
       await free()
