@@ -153,7 +153,7 @@ test.each([
 ])('hammered during hundreds of flips, from $where, no file is ever torn, mixed or old', async ({ memory }) => {
   const reader = await startListener(repository.dir, { memory })
   const agent = new Agent({ keepAlive: true, maxSockets: 16 })
-  const FLIPS = 300
+  const FLIPS = 120
   let generation = 0
   const kept: string[] = []
   const publish = () => {

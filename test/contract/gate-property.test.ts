@@ -208,7 +208,7 @@ test('no order of events serves a held package without an approval', async () =>
       }
     }),
     {
-      numRuns: Number(process.env['PROPERTY_RUNS'] ?? 15),
+      numRuns: Number(process.env['PROPERTY_RUNS'] ?? 8),
       ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}),
     },
   )
@@ -295,7 +295,7 @@ test('no order of promotions and decisions serves what its source did not serve 
       }
     }),
     {
-      numRuns: Number(process.env['PROPERTY_RUNS'] ?? 10),
+      numRuns: Number(process.env['PROPERTY_RUNS'] ?? 6),
       ...(process.env['PROPERTY_SEED'] ? { seed: Number(process.env['PROPERTY_SEED']) } : {}),
     },
   )

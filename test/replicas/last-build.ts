@@ -40,8 +40,7 @@ export async function buildLast(): Promise<{ directory: string; remove(): Promis
   const directory = await mkdtemp(join(tmpdir(), 'last-build-'))
   const archive = execFileSync('git', ['archive', LAST], { cwd: ROOT, maxBuffer: 2 ** 28 })
   execFileSync('tar', ['-x', '-C', directory], { input: archive })
-  if (runsOnPackagesOf(ROOT, directory))
-    symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
+  if (runsOnPackagesOf(ROOT, directory)) symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'))
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline'], { cwd: directory, stdio: 'ignore' })
   const compiler = join(directory, 'node_modules/typescript/bin/tsc')
   // It was checked when it landed.
