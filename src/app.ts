@@ -91,6 +91,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
     async close() {
       state.notServing = 'draining'
       // Requests and jobs that wait for a task must not keep the service from stopping.
+      insight.feed.stop()
       await Promise.all([tasks.stop(), listeners.close(DRAIN_MS)])
       // A mail server that hangs must not keep the service from stopping.
       await Promise.race([

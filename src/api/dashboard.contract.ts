@@ -104,3 +104,14 @@ export const getDashboardHistory = declare({
   }),
   problems: ['validation_error'],
 })
+
+export const getDashboardEvents = declare({
+  method: 'GET',
+  path: '/dashboard/events',
+  tag: 'dashboard',
+  summary: 'What happens, as events; continues after Last-Event-ID',
+  access: 'reader+',
+  limit: 'stream',
+  answer: null,
+  problems: [],
+})

@@ -4,10 +4,17 @@ import type { Dashboard } from '../insight/dashboard.ts'
 import type { AuditEntry } from '../store/audit-chain.ts'
 import { newestEntries } from '../store/audit-query.ts'
 import type { Db } from '../store/db.ts'
-import { getDashboardHistory, getDashboardStats, getDashboardSummary } from './dashboard.contract.ts'
+import {
+  getDashboardEvents,
+  getDashboardHistory,
+  getDashboardStats,
+  getDashboardSummary,
+} from './dashboard.contract.ts'
+import { streamDashboard, type DashboardStreamDeps } from './dashboard-stream.ts'
 import { handle, type Route } from './route.ts'
+import { createOpenStreams } from './sse.ts'
 
-export interface DashboardRouteDeps {
+export interface DashboardRouteDeps extends DashboardStreamDeps {
   db: Db
   dashboard: Dashboard
   audit: { flush(): Promise<void> }
@@ -22,7 +29,9 @@ export const PACKAGE_ACTIONS: readonly string[] = [
   ...['SECURITY_DECISION', 'DECISION_RESOLVED', 'RESCAN', 'CVE_REMATCH', 'SLA_EXPIRED'],
 ]
 
-export function dashboardRoutes({ db, dashboard, audit }: DashboardRouteDeps): Route[] {
+export function dashboardRoutes(deps: DashboardRouteDeps): Route[] {
+  const { db, dashboard, audit } = deps
+  const openOne = createOpenStreams()
   return [
     handle(getDashboardSummary, async ({ caller }) => {
       await audit.flush()
@@ -37,6 +46,11 @@ export function dashboardRoutes({ db, dashboard, audit }: DashboardRouteDeps): R
       return { ...stats, recent_imports: stats.recent_imports.map((one) => ({ ...one, imported_by: null })) }
     }),
     handle(getDashboardHistory, async ({ query: { days } }) => ({ history: await dashboard.history(days), days })),
+    handle(getDashboardEvents, async ({ caller, raw, reply }) => {
+      const closed = openOne(caller.principal)
+      await streamDashboard(deps, raw, reply).finally(closed)
+      return undefined
+    }),
   ]
 }
 

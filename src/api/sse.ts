@@ -16,8 +16,20 @@ export interface EventStream {
   readonly closed: boolean
 }
 
+export interface StreamOptions {
+  heartbeat?: boolean
+  /**
+   * For streams that nobody can slow down: while the client has not read so many bytes, events are dropped. When it has
+   * read them, the event `dropped` tells how many. A client that reads nothing for a minute is disconnected.
+   */
+  mostUnread?: number
+}
+
+/** A client that reads nothing for so long is gone, or does not want the stream. */
+const STUCK_MS = 60_000
+
 /** Turns the reply into an event stream. */
-export function openStream(reply: FastifyReply, options: { heartbeat?: boolean } = {}): EventStream {
+export function openStream(reply: FastifyReply, options: StreamOptions = {}): EventStream {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(200, {
@@ -28,16 +40,38 @@ export function openStream(reply: FastifyReply, options: { heartbeat?: boolean }
     connection: 'keep-alive',
   })
   raw.write('retry: 3000\n\n')
-  const beat = options.heartbeat ? setInterval(() => raw.write('event: heartbeat\ndata: {}\n\n'), HEARTBEAT_MS) : null
+  const { mostUnread = Infinity } = options
   let closed = false
+  let dropped = 0
+  let stuck: NodeJS.Timeout | null = null
+  const write = (lines: string[]) => {
+    if (closed) return
+    if (dropped === 0 && raw.writableLength < mostUnread) {
+      raw.write(`${lines.join('\n')}\n\n`)
+      return
+    }
+    dropped++
+    stuck ??= setTimeout(() => raw.destroy(), STUCK_MS).unref()
+  }
+  const resume = () => {
+    if (stuck) clearTimeout(stuck)
+    stuck = null
+    if (dropped === 0 || closed) return
+    const count = dropped
+    dropped = 0
+    write(['event: dropped', `data: ${JSON.stringify({ count })}`])
+  }
+  raw.on('drain', resume)
+  const heartbeat = () => {
+    if (dropped === 0) raw.write('event: heartbeat\ndata: {}\n\n')
+  }
+  const beat = options.heartbeat ? setInterval(heartbeat, HEARTBEAT_MS) : null
   const stop = () => {
     closed = true
     if (beat) clearInterval(beat)
+    if (stuck) clearTimeout(stuck)
   }
   raw.on('close', stop)
-  const write = (lines: string[]) => {
-    if (!closed) raw.write(`${lines.join('\n')}\n\n`)
-  }
   return {
     send(data, event, id) {
       write([

@@ -1,12 +1,13 @@
 // Streams the lines of a task to a client, from where it left off, while the client may read them.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../domain/caller.ts'
-import { mayAccess, type Access } from '../domain/roles.ts'
+import type { Access } from '../domain/roles.ts'
 import type { Log } from '../kernel/log.ts'
 import type { TaskRow } from '../store/tables.ts'
 import type { TaskLine } from '../tasks/task-query.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { openStream, type EventStream } from './sse.ts'
+import { watchCaller } from './watch-caller.ts'
 
 export interface TaskStreamDeps {
   log: Log
@@ -23,9 +24,6 @@ export interface TaskStreamOptions {
   end(events: EventStream, task: TaskRow): void
 }
 
-/** How often an open stream checks that its caller may still read it, in milliseconds. */
-const RECHECK_MS = 15_000
-
 /** A service that stops ends the stream without its end. */
 export async function streamTask(
   { tasks, authenticate, log }: TaskStreamDeps,
@@ -33,18 +31,10 @@ export async function streamTask(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { authorization } = request.headers
   const closed = new AbortController()
   const events = openStream(reply, { heartbeat: true })
   reply.raw.on('close', () => closed.abort())
-  const recheck = setInterval(() => {
-    authenticate(authorization).then(
-      ({ role }) => {
-        if (!mayAccess(role, access)) closed.abort()
-      },
-      () => closed.abort(),
-    )
-  }, RECHECK_MS)
+  const watch = watchCaller(authenticate, request, access, () => closed.abort())
   try {
     const following = tasks.follow(id, after, closed.signal)
     for (;;) {
@@ -57,7 +47,7 @@ export async function streamTask(
     // The headers are sent: the client connects again and gets the error with its status.
     log.warn({ err: error, task: id, request_id: request.id }, 'a stream of a task ended early')
   } finally {
-    clearInterval(recheck)
+    watch.stop()
     events.close()
   }
 }

@@ -120,7 +120,7 @@ function routesOf(
       deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
       tasks,
     }),
-    ...dashboardRoutes({ db, audit, dashboard: insight.dashboard }),
+    ...dashboardRoutes({ ...insight, db, log, audit, authenticate }),
     ...driftRoutes({ db, audit, tasks, drift: longWork.drift }),
     ...backupRoutes({ db, audit, tasks, settings, backupDirectory: env.backupDir }),
     ...importRoutes({ ...imports, db, log, tasks }),

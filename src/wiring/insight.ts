@@ -3,6 +3,9 @@ import { countSeverities, type Severity } from '../domain/finding.ts'
 import { createActivity } from '../insight/activity.ts'
 import { createDashboard } from '../insight/dashboard.ts'
 import { createDirectorySizes } from '../insight/directory-sizes.ts'
+import { createLiveFeed, LIVE_SIGNALS } from '../insight/live-feed.ts'
+import { createTaskProgress } from '../insight/task-progress.ts'
+import { SYNC } from '../imports/sources.ts'
 import { createHealth } from '../insight/health.ts'
 import { createMetrics } from '../insight/metrics.ts'
 import { readTotals } from '../insight/totals.ts'
@@ -64,5 +67,12 @@ export function createInsight(
   })
   const activity = createActivity({ db, clock })
   const dashboard = createDashboard({ db, clock, activity, audit, antivirus: antivirusStatus })
-  return { health, metrics, activity, dashboard }
+  const feed = createLiveFeed({
+    ...{ db, audit, onError: foundation.onError },
+    tasks: createTaskProgress({ db, syncKind: SYNC }),
+    health: health.report,
+  })
+  for (const signal of LIVE_SIGNALS) bus.on(signal, feed.wake)
+  for (const topic of ['packages', 'task'] as const) replicas.events.on(topic, feed.wake)
+  return { health, metrics, activity, dashboard, feed }
 }

@@ -1,7 +1,8 @@
-// The dashboard over HTTP: what each role sees of it.
+// The dashboard and its stream over HTTP: what each role sees of them.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildDeb } from '../samples/deb.ts'
-import { startGate, type Gate } from './harness.ts'
+import { API, startGate, type Gate } from './harness.ts'
+import { eventsOf } from './http.ts'
 
 interface Summary {
   package_count: number
@@ -69,5 +70,95 @@ describe('the dashboard', () => {
     const { history, days } = await get<{ history: object[]; days: number }>('/dashboard/history?days=365')
     expect([history.length, days]).toEqual([365, 365])
     expect(history.at(-1)).toMatchObject({ imports: 2, failures: 1, decisions: 0 })
+  })
+})
+
+/** Reads a stream in the background until its end. */
+async function open(path: string, as: string, headers: Record<string, string> = {}) {
+  const leaving = new AbortController()
+  const response = await fetch(`http://127.0.0.1:${gate.port}${API}${path}`, {
+    headers: { authorization: `Bearer ${as}`, ...headers },
+    signal: leaving.signal,
+  })
+  const state = { text: '', ended: false }
+  const reading = (async () => {
+    for await (const bytes of response.body!) state.text += Buffer.from(bytes as Uint8Array).toString('utf8')
+  })()
+  void reading.catch(() => {}).finally(() => (state.ended = true))
+  return {
+    status: response.status,
+    headers: response.headers,
+    ended: () => state.ended,
+    text: () => state.text,
+    leave: () => leaving.abort(),
+    events: (name: string) =>
+      eventsOf(state.text)
+        .filter(({ event }) => event === name)
+        .map(({ data }) => JSON.parse(data) as Record<string, unknown>),
+  }
+}
+
+describe('the stream of the dashboard', () => {
+  test('begins with a snapshot, shows an upload, and continues after Last-Event-ID', async () => {
+    const stream = await open('/dashboard/events', gate.people.reader.session)
+    expect(stream.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    expect(stream.headers.get('x-accel-buffering')).toBe('no')
+    await expect.poll(() => stream.events('snapshot')).toMatchObject([{ package_count: 2 }])
+    expect(stream.text()).toContain('retry: 3000')
+    await gate.upload(await buildDeb({ name: 'third' }), { distribution: 'jammy' })
+    const uploaded = { action: 'published', package: 'third', distribution: 'jammy', status: 'published' }
+    await expect.poll(() => stream.events('package')).toMatchObject([uploaded])
+    stream.leave()
+
+    const [, id] = /id: (\d+)\nevent: package/.exec(stream.text()) ?? []
+    const before = String(Number(id) - 1)
+    const again = await open('/dashboard/events', gate.people.reader.session, { 'last-event-id': before })
+    await expect.poll(() => again.events('package')).toMatchObject([uploaded])
+    again.leave()
+    const nothing = await open('/dashboard/events', gate.people.reader.session, { 'last-event-id': id! })
+    await expect.poll(() => nothing.events('health')).toHaveLength(1)
+    expect(nothing.events('package')).toEqual([])
+    nothing.leave()
+  })
+
+  test('names people and jobs for auditors only', async () => {
+    const [reader, auditor] = [
+      await open('/dashboard/events', gate.people.reader.session),
+      await open('/dashboard/events', gate.people.auditor.session),
+    ]
+    await expect.poll(() => [reader.events('snapshot').length, auditor.events('snapshot').length]).toEqual([1, 1])
+    await gate.call('POST', '/artifacts/admin/sync-index')
+    await expect.poll(() => auditor.events('job').at(-1)).toMatchObject({ kind: 'sync_index', status: 'done' })
+    await gate.upload(await buildDeb({ name: 'fourth' }), { distribution: 'jammy' })
+    await expect.poll(() => reader.events('package').length).toBeGreaterThan(0)
+    expect(reader.events('job')).toEqual([])
+    for (const stream of [reader, auditor]) stream.leave()
+  })
+
+  test('ends when its token is revoked', async () => {
+    const { body } = await gate.call<{ token_id: string; token: string }>('POST', '/auth/api-tokens', {
+      body: { name: 'watcher', role: 'reader' },
+    })
+    const stream = await open('/dashboard/events', body.token)
+    await expect.poll(() => stream.events('snapshot')).toHaveLength(1)
+    expect((await gate.call('DELETE', `/auth/api-tokens/${body.token_id}`)).status).toBe(200)
+    await expect.poll(() => stream.ended()).toBe(true)
+  })
+
+  test('is open at most five times for one principal', async () => {
+    const as = gate.people.uploader.token
+    const streams = []
+    for (let n = 0; n < 5; n++) streams.push(await open('/dashboard/events', as))
+    expect(streams.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    expect((await open('/dashboard/events', as)).status).toBe(429)
+    for (const stream of streams) stream.leave()
+  })
+
+  test('ends when the service stops, which does not wait for it', async () => {
+    const stream = await open('/dashboard/events', gate.people.admin.session)
+    await expect.poll(() => stream.events('snapshot')).toHaveLength(1)
+    await gate.stop()
+    await expect.poll(() => stream.ended()).toBe(true)
+    expect(gate.errors).toEqual([])
   })
 })
