@@ -143,7 +143,7 @@ async function start(production = false): Promise<void> {
       if (now.lacks === feature)
         throw new Problem('feature_unavailable', 'not in this edition', { feature, edition: 'community' })
     },
-    isLeader: () => now.leads,
+    leads: async () => now.leads,
     formatOf: (codename) => ({ one: 'f', two: 'g' })[codename] ?? null,
     accepting: () => now.accepts,
     observe: ({ method, path, status }) => void observed.push({ method, path, status }),

@@ -16,7 +16,8 @@ export interface MountDeps {
   production: boolean
   /** @throws Problem('feature_unavailable') when the edition lacks the feature */
   requireFeature(feature: string): void
-  isLeader(): boolean
+  /** whether this replica may do what only the leader does */
+  leads(): Promise<boolean>
   /** the format of a distribution; null when there is no such distribution */
   formatOf(codename: string): string | null
   /** called when a write was refused because of the caller's role or of the scopes of its token */
@@ -100,7 +101,7 @@ async function requireRights(request: FastifyRequest, route: Route, access: Acce
     throw new Problem('session_required', 'an API token cannot do this; log in as a person')
   await inScopes(request, route, deps, () => requireScopedAction(caller, route))
   if (route.flags?.enterprise) deps.requireFeature(route.flags.enterprise)
-  if (route.flags?.leaderOnly && !deps.isLeader())
+  if (route.flags?.leaderOnly && !(await deps.leads()))
     throw new Problem('passive_replica', 'this replica is passive; ask the leader', {}, { retryAfterSeconds: 5 })
 }
 

@@ -13,9 +13,10 @@ import { route } from './route.ts'
 import { createServer } from './server.ts'
 
 const common = { tag: 'test', summary: 'a route of this test', answer: null, problems: [] } as const
-const TIMEOUTS = { check: 20, body: 300, uploadIdle: 300, uploadGrace: 300, uploadRate: 1_000_000, unread: 300 }
+const MINUTES = 600_000
+const TIMEOUTS = { check: 20, body: MINUTES, uploadIdle: MINUTES, uploadGrace: MINUTES, uploadRate: 1, unread: MINUTES }
 
-let app: FastifyInstance
+let app: FastifyInstance | undefined
 let running = 0
 let mostRunning = 0
 let finish: (() => void)[] = []
@@ -24,6 +25,12 @@ const sockets: Socket[] = []
 beforeEach(async () => {
   running = mostRunning = 0
   finish = []
+  await serve()
+})
+
+/** Listens in place of the server before. */
+async function serve(timeouts: Partial<typeof TIMEOUTS> = {}): Promise<void> {
+  await app?.close()
   app = await createServer({
     routes: [
       route({
@@ -77,22 +84,23 @@ beforeEach(async () => {
     limiter: createRateLimiter({ now: () => new Date(0) }),
     authenticate: (): Promise<Caller> => Promise.reject(new Problem('unauthorized', 'a valid credential is needed')),
     requireFeature: () => {},
-    isLeader: () => true,
+    leads: async () => true,
     formatOf: () => null,
     accepting: () => true,
     observe: () => {},
     denied: async () => {},
-    timeouts: TIMEOUTS,
+    timeouts: { ...TIMEOUTS, ...timeouts },
     drainMs: 300,
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
-})
+}
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy()
-  await app.close()
+  await app?.close()
+  app = undefined
 })
 
-const port = () => (app.server.address() as AddressInfo).port
+const port = () => (app!.server.address() as AddressInfo).port
 
 async function open(): Promise<Socket> {
   const socket = connect(port(), '127.0.0.1')
@@ -155,6 +163,7 @@ describe('a body that does not arrive', () => {
   })
 
   test('ends with 408 when it is late', async () => {
+    await serve({ body: 300 })
     const socket = await open()
     const trickle = setInterval(() => socket.write('x'), 20)
     const answer = readAll(socket)
@@ -165,9 +174,10 @@ describe('a body that does not arrive', () => {
   })
 
   test.each([
-    ['pauses', 0],
-    ['is slower than the lowest rate', 1],
-  ])('ends the connection when an upload %s', async (_, bytes) => {
+    ['pauses', 0, { uploadIdle: 300 }],
+    ['is slower than the lowest rate', 1, { uploadGrace: 300, uploadRate: 1_000_000 }],
+  ])('ends the connection when an upload %s', async (_, bytes, timeouts) => {
+    await serve(timeouts)
     const socket = await open()
     const answer = readAll(socket)
     socket.write(
@@ -238,6 +248,6 @@ test('closing ends within the deadline although one body stalls and one answer i
   for (const socket of [stalled, held]) socket.resume()
   while (finish.length === 0) await new Promise((resolve) => setImmediate(resolve))
   const ended = Promise.all([once(stalled, 'close'), once(held, 'close')])
-  await app.close()
+  await app!.close()
   await ended
 })

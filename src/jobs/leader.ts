@@ -7,6 +7,8 @@ export const RENEW_MS = 5_000
 
 export interface Leader {
   isLeader(): boolean
+  /** Whether it leads. Renews a lease of its own that ran out because the process stalled, unless another took it. */
+  leads(): Promise<boolean>
   /** Takes or renews the lease. If the database fails, leadership ends when the lease runs out. */
   tick(): Promise<void>
   resign(): Promise<void>
@@ -40,8 +42,24 @@ export function createLeader(deps: {
     return held !== undefined
   }
 
+  /** @returns whether the lease was still its own */
+  async function renew(): Promise<boolean> {
+    const now = clock.now().getTime()
+    const own = await db
+      .updateTable('leases')
+      .set({ expires_at: new Date(now + LEASE_MS) })
+      .where('name', '=', 'leader')
+      .where('holder', '=', instanceId)
+      .returning('holder')
+      .executeTakeFirst()
+    until = own ? now + LEASE_MS : 0
+    return own !== undefined
+  }
+
+  const isLeader = () => clock.now().getTime() < until
   return {
-    isLeader: () => clock.now().getTime() < until,
+    isLeader,
+    leads: async () => isLeader() || (until > 0 && renew()),
     async tick() {
       if (await take()) return
       const other = await db.selectFrom('leases').select('holder').where('name', '=', 'leader').executeTakeFirst()

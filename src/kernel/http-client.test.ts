@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createHttpClient, isDowngrade } from './http-client.ts'
 
-const LIMITS = { maxBytes: 1000, timeoutMs: 5000 }
+const LIMITS = { maxBytes: 1000, timeoutMs: 600_000 }
 let server: Server
 let port: number
 let reached = 0
@@ -167,11 +167,11 @@ describe('an opened answer', () => {
   })
 
   test.each([
-    ['/undeclared', 'too_large'],
-    ['/broken', 'unreachable'],
-    ['/slow', 'timeout'],
-  ])('%s fails while it is read: %s', async (path, reason) => {
-    const answer = await client.open(at(path), { ...LIMITS, idleMs: 200 })
+    ['/undeclared', 'too_large', 600_000],
+    ['/broken', 'unreachable', 600_000],
+    ['/slow', 'timeout', 200],
+  ])('%s fails while it is read: %s', async (path, reason, idleMs) => {
+    const answer = await client.open(at(path), { ...LIMITS, idleMs })
     await expect(textOf(answer.body)).rejects.toMatchObject({ name: 'Error', reason })
   })
 

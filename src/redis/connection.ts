@@ -31,7 +31,7 @@ export interface Redis {
 /**
  * @param deps.namespace separates repositories that share a Redis
  * @param deps.carries what falls back to local while Redis is down, for the log
- * @param deps.checkMs for tests
+ * @param deps.checkMs for tests, as `commandMs`
  */
 export function createRedis(deps: {
   url: string
@@ -39,8 +39,9 @@ export function createRedis(deps: {
   carries: readonly string[]
   log: Log
   checkMs?: number
+  commandMs?: number
 }): Redis {
-  const { url, log } = deps
+  const { url, log, commandMs = COMMAND_MS } = deps
   const client = createClient(url)
   const checked: (() => void)[] = []
   const key = (...parts: (string | number)[]) => ['gatehouse', deps.namespace, ...parts].join(':')
@@ -69,8 +70,8 @@ export function createRedis(deps: {
     let timeout: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timeout = setTimeout(() => {
-        void nextTurn().then(() => reject(new Error(`no reply within ${COMMAND_MS} ms`)))
-      }, COMMAND_MS)
+        void nextTurn().then(() => reject(new Error(`no reply within ${commandMs} ms`)))
+      }, commandMs)
     })
     work.catch(() => {})
     try {

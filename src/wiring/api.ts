@@ -74,7 +74,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
     limiter: createRateLimiter(clock, env.rateLimitFactor, replicas.windows),
     authenticate,
     requireFeature: license.requireFeature,
-    isLeader: leader.isLeader,
+    leads: leader.leads,
     formatOf: (codename) => rooms.publishing.registry.find(codename)?.format.id ?? null,
     accepting,
     changesSeen: () => replicas.cache?.settled(),

@@ -6,10 +6,14 @@ import { join } from 'node:path'
 import { afterEach, beforeEach } from 'vitest'
 import { createLog } from '../../src/kernel/log.ts'
 import { createClamav, type Clamav, type ClamavOptions } from '../../src/scanners/clamav/clamav.ts'
+import type { ClamavLimits } from '../../src/scanners/clamav/connection.ts'
 import { startFakeClamd, type FakeClamd, type FakeClamdOptions } from '../fakes/clamd.ts'
 import { createTarget } from './target.ts'
 
 export const MIB = 1024 * 1024
+const MINUTES = 600_000
+/** Nothing is late on a machine that stalls. */
+export const LONG_LIMITS: ClamavLimits = { connectMs: MINUTES, idleMs: MINUTES, answerMs: MINUTES, overallMs: MINUTES }
 
 /** Registers hooks: call it once at the top of a test file. */
 export function useClamd() {
@@ -47,6 +51,7 @@ export function useClamd() {
         maxStreamBytes: 4 * MIB,
         clock,
         log: createLog('silent'),
+        limits: LONG_LIMITS,
         newPath: () => join(directory, randomUUID()),
         ...options,
       })

@@ -236,16 +236,18 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
     it('never fail a client while 60 packages are published', async () => {
       const newest = new Map<string, number>()
       let uploading = true
+      let reading = true
+      let rounds = 0
       const uploaders = ['one', 'two', 'three'].map(async (name) => {
         for (let n = 1; n <= 20; n++) {
           await publish({ name: `stream-${name}`, version: `1.${n}-r0` }, BUSY)
           newest.set(`stream-${name}`, n)
           // A client needs most of a second and a publish some milliseconds, so the publishes are spread over several updates.
-          await new Promise((resolve) => setTimeout(resolve, 200))
+          do await new Promise((resolve) => setTimeout(resolve, 200))
+          while (reading && rounds < Math.floor(n / 5))
         }
       })
       const uploads = Promise.all(uploaders).finally(() => (uploading = false))
-      let rounds = 0
       const readers = [1, 2].map(async () => {
         const root = await newRoot({ distribution: BUSY })
         for (let last = false; !last; rounds++) {
@@ -263,7 +265,7 @@ describe.each(apkClients().map((client) => [client.name, client] as const))('%s'
           'stream-three': '1.20-r0',
         })
       })
-      await Promise.all([uploads, ...readers])
+      await Promise.all([uploads, Promise.all(readers).finally(() => (reading = false))])
       expect(rounds).toBeGreaterThanOrEqual(4)
     })
   })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { rpmFormat } from '../../src/formats/rpm/index.ts'
+import { LONGEST_WAIT_MS } from '../../src/serve/pair-reading.ts'
 import { openKeys, type Keys } from '../../src/signing/keys.ts'
 import { need } from '../need.ts'
 import { buildRpm, type SampleRpm } from '../samples/rpm.ts'
@@ -399,6 +400,21 @@ export function rpmClientSuite(
     }
   })
 
+  /**
+   * Refreshes during publishes. The server waits three seconds for the second request of a pair: a client that the machine
+   * stops for longer may get an index and the signature of another, and tries again.
+   */
+  async function refreshInTime(root: RpmRoot): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const began = performance.now()
+      const result = await root.refresh()
+      if (result.code === 0 || attempt === 5 || performance.now() - began < LONGEST_WAIT_MS) {
+        expectClean(result)
+        return
+      }
+    }
+  }
+
   describe('many publishes', () => {
     it('show the newest version after each of 15 in quick succession', async () => {
       const root = await newRoot({ distribution: busy })
@@ -413,21 +429,23 @@ export function rpmClientSuite(
     it('never fail a refresh or a download while 60 packages are published', async () => {
       const newest = new Map<string, number>()
       let uploading = true
+      let reading = true
+      let refreshes = 0
       const uploaders = ['one', 'two', 'three'].map(async (name) => {
         for (let n = 1; n <= 20; n++) {
           await publish({ name: `stream-${name}`, release: String(n) }, busy)
           newest.set(name, n)
           // A client needs about a second and a publish some milliseconds, so the publishes are spread over several downloads.
-          await new Promise((resolve) => setTimeout(resolve, 400))
+          do await new Promise((resolve) => setTimeout(resolve, 400))
+          while (reading && refreshes < Math.floor(n / 5))
         }
       })
       const uploads = Promise.all(uploaders).finally(() => (uploading = false))
-      let refreshes = 0
       const readers = Array.from({ length: client.readers }, async () => {
         const root = await newRoot({ distribution: busy })
         do {
           const known = new Map(newest)
-          expectClean(await root.refresh())
+          await refreshInTime(root)
           refreshes++
           for (const [name, n] of known) {
             const [version = ''] = await root.versions(`stream-${name}`)
@@ -435,11 +453,11 @@ export function rpmClientSuite(
           }
           if (known.size > 0) expectClean(await root.download(...[...known.keys()].map((name) => `stream-${name}`)))
         } while (uploading)
-        expectClean(await root.refresh())
+        await refreshInTime(root)
         for (const name of newest.keys()) expect((await root.versions(`stream-${name}`))[0]).toBe('1.0-20')
         expectClean(await root.install(...[...newest.keys()].map((name) => `stream-${name}`)))
       })
-      await Promise.all([uploads, ...readers])
+      await Promise.all([uploads, Promise.all(readers).finally(() => (reading = false))])
       expect(refreshes).toBeGreaterThanOrEqual(4)
     })
 

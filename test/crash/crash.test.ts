@@ -20,7 +20,7 @@ const CODENAMES: Record<Format, string[]> = {
   apk: ['alpine3.20', 'alpine3.21'],
 }
 /** A process that lives longer than this never reaches its checkpoint. */
-const REACH_MS = 60_000
+const REACH_MS = 600_000
 /** One per processor, because starting processes takes most of the time. */
 const CASES_AT_ONCE = 2
 

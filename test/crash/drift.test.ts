@@ -30,14 +30,10 @@ async function upload(format: Format, name: string): Promise<void> {
 /** @returns the open findings as `area fault subject` */
 async function scan(): Promise<string[]> {
   const { body } = await service.call('POST', '/artifacts/admin/drift-scan')
-  const task = await waitFor(
-    'the end of the scan',
-    async () => {
-      const answer = await service.call('GET', `/tasks/${body.task_id}`)
-      return ['done', 'failed'].includes(answer.body.state) && answer.body
-    },
-    240_000,
-  )
+  const task = await waitFor('the end of the scan', async () => {
+    const answer = await service.call('GET', `/tasks/${body.task_id}`)
+    return ['done', 'failed'].includes(answer.body.state) && answer.body
+  })
   expect(task.error).toBeNull()
   const { body: page } = await service.call('GET', '/artifacts/admin/drift?per_page=200')
   return page.items.map((one: { area: string; fault: string; subject: string }) =>

@@ -8,7 +8,8 @@ import { expect, it } from 'vitest'
 
 const LOCK = join(import.meta.dirname, '..', '..', 'dist', 'store', 'pglite', 'lock.js')
 const PROCESSES = 6
-const ROUNDS = 60
+/** How often each of them takes the lock. */
+const TURNS = 20
 
 /** Takes and releases the lock repeatedly. A second owner fails to create the directory `owned`. */
 const CHILD = `
@@ -16,8 +17,7 @@ const CHILD = `
   import { setTimeout } from 'node:timers/promises'
   const { lockDirectory } = await import(${JSON.stringify(LOCK)})
   const [directory, owned] = process.argv.slice(1)
-  let taken = 0
-  for (let round = 0; round < ${ROUNDS}; round++) {
+  for (let taken = 0; taken < ${TURNS}; ) {
     const release = await lockDirectory(directory).catch(() => null)
     if (!release) continue
     taken++
@@ -26,7 +26,6 @@ const CHILD = `
     rmdirSync(owned)
     await release()
   }
-  console.log(taken)
 `
 
 it('lets one process at a time own the directory, while lock files of dead processes appear', async () => {
@@ -34,7 +33,7 @@ it('lets one process at a time own the directory, while lock files of dead proce
   const directory = join(base, 'db')
   const children = Array.from({ length: PROCESSES }, () =>
     spawn(process.execPath, ['--input-type=module', '-e', CHILD, directory, join(base, 'owned')], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'ignore', 'inherit'],
     }),
   )
   let running = true as boolean
@@ -46,16 +45,13 @@ it('lets one process at a time own the directory, while lock files of dead proce
   })()
   const ends = await Promise.all(
     children.map(async (child) => {
-      let output = ''
-      child.stdout.on('data', (chunk) => (output += String(chunk)))
       const [code] = (await once(child, 'close')) as [number | null]
-      return { code, taken: Number(output) }
+      return code
     }),
   )
   running = false
   await stale
-  expect(ends.map(({ code }) => code)).toEqual(children.map(() => 0))
-  expect(ends.reduce((sum, { taken }) => sum + taken, 0)).toBeGreaterThan(ROUNDS)
+  expect(ends).toEqual(children.map(() => 0))
   expect((await readdir(directory)).filter((name) => !/^gatehouse\.lock\.\d+$/.test(name))).toEqual([])
   await rm(base, { recursive: true })
 })

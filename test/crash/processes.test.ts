@@ -105,16 +105,12 @@ async function children(role: 'api' | 'listener', parent = service.process): Pro
 }
 
 const apiReady = (but: number[]) =>
-  waitFor(
-    'a new API process',
-    async () => {
-      const [pid] = await children('api')
-      if (pid === undefined || but.includes(pid)) return false
-      const answer = await fetch(`${service.api}/health/ready`).catch(() => null)
-      return answer?.status === 200
-    },
-    200_000,
-  )
+  waitFor('a new API process', async () => {
+    const [pid] = await children('api')
+    if (pid === undefined || but.includes(pid)) return false
+    const answer = await fetch(`${service.api}/health/ready`).catch(() => null)
+    return answer?.status === 200
+  })
 
 describe('package clients that update all the time', () => {
   it('notice nothing when the API is killed, restarted, and every process is replaced', async () => {

@@ -376,17 +376,16 @@ async function directoriesBelow(directory: string): Promise<string[]> {
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
 }
 
-/** Repeats a check until it returns a value. @throws after `ms` milliseconds */
-export async function waitFor<T>(
-  what: string,
-  check: () => Promise<T | null | undefined | false>,
-  ms = 180_000,
-): Promise<T> {
-  const deadline = Date.now() + ms
+/** What happens in seconds takes minutes on a machine that stalls. */
+const LONGEST_WAIT_MS = 600_000
+
+/** Repeats a check until it returns a value. @throws after ten minutes */
+export async function waitFor<T>(what: string, check: () => Promise<T | null | undefined | false>): Promise<T> {
+  const deadline = Date.now() + LONGEST_WAIT_MS
   for (;;) {
     const found = await check()
     if (found) return found
-    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${ms} ms`)
+    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${LONGEST_WAIT_MS} ms`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }

@@ -52,15 +52,11 @@ const limits = (mirror: object) => call('PATCH', '/settings/', { mirror })
 const names = (packages: { name: string; version: string }[]) =>
   packages.map(({ name, version }) => `${name} ${version}`)
 
-const ended = (id: number, seconds = 110): Promise<Job> =>
-  waitFor(
-    'the end of the run',
-    async () => {
-      const job = (await call('GET', `/import/mirror/jobs/${id}`)) as Job
-      return job.status !== 'running' && job
-    },
-    seconds * 1000,
-  )
+const ended = (id: number): Promise<Job> =>
+  waitFor('the end of the run', async () => {
+    const job = (await call('GET', `/import/mirror/jobs/${id}`)) as Job
+    return job.status !== 'running' && job
+  })
 
 /** Starts a run and waits for its end. */
 async function run(id: number, query = ''): Promise<Job> {

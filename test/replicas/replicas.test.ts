@@ -209,7 +209,7 @@ it('promotions on both replicas that race with deletions in source and target le
   await expectConsistentState()
 })
 
-it('the other replica leads within seconds after the leader is killed, and finishes its work', async () => {
+it('the other replica leads after the leader is killed, and finishes its work', async () => {
   expect([await isLeader(at(LEADER)), await isLeader(at(OTHER))]).toEqual([true, false])
   expect((await at(OTHER).call('POST', '/distributions/init')).body.code).toBe('passive_replica')
 
@@ -224,17 +224,14 @@ it('the other replica leads within seconds after the leader is killed, and finis
   await expect(upload(at(LEADER), left)).rejects.toThrow()
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
 
-  await waitFor('the other to lead', () => isLeader(at(OTHER)), 30_000)
-  await waitFor(
-    'the upload to be published',
-    async () => (await offered(readHttp(at(OTHER)))).includes('left 1.0 amd64'),
-    30_000,
+  await waitFor('the other to lead', () => isLeader(at(OTHER)))
+  await waitFor('the upload to be published', async () =>
+    (await offered(readHttp(at(OTHER)))).includes('left 1.0 amd64'),
   )
   expect((await upload(at(OTHER), left)).body.code).toBe('already_exists')
   await waitFor(
     'the removal of the staging files of the dead leader',
     async () => (await readdir(join(installation.reposDir, 'staging', 'incoming'))).length === 1,
-    30_000,
   )
   expect((await at(OTHER).call('POST', '/distributions/init')).status).toBe(200)
   await expectConsistentState()
@@ -255,7 +252,7 @@ it('audit entries of both replicas form one chain, even when the leader dies whi
     await Promise.all(services.map((service) => service.call('GET', '/artifacts/audit/logs').catch(() => null)))
   }
   expect(await at(LEADER).exited).toEqual({ code: null, signal: 'SIGKILL' })
-  await waitFor('the other to lead', () => isLeader(at(OTHER)), 30_000)
+  await waitFor('the other to lead', () => isLeader(at(OTHER)))
   expect((await at(OTHER).call('GET', '/artifacts/audit/logs')).status).toBe(200)
   await expectConsistentState()
 })

@@ -112,7 +112,7 @@ describe('a thread that fails', () => {
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: 16 },
     })
-  const read = (code: string, replyMs = 20_000) => {
+  const read = (code: string, replyMs = 600_000) => {
     const failing = createThreadPool({ start: script(code), mostThreads: 1, replyMs })
     return isolate(formatOf('deb'), failing, () => ({}))
       .read('x')
@@ -120,10 +120,10 @@ describe('a thread that fails', () => {
   }
 
   it.each([
-    ['by memory', 'const all = []; for (;;) all.push(new Array(1000).fill(1.5))', 20_000, 'needs more memory'],
+    ['by memory', 'const all = []; for (;;) all.push(new Array(1000).fill(1.5))', 600_000, 'needs more memory'],
     ['by time', 'for (;;);', 200, 'takes longer than 0.2 s'],
-    ['by itself', 'process.exit(3)', 20_000, 'ended unexpectedly'],
-    ['by an exception', 'throw new Error("odd")', 20_000, 'odd'],
+    ['by itself', 'process.exit(3)', 600_000, 'ended unexpectedly'],
+    ['by an exception', 'throw new Error("odd")', 600_000, 'odd'],
   ])('%s fails its package and nothing else', async (_, code, replyMs, sentence) => {
     await expect(read(code, replyMs)).rejects.toThrow(sentence)
   })

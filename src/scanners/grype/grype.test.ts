@@ -219,7 +219,7 @@ beforeEach(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 /** Answers as the real program, unless the script has a case of its own. */
-async function fake(cases: string, scanTimeoutMs = 10_000) {
+async function fake(cases: string, scanTimeoutMs = 600_000) {
   for (const [name, report] of Object.entries(RECORDED))
     await writeFile(join(cache, `${name}.json`), JSON.stringify(report))
   const program = join(cache, 'grype')
