@@ -9,9 +9,12 @@ describe.each(ENGINES)('with the %s database', (engine) => {
   })
   afterAll(() => target.remove())
 
+  // These ask the database.
+  const paths = ['/health', '/health/ready', '/metrics']
+  const counts = engine === 'embedded' ? [2_000, 20_000] : [20_000]
   test.each(
-    ['/health', '/health/ready', '/metrics', '/no-such-address'].flatMap((path) =>
-      [2_000, 20_000].map((requests) => [path, requests] as const),
+    [...paths, ...(engine === 'embedded' ? ['/no-such-address'] : [])].flatMap((path) =>
+      counts.map((requests) => [path, requests] as const),
     ),
   )('pipelined requests of %s (%i) with unread answers do not block the service', async (path, requests) => {
     const measured = await target.measure(async () => {

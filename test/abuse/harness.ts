@@ -19,6 +19,8 @@ export const MOST_LIVE_MS = 250
 export const MOST_GROWN_MB = 300
 /** The same upload grew the service by 231 to 287 MB in five runs: garbage is collected when V8 chooses to. */
 const GROWN_TOLERANCE_MB = 60
+/** A delay that the abuse causes comes each time; one that the machine had does not. */
+const ATTEMPTS = 4
 /** Multiplies the allowed time on a machine that does other work. */
 const SLACK = Number(process.env['ABUSE_SLACK'] ?? 1)
 
@@ -39,8 +41,14 @@ export interface Measured<T = unknown> {
 }
 
 export interface Target extends Service {
-  /** Samples while `abuse` runs and for `afterMs` (default 500) afterwards. */
-  measure<T>(abuse: () => Promise<T>, options?: { afterMs?: number }): Promise<Measured<T>>
+  /**
+   * Samples while `abuse` runs and for `afterMs` (default 500) afterwards, up to four times until the service answered in
+   * time: the best attempt counts. `again` makes what the next attempt needs and is not measured.
+   */
+  measure<T>(
+    abuse: (attempt: number) => Promise<T>,
+    options?: { afterMs?: number; again?: (attempt: number) => Promise<void> },
+  ): Promise<Measured<T>>
   /** Stops the service and removes its database and files. */
   remove(): Promise<void>
 }
@@ -50,16 +58,21 @@ export async function startTarget(engine: EngineName, env: Record<string, string
   const database = engine === 'postgres' ? await createTestDatabase() : null
   const service = await startService({ ...(database ? { databaseUrl: database.url } : {}), env })
   return Object.assign(service, {
-    async measure<T>(abuse: () => Promise<T>, { afterMs = 500 }: { afterMs?: number } = {}) {
-      const first = await measure(service, abuse, afterMs)
-      if (first.liveMs < mostLiveMs(first)) return first
-      // A delay that the abuse causes comes again; one that the machine had does not.
-      const second = await measure(service, abuse, afterMs)
-      return second.liveMs < first.liveMs ? second : first
+    async measure<T>(
+      abuse: (attempt: number) => Promise<T>,
+      { afterMs = 500, again }: { afterMs?: number; again?: (attempt: number) => Promise<void> } = {},
+    ) {
+      let best = await measure(service, () => abuse(1), afterMs)
+      for (let attempt = 2; attempt <= ATTEMPTS && excessMs(best) >= 0; attempt++) {
+        await again?.(attempt)
+        const next = await measure(service, () => abuse(attempt), afterMs)
+        if (excessMs(next) < excessMs(best)) best = next
+      }
+      return best
     },
     async remove() {
       // An abused service that does not stop must not keep the suite.
-      const hung = setTimeout(() => service.process.kill('SIGKILL'), 20_000)
+      const hung = setTimeout(() => service.process.kill('SIGKILL'), 60_000)
       await service.stop()
       clearTimeout(hung)
       await database?.close()
@@ -95,6 +108,8 @@ function mostLiveMs({ controlMs }: { controlMs: number }): number {
   return (MOST_LIVE_MS + controlMs) * SLACK
 }
 
+const excessMs = (measured: Measured) => measured.liveMs - mostLiveMs(measured)
+
 /** Holds the measurements against the rule and prints them, so that a run leaves figures behind. */
 export function expectHarmless(name: string, measured: Measured): void {
   const { liveMs, controlMs, grownMb, beforeMb, samples, failures, lastFailure } = measured
@@ -115,12 +130,9 @@ export async function openSocket(address: string): Promise<Socket> {
   return socket
 }
 
-/** How many of the sockets the service has closed within the time. */
-export async function closedWithin(sockets: readonly Socket[], ms: number): Promise<number> {
-  let closed = 0
-  const all = Promise.all(
-    sockets.map((socket) => (socket.closed ? Promise.resolve() : once(socket, 'close')).then(() => closed++)),
-  )
+/** Waits until the service has closed all the sockets, or for `ms` milliseconds. @returns how many it has closed */
+export async function closedBy(sockets: readonly Socket[], ms: number): Promise<number> {
+  const all = Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')))
   await Promise.race([all, new Promise((resolve) => setTimeout(resolve, ms))])
-  return closed
+  return sockets.filter((socket) => socket.closed).length
 }

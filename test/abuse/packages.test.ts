@@ -10,10 +10,10 @@ import { ENGINES, expectHarmless, startTarget, type Target } from './harness.ts'
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `name-${index}`)
 const list = (count: number): string => many(count).join(', ')
 
-const deb = (name: string, fields: Record<string, string>) => () => buildDeb({ name, fields })
-const debOfFiles = (name: string, count: number) => () =>
+const deb = (name: string, fields: Record<string, string>) => (version: string) => buildDeb({ name, version, fields })
+const debOfFiles = (name: string, count: number) => (version: string) =>
   assembleDeb({
-    control: gzipSync(buildTar([{ name: 'control', content: controlText({ name }) }])),
+    control: gzipSync(buildTar([{ name: 'control', content: controlText({ name, version }) }])),
     data: gzipSync(
       Buffer.concat([
         ...many(count).map((file) => tarEntry({ name: `usr/share/${file}`, content: '' })),
@@ -27,7 +27,7 @@ interface Case {
   name: string
   distribution: string
   file: string
-  build(): Promise<Uint8Array> | Uint8Array
+  build(version: string): Promise<Uint8Array> | Uint8Array
   status: 201 | 400
 }
 
@@ -46,7 +46,8 @@ const CASES: Case[] = [
     name: 'an rpm with as many relations as are accepted',
     distribution: 'rocky9',
     file: 'most.rpm',
-    build: () => buildRpm({ name: 'most', requires: many(8000), recommends: many(8000), provides: many(65_000) }),
+    build: (version) =>
+      buildRpm({ name: 'most', version, requires: many(8000), recommends: many(8000), provides: many(65_000) }),
     status: 201,
   },
   {
@@ -60,7 +61,7 @@ const CASES: Case[] = [
     name: 'an rpm with as many files as are accepted',
     distribution: 'rocky9',
     file: 'most-files.rpm',
-    build: () => buildRpm({ name: 'most-files', files: files(124_000) }),
+    build: (version) => buildRpm({ name: 'most-files', version, files: files(124_000) }),
     status: 201,
   },
   {
@@ -99,10 +100,10 @@ const CASES: Case[] = [
     status: 400,
   },
   {
-    name: 'a deb with 1,000,000 entries',
+    name: 'a deb with 400,000 entries',
     distribution: 'bookworm',
     file: 'entries.deb',
-    build: debOfFiles('entries', 1_000_000),
+    build: debOfFiles('entries', 400_000),
     status: 400,
   },
   {
@@ -128,9 +129,16 @@ describe.each(ENGINES)('with the %s database', (engine) => {
   })
   afterAll(() => target.remove())
 
-  test.each(CASES)('$name', async ({ name, distribution, file, build, status }) => {
-    const bytes = await build()
-    const measured = await target.measure(() => target.upload(bytes, file, { distribution }), { afterMs: 3000 })
+  // What is refused never reaches the database.
+  const cases = engine === 'embedded' ? CASES : CASES.filter(({ status }) => status === 201)
+  test.each(cases)('$name', async ({ name, distribution, file, build, status }) => {
+    let bytes = await build('1.1')
+    const measured = await target.measure(() => target.upload(bytes, file, { distribution }), {
+      // An accepted package is worked on afterwards. The same one is a duplicate the next time.
+      ...(status === 201
+        ? { afterMs: 3000, again: async (attempt) => void (bytes = await build(`1.${attempt}`)) }
+        : {}),
+    })
     const { result } = measured
     const outcome = result.status === status ? status : `${result.status} ${JSON.stringify(result.body).slice(0, 300)}`
     expect(outcome, name).toBe(status)
@@ -147,25 +155,37 @@ describe.each(ENGINES)('with the %s database', (engine) => {
     test.each(CASES.filter(({ status, distribution }) => status === 201 && distribution === 'rocky9'))(
       '$name: shown, rescanned, approved',
       async ({ name, file, build }) => {
-        const held = await target.upload(await build(), file, { distribution: 'almalinux9' })
-        expect([held.status, held.body.status]).toEqual([201, 'pending_review'])
-        const at = `/security/packages/${held.body.package}/${held.body.version}`
-        const calls = [
-          ['GET', `/artifacts/${held.body.package}`],
-          ['GET', `/artifacts/${held.body.package}/dependencies`],
-          ['GET', `/sbom/${held.body.package}/${held.body.version}`],
-          ['GET', `${at}/decision`],
-          ['POST', `${at}/rescan`],
-          ['POST', `${at}/decide`],
-        ] as const
-        for (const [method, path] of calls) {
-          const body =
-            method === 'POST'
-              ? { decision: 'approve', justification: 'measured', distribution: 'almalinux9' }
-              : undefined
-          const measured = await target.measure(() => target.call(method, path, body), { afterMs: 2000 })
-          expect(measured.result.status, `${method} ${path}`).toBe(200)
-          expectHarmless(`${engine}: ${method} ${path}, ${name}`, measured)
+        let builds = 0
+        const hold = async () => {
+          const bytes = await build(`1.${++builds}`)
+          const { status, body } = await target.upload(bytes, file, { distribution: 'almalinux9' })
+          expect([status, body.status]).toEqual([201, 'pending_review'])
+          return {
+            of: String(body.package),
+            at: `/security/packages/${body.package}/${body.version}`,
+            version: String(body.version),
+          }
+        }
+        let held = await hold()
+        const calls: [method: string, path: () => string, body?: object][] = [
+          ['GET', () => `/artifacts/${held.of}`],
+          ['GET', () => `/artifacts/${held.of}/dependencies`],
+          ['GET', () => `/sbom/${held.of}/${held.version}`],
+          ['GET', () => `${held.at}/decision`],
+          ['POST', () => `${held.at}/rescan`],
+          [
+            'POST',
+            () => `${held.at}/decide`,
+            { decision: 'approve', justification: 'measured', distribution: 'almalinux9' },
+          ],
+        ]
+        for (const [method, path, body] of calls) {
+          const measured = await target.measure(() => target.call(method, path(), body), {
+            // A decision is made once: the next attempt decides about another version.
+            ...(method === 'POST' ? { afterMs: 2000, again: async () => void (held = await hold()) } : {}),
+          })
+          expect(measured.result.status, `${method} ${path()}`).toBe(200)
+          expectHarmless(`${engine}: ${method} ${path()}, ${name}`, measured)
         }
       },
     )
