@@ -1,4 +1,6 @@
 // Provokes every declared error code once over HTTP.
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { ProblemCode } from '../../src/domain/problem.ts'
 import { freshLife } from './codes/fresh-life.ts'
@@ -54,15 +56,17 @@ describe('a running service', () => {
   })
 
   test('a failure outside the database is answered alike, and the service continues', async () => {
-    gate.clock.failure = new Error('the clock of /somewhere/secret stopped')
-    const reply = await gate.call('GET', '/artifacts/')
-    gate.clock.failure = null
+    const directory = join(gate.reposDir, 'backups')
+    await rm(directory, { recursive: true, force: true })
+    await writeFile(directory, 'a file where a directory should be')
+    const reply = await gate.call('GET', '/backup')
+    await rm(directory)
     expect(reply).toMatchObject({
       status: 500,
       body: { code: 'internal_error', request_id: reply.headers['x-request-id'] },
     })
-    expect(reply.text).not.toContain('clock')
-    expect((await gate.call('GET', '/artifacts/')).status).toBe(200)
+    expect(reply.text).not.toMatch(/backups|ENOTDIR/)
+    expect((await gate.call('GET', '/backup')).status).toBe(200)
   })
 
   test('rejected bytes answer rejected_bytes in every distribution, before any other conflict and before any scan', async () => {
