@@ -97,7 +97,7 @@ it(
     expect(await service.stop()).toBe(0)
     expect((await examine({ ...installation, collected: true })).faults).toEqual([])
   },
-  OPERATIONS > 0 ? OPERATIONS * 5_000 + 300_000 : 300_000,
+  OPERATIONS * 5_000 + 1_800_000,
 )
 
 async function bring(format: Format, name: string, more: () => boolean): Promise<void> {
