@@ -3,8 +3,8 @@ import type { Origin } from '../domain/audit.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 
-/** Adds an audit entry to the transaction of the change. */
-export type Note = (action: string, detail: string, extra?: Record<string, unknown>) => Promise<void>
+/** Adds an audit entry to the transaction of the change; `by` is another than the actor of the change. */
+export type Note = (action: string, detail: string, extra?: Record<string, unknown>, by?: string) => Promise<void>
 
 export interface ChangeDeps {
   db: Db
@@ -23,9 +23,9 @@ export async function change<T>(
   const result = await deps.db
     .transaction()
     .execute((tx) =>
-      work(tx, (action, detail, extra) =>
+      work(tx, (action, detail, extra, by = actor) =>
         deps.audit.record(
-          { action, result: 'SUCCESS', user: actor, detail, extra, ip: origin.ip, requestId: origin.requestId },
+          { action, result: 'SUCCESS', user: by, detail, extra, ip: origin.ip, requestId: origin.requestId },
           tx,
         ),
       ),

@@ -2,8 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Value from 'typebox/value'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
+import { SettingsSchema, type Settings } from '../domain/settings.ts'
 import { isProblem } from '../domain/problem.ts'
 import { createAuditLog } from '../store/audit-log.ts'
 import { openDatabase, type Database, type Db } from '../store/db.ts'
@@ -11,6 +13,8 @@ import { createSecretBox, type SecretBox } from '../kernel/crypto.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createCodes } from './codes.ts'
 import { createJwt, type JwtAlgorithm } from './jwt.ts'
+import type { Directory } from './ldap/directory.ts'
+import { createLdapLogin } from './ldap/ldap-login.ts'
 import { createMfa } from './mfa.ts'
 import { createLogin } from './login.ts'
 import { createOwnAccount } from './own-account.ts'
@@ -28,6 +32,9 @@ export const JWT_SECRET = 'a secret of the tests, long enough for HS512 to be co
 export const GOOD = 'Correct-horse-1'
 export const OTHER = 'Another-horse-2'
 
+/** The settings of a new installation. */
+export const DEFAULTS = Value.Create(SettingsSchema) as Settings
+
 const fine = async (): Promise<CheckResult> => ({ ok: true, detail: 'fine' })
 
 /** The accounts of one process; several may share a database. */
@@ -38,6 +45,9 @@ export async function createAccounts(
     setupToken?: string
     passwords?: Passwords
     secretBox?: SecretBox
+    settings?: Settings
+    isLicensed?: boolean
+    directory?: Directory
     checks?: Partial<Record<PreflightCheck, () => Promise<CheckResult>>>
   } = {},
 ) {
@@ -64,7 +74,17 @@ export async function createAccounts(
   const codes = createCodes({ ...changing, secretBox })
   const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
   const authenticate = createAuthenticate({ db, clock, sessions })
-  const login = createLogin({ ...changing, passwords, secondStep, slowing })
+  const ldap = createLdapLogin({
+    ...changing,
+    settings: () => options.settings ?? DEFAULTS,
+    isLicensed: () => options.isLicensed ?? true,
+    directory: options.directory ?? {
+      check: async () => ({ refused: 'no directory' }),
+      test: async () => ({ status: 'ok', message: '' }),
+    },
+    secondStep,
+  })
+  const login = createLogin({ ...changing, passwords, secondStep, slowing, ldap })
   const setup = createSetup({
     ...changing,
     passwords,

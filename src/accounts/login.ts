@@ -1,12 +1,13 @@
-// Login with name and password. Neither the answer nor its timing reveals why a login failed.
+// Login with name and password, local accounts before the directory. Neither the answer nor its timing reveals why a login failed.
 import { sql } from 'kysely'
 import type { Origin } from '../domain/audit.ts'
-import { Problem } from '../domain/problem.ts'
+import { isProblem, Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import { change, type ChangeDeps } from './change.ts'
 import type { Checked, Passwords } from './passwords.ts'
 import { guessKey } from './guess-key.ts'
+import type { LdapLogin } from './ldap/ldap-login.ts'
 import type { LoginAnswer, SecondStep } from './second-step.ts'
 import type { Slowing } from './slowing.ts'
 import { usernameKey, type UserRow } from './user.ts'
@@ -14,7 +15,8 @@ import { usernameKey, type UserRow } from './user.ts'
 /**
  * Checks a password, and opens a session or asks for a code.
  * @param signal ends the delay of a client that has disconnected
- * @throws Problem `unauthorized` with the same sentence for every reason; `rate_limited` when too many logins wait
+ * @throws Problem `unauthorized` with the same sentence for every reason; `rate_limited` when too many logins wait;
+ * `ldap_unavailable` for names without a local account
  */
 export type Login = (
   credentials: { username: string; password: string },
@@ -33,9 +35,9 @@ export async function importedCost(db: Db): Promise<number | null> {
 }
 
 export function createLogin(
-  deps: ChangeDeps & { clock: Clock; passwords: Passwords; secondStep: SecondStep; slowing: Slowing },
+  deps: ChangeDeps & { clock: Clock; passwords: Passwords; secondStep: SecondStep; slowing: Slowing; ldap: LdapLogin },
 ): Login {
-  const { db, audit, clock, passwords, secondStep, slowing } = deps
+  const { db, audit, clock, passwords, secondStep, slowing, ldap } = deps
 
   /** @returns null when the account changed since the check: disabled, deleted, or its password replaced */
   async function admit(row: UserRow, password: string, checked: Checked, origin: Origin): Promise<LoginAnswer | null> {
@@ -57,6 +59,19 @@ export function createLogin(
     })
   }
 
+  async function refuse(username: string, origin: Origin, outcome: string, detail: string): Promise<void> {
+    const event = { action: 'LOGIN', result: 'FAILURE', user: printable(username), detail, outcome } as const
+    await audit.record({ ...event, ip: origin.ip, requestId: origin.requestId })
+  }
+
+  /** Records that the directory gave no answer, and throws that on. */
+  function recorded(username: string, origin: Origin): (error: unknown) => Promise<never> {
+    return async (error) => {
+      if (isProblem(error)) await refuse(username, origin, error.code, error.detail)
+      throw error
+    }
+  }
+
   return async ({ username, password }, origin, signal) => {
     const key = guessKey(username, origin)
     await slowing.attempt(key, signal)
@@ -71,6 +86,15 @@ export function createLogin(
       // A disabled account is checked like an unknown name, so that timing does not reveal a right password.
       const stored = row?.active && row.auth_source === 'local' ? row.password_hash : null
       const checked = await passwords.check(password, stored, cost)
+      if (ldap.isAsked(username, row)) {
+        const answer = await ldap.login({ username, password }, origin).catch(recorded(username, origin))
+        if (!('refused' in answer)) {
+          slowing.succeeded(key)
+          return answer
+        }
+        reason = answer.refused
+        break
+      }
       if (!row || !checked.ok || !row.active) {
         reason = !row
           ? 'unknown user'
@@ -87,14 +111,7 @@ export function createLogin(
         return answer
       }
     }
-    const event = {
-      action: 'LOGIN',
-      result: 'FAILURE',
-      user: printable(username),
-      detail: reason,
-      outcome: 'unauthorized',
-    } as const
-    await audit.record({ ...event, ip: origin.ip, requestId: origin.requestId })
+    await refuse(username, origin, 'unauthorized', reason)
     throw new Problem('unauthorized', 'the user name or the password is wrong')
   }
 }

@@ -34,7 +34,7 @@ export const postAuthToken = declare({
   limit: 'login',
   body: Type.Object({ username: Typed, password: Typed }),
   answer: FirstStepSchema,
-  problems: ['unauthorized'],
+  problems: ['unauthorized', 'ldap_unavailable'],
 })
 
 export const postAuthForgotPassword = declare({

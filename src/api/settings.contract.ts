@@ -62,3 +62,20 @@ export const postSettingsTestEmail = declare({
   summary: 'Send a test mail to all recipients of alerts and return the result',
   problems: ['validation_error'],
 })
+
+export const postSettingsTestLdap = declare({
+  ...testing,
+  path: '/settings/test-ldap',
+  summary: 'Connect to the directory as a login does and return the result',
+  answer: Type.Object({
+    ...TestResultSchema.properties,
+    server_info: Type.Optional(
+      Type.Object({
+        tls: Type.Boolean(),
+        vendor: Nullable(Type.String()),
+        naming_contexts: Type.Array(Type.String()),
+      }),
+    ),
+  }),
+  problems: [],
+})

@@ -42,7 +42,13 @@ beforeEach(async () => {
     testWebhook: (by: string) => webhook(by),
     testMail: async () => ({ status: 'error' as const, message: 'mail.example.org:587 took too long' }),
   }
-  const deps = { settings, notifier, audit: { record: async (event: AuditEvent) => void events.push(event) } }
+  const ldap = { test: async () => ({ status: 'error' as const, message: 'ldap.host is not set' }) }
+  const deps = {
+    settings,
+    notifier,
+    directory: ldap,
+    audit: { record: async (event: AuditEvent) => void events.push(event) },
+  }
   routes = [...settingsRoutes(deps), ...policyRoutes(deps)]
 })
 afterEach(() => rm(directory, { recursive: true }))
@@ -68,6 +74,7 @@ test('only administrators reach settings and policy', () => {
     ['PATCH', '/settings', 'admin'],
     ['POST', '/settings/test-webhook', 'admin'],
     ['POST', '/settings/test-email', 'admin'],
+    ['POST', '/settings/test-ldap', 'admin'],
     ['GET', '/security/policy', 'admin'],
     ['PATCH', '/security/policy', 'admin'],
   ])

@@ -3,14 +3,23 @@ import type { Notifier, TestResult } from '../notify/notifier.ts'
 import type { SettingsStore } from '../settings/settings.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { handle, type Route, type SignedCall } from './route.ts'
-import { getSettings, patchSettings, postSettingsTestEmail, postSettingsTestWebhook } from './settings.contract.ts'
+import type { Directory } from '../accounts/ldap/directory.ts'
+import {
+  getSettings,
+  patchSettings,
+  postSettingsTestEmail,
+  postSettingsTestLdap,
+  postSettingsTestWebhook,
+} from './settings.contract.ts'
 
 export interface SettingsDeps {
   settings: Pick<SettingsStore, 'current' | 'masked' | 'patch' | 'patchSection'>
   audit: Pick<AuditLog, 'record'>
 }
 
-export function settingsRoutes(deps: SettingsDeps & { notifier: Pick<Notifier, 'testWebhook' | 'testMail'> }): Route[] {
+export function settingsRoutes(
+  deps: SettingsDeps & { notifier: Pick<Notifier, 'testWebhook' | 'testMail'>; directory: Pick<Directory, 'test'> },
+): Route[] {
   return [
     handle(getSettings, async () => deps.settings.masked()),
     handle(patchSettings, async (call) => {
@@ -20,16 +29,17 @@ export function settingsRoutes(deps: SettingsDeps & { notifier: Pick<Notifier, '
     }),
     handle(postSettingsTestWebhook, (call) => report(deps.audit, call, 'webhook', deps.notifier.testWebhook)),
     handle(postSettingsTestEmail, (call) => report(deps.audit, call, 'email', deps.notifier.testMail)),
+    handle(postSettingsTestLdap, (call) => report(deps.audit, call, 'ldap', deps.directory.test)),
   ]
 }
 
 /** A failing receiver is a result, not an error of the call (decisions, section 21). */
-async function report(
+async function report<R extends TestResult>(
   audit: SettingsDeps['audit'],
   { caller, origin }: Pick<SignedCall<object, object, object>, 'caller' | 'origin'>,
-  what: 'webhook' | 'email',
-  test: (by: string) => Promise<TestResult>,
-): Promise<TestResult> {
+  what: 'webhook' | 'email' | 'ldap',
+  test: (by: string) => Promise<R>,
+): Promise<R> {
   const result = await test(caller.name)
   await audit.record({
     action: 'SETTINGS_TEST',

@@ -248,7 +248,7 @@ test('a section alone is changed with its own names for fields', async () => {
 test('settings and variables without effect are named, those that act are not', async () => {
   const { inactive } = (await loaded()).masked()._meta
   expect(inactive).toEqual(
-    expect.arrayContaining(['REDIS_URL', 'ldap.host', 'oidc.role_map', 'validation.grype_fail_on']),
+    expect.arrayContaining(['REDIS_URL', 'oidc.role_map', 'validation.grype_fail_on']),
   )
   for (const acting of [
     'sync.enabled',
@@ -257,6 +257,7 @@ test('settings and variables without effect are named, those that act are not', 
     'app_url',
     'validation.clamav_scan',
     'email.enabled',
+    'ldap.host',
     'cve_policy.critical',
   ])
     expect(inactive).not.toContain(acting)

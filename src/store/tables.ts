@@ -37,8 +37,10 @@ export interface UsersTable {
   /** wrong codes of the hour that began at `mfa_failures_since` */
   mfa_failures: Generated<number>
   mfa_failures_since: OrNull<Date>
+  /** issuer and subject of an identity provider; unique */
+  external_id: OrNull<string>
   created_at: Date
-  last_login: Date | null
+  last_login: OrNull<Date>
 }
 
 /** One login. A JWT is valid only while its `jti` has a row here. */

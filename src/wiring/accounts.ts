@@ -1,6 +1,8 @@
 // People and tokens: login, sessions, users, first-run setup, and the notifier that mails them.
 import { createCodes } from '../accounts/codes.ts'
 import { createJwt } from '../accounts/jwt.ts'
+import { createDirectory } from '../accounts/ldap/directory.ts'
+import { createLdapLogin } from '../accounts/ldap/ldap-login.ts'
 import { createLogin } from '../accounts/login.ts'
 import { createMfa } from '../accounts/mfa.ts'
 import { createOwnAccount } from '../accounts/own-account.ts'
@@ -23,7 +25,7 @@ export type Accounts = Awaited<ReturnType<typeof createAccounts>>
 
 /** Seeds the admin that the environment names, where there is none yet. */
 export async function createAccounts(foundation: Foundation, { engines, vulnscan }: Gate) {
-  const { env, db, clock, log, audit, paths, settings, secretBox, production, onError } = foundation
+  const { env, db, clock, log, audit, paths, settings, secretBox, license, production, onError } = foundation
   const outbound = createHttpClient({
     allowPrivate: false,
     allowedHosts: env.outboundAllowedHosts,
@@ -47,6 +49,12 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
   const sessions = createSessions({ ...changing, jwt, expireMinutes: env.jwtExpireMinutes })
   const codes = createCodes({ ...changing, secretBox })
   const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
+  const directory = createDirectory({
+    settings: settings.current,
+    onError: (error) => log.warn({ err: error }, 'the directory gave no answer'),
+  })
+  const isLicensed = () => license.includes('ldap')
+  const ldap = createLdapLogin({ ...changing, settings: settings.current, isLicensed, directory, secondStep })
   const setup = createSetup({
     ...changing,
     passwords,
@@ -73,7 +81,8 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     setup,
     passwordReset,
     secondStep,
-    login: createLogin({ ...changing, passwords, secondStep, slowing }),
+    directory,
+    login: createLogin({ ...changing, passwords, secondStep, slowing, ldap }),
     mfa: createMfa({ ...changing, secretBox, codes, passwords, slowing }),
     ownAccount: createOwnAccount({ ...changing, passwords, slowing }),
     users: createUsers({ ...changing, passwords }),

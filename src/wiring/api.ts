@@ -198,7 +198,12 @@ function routesOf(
         embedded: embeddedOf(gate.components),
       }),
     }),
-    ...settingsRoutes({ settings: foundation.settings, audit, notifier: accounts.notifier }),
+    ...settingsRoutes({
+      settings: foundation.settings,
+      audit,
+      notifier: accounts.notifier,
+      directory: accounts.directory,
+    }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({
       ...insight,

@@ -182,6 +182,7 @@ export const ORDINARY: Case[] = [
     'a login fails',
     (gate) => gate.call('POST', '/auth/token', { as: null, body: { username: ROOT, password: 'Wrong-pass-1' } }),
   ],
+  ['ldap_unavailable', 503, 'the directory refuses connections', withoutDirectory],
   ['feature_unavailable', 402, 'the edition does not include SBOMs', community],
   [
     'forbidden',
@@ -391,6 +392,18 @@ async function rejectedPromotion(gate: Gate): Promise<Reply> {
   const body = { decision: 'reject', justification: 'not here', distribution: 'noble' }
   await gate.call('POST', '/security/packages/disputed/1.0-1/decide', { body })
   return promote(gate, 'disputed', 'focal', 'bookworm')
+}
+
+/** Nothing listens on port 1. */
+async function withoutDirectory(gate: Gate): Promise<Reply> {
+  const ldap = { enabled: true, host: '127.0.0.1', port: 1 }
+  await gate.call('PATCH', '/settings/', { body: { ldap } })
+  const reply = await gate.call('POST', '/auth/token', {
+    as: null,
+    body: { username: 'from-ldap', password: PASSWORD },
+  })
+  await gate.call('PATCH', '/settings/', { body: { ldap: { enabled: false, host: '', port: 389 } } })
+  return reply
 }
 
 async function endedTask(gate: Gate): Promise<Reply> {

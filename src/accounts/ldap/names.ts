@@ -1,0 +1,91 @@
+// Names in directories: filters with a user name inside, and groups by name or DN. Pure.
+import { ROLES, type Role } from '../../domain/roles.ts'
+import type { Settings } from '../../domain/settings.ts'
+
+/** RFC 4515, section 3: what has a meaning in filters is written as its bytes. */
+export function escapeFilterValue(value: string): string {
+  return value.replace(/[\\*()\0]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`)
+}
+
+/** Puts a user name into the filter of the settings. */
+export function filterFor(template: string, username: string): string {
+  // A function, because `$&` in a replacement text has a meaning.
+  return template.replaceAll('{username}', () => escapeFilterValue(username))
+}
+
+/** A DN in one spelling (RFC 4514), so that equal ones are equal texts; null for text that is no DN. */
+export function normalDn(text: string): string | null {
+  const rdns = parseDn(text)
+  return (
+    rdns && rdns.map((parts) => parts.map(([type, value]) => `${type}=${escapeDnValue(value)}`).join('+')).join(',')
+  )
+}
+
+/** RFC 4514, section 2.4. */
+function escapeDnValue(value: string): string {
+  return value.replace(/[\\,+"<>;=\0]/g, (character) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`)
+}
+
+type Rdn = [type: string, value: string][]
+
+/** Types and values in lower case, spaces around them removed. Attribute values that groups are named by ignore case. */
+function parseDn(text: string): Rdn[] | null {
+  const rdns: Rdn[] = [[]]
+  let rest = text
+  while (rest !== '') {
+    const type = /^ *([A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)*) *= */.exec(rest)
+    if (!type) return null
+    rest = rest.slice(type[0].length)
+    const value = /^(?:\\[0-9A-Fa-f]{2}|\\[^0-9A-Fa-f]|[^\\,+])*/.exec(rest)?.[0] ?? ''
+    rest = rest.slice(value.length)
+    const plain = unescape(value)
+    if (plain === null) return null
+    rdns.at(-1)?.push([(type[1] ?? '').toLowerCase(), plain.toLowerCase()])
+    if (rest === '') break
+    if (rest[0] === ',') rdns.push([])
+    else if (rest[0] !== '+') return null
+    rest = rest.slice(1)
+    if (rest === '') return null
+  }
+  const known = rdns.filter((parts) => parts.length > 0)
+  return known.length === 0 ? null : known.map((parts) => parts.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** The value of an attribute, without escapes and outer spaces; null when it is not well-formed. */
+function unescape(value: string): string | null {
+  const bytes: number[] = []
+  // Spaces at the end have no meaning unless they are escaped.
+  const trimmed = value.replace(/((?:^|[^\\])(?:\\\\)*) +$/, '$1')
+  for (const [piece] of trimmed.matchAll(/\\[0-9A-Fa-f]{2}|\\[^]|[^\\]/gu)) {
+    if (/^\\[0-9A-Fa-f]{2}$/.test(piece)) bytes.push(Number.parseInt(piece.slice(1), 16))
+    else bytes.push(...Buffer.from(piece.startsWith('\\') ? piece.slice(1) : piece, 'utf8'))
+  }
+  const text = Buffer.from(bytes).toString('utf8')
+  return text.includes('\ufffd') ? null : text
+}
+
+/**
+ * Whether a value of the group attribute is this group: the whole DN, or the whole value of its first attribute. Never a
+ * part of a name: `admins` is not `repo-admins`.
+ */
+export function isGroup(value: string, group: string): boolean {
+  if (value.toLowerCase() === group.toLowerCase()) return true
+  const wanted = normalDn(group)
+  if (wanted !== null) return wanted === normalDn(value)
+  const [first] = parseDn(value) ?? []
+  return first?.length === 1 && first[0]?.[1] === group.toLowerCase()
+}
+
+/** Whether any group decides about roles. */
+export function mapsGroups(ldap: Settings['ldap']): boolean {
+  return ROLES.some((role) => ldap[`group_${role}`] !== '')
+}
+
+/** The first role, from admin down, of whose group the person is a member; else the default. */
+export function roleOf(groups: readonly string[], ldap: Settings['ldap']): Role {
+  const mapped = ROLES.find((role) => {
+    const group = ldap[`group_${role}`]
+    return group !== '' && groups.some((value) => isGroup(value, group))
+  })
+  return mapped ?? ldap.default_role
+}
