@@ -327,6 +327,7 @@ describe('an API token', () => {
       ownerId: ada.ownerId,
       credentialId: made.token_id,
       principal: `token:${made.token_id}`,
+      scopes: null,
     })
     const everything = JSON.stringify([
       await database.db.selectFrom('api_tokens').selectAll().execute(),
@@ -344,6 +345,7 @@ describe('an API token', () => {
         created_at: '2026-03-01T12:00:00.000+00:00',
         last_used: '2026-03-01T12:00:00.000+00:00',
         expires_at: made.expires_at,
+        scopes: null,
         active: true,
         token_hint: made.token.slice(-4),
       },

@@ -266,6 +266,7 @@ describe('the own account', () => {
       mfa_enabled: false,
       created_at: '2026-03-01T12:00:00.000+00:00',
       last_login: '2026-03-01T12:00:00.000+00:00',
+      scopes: null,
     })
     expect(await at.ownAccount.me(ROOT)).toEqual({
       username: 'token:root',
@@ -277,6 +278,7 @@ describe('the own account', () => {
       mfa_enabled: null,
       created_at: null,
       last_login: null,
+      scopes: null,
     })
   })
 
