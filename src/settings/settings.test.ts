@@ -247,9 +247,7 @@ test('a section alone is changed with its own names for fields', async () => {
 
 test('settings and variables without effect are named, those that act are not', async () => {
   const { inactive } = (await loaded()).masked()._meta
-  expect(inactive).toEqual(
-    expect.arrayContaining(['REDIS_URL', 'oidc.role_map', 'validation.grype_fail_on']),
-  )
+  expect(inactive).toEqual(expect.arrayContaining(['REDIS_URL', 'oidc.role_map', 'validation.grype_fail_on']))
   for (const acting of [
     'sync.enabled',
     'sync.timezone',
