@@ -107,6 +107,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
       await publishing.readers.close()
       await accounts.outbound.close()
       replicas.close()
+      foundation.objectStore?.close()
       await foundation.database.close()
     },
   }

@@ -2,7 +2,10 @@
 import { loadDump } from './backup/database/load-dump.ts'
 import { readDump } from './backup/database/read-dump.ts'
 import { restoreCommand } from './backup/restore.ts'
+import { readPoolEnv } from './config/env.ts'
 import type { Database } from './store/db.ts'
+import type { ObjectStore } from './store/objects/object-store.ts'
+import { openObjectStore } from './wiring/object-store.ts'
 
 /** @returns the exit code */
 export async function restore(
@@ -20,5 +23,12 @@ export async function restore(
     const dump = await readDump(path)
     await loadDump(dump, database).finally(() => dump.close())
   }
-  return restoreCommand(args, { ...output, reposDir, databaseUrl, load })
+  let store: ObjectStore | null
+  try {
+    store = await openObjectStore(readPoolEnv(env), { warn: output.complain })
+  } catch (error) {
+    output.complain((error as Error).message)
+    return 2
+  }
+  return restoreCommand(args, { ...output, reposDir, databaseUrl, load, store }).finally(() => store?.close())
 }

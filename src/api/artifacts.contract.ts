@@ -116,7 +116,7 @@ export const deleteArtifactsName = declare({
     deleted: Type.Integer(),
     ...BreakageKeys,
   }),
-  problems: ['not_found', 'publication_failed', 'already_running'],
+  problems: ['not_found', 'publication_failed', 'storage_unavailable', 'already_running'],
 })
 
 export const deleteArtifactsNameVersion = declare({
@@ -136,7 +136,7 @@ export const deleteArtifactsNameVersion = declare({
     distributions: Type.Array(Type.String()),
     ...BreakageKeys,
   }),
-  problems: ['not_found', 'publication_failed', 'already_running'],
+  problems: ['not_found', 'publication_failed', 'storage_unavailable', 'already_running'],
 })
 
 export const postArtifactsAdminSyncIndex = declare({
@@ -153,5 +153,5 @@ export const postArtifactsAdminSyncIndex = declare({
     missing_files: Type.Integer(),
     task_id: Type.Integer(),
   }),
-  problems: ['task_cancelled', 'publication_failed'],
+  problems: ['task_cancelled', 'publication_failed', 'storage_unavailable'],
 })

@@ -23,7 +23,14 @@ export const postBackup = declare({
     created_at: Type.String(),
     task_id: Type.Integer(),
   }),
-  problems: ['already_running', 'backup_unavailable', 'storage_full', 'shutting_down', 'task_cancelled'],
+  problems: [
+    'already_running',
+    'backup_unavailable',
+    'storage_full',
+    'storage_unavailable',
+    'shutting_down',
+    'task_cancelled',
+  ],
 })
 
 export const getBackup = declare({

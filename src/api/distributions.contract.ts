@@ -85,6 +85,7 @@ export const postDistributionsPromote = declare({
     'rejected_bytes',
     'arch_mismatch',
     'publication_failed',
+    'storage_unavailable',
   ],
 })
 
@@ -113,7 +114,7 @@ export const postDistributionsMigrate = declare({
     manifests_updated: Type.Integer(),
     task_id: Type.Integer(),
   }),
-  problems: ['validation_error', ...COPY_PROBLEMS, 'publication_failed', 'task_cancelled'],
+  problems: ['validation_error', ...COPY_PROBLEMS, 'publication_failed', 'storage_unavailable', 'task_cancelled'],
 })
 
 export const postDistributionsInit = declare({

@@ -6,7 +6,9 @@ import { declare } from './route.ts'
 import { Nullable, pageOf, pageQuery, TimeSchema } from './schemas.ts'
 
 const FindingSchema = Type.Object({
-  subject: Type.String({ description: 'path of the file below REPOS_DIR' }),
+  subject: Type.String({
+    description: 'path of the file below REPOS_DIR, or object:<format>/<SHA-256> in the object store',
+  }),
   area: Type.Enum([...DRIFT_AREAS]),
   fault: Type.Enum([...DRIFT_FAULTS]),
   distribution: Nullable(Type.String()),

@@ -44,5 +44,5 @@ export const deleteImportGroupsName = declare({
     deleted: Type.Integer(),
     task_id: Type.Integer(),
   }),
-  problems: ['not_found', 'publication_failed', 'task_cancelled'],
+  problems: ['not_found', 'publication_failed', 'storage_unavailable', 'task_cancelled'],
 })

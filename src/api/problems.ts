@@ -63,6 +63,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   storage_full: 500,
   upstream_error: 502,
   scanner_unavailable: 503,
+  storage_unavailable: 503,
   scan_incomplete: 503,
   passive_replica: 503,
   ldap_unavailable: 503,

@@ -57,5 +57,12 @@ export const postSettingsRunRetention = declare({
     result: RetentionResultSchema,
     task_id: Type.Integer(),
   }),
-  problems: ['already_running', 'storage_full', 'publication_failed', 'shutting_down', 'task_cancelled'],
+  problems: [
+    'already_running',
+    'storage_full',
+    'publication_failed',
+    'storage_unavailable',
+    'shutting_down',
+    'task_cancelled',
+  ],
 })

@@ -62,7 +62,15 @@ export const postSecurityPackagesNameVersionDecide = declare({
     new_status: Type.String(),
     message: Type.String(),
   }),
-  problems: ['not_found', 'not_under_review', 'ambiguous', 'self_approval', 'publication_failed', 'storage_full'],
+  problems: [
+    'not_found',
+    'not_under_review',
+    'ambiguous',
+    'self_approval',
+    'publication_failed',
+    'storage_unavailable',
+    'storage_full',
+  ],
 })
 
 export const postSecurityPackagesNameVersionRescan = declare({
@@ -82,7 +90,7 @@ export const postSecurityPackagesNameVersionRescan = declare({
     ...Rescanned,
     records: Type.Array(Type.Object(Rescanned)),
   }),
-  problems: ['validation_error', 'not_found', 'scanner_unavailable', 'timeout'],
+  problems: ['validation_error', 'not_found', 'scanner_unavailable', 'storage_unavailable', 'timeout'],
 })
 
 export const postSecurityPackagesNameVersionQuarantine = declare({
@@ -102,7 +110,14 @@ export const postSecurityPackagesNameVersionQuarantine = declare({
     distributions: Type.Array(Type.String()),
     message: Type.String(),
   }),
-  problems: ['validation_error', 'not_found', 'not_under_review', 'publication_failed', 'storage_full'],
+  problems: [
+    'validation_error',
+    'not_found',
+    'not_under_review',
+    'publication_failed',
+    'storage_unavailable',
+    'storage_full',
+  ],
 })
 
 export const getSecurityPackagesNameVersionDecision = declare({

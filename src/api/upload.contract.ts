@@ -20,6 +20,7 @@ export const PIPELINE_PROBLEMS: ProblemCode[] = [
   'scanner_unavailable',
   'scan_incomplete',
   'publication_failed',
+  'storage_unavailable',
   'storage_full',
 ]
 

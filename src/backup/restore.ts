@@ -2,10 +2,13 @@
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { sql } from 'kysely'
+import type { FormatId } from '../domain/package.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import { createFile, ensureDirectory, ensurePrivateDirectory, exists, fsyncPath, isMissing } from '../kernel/files.ts'
 import { openDatabase, type Database, type Db } from '../store/db.ts'
 import { createManifests } from '../store/records/manifests.ts'
+import { objectKey, type ObjectStore } from '../store/objects/object-store.ts'
+import { claimStore } from '../store/objects/ownership.ts'
 import { createPaths, type Paths } from '../store/paths.ts'
 import { BACKUP } from './backup-task.ts'
 import { QUARANTINE } from './contents.ts'
@@ -17,7 +20,12 @@ export interface RestoreDeps {
   /** Loads a dump into an empty database of either engine: all of it or nothing. @throws Problem */
   load(dump: string, database: Database): Promise<void>
   print(line: string): void
+  /** where package files are kept; null for the disk */
+  store: ObjectStore | null
 }
+
+/** pool/<format>/<2 hex>/<SHA-256>/<file name>; `verifyArchive` has compared the bytes with the digest. */
+const POOLED = /^pool\/([a-z]+)\/[0-9a-f]{2}\/([0-9a-f]{64})\/[^/]+$/
 
 /** Records whose manifests are looked up at a time. */
 const PAGE = 1000
@@ -32,18 +40,19 @@ export async function restore(archive: string, deps: RestoreDeps): Promise<void>
   print(`verifying ${archive}`)
   const { packages } = await verifyArchive(archive)
   await requireEmpty(paths)
+  await ensureDirectory(paths.root)
+  await claimStore(paths, deps.store)
   const scratch = join(paths.root, '.restore')
   await rm(scratch, { recursive: true, force: true })
-  await ensureDirectory(paths.root)
   await ensurePrivateDirectory(scratch)
   try {
     print(`unpacking ${packages} package files`)
-    await unpack(archive, scratch)
+    await unpack(archive, scratch, deps.store)
     print('loading the database')
     const database = await openDatabase(databaseUrl, {})
     try {
       await deps.load(join(scratch, DUMP), database)
-      await moveIntoPlace(scratch, paths)
+      await moveIntoPlace(scratch, paths, deps.store)
       await settle(database.db, paths)
     } finally {
       await database.close()
@@ -69,7 +78,8 @@ async function requireEmpty(paths: Paths): Promise<void> {
     throw new Problem('validation_error', `${settings} exists: restore into an empty REPOS_DIR`)
 }
 
-async function unpack(archive: string, scratch: string): Promise<void> {
+/** Package files go to the store one by one: the disk need not have room for all. An object is harmless until a record names it. */
+async function unpack(archive: string, scratch: string, store: ObjectStore | null): Promise<void> {
   for await (const { name, type, mode, content } of readArchive(archive)) {
     const path = join(scratch, name)
     if (type === 'directory') {
@@ -84,13 +94,17 @@ async function unpack(archive: string, scratch: string): Promise<void> {
     } finally {
       file.close()
     }
+    const [, format, sha256] = POOLED.exec(name) ?? []
+    if (!store || !sha256) continue
+    await store.put(objectKey({ format: format as FormatId, sha256 }), path, sha256)
+    await rm(path)
   }
 }
 
-async function moveIntoPlace(scratch: string, paths: Paths): Promise<void> {
+async function moveIntoPlace(scratch: string, paths: Paths, store: ObjectStore | null): Promise<void> {
   const moves: [string, string][] = [
     [QUARANTINE, paths.quarantine],
-    ['pool', paths.pool],
+    ...(store ? [] : [['pool', paths.pool] as [string, string]]),
     ['manifests', paths.manifests],
     ['audit', paths.audit],
     ['security', paths.security],

@@ -230,6 +230,17 @@ describe('a process that only serves repositories', () => {
     expect(Object.values(handed).filter((value) => value !== undefined)).toEqual(['/srv/gate'])
   })
 
+  test('gets only the keys of the object store, where there is one', () => {
+    const secrets = (Object.values(VARIABLES) as Variable[]).filter(({ secret }) => secret)
+    const source = Object.fromEntries(secrets.map(({ name }) => [name, name]))
+    const handed = listenerSource({ ...source, POOL_URL: 's3://bucket/prefix' })
+    expect(Object.values(handed).filter((value) => value !== undefined)).toEqual([
+      's3://bucket/prefix',
+      'AWS_ACCESS_KEY_ID',
+      'AWS_SECRET_ACCESS_KEY',
+    ])
+  })
+
   test('names every fault of its own variables', () => {
     expect(() => readListenerEnv({ APT_PORT: 'eighty', SERVE_PROCESSES: '0', BACKEND_PORT: 'none' })).toThrow(
       /2 faults:\n.*APT_PORT[^\n]*\n.*SERVE_PROCESSES/s,

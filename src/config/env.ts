@@ -1,9 +1,18 @@
 // Reads the environment once, at start: typed, frozen, all faults reported together.
 import { StartError } from '../kernel/start-error.ts'
-import { faultsOf, warningsOf } from './rules.ts'
-import { LISTENER_PROPERTIES, VARIABLES, type Env, type Known, type ListenerEnv, type Variable } from './variables.ts'
+import { faultsOf, poolFaultsOf, warningsOf } from './rules.ts'
+import {
+  LISTENER_PROPERTIES,
+  POOL_PROPERTIES,
+  VARIABLES,
+  type Env,
+  type Known,
+  type ListenerEnv,
+  type PoolEnv,
+  type Variable,
+} from './variables.ts'
 
-export type { Env, ListenerEnv } from './variables.ts'
+export type { Env, ListenerEnv, PoolEnv } from './variables.ts'
 
 export type Source = Record<string, string | undefined>
 
@@ -31,21 +40,38 @@ export function readEnv(source: Source): { env: Env; warnings: string[] } {
 }
 
 /**
- * Reads what a process needs that serves repositories only: no database and no secret.
+ * Reads what a process needs that serves repositories only: no database and no secret but that of the object store.
  * @throws EnvironmentError naming every fault
  */
 export function readListenerEnv(source: Source): { env: ListenerEnv; warnings: string[] } {
+  return readSome(source, LISTENER_PROPERTIES)
+}
+
+/**
+ * Reads what a command needs that reads or writes package files.
+ * @throws EnvironmentError naming every fault
+ */
+export const readPoolEnv = (source: Source): PoolEnv => readSome(source, POOL_PROPERTIES).env
+
+function readSome<K extends keyof Env>(
+  source: Source,
+  properties: readonly (K | keyof PoolEnv)[],
+): { env: Pick<Env, K | keyof PoolEnv>; warnings: string[] } {
   const { values, faults, warnings } = parse(
     source,
-    LISTENER_PROPERTIES.map((property) => [property, VARIABLES[property]]),
+    properties.map((property) => [property, VARIABLES[property]]),
   )
+  const env = values as unknown as Pick<Env, K | keyof PoolEnv>
+  faults.push(...poolFaultsOf(env))
   if (faults.length > 0) throw new EnvironmentError(faults)
-  return { env: freeze(values as unknown as ListenerEnv), warnings }
+  return { env: freeze(env), warnings }
 }
 
 /** The variables that such a process needs, for its own environment. */
 export function listenerSource(source: Source): Source {
-  const names = LISTENER_PROPERTIES.map((property) => VARIABLES[property].name)
+  // The keys of an object store may be in the environment for other reasons.
+  const needed = LISTENER_PROPERTIES.filter((property) => source[VARIABLES.poolUrl.name] || !VARIABLES[property].secret)
+  const names = needed.map((property) => VARIABLES[property].name)
   return Object.fromEntries(names.map((name) => [name, source[name]]))
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { EnvironmentError, readEnv, type Source } from './env.ts'
+import { EnvironmentError, readEnv, readListenerEnv, type Source } from './env.ts'
 import { VARIABLES, type Variable } from './variables.ts'
 
 const KEY = 'n7Qd0sR4vYx2LkPz8mWc5tJb1hGf6uEa'
@@ -131,4 +131,29 @@ test('no secret is ever repeated in a fault or a warning', () => {
       }
     }
   }
+})
+
+describe('the object store', () => {
+  const POOL_URL = 's3://packages/gate'
+  const KEYS = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'hidden-7Qd0sR4v' }
+  const NEEDS_KEYS = ['POOL_URL needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY']
+
+  test.each<[string, Source, string[]]>([
+    ['none', {}, []],
+    // They may be in the environment for other reasons.
+    ['keys alone', KEYS, []],
+    ['an address with keys', { POOL_URL, ...KEYS }, []],
+    ['an address with keys and redirects', { POOL_URL, ...KEYS, POOL_REDIRECT: 'true' }, []],
+    ['an address alone', { POOL_URL }, NEEDS_KEYS],
+    ['an address with half of the keys', { POOL_URL, AWS_ACCESS_KEY_ID: 'key' }, NEEDS_KEYS],
+    ['an address with the other half', { POOL_URL, AWS_SECRET_ACCESS_KEY: KEYS.AWS_SECRET_ACCESS_KEY }, NEEDS_KEYS],
+    ['redirects alone', { POOL_REDIRECT: 'true' }, ['POOL_REDIRECT needs POOL_URL']],
+    ['an address that is none', { POOL_URL: 'packages', ...KEYS }, [expect.stringMatching(/^POOL_URL must be s3:/)]],
+  ])('%s', (_, variables, faults) => {
+    expect(faultsOf({ ...DEVELOPMENT, ...variables })).toEqual(faults)
+    const listener = () => readListenerEnv(variables)
+    if (faults.length === 0) expect(listener).not.toThrow()
+    else expect(listener).toThrow(EnvironmentError)
+    expect(JSON.stringify(faultsOf({ ...DEVELOPMENT, ...variables }))).not.toContain('hidden')
+  })
 })

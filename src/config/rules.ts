@@ -1,7 +1,7 @@
 // Rules across variables: production requirements, missing secrets, impossible combinations.
 import { PORT_OF_WORD, REPO_FORMAT_WORDS } from './repo-format.ts'
 import { ONLINE_SECRET, SIGNING_SECRET, weakness, WELL_KNOWN } from './secrets.ts'
-import type { Env } from './variables.ts'
+import type { Env, PoolEnv } from './variables.ts'
 
 const BCRYPT = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/
 
@@ -28,9 +28,17 @@ export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
       'JOB_STATE_BACKEND redis means several replicas, and the embedded database of DATABASE_URL serves one process only: use PostgreSQL',
     )
   }
+  faults.push(...poolFaultsOf(env))
   if (env.architectures?.length === 0) faults.push('SVC_ARCHITECTURES must name an architecture')
   faults.push(...sharedPorts(env))
   return faults
+}
+
+/** Faults of the variables of the object store; also for processes that serve repositories only. */
+export function poolFaultsOf({ poolUrl, poolRedirect, awsAccessKeyId, awsSecretAccessKey }: PoolEnv): string[] {
+  if (poolUrl === null) return poolRedirect ? ['POOL_REDIRECT needs POOL_URL'] : []
+  if (awsAccessKeyId !== null && awsSecretAccessKey !== null) return []
+  return ['POOL_URL needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY']
 }
 
 /** Warnings to log, and the values they correct. */

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import * as kinds from './kinds.ts'
 import type { Kind } from './kinds.ts'
+import { poolUrl } from './pool-url.ts'
 
 export type RequiredWhen = 'always' | 'in production' | 'in production, enterprise edition'
 
@@ -102,6 +103,10 @@ export const VARIABLES = {
 
   databaseUrl: storage('DATABASE_URL', kinds.databaseUrl, '', 'PostgreSQL 15 or later, or the embedded database PGlite in a directory (one process only).', { secret: true, required: 'always' }),
   reposDir: storage('REPOS_DIR', kinds.path, '/repos', 'Everything the service keeps: pool, manifests, staging, keys, settings, published trees.'),
+  poolUrl: storage('POOL_URL', poolUrl, null, 'Object store (S3) that package files are kept in; see docs/scaling.md. Without it they are in `<REPOS_DIR>/pool`.'),
+  poolRedirect: storage('POOL_REDIRECT', kinds.flag, false, 'With `POOL_URL`: package requests are answered with a redirect to a signed address of the object store, which clients must be able to reach. Without it the listeners pass the bytes on.'),
+  awsAccessKeyId: storage('AWS_ACCESS_KEY_ID', kinds.text, null, 'Access key of the object store.', SECRET),
+  awsSecretAccessKey: storage('AWS_SECRET_ACCESS_KEY', kinds.text, null, 'Secret key of the object store.', SECRET),
   backupDir: storage('BACKUP_DIR', kinds.path, '', 'Where backup archives are written.', { from: ['`<REPOS_DIR>/backups`', (known) => join(known.reposDir, 'backups')] }),
 
   bindHost: network('BIND_HOST', kinds.bindAddress, '0.0.0.0', 'Address all listeners bind to.'),
@@ -161,11 +166,22 @@ type Values<T> = {
 /** The parsed environment, used instead of `process.env`. */
 export type Env = Values<typeof VARIABLES>
 
-/** What processes need that serve repositories only. No secret is among them. */
+/** What is needed to reach the object store. */
+export const POOL_PROPERTIES = [
+  'poolUrl',
+  'poolRedirect',
+  'awsAccessKeyId',
+  'awsSecretAccessKey',
+] as const satisfies (keyof Env)[]
+
+export type PoolEnv = Pick<Env, (typeof POOL_PROPERTIES)[number]>
+
+/** What processes need that serve repositories only. No secret is among them but that of the object store. */
 export const LISTENER_PROPERTIES = [
   ...(['mode', 'repoFormat', 'distributions', 'distributionsFile', 'architectures', 'appVersion', 'logLevel'] as const),
   ...(['reposDir', 'accessLogDir', 'bindHost', 'aptPort', 'rpmRepoPort', 'publicAptUrl', 'publicRpmUrl'] as const),
   ...(['trustedProxies', 'serveProcesses'] as const),
+  ...POOL_PROPERTIES,
 ] satisfies (keyof Env)[]
 
 export type ListenerEnv = Pick<Env, (typeof LISTENER_PROPERTIES)[number]>

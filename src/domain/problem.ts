@@ -66,6 +66,7 @@ export const PROBLEM_CODES = [
   'publication_failed',
   'backup_unavailable',
   'storage_full',
+  'storage_unavailable',
   'upstream_error',
   'timeout',
   'scanner_unavailable',

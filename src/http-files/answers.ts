@@ -1,9 +1,10 @@
 // Writes responses: a file's current state, a text, or a refusal. Opens no files.
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import { evaluate, rangeIsCurrent } from './conditions.ts'
 import { selectRange } from './ranges.ts'
 import type { Representation } from './representation.ts'
-import { piecesOf, sendBytes, sendFile, sendGunzipped, type Progress } from './transfer.ts'
+import { piecesOf, sendBytes, sendFile, sendGunzipped, sendStream, type Progress } from './transfer.ts'
 
 /** A request, its response, and how much of the body has been sent. */
 export interface Exchange {
@@ -13,9 +14,14 @@ export interface Exchange {
 }
 
 /** A byte range, both ends included; `last` is `first - 1` when it is empty. */
-interface Part {
+export interface Part {
   first: number
   last: number
+}
+
+/** A part and whether the client asked for one: a range of the whole file is answered as a range too. */
+interface SelectedPart extends Part {
+  isRange: boolean
 }
 
 const PLAIN_TEXT = ['Content-Type', 'text/plain; charset=utf-8']
@@ -35,6 +41,59 @@ export function answerWithFile(exchange: Exchange, shown: Representation, observ
   if (!part) return
   const isWhole = part.last - part.first + 1 === body.byteLength
   return sendBytes(response, isWhole ? body : body.subarray(part.first, part.last + 1), progress)
+}
+
+/** What is known of bytes that are kept elsewhere. */
+export type RemoteFile = Omit<Representation, 'source'>
+
+/**
+ * Like `answerWithFile`, for bytes that are kept elsewhere. They are opened only when a body is to be sent, and before the
+ * header, so that an error can still be answered.
+ * @param open a stream of the part; null when there is no such file any more
+ */
+export async function answerWithStream(
+  exchange: Exchange,
+  shown: RemoteFile,
+  observedMs: number,
+  open: (part: Part, isWhole: boolean) => Promise<Readable | null>,
+): Promise<void> {
+  const { request, response, progress } = exchange
+  const part = select(exchange, shown, observedMs)
+  if (!part) return
+  const isWhole = part.last - part.first + 1 === shown.sizeBytes
+  if (request.method === 'HEAD' || shown.sizeBytes === 0) {
+    writeHeader(response, shown, part)
+    response.end()
+    return
+  }
+  const stream = await open(part, isWhole)
+  if (!stream) {
+    refuse(exchange, 404)
+    return
+  }
+  try {
+    writeHeader(response, shown, part)
+    await sendStream(response, stream, progress)
+  } finally {
+    stream.destroy()
+  }
+}
+
+/** Sends the client to another address, where the same bytes are for a limited time. */
+export async function answerWithRedirect(
+  exchange: Exchange,
+  shown: RemoteFile,
+  observedMs: number,
+  addressOf: () => Promise<string>,
+): Promise<void> {
+  const { request, response } = exchange
+  if (refusedByConditions(exchange, shown, observedMs)) return
+  if (request.method === 'HEAD') {
+    response.writeHead(200, shown.headers.whole)
+  } else {
+    response.writeHead(302, ['Location', await addressOf(), 'Cache-Control', 'no-store', 'Content-Length', '0'])
+  }
+  response.end()
 }
 
 /**
@@ -98,13 +157,22 @@ export function refuse(exchange: Exchange, status: number, headers: readonly str
 }
 
 /** Writes the header. Returns the part of the file to send as body; null when the response has no body. */
-function begin(exchange: Exchange, shown: Representation, observedMs: number): Part | null {
+function begin(exchange: Exchange, shown: RemoteFile, observedMs: number): Part | null {
   const { request, response } = exchange
-  const { validators, sizeBytes, headers } = shown
-  if (refusedByConditions(exchange, shown, observedMs)) return null
+  const part = select(exchange, shown, observedMs)
+  if (!part) return null
+  writeHeader(response, shown, part)
+  if (request.method === 'GET') return part
+  response.end()
+  return null
+}
 
-  const isGet = request.method === 'GET'
-  const range = isGet ? request.headers.range : undefined
+/** The part of a file that a request asks for; null when the answer has been sent: 304, 412 or 416. */
+function select(exchange: Exchange, shown: RemoteFile, observedMs: number): SelectedPart | null {
+  const { request } = exchange
+  const { validators, sizeBytes } = shown
+  if (refusedByConditions(exchange, shown, observedMs)) return null
+  const range = request.method === 'GET' ? request.headers.range : undefined
   const asked =
     range !== undefined && rangeIsCurrent(request.headers, validators, observedMs)
       ? selectRange(range, sizeBytes)
@@ -113,20 +181,22 @@ function begin(exchange: Exchange, shown: Representation, observedMs: number): P
     refuse(exchange, 416, ['Content-Range', `bytes */${sizeBytes}`])
     return null
   }
-  if (asked?.kind === 'part') {
-    const { first, last } = asked
-    const part = ['Content-Range', `bytes ${first}-${last}/${sizeBytes}`, 'Content-Length', String(last - first + 1)]
-    response.writeHead(206, [...headers.type, ...headers.state, ...part])
-    return asked
+  if (asked?.kind === 'part') return { first: asked.first, last: asked.last, isRange: true }
+  return { first: 0, last: sizeBytes - 1, isRange: false }
+}
+
+function writeHeader(response: ServerResponse, shown: RemoteFile, { first, last, isRange }: SelectedPart): void {
+  const { sizeBytes, headers } = shown
+  if (!isRange) {
+    response.writeHead(200, headers.whole)
+    return
   }
-  response.writeHead(200, headers.whole)
-  if (isGet) return { first: 0, last: sizeBytes - 1 }
-  response.end()
-  return null
+  const part = ['Content-Range', `bytes ${first}-${last}/${sizeBytes}`, 'Content-Length', String(last - first + 1)]
+  response.writeHead(206, [...headers.type, ...headers.state, ...part])
 }
 
 /** Sends 304 or 412 where the request's conditions demand it. */
-function refusedByConditions(exchange: Exchange, shown: Representation, observedMs: number): boolean {
+function refusedByConditions(exchange: Exchange, shown: RemoteFile, observedMs: number): boolean {
   const { request, response } = exchange
   const outcome = evaluate(request.headers, shown.validators, observedMs)
   if (outcome === 'send') return false

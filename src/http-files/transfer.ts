@@ -58,6 +58,12 @@ export async function sendFile(
   response.end()
 }
 
+/** Sends all of a stream, which is read no faster than the client reads. @throws the error of the stream */
+export async function sendStream(response: ServerResponse, stream: Readable, progress: Progress): Promise<void> {
+  for await (const piece of stream) if (!(await write(response, piece as Buffer, progress))) return
+  response.end()
+}
+
 /** The bytes of an open file that other transfers may read at the same time. */
 export async function* piecesOf(file: FileHandle, sizeBytes: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < sizeBytes;) {

@@ -30,6 +30,7 @@ const health = (more: Partial<HealthDeps> = {}) =>
     db: database.db,
     clock: systemClock,
     paths,
+    objectStore: null,
     version: '1',
     startedAt: systemClock.now(),
     edition: 'community',

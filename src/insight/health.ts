@@ -8,6 +8,7 @@ import { createShared } from '../kernel/shared.ts'
 import { schemaVersion, type Db } from '../store/db.ts'
 import { FORMATS } from '../domain/package.ts'
 import { countRecords } from '../store/records/counters.ts'
+import type { ObjectStore } from '../store/objects/object-store.ts'
 import type { Paths } from '../store/paths.ts'
 import type { DirectorySizes } from './directory-sizes.ts'
 
@@ -19,6 +20,8 @@ export interface HealthDeps {
   db: Db
   clock: Clock
   paths: Paths
+  /** null when the pool is a directory */
+  objectStore: ObjectStore | null
   version: string
   startedAt: Date
   edition: string
@@ -55,7 +58,7 @@ export function createHealth(deps: HealthDeps): Health {
 
   const critical = {
     manifests: () => directory(paths.manifests),
-    pool: () => directory(paths.pool),
+    pool: () => (deps.objectStore ? reachable(deps.objectStore) : directory(paths.pool)),
     auth_db: () =>
       count(
         async () =>
@@ -164,6 +167,11 @@ async function count(query: () => Promise<number>): Promise<Probe> {
   return { ok: true, count: await query() }
 }
 
+async function reachable(store: ObjectStore): Promise<Probe> {
+  await store.check()
+  return { ok: true, path: store.name }
+}
+
 async function directory(path: string): Promise<Probe> {
   await access(path, constants.R_OK | constants.W_OK | constants.X_OK)
   return { ok: true, path, ...(await usage(path)) }
@@ -230,7 +238,7 @@ async function storage(deps: HealthDeps): Promise<Probe> {
     return bytes === null ? null : round(bytes / 1024 ** 2)
   }
   const dirs = {
-    pool: { path: paths.pool, size_mb: pool['pool_size_mb'] },
+    pool: { path: deps.objectStore?.name ?? paths.pool, size_mb: pool['pool_size_mb'] },
     manifests: { path: paths.manifests, size_mb: await sizeMb(paths.manifests) },
     audit: { path: paths.audit, size_mb: await sizeMb(paths.audit) },
     grype_db: { path: deps.grypeDbDir, size_mb: await sizeMb(deps.grypeDbDir) },

@@ -1,5 +1,5 @@
 // A publisher over a test database and a temporary directory, and records to publish with it.
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,9 @@ import { createBus } from '../kernel/bus.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { createAuditLog } from '../store/audit-log.ts'
 import type { Database } from '../store/db.ts'
-import { createPool, type LocalPool } from '../store/files/pool.ts'
+import { createObjectPool } from '../store/files/object-pool.ts'
+import { createPool, type Pool } from '../store/files/pool.ts'
+import type { ObjectStore } from '../store/objects/object-store.ts'
 import { createPaths, ensurePaths } from '../store/paths.ts'
 import { renderNew } from '../records/entries.ts'
 import { insertRecords } from '../records/insert-records.ts'
@@ -22,12 +24,17 @@ import { treeOf } from './tree/generation.ts'
 
 export type PublishingHouse = Awaited<ReturnType<typeof createPublishingHouse>>
 
-/** @param start of the test clock; `clock.advance` moves it @param database is emptied */
+/**
+ * @param database is emptied
+ * @param start of the test clock; `clock.advance` moves it
+ * @param store keeps the packages, instead of the disk
+ */
 export async function createPublishingHouse(
   { db }: Database,
   signers: Signers,
   codenames: readonly string[],
   start = new Date(),
+  store: ObjectStore | null = null,
 ) {
   const root = await mkdtemp(join(tmpdir(), 'publisher-'))
   await sql`truncate distributions, blobs, packages, offers, publications, superseded_generations, pending_deletions, package_counts,
@@ -41,7 +48,9 @@ export async function createPublishingHouse(
   }
   const errors: unknown[] = []
   const onError = (error: unknown) => void errors.push(error)
-  const pool = createPool(paths)
+  const local = createPool(paths)
+  const newPath = () => join(paths.incoming, randomUUID())
+  const pool: Pool = store ? createObjectPool({ store, local, newPath }) : local
   const audit = createAuditLog({
     db,
     clock,
@@ -52,7 +61,7 @@ export async function createPublishingHouse(
     onError,
   })
   const offered = (codename: string) => findDistribution(codename) as Offered
-  const deps: PublisherDeps & { pool: LocalPool } = {
+  const deps: PublisherDeps & { pool: Pool } = {
     db,
     clock,
     paths,
@@ -133,6 +142,7 @@ export async function createPublishingHouse(
     clock,
     paths,
     errors,
+    local,
     deps,
     audit,
     publisher: createPublisher(deps),

@@ -1,19 +1,25 @@
 // Pending deletions over a real database and real directories: failures, retries, and names uploaded again.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { FORMATS, factsToMatch } from '../domain/package.ts'
 import { exists } from '../kernel/files.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { insertRecord } from '../sbom/fixture.ts'
 import type { Database } from '../store/db.ts'
-import { placeBytes } from '../store/files/placement.ts'
-import { createPool } from '../store/files/pool.ts'
+import { createObjectPool } from '../store/files/object-pool.ts'
+import { insertBlobs, placeBytes, withBytes } from '../store/files/placement.ts'
+import { createPool, type Pool } from '../store/files/pool.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
+import { createMemoryStore } from '../store/objects/memory-store.fixture.ts'
+import { objectKey, RemovalUncertain, StorageUnavailable } from '../store/objects/object-store.ts'
 import { createManifests } from '../store/records/manifests.ts'
 import { createPendingDeletions } from './pending-deletions.ts'
+import { blobRow } from './stored-file.ts'
 
 let directory: string
 let paths: Paths
@@ -34,11 +40,11 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-const pendingDeletions = () =>
+const pendingDeletions = (pool: Pool = createPool(paths)) =>
   createPendingDeletions({
     db: database.db,
     clock: systemClock,
-    pool: createPool(paths),
+    pool,
     manifests: createManifests(database.db, paths),
     checkpoint: () => {},
     onError: (error) => errors.push(error),
@@ -112,3 +118,60 @@ test('the sweep deletes the row of a removed file after an hour, unless a record
   await pendingDeletions().sweep()
   expect(await kept()).toEqual([referred])
 })
+
+describe('packages in an object store:', () => {
+  async function stored(text: string) {
+    const store = createMemoryStore()
+    const pool = createObjectPool({ store, local: createPool(paths), newPath: () => join(directory, randomUUID()) })
+    const sha256 = createHash('sha256').update(text).digest('hex')
+    const file = { format: FORMATS[0], sha256, filename: 'a' }
+    const path = join(directory, sha256)
+    await writeFile(path, text)
+    const keep = () => pool.keep(path, file)
+    await keep()
+    return { store, pool, file, keep, has: () => store.objects.has(objectKey(file)) }
+  }
+
+  test('an object that could not be removed while the store was away is removed by a retry', async () => {
+    const { store, pool, file, has } = await stored('away')
+    const { remove } = store
+    store.remove = () => Promise.reject(new StorageUnavailable('does not answer (ECONNREFUSED)', false))
+    await expect(placeBytes(database.db, pool, file.sha256, file.format)).rejects.toThrow('does not answer')
+    await database.db.insertInto('pending_deletions').values({ kind: 'file', key: file.sha256 }).execute()
+    await pendingDeletions(pool).run()
+    expect(await rows()).toEqual([{ key: file.sha256, attempts: 1, waits: true }])
+    store.remove = remove
+    await sql`update pending_deletions set due_at = now()`.execute(database.db)
+    await pendingDeletions(pool).run()
+    expect([await rows(), has()]).toEqual([[], false])
+  })
+
+  test('bytes whose removal the store may carry out later are stored again only after that', async () => {
+    const { store, pool, file, keep, has } = await stored('late')
+    const { remove } = store
+    store.remove = () => Promise.reject(new RemovalUncertain('does not answer (TimeoutError)'))
+    await expect(placeBytes(database.db, pool, file.sha256, file.format)).rejects.toThrow(RemovalUncertain)
+    const claim = await database.db
+      .selectFrom('blobs')
+      .select(['removal_ended_at', sql<boolean>`removal_began_at > now() + interval '40 seconds'`.as('is_held')])
+      .where('sha256', '=', file.sha256)
+      .executeTakeFirst()
+    expect(claim).toEqual({ removal_ended_at: null, is_held: true })
+    // A second removal does not end the first one's claim.
+    store.remove = remove
+    expect([await placeBytes(database.db, pool, file.sha256, file.format), has()]).toEqual([false, true])
+
+    // The store carries it out, and the claim becomes void.
+    store.objects.clear()
+    await sql`update blobs set removal_began_at = now() - interval '11 seconds'`.execute(database.db)
+    const facts = { ...factsToMatch({ ...PACKAGE, format: file.format }), files: [], record: { fields: [] } }
+    const digests = { sha256: file.sha256, sha512: '', sha1: '', md5: '' }
+    const row = blobRow({ digests, filename: file.filename, sizeBytes: 4 }, facts, new Date())
+    await withBytes(database.db, keep, (seen) =>
+      database.db.transaction().execute((tx) => insertBlobs(tx, [row], seen)),
+    )
+    expect(has()).toBe(true)
+  })
+})
+
+const PACKAGE = { name: 'a', version: '1.0', arch: 'amd64', sourcePackage: null, sourceVersion: null }

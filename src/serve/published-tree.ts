@@ -1,12 +1,19 @@
 // The published files on disk: checks them, and opens only files inside a published place. Caches nothing.
 import { constants, lstatSync, readlinkSync, statSync, type BigIntStats } from 'node:fs'
-import { open, realpath, type FileHandle } from 'node:fs/promises'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { parseLinkTarget, type LinkedObject } from '../store/objects/object-store.ts'
 import type { Located } from './request-path.ts'
 
 export interface OpenFile {
   handle: FileHandle
   stats: BigIntStats
+}
+
+/** A package whose bytes are in an object store. */
+export interface PublishedObject extends LinkedObject {
+  /** when the link was made, in ms since 1970 */
+  linkedMs: number
 }
 
 export interface PublishedTree {
@@ -22,6 +29,8 @@ export interface PublishedTree {
   flippedAt(link: string): number
   /** Opens the file if it lies in a published place; null when it does not, or is gone. The caller closes it. */
   open(file: Located): Promise<OpenFile | null>
+  /** The object that a link in a published place names; null when the name is no such link. */
+  object(file: Located): Promise<PublishedObject | null>
 }
 
 /** @param onRefused called when a link led out of the published places */
@@ -75,6 +84,23 @@ export function createPublishedTree(reposDir: string, onRefused: (file: Located,
         return null
       } catch (error) {
         if (isUnreachable(error)) return null
+        throw error
+      }
+    },
+
+    async object(file) {
+      try {
+        const path = join(reposDir, file.path)
+        // The link itself leads to no file, so only its directory has a real path.
+        const [root, directory] = await Promise.all([realpath(reposDir), realpath(dirname(path))])
+        const link = join(directory, basename(path))
+        if (!isPublished(root, link, file.mount.roots)) return null
+        const [target, { mtimeMs }] = await Promise.all([readlink(link), lstat(link)])
+        const object = parseLinkTarget(target)
+        return object && object.format === file.mount.format?.id ? { ...object, linkedMs: mtimeMs } : null
+      } catch (error) {
+        // EINVAL: no symbolic link.
+        if (isUnreachable(error) || (error as NodeJS.ErrnoException).code === 'EINVAL') return null
         throw error
       }
     },

@@ -1,4 +1,5 @@
 // A repository listener, from which package clients install. Reads published files; never the database or settings.
+import { isProblem } from '../domain/problem.ts'
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { socketAddress } from '../kernel/client-address.ts'
@@ -11,6 +12,7 @@ import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
 import type { Representation } from '../http-files/representation.ts'
 import { createRepresentations, type MemoryLimits } from './representations.ts'
+import { createObjectAnswers, type ObjectAnswersDeps } from './object-answers.ts'
 import { locate, type Located, type Refused } from './request-path.ts'
 import { createPairTurns, type PairTurns } from './pair-turns.ts'
 import { createSignedPairs } from './signed-pairs.ts'
@@ -48,6 +50,8 @@ export interface RepositoryListenerDeps {
   setup?(request: IncomingMessage): string | null
   /** shared with the other processes of this listener; its own when it is the only one */
   pairTurns?: PairTurns
+  /** where packages are that the tree names by a link to an object */
+  objects?: ObjectAnswersDeps | null
   memory?: MemoryLimits
   timeouts?: ListenerTimeouts
 }
@@ -83,6 +87,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     log.error({ err: error }, 'a published file could not be closed'),
   )
   const pairs = createSignedPairs(reposDir, deps.pairTurns ?? createPairTurns(clock))
+  const objects = deps.objects ? createObjectAnswers(deps.objects) : null
   const server = createServer({
     headersTimeout: timeouts.header,
     requestTimeout: timeouts.request,
@@ -144,6 +149,8 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   ): Promise<void> => {
     const shown = await found
     if (shown) return answerWithFile(exchange, shown, observedMs)
+    const object = objects ? await tree.object(file) : null
+    if (objects && object) return objects(exchange, file, object, observedMs)
     const substitute = file.mount.format?.serving.substitute?.(file.path)
     const instead = substitute ? await representations.find({ ...file, path: substitute.path }, observedMs) : null
     if (!instead) {
@@ -168,6 +175,11 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   }
 
   const fail = (exchange: Exchange, error: unknown): void => {
+    if (isProblem(error, 'storage_unavailable') && !exchange.response.headersSent) {
+      log.warn({ request: exchange.request.url }, error.detail)
+      refuse(exchange, 503, ['Retry-After', String(error.retryAfterSeconds)])
+      return
+    }
     const code = (error as NodeJS.ErrnoException | undefined)?.code
     log.error({ err: error, request: exchange.request.url }, 'a published file could not be sent')
     // Once the header is sent, only a broken connection shows the client that the body is incomplete.

@@ -14,6 +14,8 @@ export interface Paths {
   gnupg: string
   security: string
   settings: string
+  /** names the object store of this installation; missing while packages are kept on the disk */
+  poolNote: string
   /** public keys that clients fetch */
   keys: string
   generations: string
@@ -31,6 +33,7 @@ export function createPaths(root: string): Paths {
     gnupg: join(root, 'gnupg'),
     security: join(root, 'security'),
     settings: join(root, 'settings.json'),
+    poolNote: join(root, 'pool-store.json'),
     keys: join(root, 'keys'),
     generations: join(root, '.generations'),
   }

@@ -15,7 +15,11 @@ import { createAuditLog, type AuditLog } from '../store/audit-log.ts'
 import { migrate, openDatabase, type Database, type Db } from '../store/db.ts'
 import { createManifests, type Manifests } from '../store/records/manifests.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
-import { createPool, type LocalPool } from '../store/files/pool.ts'
+import { createObjectPool } from '../store/files/object-pool.ts'
+import { createPool, type LocalPool, type Pool } from '../store/files/pool.ts'
+import type { ObjectStore } from '../store/objects/object-store.ts'
+import { claimStore } from '../store/objects/ownership.ts'
+import { openObjectStore } from './object-store.ts'
 import { createStaging, type Staging } from '../store/files/staging.ts'
 
 /** What the process is given. */
@@ -34,7 +38,11 @@ export interface Foundation extends Process {
   paths: Paths
   database: Database
   db: Db
-  pool: LocalPool
+  /** null while packages are kept on the disk */
+  objectStore: ObjectStore | null
+  pool: Pool
+  /** holds quarantine, and the pool unless there is an object store */
+  localPool: LocalPool
   manifests: Manifests
   staging: Staging
   leader: Leader
@@ -59,8 +67,12 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
   })
   const { db } = database
   await migrate(db)
-  const pool = createPool(paths)
-  const staging = createStaging({ db, clock, paths, pool, exclusive: database.engine === 'pglite' })
+  const objectStore = await openObjectStore(env, log)
+  await claimStore(paths, objectStore)
+  const localPool = createPool(paths)
+  const newPath = () => staging.newPath()
+  const pool = objectStore ? createObjectPool({ store: objectStore, local: localPool, newPath }) : localPool
+  const staging: Staging = createStaging({ db, clock, paths, pool, exclusive: database.engine === 'pglite' })
   // Before anything listens: uploads are received into a directory that belongs to this process.
   await staging.register()
   const leader = createLeader({ db, clock, instanceId: staging.instanceId, isDead: staging.isDead })
@@ -98,7 +110,9 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
     paths,
     database,
     db,
+    objectStore,
     pool,
+    localPool,
     manifests: createManifests(db, paths),
     staging,
     leader,

@@ -26,7 +26,7 @@ export function createInsight(
   replicas: Replicas,
   notServing: () => 'starting' | 'draining' | null,
 ) {
-  const { env, db, clock, log, bus, audit, paths, staging, leader } = foundation
+  const { env, db, clock, log, bus, audit, paths, objectStore, staging, leader } = foundation
   const { antivirusStatus, advisoryData, canaries } = engines
   const selfTests = () => canaries.state().scopes
   const health = createHealth({
@@ -34,6 +34,7 @@ export function createInsight(
     db,
     clock,
     paths,
+    objectStore,
     version: env.appVersion,
     startedAt: clock.now(),
     edition: env.edition,

@@ -17,6 +17,8 @@ import { createRepositoryListener, DEFAULT_MEMORY } from '../serve/repository-li
 import { APK_KEY_NAME } from '../signing/key-names.ts'
 import { createPaths, type Paths } from '../store/paths.ts'
 import { readDeclared } from './declared.ts'
+import { checkStore } from '../store/objects/ownership.ts'
+import { openObjectStore } from './object-store.ts'
 import { openPort } from './ports.ts'
 
 export interface RepositoryPorts {
@@ -58,6 +60,8 @@ export async function createRepositoryListeners({
   const publicUrls: Record<ListenerId, string | null> = { apt: env.publicAptUrl, rpm: env.publicRpmUrl }
   const trusts = createTrust(env.trustedProxies)
   const totalBytes = Math.max(LEAST_MEMORY_BYTES, DEFAULT_MEMORY.totalBytes / env.serveProcesses)
+  const store = await openObjectStore(env, log)
+  await checkStore(paths, store)
   const repository = (id: ListenerId) =>
     createRepositoryListener({
       reposDir: paths.root,
@@ -67,6 +71,7 @@ export async function createRepositoryListeners({
       accessLog: createAccessLog({ path: join(env.accessLogDir, `access-${id}.log`), clock, log }),
       setup: createSetupAnswer(id, setups, publicUrls[id], trusts),
       pairTurns,
+      objects: store && { store, redirects: env.poolRedirect },
       memory: { ...DEFAULT_MEMORY, totalBytes },
     })
   const apt = repository('apt')
@@ -83,6 +88,7 @@ export async function createRepositoryListeners({
     },
     async close(deadlineMs) {
       await Promise.all([apt.close(deadlineMs), rpm.close(deadlineMs)])
+      store?.close()
     },
   }
 }

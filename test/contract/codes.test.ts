@@ -20,6 +20,7 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   overloaded: 'needs 32 MB of unfinished bodies; src/api/bodies.test.ts',
   task_cancelled: 'needs a task that runs for some time; src/tasks/tasks.test.ts',
   backup_unavailable: 'needs a lost package file or a failing pg_dump; test/backup, src/backup/database',
+  storage_unavailable: 'needs an object store that is away; test/pool/objects.test.ts',
   storage_full: 'needs a full disk; src/api/problems.test.ts shows what ENOSPC becomes',
 }
 /** Codes that belong to no single route. */

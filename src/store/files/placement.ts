@@ -14,10 +14,13 @@ import type { FormatId } from '../../domain/package.ts'
 import { isRefused } from '../../domain/transitions.ts'
 import type { Db } from '../db.ts'
 import type { BlobsTable } from '../tables.ts'
+import { RemovalUncertain } from '../objects/object-store.ts'
 import type { Pool } from './pool.ts'
 
 /** A claim is void after this time: its process died. The remover itself stops at half of it. */
 const CLAIM_SECONDS = 10
+/** A store that did not answer a removal has carried it out after this time, or never will. */
+const UNCERTAIN_SECONDS = 60
 const POLL_MS = 10
 const MOST_ATTEMPTS = 5
 /** How long the row of a removed file is kept; an insert takes seconds from its look at the bytes to its commit. */
@@ -121,6 +124,17 @@ async function removalEnded(db: Db, sha256: string): Promise<string | null> {
 
 const isVoid = sql<boolean>`coalesce(removal_began_at < now() - ${CLAIM_SECONDS}::int * interval '1 second', true)`
 
+/** Keeps the claim for `UNCERTAIN_SECONDS`. */
+async function holdRemoval(db: Db, sha256: string, token: string): Promise<void> {
+  await db
+    .updateTable('blobs')
+    .set({ removal_began_at: sql<Date>`now() + ${UNCERTAIN_SECONDS - CLAIM_SECONDS}::int * interval '1 second'` })
+    .where('sha256', '=', sha256)
+    .where('removal_token', '=', token)
+    .where('removal_ended_at', 'is', null)
+    .execute()
+}
+
 async function endRemoval(db: Db, sha256: string, token: string): Promise<void> {
   await db
     .updateTable('blobs')
@@ -145,9 +159,13 @@ export async function placeBytes(db: Db, pool: Pool, sha256: string, format?: Fo
   const stopAt = performance.now() + (CLAIM_SECONDS * 1000) / 2
   try {
     await carryOut(pool, plan, stopAt)
-  } finally {
-    await endRemoval(db, sha256, token)
+  } catch (error) {
+    // An upload of the same bytes waits, or it would find the object and lose it to the removal.
+    if (error instanceof RemovalUncertain) await holdRemoval(db, sha256, token)
+    else await endRemoval(db, sha256, token)
+    throw error
   }
+  await endRemoval(db, sha256, token)
   return true
 }
 

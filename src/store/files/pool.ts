@@ -54,6 +54,10 @@ export interface Pool {
    * @returns whether the directory changed
    */
   publish(file: FileId, target: string): Promise<boolean>
+  /** What a name in a published tree leads to; `unknown` when the pool lacks the bytes that it should lead to. */
+  published(file: FileId & { sizeBytes: number }, target: string): 'these' | 'others' | 'nothing' | 'unknown'
+  /** Puts good bytes into a place, also where damaged ones are: readers find the old file or the new one. */
+  replace(fromPath: string, file: FileId, to: Place): Promise<void>
   /** Removes the bytes from one of the two places. */
   leave(place: Place, file: FileId): Promise<void>
   /** Removes the bytes from both places, under any file name. */
@@ -64,8 +68,6 @@ export interface Pool {
 export interface LocalPool extends Pool {
   path(file: FileId): string
   quarantinePath(file: FileId): string
-  /** Puts good bytes into a place, also where damaged ones are: readers find the old file or the new one. */
-  replace(fromPath: string, file: FileId, to: Place): Promise<void>
 }
 
 /** A removal takes the directory away once; a second one in the same moment is already unlikely. */
@@ -146,12 +148,27 @@ export function createPool(paths: Paths): LocalPool {
     async publish(file, target) {
       return (await linkFile(path(file), target)) || replaceOther(path(file), target)
     },
+    published(file, target) {
+      const [linked, stored] = [statOf(target), statOf(path(file))]
+      if (!linked) return 'nothing'
+      if (!stored) return 'unknown'
+      return linked.ino === stored.ino && linked.dev === stored.dev ? 'these' : 'others'
+    },
     leave: (where, file) => rm(dirname(pathIn(where, file)), { recursive: true, force: true }),
     async forgetAll(format, sha256) {
       const file = { format, sha256, filename: '-' }
       await rm(dirname(path(file)), { recursive: true, force: true })
       await rm(dirname(quarantinePath(file)), { recursive: true, force: true })
     },
+  }
+}
+
+function statOf(path: string): { ino: number; dev: number } | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
   }
 }
 

@@ -1,0 +1,151 @@
+// Ties an installation to its object store: a file in REPOS_DIR and an object hold the same note.
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { opendir, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fsyncPath, isMissing, linkFile, removeFile, replaceFile, writeDurably } from '../../kernel/files.ts'
+import { StartError } from '../../kernel/start-error.ts'
+import type { Paths } from '../paths.ts'
+import { StorageUnavailable, type ObjectStore } from './object-store.ts'
+
+interface Note {
+  /** of the installation */
+  id: string
+  /** address of its store; the file follows a store that was moved with all its objects */
+  store: string
+}
+
+/** Name of the object. Packages have a slash in their names. */
+const OBJECT = 'installation'
+/** It is no secret, and a process that only serves may run as another user. */
+const MODE = 0o644
+const MOST_BYTES = 10_000
+const MOVE = 'packages move only with a backup that is restored into an empty system with another POOL_URL'
+
+/**
+ * Makes the store this installation's own at its first start, and checks at every other one that it is.
+ * @param store null while packages are kept on the disk
+ * @throws StartError when the packages are elsewhere, and when the store has those of another installation
+ */
+export async function claimStore(paths: Paths, store: ObjectStore | null): Promise<void> {
+  const own = await readNote(paths.poolNote)
+  if (own || !store) {
+    await checkStore(paths, store)
+    // Its objects were moved by other means.
+    if (own && store && own.store !== store.address)
+      await replaceFile(paths.poolNote, JSON.stringify({ ...own, store: store.address }), MODE)
+    return
+  }
+  if (await hasFiles(paths.pool))
+    throw new StartError(
+      `POOL_URL names ${store.name}, but this installation keeps its packages in ${paths.pool}: ${MOVE}`,
+    )
+  // In this order a crash leaves what the next start continues with. Replicas that start together share the claim.
+  const claim = `${paths.poolNote}.claim`
+  const { id } = await claimed(claim, store)
+  try {
+    const before = await noteIn(store)
+    if (!before) await putNote(store, claim)
+    if ((before ?? (await noteIn(store)))?.id !== id) {
+      removeFile(claim)
+      // Another replica has claimed it since.
+      if (await readNote(paths.poolNote)) return await checkStore(paths, store)
+      throw new StartError(
+        `POOL_URL: ${store.name} belongs to another installation: choose another prefix, or delete its object "${OBJECT}" when that installation is gone`,
+      )
+    }
+  } catch (error) {
+    if (!(error instanceof StorageUnavailable)) throw error
+    throw new StartError(`POOL_URL: ${error.detail}, which the first start with it needs`)
+  }
+  try {
+    await linkFile(claim, paths.poolNote)
+    removeFile(claim)
+  } catch (error) {
+    // Another replica was faster.
+    if (!isMissing(error)) throw error
+  }
+  await fsyncPath(dirname(paths.poolNote))
+}
+
+/**
+ * Checks that the store is the one of this installation; also for processes that may not write. A store that does not
+ * answer is accepted when it has the address of before.
+ * @throws StartError
+ */
+export async function checkStore(paths: Paths, store: ObjectStore | null): Promise<void> {
+  const own = await readNote(paths.poolNote)
+  if (!own) return
+  if (!store) throw new StartError(`POOL_URL must name ${own.store}, where this installation keeps its packages`)
+  const theirs = await noteIn(store).catch((error: unknown) => {
+    if (error instanceof StorageUnavailable && store.address === own.store) return own
+    if (!(error instanceof StorageUnavailable)) throw error
+    throw new StartError(`POOL_URL: ${error.detail}, and its address is not the one of before, ${own.store}`)
+  })
+  if (theirs?.id !== own.id)
+    throw new StartError(
+      `POOL_URL names ${store.address}, but this installation keeps its packages in ${own.store}: ${MOVE}`,
+    )
+}
+
+async function claimed(path: string, store: ObjectStore): Promise<Note> {
+  const before = await readNote(path)
+  if (before?.store === store.address) return before
+  // Of a start with another address that did not end.
+  if (before) removeFile(path)
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const note: Note = { id: randomUUID(), store: store.address }
+  await writeDurably(temporary, JSON.stringify(note), MODE)
+  try {
+    await linkFile(temporary, path)
+    await fsyncPath(dirname(path))
+  } finally {
+    removeFile(temporary)
+  }
+  return (await readNote(path)) ?? note
+}
+
+async function putNote(store: ObjectStore, path: string): Promise<void> {
+  const sha256 = createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex')
+  await store.put(OBJECT, path, sha256)
+}
+
+async function noteIn(store: ObjectStore): Promise<Note | null> {
+  const object = await store.get(OBJECT)
+  if (!object) return null
+  if (object.sizeBytes <= MOST_BYTES)
+    return parsed(await text(object.stream), `the object "${OBJECT}" of ${store.name}`)
+  object.stream.destroy()
+  return parsed('', `the object "${OBJECT}" of ${store.name}`)
+}
+
+async function readNote(path: string): Promise<Note | null> {
+  try {
+    return parsed(await readFile(path, 'utf8'), path)
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+function parsed(content: string, name: string): Note {
+  try {
+    const { id, store } = JSON.parse(content) as Note
+    if (typeof id === 'string' && typeof store === 'string') return { id, store }
+  } catch {
+    // Reported below.
+  }
+  throw new StartError(`POOL_URL: ${name} cannot be read as the note of an installation`)
+}
+
+/** Whether there is any file below a directory. */
+async function hasFiles(directory: string): Promise<boolean> {
+  try {
+    for await (const entry of await opendir(directory, { recursive: true })) if (!entry.isDirectory()) return true
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+  return false
+}

@@ -1,0 +1,235 @@
+// An S3-compatible store behind the ObjectStore interface. Loaded only when POOL_URL is set.
+import { createHash } from 'node:crypto'
+import { open, type FileHandle } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  type S3ClientConfig,
+  S3ServiceException,
+  type CompletedPart,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import { addressOf, type PoolUrl } from '../../config/pool-url.ts'
+import { createSemaphore } from '../../kernel/semaphore.ts'
+import { RemovalUncertain, StorageUnavailable, type ObjectStore } from './object-store.ts'
+
+export interface S3Credentials {
+  accessKeyId: string
+  secretAccessKey: string
+}
+
+/** Larger files are sent in parts of this size: the whole body of a request is in memory, so that it can be sent again. */
+const PART_BYTES = 8 * 1024 * 1024
+/** Files sent at the same time, each with one part in memory. */
+const UPLOADS_TOGETHER = 4
+/** Connections of one process. A request beyond them waits. */
+const CONNECTIONS = 128
+const ATTEMPTS = 3
+const CONNECT_MS = 3_000
+/** From the end of a request to the beginning of its answer. */
+const ANSWER_MS = 30_000
+/** A store that sends no byte of a body, or a client of ours that takes none. */
+const STALLED_MS = 120_000
+/** For a request without a body, with all its attempts. */
+const SHORT_MS = 30_000
+/** A removal must have ended before its claim is void (store/files/placement.ts). */
+const REMOVAL_MS = 4_000
+const LISTED_TOGETHER = 1_000
+
+export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credentials: S3Credentials): ObjectStore {
+  const name = `s3://${[bucket, prefix].filter(Boolean).join('/')}`
+  const options: S3ClientConfig = {
+    region,
+    credentials,
+    // Other stores than Amazon's rarely have a host name for each bucket.
+    ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
+    maxAttempts: ATTEMPTS,
+    retryMode: 'standard',
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      requestTimeout: ANSWER_MS,
+      throwOnRequestTimeout: true,
+      socketTimeout: STALLED_MS,
+      httpAgent: { maxSockets: CONNECTIONS, keepAlive: true },
+      httpsAgent: { maxSockets: CONNECTIONS, keepAlive: true },
+    },
+    // Uploads name their SHA-256; the default would add a second checksum that not every store knows.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  }
+  const client = new S3Client(options)
+  // Of two attempts the first may still be carried out after the second was answered.
+  const removing = new S3Client({ ...options, maxAttempts: 1 })
+  const uploading = createSemaphore(UPLOADS_TOGETHER)
+  const at = (key: string) => ({ Bucket: bucket, Key: prefix ? `${prefix}/${key}` : key })
+  const soon = (ms = SHORT_MS) => ({ abortSignal: AbortSignal.timeout(ms) })
+
+  /** @returns null where the store says that there is no such object */
+  async function asked<T>(request: Promise<T>): Promise<T | null> {
+    try {
+      return await request
+    } catch (error) {
+      if (isMissingObject(error)) return null
+      throw unavailable(name, error)
+    }
+  }
+
+  async function required<T>(request: Promise<T>): Promise<T> {
+    try {
+      return await request
+    } catch (error) {
+      throw unavailable(name, error)
+    }
+  }
+
+  async function putSmall(key: string, file: FileHandle, size: number, sha256: string): Promise<void> {
+    const Body = await read(file, 0, size)
+    requireDigest(createHash('sha256').update(Body), sha256)
+    await required(client.send(new PutObjectCommand({ ...at(key), Body, ChecksumSHA256: base64(sha256) })))
+  }
+
+  /** Each part is verified by the store, and the whole by its digest before the parts become an object. */
+  async function putParts(key: string, file: FileHandle, size: number, sha256: string): Promise<void> {
+    const { UploadId } = await required(
+      client.send(new CreateMultipartUploadCommand({ ...at(key), ChecksumAlgorithm: 'SHA256' })),
+    )
+    try {
+      const hash = createHash('sha256')
+      const Parts: CompletedPart[] = []
+      for (let first = 0; first < size; first += PART_BYTES) {
+        const Body = await read(file, first, Math.min(PART_BYTES, size - first))
+        hash.update(Body)
+        const part = {
+          PartNumber: Parts.length + 1,
+          ChecksumSHA256: createHash('sha256').update(Body).digest('base64'),
+        }
+        const { ETag } = await required(client.send(new UploadPartCommand({ ...at(key), UploadId, Body, ...part })))
+        Parts.push({ ...part, ETag })
+      }
+      requireDigest(hash, sha256)
+      await required(
+        client.send(new CompleteMultipartUploadCommand({ ...at(key), UploadId, MultipartUpload: { Parts } })),
+      )
+    } catch (error) {
+      // Best effort: stores are told by a lifecycle rule to delete what stays incomplete (docs/scaling.md).
+      await client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId }), soon()).catch(() => {})
+      throw error
+    }
+  }
+
+  return {
+    name,
+    address: addressOf({ bucket, prefix, endpoint, region }),
+    put: (key, path, sha256) =>
+      uploading(async () => {
+        const file = await open(path)
+        try {
+          const { size } = await file.stat()
+          await (size <= PART_BYTES ? putSmall : putParts)(key, file, size, sha256)
+        } finally {
+          await file.close()
+        }
+      }),
+    async get(key, range) {
+      const Range = range && `bytes=${range.first}-${range.last}`
+      const answer = await asked(client.send(new GetObjectCommand({ ...at(key), Range })))
+      if (!answer) return null
+      return {
+        sizeBytes: answer.ContentLength ?? 0,
+        modifiedAt: answer.LastModified ?? new Date(0),
+        stream: answer.Body as Readable,
+      }
+    },
+    async size(key) {
+      const answer = await asked(client.send(new HeadObjectCommand(at(key)), soon()))
+      return answer?.ContentLength ?? null
+    },
+    async remove(key) {
+      try {
+        await removing.send(new DeleteObjectCommand(at(key)), soon(REMOVAL_MS))
+      } catch (error) {
+        if (isMissingObject(error)) return
+        const failure = unavailable(name, error)
+        throw mayHaveArrived(error) ? new RemovalUncertain(failure.detail) : failure
+      }
+    },
+    async list(within, after) {
+      const { Key: Prefix } = at(within)
+      const page = {
+        Bucket: bucket,
+        Prefix,
+        StartAfter: after === '' ? undefined : at(after).Key,
+        MaxKeys: LISTED_TOGETHER,
+      }
+      const { Contents = [], IsTruncated } = await required(client.send(new ListObjectsV2Command(page), soon()))
+      const objects = Contents.map(({ Key = '', Size = 0 }) => ({
+        key: prefix ? Key.slice(prefix.length + 1) : Key,
+        sizeBytes: Size,
+      }))
+      return { objects, isLast: IsTruncated !== true }
+    },
+    signedUrl: (key, expiresIn, ResponseContentType) =>
+      getSignedUrl(client, new GetObjectCommand({ ...at(key), ResponseContentType }), { expiresIn }),
+    async check() {
+      await required(client.send(new HeadBucketCommand({ Bucket: bucket }), soon()))
+    },
+    close() {
+      client.destroy()
+      removing.destroy()
+    },
+  }
+}
+
+const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64')
+
+function requireDigest(hash: ReturnType<typeof createHash>, sha256: string): void {
+  if (hash.digest('hex') !== sha256) throw new Error(`a file to be stored no longer has the SHA-256 ${sha256}`)
+}
+
+async function read(file: FileHandle, first: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length)
+  for (let filled = 0; filled < length;) {
+    const { bytesRead } = await file.read(bytes, filled, length - filled, first + filled)
+    if (bytesRead === 0) throw new Error('a file to be stored became shorter')
+    filled += bytesRead
+  }
+  return bytes
+}
+
+/** A missing bucket is a fault of the configuration, not a missing object. */
+function isMissingObject(error: unknown): boolean {
+  return error instanceof S3ServiceException && ['NoSuchKey', 'NotFound'].includes(error.name)
+}
+
+/** The client's errors hold the request with its signature: only their names go further. */
+function unavailable(store: string, error: unknown): StorageUnavailable {
+  if (error instanceof S3ServiceException) {
+    const status = error.$metadata.httpStatusCode ?? 0
+    const isRefusal = status >= 300 && status < 500 && status !== 408 && status !== 429
+    const what = isRefusal ? 'refused a request' : 'could not carry out a request'
+    return new StorageUnavailable(`the object store ${store} ${what}: ${error.name} (${status})`, isRefusal)
+  }
+  const { name, code } = error as NodeJS.ErrnoException
+  return new StorageUnavailable(`the object store ${store} does not answer (${code ?? name})`, false)
+}
+
+/** Errors of a request that never left this machine. */
+const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+
+/** Whether the store may still carry out a request that failed: it was sent, and the store did not answer it itself. */
+function mayHaveArrived(error: unknown): boolean {
+  // A proxy before the store answers 502 and 504 for it.
+  if (error instanceof S3ServiceException) return [500, 502, 504].includes(error.$metadata.httpStatusCode ?? 0)
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return !NOT_CONNECTED.has(code) && !message.includes('did not establish a connection')
+}
