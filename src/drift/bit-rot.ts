@@ -1,11 +1,10 @@
 // Compares the bytes of stored files with their digests, those first that were compared longest ago.
-import { relative } from 'node:path'
 import { sql } from 'kysely'
-import { isMissing } from '../kernel/files.ts'
+import type { Place } from '../store/files/pool.ts'
 import { suspectOf, type Inspection, type Suspect } from './inspection.ts'
 import { oldestVerified, type Need } from './needs.ts'
-import { pathIn, type StoredBytesDeps } from './stored-bytes.ts'
-import { sizeOf } from './reading.ts'
+import { placesOf } from './places.ts'
+import type { StoredBytesDeps } from './stored-bytes.ts'
 
 /** A scan reads at least this much: a small pool is compared as a whole every day. */
 const LEAST_BYTES = 1024 ** 3
@@ -14,7 +13,10 @@ const SHARE = 20
 const BATCH = 50
 
 /** The cursor is the number of bytes read so far, and when the scan began in milliseconds since 1970. */
-export function bitRot({ db, paths, pool, hashing }: StoredBytesDeps, now: () => Date): Inspection {
+export function bitRot(deps: StoredBytesDeps, now: () => Date): Inspection {
+  const { db } = deps
+  const places = placesOf(deps)
+
   /** What is damaged is marked too: it is a finding then, which every scan confirms. */
   async function noteVerified(needs: readonly Need[]): Promise<void> {
     await db
@@ -28,18 +30,13 @@ export function bitRot({ db, paths, pool, hashing }: StoredBytesDeps, now: () =>
       .execute()
   }
 
-  async function compare(need: Need, place: 'pool' | 'quarantine', signal: AbortSignal): Promise<Suspect | null> {
-    const path = pathIn(pool, place, need)
+  async function compare(need: Need, place: Place, signal: AbortSignal): Promise<Suspect | null> {
+    const subject = places[place].subjectOf(need)
     // Another size was found already.
-    if (sizeOf(path) !== need.size_bytes) return null
-    try {
-      const { sha256 } = await hashing.digest(path, signal)
-      if (sha256 === need.sha256) return null
-    } catch (error) {
-      if (isMissing(error)) return null
-      throw error
-    }
-    return suspectOf(place, relative(paths.root, path), 'wrong_content', '', { sha256: need.sha256 })
+    if ((await places[place].sizeOf(subject)) !== need.size_bytes) return null
+    const sha256 = await places[place].digest(subject, signal)
+    if (sha256 === null || sha256 === need.sha256) return null
+    return suspectOf(place, subject, 'wrong_content', '', { sha256: need.sha256 })
   }
 
   return {

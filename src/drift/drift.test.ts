@@ -1,7 +1,20 @@
 // Damage in every place that the scan looks at: each is exactly one finding, and what a repair makes of it. Uses PGlite and a real tree.
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  copyFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -18,6 +31,8 @@ import { quarantine } from '../review/quarantine.ts'
 import { openAuditKey } from '../signing/audit-keys.ts'
 import { openKeys } from '../signing/keys.ts'
 import type { Database } from '../store/db.ts'
+import { createMemoryStore, type MemoryStore } from '../store/objects/memory-store.fixture.ts'
+import { linkTarget, objectName, StorageUnavailable, type ObjectStore } from '../store/objects/object-store.ts'
 import { createManifests } from '../store/records/manifests.ts'
 import { createConfirm, createInspections, driftState, type DriftDeps } from './drift.ts'
 import { createHashing } from './hashing.ts'
@@ -45,9 +60,13 @@ afterAll(async () => {
   await database.close()
   await rm(keys, { recursive: true })
 })
-beforeEach(async () => {
+beforeEach(() => open(null))
+afterEach(() => house.close())
+
+/** @param store keeps the packages, instead of the disk */
+async function open(store: ObjectStore | null): Promise<void> {
   await database.db.deleteFrom('drift').execute()
-  house = await createPublishingHouse(database, signers, ['jammy', 'bookworm'])
+  house = await createPublishingHouse(database, signers, ['jammy', 'bookworm'], new Date(), store)
   const { paths, db, clock } = house
   for (const name of ['signing-key.asc', 'svc.rsa']) await copyFile(join(keys, name), join(paths.gnupg, name))
   await openAuditKey(paths.gnupg)
@@ -56,7 +75,7 @@ beforeEach(async () => {
   await writeFile(paths.settings, '{}', { mode: 0o600 })
   const manifests = createManifests(db, paths)
   deps = {
-    ...{ db, clock, paths, manifests, keys: signers, pool: house.deps.pool },
+    ...{ db, clock, paths, manifests, keys: signers, pool: house.deps.pool, local: house.local, store },
     all: ['jammy', 'bookworm'].map(house.deps.offered),
     hashing: createHashing(1e12),
     signatures: createOwnSignatures(signers, clock),
@@ -78,8 +97,7 @@ beforeEach(async () => {
   await manifests.catchUp()
   // Digests of files that were stored since the scan began are not compared.
   clock.advance(60_000)
-})
-afterEach(() => house.close())
+}
 
 /** Runs a scan to its end. @returns the open findings */
 async function scan(): Promise<string[]> {
@@ -123,7 +141,7 @@ async function fileOf(name: string) {
     .executeTakeFirstOrThrow()
   const { format, distribution } = house.deps.offered('bookworm')
   const [path = ''] = format.packagePaths(row, distribution)
-  return { stored: deps.pool.path({ ...row, format: format.id }), linked: join(house.tree('bookworm').packages, path) }
+  return { stored: deps.local.path({ ...row, format: format.id }), linked: join(house.tree('bookworm').packages, path) }
 }
 
 async function flipByte(path: string): Promise<void> {
@@ -183,7 +201,7 @@ describe('one finding for', () => {
       'pool unknown',
       'delete',
       async () => {
-        const path = deps.pool.path({ format: FORMAT, sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
+        const path = deps.local.path({ format: FORMAT, sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
         await mkdir(dirname(path), { recursive: true })
         await writeFile(path, 'bytes')
         return path
@@ -214,7 +232,7 @@ describe('one finding for', () => {
       'quarantine unknown',
       'delete',
       async () => {
-        const path = deps.pool.quarantinePath({ format: FORMAT, sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
+        const path = deps.local.quarantinePath({ format: FORMAT, sha256: 'ab'.repeat(32), filename: 'gamma.deb' })
         await mkdir(dirname(path), { recursive: true })
         await writeFile(path, 'bytes')
         return path
@@ -396,7 +414,7 @@ test('a finding is reported once, resolved when it is gone, and reported again w
 
 test('bytes that an upload has placed and not committed are no finding', async () => {
   const sha256 = 'cd'.repeat(32)
-  const path = deps.pool.path({ format: FORMAT, sha256, filename: 'new.deb' })
+  const path = deps.local.path({ format: FORMAT, sha256, filename: 'new.deb' })
   const staged = join(deps.paths.incoming, 'process', `upload.deb.${sha256}`)
   for (const one of [path, staged]) {
     await mkdir(dirname(one), { recursive: true })
@@ -442,7 +460,7 @@ test('damaged bytes are replaced by a good copy, in the pool and in the tree', a
   const { stored, linked } = await fileOf('alpha')
   const good = await readFile(stored)
   const [sha256 = ''] = stored.split('/').slice(-2)
-  const copy = deps.pool.quarantinePath({ format: FORMAT, sha256, filename: stored.split('/').at(-1)! })
+  const copy = deps.local.quarantinePath({ format: FORMAT, sha256, filename: stored.split('/').at(-1)! })
   await flipByte(stored)
   await mkdir(dirname(copy), { recursive: true })
   await writeFile(copy, good)
@@ -488,4 +506,174 @@ test('more lost or unknown files than allowed are left alone: the disk may not b
   expect((await repair(true, 2)).results.map(({ action }) => action).sort()).toEqual([
     ...['delete', 'delete', 'quarantine', 'quarantine'],
   ])
+})
+
+describe('packages in an object store:', () => {
+  let store: MemoryStore
+  beforeEach(async () => {
+    await house.close()
+    store = createMemoryStore()
+    await open(store)
+  })
+
+  const shaOf = async (name: string) => (await fileOf(name)).stored.split('/').at(-2)!
+  const keyOf = async (name: string) => `${FORMAT}/${await shaOf(name)}`
+  const change = (key: string, change: (bytes: Buffer) => Buffer) =>
+    store.objects.set(key, change(store.objects.get(key)!))
+
+  test('an undamaged repository has no findings, and other objects of the bucket are not looked at', async () => {
+    store.objects.set('installation', Buffer.from('note'))
+    store.objects.set(`${FORMAT}/notes.txt`, Buffer.from('bytes'))
+    expect(await scan()).toEqual([])
+  })
+
+  test.each<[string, string, string, () => Promise<string>]>([
+    [
+      'a deleted object',
+      'pool missing',
+      'quarantine',
+      async () => {
+        store.objects.delete(await keyOf('alpha'))
+        return `object:${await keyOf('alpha')}`
+      },
+    ],
+    [
+      'a truncated object',
+      'pool wrong_size',
+      'quarantine',
+      async () => {
+        change(await keyOf('alpha'), (bytes) => bytes.subarray(1))
+        return `object:${await keyOf('alpha')}`
+      },
+    ],
+    [
+      'a flipped byte in an object',
+      'pool wrong_content',
+      'quarantine',
+      async () => {
+        change(await keyOf('alpha'), (bytes) => Buffer.from([bytes[0]! ^ 1, ...bytes.subarray(1)]))
+        return `object:${await keyOf('alpha')}`
+      },
+    ],
+    [
+      'an object that nothing needs',
+      'pool unknown',
+      'delete',
+      async () => {
+        for (const [byte, format] of [
+          ['00', FORMAT],
+          ['ff', FORMAT],
+        ] as const)
+          store.objects.set(`${format}/${byte.repeat(32)}`, Buffer.from('bytes'))
+        await deps.db
+          .insertInto('pending_deletions')
+          .values({ kind: 'file', key: '00'.repeat(32) })
+          .execute()
+        return objectName({ format: FORMAT, sha256: 'ff'.repeat(32) })
+      },
+    ],
+    [
+      'a deleted link in the tree',
+      'tree missing',
+      'rebuild',
+      async () => {
+        const { linked } = await fileOf('alpha')
+        await rm(linked)
+        return relative(deps.paths.root, linked)
+      },
+    ],
+    [
+      'a link to another object',
+      'tree wrong_link',
+      'rebuild',
+      async () => {
+        const { linked } = await fileOf('alpha')
+        await rm(linked)
+        await symlink(await readlink((await fileOf('beta')).linked), linked)
+        return relative(deps.paths.root, linked)
+      },
+    ],
+    [
+      'a link with another size',
+      'tree wrong_link',
+      'rebuild',
+      async () => {
+        const { linked } = await fileOf('alpha')
+        await rm(linked)
+        await symlink(linkTarget({ format: FORMAT, sha256: await shaOf('alpha'), sizeBytes: 1 }), linked)
+        return relative(deps.paths.root, linked)
+      },
+    ],
+    [
+      'a link that no package has',
+      'tree unknown',
+      'delete',
+      async () => {
+        const path = join(house.tree('bookworm').packages, 'ab', 'cd', 'gamma.deb')
+        await mkdir(dirname(path), { recursive: true })
+        await symlink(linkTarget({ format: FORMAT, sha256: await shaOf('alpha'), sizeBytes: 1 }), path)
+        return relative(deps.paths.root, path)
+      },
+    ],
+  ])('one finding for %s: %s, repaired by %s', async (_, expected, action, damage) => {
+    const before = new Map(store.objects)
+    const { linked } = await fileOf('alpha')
+    const target = await readlink(linked)
+    const found = `${expected} ${await damage()}`
+    expect(await scan()).toEqual([found])
+    expect((await repair()).results).toMatchObject([{ action, resolved: true }])
+    if (action === 'quarantine') {
+      expect(await scan()).toEqual([expect.stringMatching(/^quarantine missing /)])
+      expect([...store.objects.keys()]).toEqual([await keyOf('beta')])
+      expect(existsSync(linked)).toBe(false)
+      return
+    }
+    expect(await scan()).toEqual([])
+    expect(await readlink(linked)).toBe(target)
+    // Of objects that nothing needs, the one of a pending deletion is left to it.
+    store.objects.delete(`${FORMAT}/${'00'.repeat(32)}`)
+    expect(store.objects).toEqual(before)
+  })
+
+  test.each(['pool', 'quarantine'] as const)(
+    'what is lost in the %s is restored from the other place',
+    async (lost) => {
+      const { stored } = await fileOf('alpha')
+      const file = { format: FORMAT, sha256: await shaOf('alpha'), filename: stored.split('/').at(-1)! }
+      const good = store.objects.get(await keyOf('alpha'))!
+      const copy = deps.local.quarantinePath(file)
+      await mkdir(dirname(copy), { recursive: true })
+      if (lost === 'pool') {
+        await writeFile(copy, good)
+        change(await keyOf('alpha'), (bytes) => bytes.subarray(1))
+      } else {
+        await writeFile(copy, 'damaged')
+        // One record is published and another one refused, so both places need the bytes.
+        const { id: _, ...record } = await deps.db
+          .selectFrom('packages')
+          .selectAll()
+          .where('name', '=', 'alpha')
+          .executeTakeFirstOrThrow()
+        await deps.db
+          .insertInto('packages')
+          .values({ ...record, distribution: 'jammy', status: 'quarantined' } as never)
+          .execute()
+        await deps.manifests.catchUp()
+      }
+      expect(await scan()).toContainEqual(expect.stringMatching(new RegExp(`^${lost} wrong_size`)))
+      await repair()
+      expect(store.objects.get(await keyOf('alpha'))).toEqual(good)
+      if (lost === 'quarantine') expect(await readFile(copy)).toEqual(good)
+      expect(await scan()).toEqual([])
+      // The fixture's own staged files are named by their digests.
+      expect((await readdir(deps.paths.incoming)).filter((name) => name.includes('-'))).toEqual([])
+    },
+  )
+
+  test('a store that does not answer ends the scan, and nothing is reported as lost', async () => {
+    const away = new StorageUnavailable('the object store does not answer', false)
+    store.size = () => Promise.reject(away)
+    await expect(scan()).rejects.toBe(away)
+    expect(await deps.db.selectFrom('drift').select('subject').execute()).toEqual([])
+  })
 })

@@ -10,9 +10,14 @@ import { confirmManifest, recordManifests, unknownManifests, type ManifestDeps }
 import { confirmOwn, serviceFiles, type OwnFilesDeps } from './own-files.ts'
 import { confirmLinked, linkedPackages, unknownPackages } from './package-files.ts'
 import { DRIFT_SCAN } from './scan.ts'
-import { confirmStored, storedFiles, unknownBytes, type StoredBytesDeps } from './stored-bytes.ts'
+import { confirmStored, storedFiles, unknownBytes, unknownObjects, type StoredBytesDeps } from './stored-bytes.ts'
 
-export type DriftDeps = StoredBytesDeps & IndexDeps & ManifestDeps & OwnFilesDeps & { clock: Clock }
+export type DriftDeps = StoredBytesDeps &
+  IndexDeps &
+  ManifestDeps &
+  OwnFilesDeps & {
+    clock: Clock
+  }
 
 /** Digests last: they take hours where the others take minutes. */
 export function createInspections(deps: DriftDeps): Inspection[] {
@@ -20,6 +25,7 @@ export function createInspections(deps: DriftDeps): Inspection[] {
     serviceFiles(deps),
     storedFiles(deps),
     unknownBytes(deps),
+    ...(deps.store ? [unknownObjects({ db: deps.db, store: deps.store })] : []),
     indexFiles(deps),
     linkedPackages(deps),
     unknownPackages(deps),

@@ -1,17 +1,27 @@
 // Looks for good bytes of a stored file, wherever the service may have them.
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { isMissing } from '../kernel/files.ts'
 import { treeOf } from '../publish/tree/generation.ts'
+import type { Pool } from '../store/files/pool.ts'
 import type { Need } from './needs.ts'
 import type { PublishedDeps } from './package-files.ts'
+import { placesOf } from './places.ts'
 import { sizeOf } from './reading.ts'
 import { arrivalsOf, type StoredBytesDeps } from './stored-bytes.ts'
 
-/** @returns the path of a file with the right digest: in the pool, in quarantine, in a tree or among the uploads; null when there is none */
+export interface GoodCopy {
+  /** for people: a path below `REPOS_DIR`, or an object */
+  name: string
+  /** Runs work that reads the bytes from a file. */
+  use(work: (path: string) => Promise<void>): Promise<void>
+}
+
+/** @returns bytes with the right digest: in the pool, in quarantine, in a tree or among the uploads; null when there are none */
 export async function goodCopyOf(
-  { db, paths, pool, hashing, all }: StoredBytesDeps & PublishedDeps,
+  deps: StoredBytesDeps & PublishedDeps & { pool: Pick<Pool, 'withFile'> },
   need: Need,
-): Promise<string | null> {
+): Promise<GoodCopy | null> {
+  const { db, paths, pool, local, store, hashing, all } = deps
   const offers = await db
     .selectFrom('offers')
     .select(['distribution', 'filename', 'sha256', 'arch'])
@@ -24,9 +34,23 @@ export async function goodCopyOf(
     const { packages } = treeOf(paths, found.format, found.distribution)
     return found.format.packagePaths(offer, found.distribution).map((path) => join(packages, path))
   })
-  const candidates = [pool.path(need), pool.quarantinePath(need), ...linked, ...(await arrivalsOf(paths, need.sha256))]
-  for (const path of candidates) if (await isGood(path)) return path
-  return null
+  const candidates = [
+    ...[local.path(need), local.quarantinePath(need)],
+    ...linked,
+    ...(await arrivalsOf(paths, need.sha256)),
+  ]
+  for (const path of candidates)
+    if (await isGood(path)) return { name: relative(paths.root, path), use: (work) => work(path) }
+  const object = placesOf(deps).pool
+  const name = object.subjectOf(need)
+  if (!store || (await object.digest(name)) !== need.sha256) return null
+  return {
+    name,
+    async use(work) {
+      if ((await pool.withFile(need, async (path) => (await work(path), true))) === null)
+        throw new Error(`${name} is missing now`)
+    },
+  }
 
   async function isGood(path: string): Promise<boolean> {
     try {

@@ -1,6 +1,5 @@
 // Compares the package files in the published trees with what is offered.
 import { opendir } from 'node:fs/promises'
-import { statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -8,7 +7,7 @@ import type { Offered } from '../formats/format.ts'
 import { isMissing } from '../kernel/files.ts'
 import { treeOf, type Tree } from '../publish/tree/generation.ts'
 import type { Db } from '../store/db.ts'
-import type { LocalPool } from '../store/files/pool.ts'
+import type { Pool } from '../store/files/pool.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Hashing } from './hashing.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
@@ -17,7 +16,7 @@ import { isPresent, isUnfinished } from './reading.ts'
 export interface PublishedDeps {
   db: Db
   paths: Paths
-  pool: Pick<LocalPool, 'path'>
+  pool: Pick<Pool, 'published'>
   hashing: Hashing
   /** every distribution with packages, also of formats that are switched off */
   all: readonly Offered[]
@@ -29,17 +28,27 @@ interface OfferedFile {
   package_id: number
   sha256: string
   filename: string
+  size_bytes: number
   name: string
   version: string
   arch: string
 }
 
-const COLUMNS = ['package_id', 'sha256', 'filename', 'name', 'version', 'arch'] as const
+const COLUMNS = [
+  'offers.package_id',
+  'offers.sha256',
+  'offers.filename',
+  'blobs.size_bytes',
+  'offers.name',
+  'offers.version',
+  'offers.arch',
+] as const
 
 /** What the current publication names; what was accepted since may not be linked yet. */
 const published = (db: Db, codename: string) =>
   db
     .selectFrom('offers')
+    .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
     .select(COLUMNS)
     .where('distribution', '=', codename)
     .where('until_revision', 'is', null)
@@ -51,19 +60,17 @@ const published = (db: Db, codename: string) =>
 export function linkedPackages({ db, paths, pool, all }: PublishedDeps): Inspection {
   function compare(offered: Offered, tree: Tree, file: OfferedFile): Suspect[] {
     const { format, distribution } = offered
-    const stored = statOf(pool.path({ ...file, format: format.id }))
     return format.packagePaths(file, distribution).flatMap((path) => {
-      const linked = statOf(join(tree.packages, path))
+      const link = pool.published(storedAs(offered, file), join(tree.packages, path))
       const suspect = (fault: 'missing' | 'wrong_content') =>
         suspectOf('tree', relative(paths.root, join(tree.packages, path)), fault, '', {
           distribution: distribution.codename,
           sha256: file.sha256,
           package_id: file.package_id,
         })
-      if (!linked) return [suspect('missing')]
+      if (link === 'nothing') return [suspect('missing')]
       // What the pool lacks is a finding of its own.
-      if (!stored || (linked.ino === stored.ino && linked.dev === stored.dev)) return []
-      return [suspect('wrong_content')]
+      return link === 'others' ? [suspect('wrong_content')] : []
     })
   }
 
@@ -147,17 +154,16 @@ export function confirmLinked(deps: PublishedDeps): Confirm {
     const before = await offerOf()
     // Unpublished since.
     if (before?.sha256 !== sha256) return SOUND
-    const linked = statOf(path)
-    const stored = statOf(pool.path({ ...before, format: offered.format.id }))
-    const isSame = linked && stored ? linked.ino === stored.ino && linked.dev === stored.dev : linked !== null
+    const stored = storedAs(offered, before)
+    const link = pool.published(stored, path)
     // A file system that cannot link has copies, which are compared by content.
-    const isSound = isSame || (linked !== null && (await digestOf(path)) === sha256)
+    const isSound = link === 'others' ? (await digestOf(path)) === sha256 : link !== 'nothing'
     const after = await offerOf()
-    if (after?.sha256 !== sha256 || statOf(path)?.ino !== linked?.ino) return CHANGING
+    if (after?.sha256 !== sha256 || pool.published(stored, path) !== link) return CHANGING
     if (isSound) return SOUND
     const more = { distribution: codename, sha256, package_id: id }
     const detail = `the file of ${before.name} ${before.version}`
-    return faulty(suspectOf('tree', subject, linked ? 'wrong_link' : 'missing', detail, more))
+    return faulty(suspectOf('tree', subject, link === 'nothing' ? 'missing' : 'wrong_link', detail, more))
   }
 
   async function confirmUnknown(path: string, tree: Tree, offered: Offered) {
@@ -182,16 +188,12 @@ export function confirmLinked(deps: PublishedDeps): Confirm {
   }
 }
 
-type Stat = { ino: number; dev: number }
-
-function statOf(path: string): Stat | null {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) ?? null
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
-}
+const storedAs = ({ format }: Offered, { sha256, filename, size_bytes: sizeBytes }: OfferedFile) => ({
+  format: format.id,
+  sha256,
+  filename,
+  sizeBytes,
+})
 
 /** Runs an inspection for each distribution; its cursor is the codename and a place in the distribution. */
 export async function* overDistributions<T extends { after: string }>(

@@ -5,11 +5,11 @@ import { dirname, join, relative } from 'node:path'
 import type { RemedyAction } from '../domain/drift.ts'
 import type { FormatId } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
-import { replaceFile } from '../kernel/files.ts'
+import { removeFile, replaceFile } from '../kernel/files.ts'
 import { treeOf } from '../publish/tree/generation.ts'
 import { removeUnknown } from '../publish/tree/remove-unknown.ts'
 import { placeBytes } from '../store/files/placement.ts'
-import type { LocalPool } from '../store/files/pool.ts'
+import type { Place, Pool } from '../store/files/pool.ts'
 import type { Manifests } from '../store/records/manifests.ts'
 import type { DriftDeps } from './drift.ts'
 import { noteFinding, type Finding } from './findings.ts'
@@ -18,10 +18,10 @@ import { suspectOf } from './inspection.ts'
 import { needsOf, type Need } from './needs.ts'
 import { ownFiles } from './own-files.ts'
 import { namedPaths } from './package-files.ts'
-import { pathIn } from './stored-bytes.ts'
+import { objectOf, placesOf } from './places.ts'
 
 export type RemedyDeps = DriftDeps & {
-  pool: LocalPool
+  pool: Pool
   manifests: Manifests
   /** Takes a record out of the index; its bytes leave the pool and the tree. */
   quarantine(
@@ -49,7 +49,7 @@ export async function remedyFor(deps: RemedyDeps, finding: Finding): Promise<Rem
     case 'quarantine':
       return finding.fault === 'unknown' ? unknownBytes(deps, finding) : storedBytes(deps, finding)
     case 'tree':
-      return finding.fault === 'unknown' ? unknownPackage(deps, finding) : rebuildOf(finding)
+      return finding.fault === 'unknown' ? unknownPackage(deps, finding) : packageLink(deps, finding)
     case 'index':
       return rebuildOf(finding)
     case 'manifests':
@@ -65,6 +65,12 @@ function rebuildOf({ distribution }: Finding): Remedy {
   return { action: 'rebuild', detail: 'the index and the links are written again', rebuild, run: nothing }
 }
 
+/** A link to an object names its size too, which a publish does not compare: one that is wrong is made anew. */
+function packageLink({ paths }: RemedyDeps, finding: Finding): Remedy {
+  if (finding.fault === 'missing') return rebuildOf(finding)
+  return { ...rebuildOf(finding), run: async () => removeFile(join(paths.root, finding.subject)) }
+}
+
 /** Bytes that are missing or damaged: from another good copy, else the records of the file are quarantined. */
 async function storedBytes(deps: RemedyDeps, { area, sha256 }: Finding): Promise<Remedy> {
   const place = area as 'pool' | 'quarantine'
@@ -75,9 +81,9 @@ async function storedBytes(deps: RemedyDeps, { area, sha256 }: Finding): Promise
   if (good !== null)
     return {
       action: 'restore',
-      detail: `from ${relative(deps.paths.root, good)}`,
+      detail: `from ${good.name}`,
       rebuild: offeredIn,
-      run: () => deps.pool.replace(good, need, place),
+      run: () => good.use((path) => deps.pool.replace(path, need, place)),
     }
   if (place === 'quarantine')
     return noRemedy('there is no good copy: put the file back from a backup, or delete the package and upload it again')
@@ -102,7 +108,7 @@ async function distributionsOf({ db }: RemedyDeps, sha256: string): Promise<stri
 
 /** Clients must not get damaged bytes, and no rescan or approval may bring them back. */
 async function giveUp(deps: RemedyDeps, need: Need, by: string): Promise<void> {
-  const { db, pool } = deps
+  const { db, pool, local } = deps
   const records = await db
     .selectFrom('packages')
     .select(['name', 'version', 'distribution', 'arch'])
@@ -119,7 +125,7 @@ async function giveUp(deps: RemedyDeps, need: Need, by: string): Promise<void> {
   }
   await db.updateTable('offers').set({ keeps_bytes: false }).where('sha256', '=', need.sha256).execute()
   await placeBytes(db, pool, need.sha256)
-  const moved = pool.quarantinePath(need)
+  const moved = local.quarantinePath(need)
   const digest = await deps.hashing.digest(moved).catch(() => null)
   if (digest !== null && digest.sha256 !== need.sha256) await rm(moved, { force: true })
   const [record] = records
@@ -133,24 +139,30 @@ async function giveUp(deps: RemedyDeps, need: Need, by: string): Promise<void> {
 /** Bytes that nothing needs. A file of a known digest under another name, or outside the layout, goes by its path. */
 async function unknownBytes(deps: RemedyDeps, { area, subject, sha256 }: Finding): Promise<Remedy> {
   const { db, paths, pool } = deps
+  const object = objectOf(subject)
+  if (object) return { action: 'delete', detail: 'nothing needs it', rebuild: [], run: () => removeBytes(object) }
   const path = join(paths.root, subject)
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
     return noRemedy('a directory that is not ours: remove it by hand')
   const need = sha256 === null ? undefined : (await needsOf(db, [sha256])).get(sha256)
-  const isItself = need && path === pathIn(pool, area as 'pool' | 'quarantine', need)
-  // An upload of the same bytes at this moment is ordered against the removal by the file's row.
+  const isItself = need && subject === placesOf(deps)[area as Place].subjectOf(need)
   const [format] = relative(paths.pool, path).split('/')
   const isInPool = area === 'pool' && deps.all.some((offered) => offered.format.id === format)
   const remove = async () => {
     if (sha256 !== null && (isItself || (!need && isInPool))) {
-      if (!(await placeBytes(db, pool, sha256, need?.format ?? (format as FormatId))))
-        await db.insertInto('pending_deletions').values({ kind: 'file', key: sha256 }).execute()
+      await removeBytes({ sha256, format: need?.format ?? (format as FormatId) })
       return
     }
     await rm(path, { force: true })
     await rmdir(dirname(path)).catch(nothing)
   }
   return { action: 'delete', detail: 'nothing needs it', rebuild: [], run: remove }
+
+  /** An upload of the same bytes at this moment is ordered against the removal by the file's row. */
+  async function removeBytes(file: { sha256: string; format: FormatId }): Promise<void> {
+    if (!(await placeBytes(db, pool, file.sha256, file.format)))
+      await db.insertInto('pending_deletions').values({ kind: 'file', key: file.sha256 }).execute()
+  }
 }
 
 function unknownPackage(deps: RemedyDeps, { subject, distribution }: Finding): Remedy {

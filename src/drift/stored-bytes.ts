@@ -2,33 +2,41 @@
 import { opendir, readdir, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { FORMATS } from '../domain/package.ts'
 import { isMissing } from '../kernel/files.ts'
+import { inGroups } from '../kernel/in-groups.ts'
 import type { Db } from '../store/db.ts'
-import type { LocalPool } from '../store/files/pool.ts'
+import type { Place } from '../store/files/pool.ts'
+import { objectName, parseKey, type ObjectStore } from '../store/objects/object-store.ts'
 import type { Paths } from '../store/paths.ts'
-import type { Hashing } from './hashing.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
 import { needsAfter, needsOf, placedNow, type Need, type Placed } from './needs.ts'
-import { entriesIn, isUnfinished, sizeOf } from './reading.ts'
+import { placesOf, type PlacesDeps } from './places.ts'
+import { entriesIn, isUnfinished } from './reading.ts'
 
-export interface StoredBytesDeps {
+export interface StoredBytesDeps extends PlacesDeps {
   db: Db
-  paths: Paths
-  pool: Pick<LocalPool, 'path' | 'quarantinePath'>
-  hashing: Hashing
 }
 
 const BATCH = 200
+/** Stored files that are looked at together. */
+const TOGETHER = 16
 const DIGEST = /^[0-9a-f]{64}$/
 
-type Place = 'pool' | 'quarantine'
 const PLACES: readonly Place[] = ['pool', 'quarantine']
 
-export const pathIn = (pool: StoredBytesDeps['pool'], place: Place, need: Need) =>
-  place === 'pool' ? pool.path(need) : pool.quarantinePath(need)
-
 /** Stored files whose bytes are missing or have another size. */
-export function storedFiles({ db, paths, pool }: StoredBytesDeps): Inspection {
+export function storedFiles(deps: StoredBytesDeps): Inspection {
+  const { db } = deps
+  const places = placesOf(deps)
+
+  async function compare({ need, place }: { need: Need; place: Place }): Promise<Suspect[]> {
+    const subject = places[place].subjectOf(need)
+    const size = await places[place].sizeOf(subject)
+    if (size === need.size_bytes) return []
+    return [suspectOf(place, subject, size === null ? 'missing' : 'wrong_size', '', { sha256: need.sha256 })]
+  }
+
   return {
     name: 'stored files',
     async *suspects(after, signal) {
@@ -36,16 +44,8 @@ export function storedFiles({ db, paths, pool }: StoredBytesDeps): Inspection {
         signal.throwIfAborted()
         const needs = await needsAfter(db, last, BATCH)
         if (needs.length === 0) return
-        const suspects: Suspect[] = []
-        for (const need of needs) {
-          for (const place of PLACES.filter((one) => need[one])) {
-            const path = pathIn(pool, place, need)
-            const size = sizeOf(path)
-            if (size === need.size_bytes) continue
-            const fault = size === null ? 'missing' : 'wrong_size'
-            suspects.push(suspectOf(place, relative(paths.root, path), fault, '', { sha256: need.sha256 }))
-          }
-        }
+        const expected = needs.flatMap((need) => PLACES.filter((one) => need[one]).map((place) => ({ need, place })))
+        const suspects = (await inGroups(expected, TOGETHER, compare)).flat()
         last = needs.at(-1)!.sha256
         yield { suspects, checked: needs.length, after: last }
         await turn()
@@ -55,7 +55,7 @@ export function storedFiles({ db, paths, pool }: StoredBytesDeps): Inspection {
 }
 
 /** Files in the pool and in quarantine that no row needs there. */
-export function unknownBytes({ db, paths }: StoredBytesDeps): Inspection {
+export function unknownBytes({ db, paths, store }: StoredBytesDeps): Inspection {
   const unknown = (place: Place, path: string, sha256: string | null) =>
     suspectOf(place, relative(paths.root, path), 'unknown', '', { sha256 })
 
@@ -82,7 +82,8 @@ export function unknownBytes({ db, paths }: StoredBytesDeps): Inspection {
   return {
     name: 'files in the pool',
     async *suspects(after, signal) {
-      for (const format of await entriesIn(paths.pool)) {
+      // A pool in an object store has no files here: an installation with both does not start.
+      for (const format of store ? [] : await entriesIn(paths.pool)) {
         const directory = join(paths.pool, format.name)
         if (!format.isDirectory()) {
           yield { suspects: [unknown('pool', directory, null)], checked: 1, after: after ?? '' }
@@ -99,6 +100,34 @@ export function unknownBytes({ db, paths }: StoredBytesDeps): Inspection {
         }
       }
       for await (const batch of below('quarantine', paths.quarantine)) yield { ...batch, after: '~' }
+    },
+  }
+}
+
+/** Objects of packages that no row needs. Other objects of the bucket are not ours. */
+export function unknownObjects({ db, store }: { db: Db; store: ObjectStore }): Inspection {
+  return {
+    name: 'objects in the store',
+    async *suspects(after, signal) {
+      for (const format of [...FORMATS].sort()) {
+        const first = `${format}/`
+        // The cursor is a key; those of an earlier format are done.
+        for (let last = after?.startsWith(first) ? after : ''; after === null || after < `${format}0`;) {
+          signal.throwIfAborted()
+          const { objects, isLast } = await store.list(first, last)
+          const found = objects.flatMap(({ key }) => parseKey(key) ?? [])
+          const needs = await needsOf(
+            db,
+            found.map(({ sha256 }) => sha256),
+          )
+          const suspects = found
+            .filter((object) => !needs.get(object.sha256)?.pool || needs.get(object.sha256)?.format !== object.format)
+            .map((object) => suspectOf('pool', objectName(object), 'unknown', '', { sha256: object.sha256 }))
+          last = objects.at(-1)?.key ?? last
+          yield { suspects, checked: objects.length, after: last || first }
+          if (isLast || objects.length === 0) break
+        }
+      }
     },
   }
 }
@@ -125,11 +154,12 @@ async function* batchesIn(directory: string): AsyncGenerator<string[]> {
  * until after that; a removal claims the row first.
  */
 export function confirmStored(deps: StoredBytesDeps): Confirm {
-  const { db, paths, pool } = deps
+  const { db, paths } = deps
+  const places = placesOf(deps)
   return async ({ area, subject, sha256 }) => {
     const place = area as Place
     const path = join(paths.root, subject)
-    const first = sizeOf(path)
+    const first = await places[place].sizeOf(subject)
     if (sha256 === null) {
       if (first === null) return SOUND
       if (await isUnfinished(path)) return CHANGING
@@ -138,9 +168,9 @@ export function confirmStored(deps: StoredBytesDeps): Confirm {
     const isArriving = await hasArrival(paths, sha256)
     const before = await placedNow(db, sha256)
     const { need } = before
-    const isNeeded = need !== null && need[place] && pathIn(pool, place, need) === path
-    const digest = isNeeded && first === need.size_bytes ? await digestOf(deps.hashing, path) : null
-    const second = sizeOf(path)
+    const isNeeded = need !== null && need[place] && places[place].subjectOf(need) === subject
+    const digest = isNeeded && first === need.size_bytes ? await places[place].digest(subject) : null
+    const second = await places[place].sizeOf(subject)
     if (!isSettled(before, await placedNow(db, sha256)) || first !== second) return CHANGING
     if (!isNeeded) {
       if (second === null) return SOUND
@@ -168,16 +198,6 @@ function describe({ record }: Placed): string {
 function isSettled(before: Placed, after: Placed): boolean {
   const isQuiet = ({ isPending, need }: Placed) => !isPending && !need?.removing
   return isQuiet(before) && isQuiet(after) && JSON.stringify(before) === JSON.stringify(after)
-}
-
-/** @returns null for a file that is gone */
-async function digestOf(hashing: Hashing, path: string): Promise<string | null> {
-  try {
-    return (await hashing.digest(path)).sha256
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
 }
 
 /** Whether a process is receiving these bytes: its staged file is named after them (store/files/staging). */

@@ -15,9 +15,9 @@ const BYTES_PER_SECOND = 20_000_000
 export type Drift = ReturnType<typeof createDrift>
 
 export function createDrift(foundation: Foundation, { keys, all, publisher }: Publishing, { review }: Gate) {
-  const { db, clock, paths, pool, manifests, audit } = foundation
+  const { db, clock, paths, pool, localPool: local, objectStore: store, manifests, audit } = foundation
   const deps = {
-    ...{ db, clock, paths, pool, manifests, all, keys },
+    ...{ db, clock, paths, pool, local, store, manifests, all, keys },
     hashing: createHashing(BYTES_PER_SECOND),
     signatures: createOwnSignatures(keys, clock),
   }
