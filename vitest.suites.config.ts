@@ -4,9 +4,19 @@ import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
-    include: ['clients', 'gate', 'antivirus', 'oracles', 'crash', 'replicas', 'soak', 'fuzz', 'abuse', 'backup'].map(
-      (suite) => `test/${suite}/**/*.test.ts`,
-    ),
+    include: [
+      'clients',
+      'gate',
+      'antivirus',
+      'oracles',
+      'crash',
+      'replicas',
+      'soak',
+      'fuzz',
+      'abuse',
+      'backup',
+      'pool',
+    ].map((suite) => `test/${suite}/**/*.test.ts`),
     globalSetup: 'test/build.ts',
     pool: 'forks',
     execArgv: ['--import', new URL('./test/typescript.mjs', import.meta.url).href],
