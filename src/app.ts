@@ -92,6 +92,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
       state.notServing = 'draining'
       // Requests and jobs that wait for a task must not keep the service from stopping.
       insight.feed.stop()
+      insight.logTail.stop()
       await Promise.all([tasks.stop(), listeners.close(DRAIN_MS)])
       // A mail server that hangs must not keep the service from stopping.
       await Promise.race([

@@ -1,7 +1,8 @@
 // The process: environment and role in, exit code out.
-import { readEnv, readListenerEnv } from './config/env.ts'
+import { readEnv, readListenerEnv, type ListenerEnv } from './config/env.ts'
 import { systemClock as clock } from './kernel/clock.ts'
-import { createLog } from './kernel/log.ts'
+import { createLogFile } from './kernel/log-file.ts'
+import { createProcessLog } from './kernel/log.ts'
 import { StartError, startFailure } from './kernel/start-error.ts'
 
 const ROLES = new Set(['service', 'serve', 'api', 'listener'])
@@ -21,11 +22,15 @@ async function main(): Promise<number> {
   const isService = role === 'service' || role === 'api'
   const service = isService ? readEnv(process.env) : null
   const { env, warnings } = service ?? readListenerEnv(process.env)
-  const log = createLog(env.logLevel)
+  const isParent = !isChild && env.serveProcesses > 1
+  const file = logFileOf(env)
+  const log = createProcessLog(env.logLevel, isParent ? 'parent' : isService ? 'service' : 'listener', file)
+  // Also when the process ends by an error; a killed one loses the lines of half a second.
+  process.on('exit', () => file?.flushNow())
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'))
   if (!isChild) for (const warning of warnings) log.warn(warning)
 
-  if (!isChild && env.serveProcesses > 1) {
+  if (isParent) {
     const { runParent } = await import('./run-parent.ts')
     return runParent({ env, log, source: process.env, main: import.meta.filename, withApi: isService })
   }
@@ -36,6 +41,16 @@ async function main(): Promise<number> {
   const { runService } = await import('./run-service.ts')
   const [apt, rpm] = ports.map(Number)
   return runService({ env: service.env, clock, log, servedAt: apt && rpm ? { apt, rpm } : null })
+}
+
+function logFileOf({ logFiles, logFileMb, logFileDays, accessLogDir }: ListenerEnv) {
+  if (logFiles === 0) return null
+  return createLogFile({
+    ...{ directory: accessLogDir, clock, mostFiles: logFiles, mostDays: logFileDays },
+    mostBytes: logFileMb * 1024 * 1024,
+    // It cannot be logged in the log that fails.
+    onFailure: (error) => process.stderr.write(`the log file cannot be written: ${String(error)}\n`),
+  })
 }
 
 main().then(

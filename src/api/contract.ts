@@ -17,6 +17,7 @@ import * as imports from './imports.contract.ts'
 import * as installability from './installability.contract.ts'
 import * as health from './health.contract.ts'
 import * as mfa from './mfa.contract.ts'
+import * as logs from './logs.contract.ts'
 import * as packages from './packages.contract.ts'
 import * as sbom from './sbom.contract.ts'
 import * as securityDecide from './security-decide.contract.ts'
@@ -51,6 +52,7 @@ const modules: readonly object[] = [
   importSeveral,
   importSync,
   mfa,
+  logs,
   packages,
   sbom,
   securityDecide,

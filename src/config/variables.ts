@@ -89,6 +89,9 @@ export const VARIABLES = {
   architectures: service('SVC_ARCHITECTURES', kinds.list(kinds.choice('amd64', 'arm64', 'armhf', 'i386', 'ppc64el', 'riscv64', 's390x')), ['amd64'], "Architectures of the presets, by Debian's names; rpm and apk distributions get their own names for them."),
   appVersion: service('APP_VERSION', kinds.text, 'dev', 'The build, shown by `GET /health`.'),
   logLevel: service('LOG_LEVEL', kinds.choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'), 'info', 'Least severe log line that is written.'),
+  logFiles: service('LOG_FILES', kinds.integer(0, 1000), 10, 'Rotated files of the service log that are kept beside the access logs, for `GET /logs`. 0 writes no file.'),
+  logFileMb: service('LOG_FILE_MB', kinds.integer(1, 1000), 10, 'Size at which a file of the service log is rotated, in MB; it is rotated each day too.'),
+  logFileDays: service('LOG_FILE_DAYS', kinds.integer(1, 3650), 30, 'Days that rotated files of the service log are kept.'),
   dieAt: service('GATEHOUSE_DIE_AT', kinds.checkpoint, null, 'Crash tests only: the process kills itself at this checkpoint. Refused in production.'),
 
   jwtSecretKey: secrets('JWT_SECRET_KEY', kinds.text, '', 'Signs sessions. Production requires at least 32 characters, no well-known default, and no predictable text such as repetitions or sequences.', { secret: true, required: 'always' }),
@@ -117,7 +120,7 @@ export const VARIABLES = {
   publicAptUrl: network('PUBLIC_APT_URL', kinds.publicAddress, null, 'Address under which clients reach `APT_PORT`, for the set-up files the service hands out. Without it they name the address of the request.'),
   publicRpmUrl: network('PUBLIC_RPM_URL', kinds.publicAddress, null, 'Address under which clients reach `RPM_REPO_PORT`, for the set-up files the service hands out. Without it they name the address of the request.'),
   serveProcesses: network('SERVE_PROCESSES', kinds.integer(1, 64), 1, 'Processes that serve the repositories. With 1 the process of the API does it; with more they run beside it, and serve while it restarts.', { from: ['1 in development; in production one for each processor, at most 4', (known) => (known.mode === 'production' ? Math.min(4, availableParallelism()) : 1)] }),
-  accessLogDir: network('ACCESS_LOG_DIR', kinds.path, '', 'Directory of the access logs of the repositories, for machines that cannot write to `REPOS_DIR` or share it.', { from: ['`<REPOS_DIR>/logs`', (known) => join(known.reposDir, 'logs')] }),
+  accessLogDir: network('ACCESS_LOG_DIR', kinds.path, '', 'Directory of the service log and of the access logs of the repositories, for machines that cannot write to `REPOS_DIR` or share it.', { from: ['`<REPOS_DIR>/logs`', (known) => join(known.reposDir, 'logs')] }),
   trustedProxies: network('TRUSTED_PROXIES', kinds.list(kinds.network), ['127.0.0.1', '172.16.0.0/12', '192.168.0.0/16'], 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` are trusted.'),
   corsOrigins: network('CORS_ORIGINS', kinds.list(kinds.origin), ['http://localhost:3003'], 'Origins whose pages may call the API from a browser.'),
   healthRequireAuth: network('HEALTH_REQUIRE_AUTH', kinds.flag, false, '`GET /health` requires a credential. The live and ready probes never do.'),
@@ -179,6 +182,7 @@ export type PoolEnv = Pick<Env, (typeof POOL_PROPERTIES)[number]>
 /** What processes need that serve repositories only. No secret is among them but that of the object store. */
 export const LISTENER_PROPERTIES = [
   ...(['mode', 'repoFormat', 'distributions', 'distributionsFile', 'architectures', 'appVersion', 'logLevel'] as const),
+  ...(['logFiles', 'logFileMb', 'logFileDays'] as const),
   ...(['reposDir', 'accessLogDir', 'bindHost', 'aptPort', 'rpmRepoPort', 'publicAptUrl', 'publicRpmUrl'] as const),
   ...(['trustedProxies', 'serveProcesses'] as const),
   ...POOL_PROPERTIES,

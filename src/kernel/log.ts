@@ -1,5 +1,6 @@
-// Structured logs on standard output, one JSON line each, with secrets redacted.
+// Structured logs, one JSON line each, with secrets redacted.
 import { pino, type Logger } from 'pino'
+import type { LineFile } from './line-file.ts'
 
 export type Log = Logger
 
@@ -27,16 +28,49 @@ const SECRET_FIELDS = [
 const at = (prefix: string) => (field: string) =>
   field.startsWith('[') ? `${prefix}${field}` : `${prefix ? `${prefix}.` : ''}${field}`
 
-/** @param destination standard output by default */
-export function createLog(level: string, destination?: { write(line: string): void }): Log {
+/** Secrets in the texts of errors and addresses: sessions, API tokens, passwords in URLs. All bounded, so they are linear. */
+const SECRET_TEXTS: readonly [marker: string, pattern: RegExp, replacement: string][] = [
+  ['eyJ', /\beyJ[\w-]{10,2000}\.[\w-]{10,4000}\.[\w-]{10,1000}/g, '***'],
+  ['svc_', /\bsvc_[\w-]{43}/g, 'svc_***'],
+  ['://', /(:\/\/[^\s"/@:\\]{0,100}:)[^\s"/@\\]{1,500}@/g, '$1***@'],
+]
+
+/** A line of the log without secrets that the names of fields do not show. */
+export function withoutSecrets(line: string): string {
+  let clean = line
+  for (const [marker, pattern, replacement] of SECRET_TEXTS)
+    if (clean.includes(marker)) clean = clean.replace(pattern, replacement)
+  return clean
+}
+
+/**
+ * @param destination standard output by default
+ * @param name of the process, in every line
+ */
+export function createLog(level: string, destination?: { write(line: string): void }, name?: string): Log {
+  const output = destination ?? pino.destination({ dest: 1, sync: true })
   return pino(
     {
       level,
-      base: undefined,
+      base: name === undefined ? undefined : { name },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: ['', '*', '*.*'].flatMap((prefix) => SECRET_FIELDS.map(at(prefix))), censor: '***' },
     },
-    destination ?? pino.destination({ dest: 1, sync: true }),
+    {
+      write(line: string) {
+        output.write(withoutSecrets(line))
+      },
+    },
   )
+}
+
+/** The log of a process: on standard output, and in a file that `GET /logs` reads. */
+export function createProcessLog(level: string, name: string, file: Pick<LineFile, 'append'> | null): Log {
+  const output = pino.destination({ dest: 1, sync: true })
+  const write = (line: string) => {
+    output.write(line)
+    file?.append(line)
+  }
+  return createLog(level, { write }, name)
 }

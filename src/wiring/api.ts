@@ -22,6 +22,7 @@ import { severalRoutes } from '../api/import-several.ts'
 import { importSyncRoutes } from '../api/import-sync.ts'
 import { importRoutes } from '../api/imports.ts'
 import { installabilityRoutes } from '../api/installability.ts'
+import { logRoutes } from '../api/logs.ts'
 import { packageRoutes } from '../api/packages.ts'
 import { retentionRoutes } from '../api/retention.ts'
 import type { Route } from '../api/route.ts'
@@ -121,6 +122,7 @@ function routesOf(
       tasks,
     }),
     ...dashboardRoutes({ ...insight, db, log, audit, authenticate }),
+    ...logRoutes({ directory: env.accessLogDir, tail: insight.logTail, log, authenticate }),
     ...driftRoutes({ db, audit, tasks, drift: longWork.drift }),
     ...backupRoutes({ db, audit, tasks, settings, backupDirectory: env.backupDir }),
     ...importRoutes({ ...imports, db, log, tasks }),

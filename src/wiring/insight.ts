@@ -6,6 +6,7 @@ import { createDirectorySizes } from '../insight/directory-sizes.ts'
 import { createLiveFeed, LIVE_SIGNALS } from '../insight/live-feed.ts'
 import { createTaskProgress } from '../insight/task-progress.ts'
 import { SYNC } from '../imports/sources.ts'
+import { createLogTail } from '../insight/log-tail.ts'
 import { createHealth } from '../insight/health.ts'
 import { createMetrics } from '../insight/metrics.ts'
 import { readTotals } from '../insight/totals.ts'
@@ -75,5 +76,6 @@ export function createInsight(
   })
   for (const signal of LIVE_SIGNALS) bus.on(signal, feed.wake)
   for (const topic of ['packages', 'task'] as const) replicas.events.on(topic, feed.wake)
-  return { health, metrics, activity, dashboard, feed }
+  const logTail = createLogTail({ directory: env.accessLogDir, onError: foundation.onError })
+  return { health, metrics, activity, dashboard, feed, logTail }
 }

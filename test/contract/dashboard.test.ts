@@ -1,4 +1,6 @@
-// The dashboard and its stream over HTTP: what each role sees of them.
+// The dashboard, its stream and the log over HTTP: what each role sees of them.
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildDeb } from '../samples/deb.ts'
 import { API, startGate, type Gate } from './harness.ts'
@@ -97,6 +99,52 @@ async function open(path: string, as: string, headers: Record<string, string> = 
         .map(({ data }) => JSON.parse(data) as Record<string, unknown>),
   }
 }
+
+describe('the log', () => {
+  const line = (n: number, more: object = {}) =>
+    `${JSON.stringify({ level: 'info', time: new Date(Date.UTC(2026, 2, 1, 12, 0, n)).toISOString(), name: 'service', request_id: `r${n}`, msg: `m${n}`, ...more })}\n`
+  const append = (text: string) => appendFile(join(gate.reposDir, 'logs', 'service-a.log'), text)
+
+  test('is read newest first, with filters', async () => {
+    await append([0, 1, 2].map((n) => line(n, { level: n === 1 ? 'error' : 'info', path: `/p${n}` })).join(''))
+    const as = gate.people.auditor.session
+    expect(await get('/logs?limit=2', as)).toEqual({
+      items: [2, 1].map((n) => ({
+        ...{ timestamp: `2026-03-01T12:00:0${n}.000+00:00`, level: n === 1 ? 'error' : 'info', name: 'service' },
+        ...{ message: `m${n}`, request_id: `r${n}`, data: { path: `/p${n}` } },
+      })),
+      ...{ total: 2, limit: 2, complete: false },
+    })
+    expect(await get('/logs?level=warn&q=P1&since=2026-03-01', as)).toMatchObject({ total: 1, complete: true })
+    const { status } = await gate.call('GET', '/logs?since=yesterday', { as })
+    expect(status).toBe(400)
+  })
+
+  test('is followed, and continued after Last-Event-ID', async () => {
+    const as = gate.people.auditor.session
+    const stream = await open('/logs/stream?level=info&q=p', as)
+    await expect
+      .poll(async () => {
+        // The first lines may come before the stream begins to listen.
+        if (stream.events('log').length === 0) await append(line(10, { path: '/p' }))
+        return stream.events('log').length
+      })
+      .toBeGreaterThan(0)
+    stream.leave()
+    const id = /id: (\S+)\nevent: log/.exec(stream.text())![1]!
+    await append(line(11, { path: '/p' }) + line(12) + line(13, { path: '/p' }))
+    const again = await open('/logs/stream?level=info&q=/p', as, { 'last-event-id': id })
+    await expect
+      .poll(() =>
+        again
+          .events('log')
+          .map(({ message }) => message)
+          .slice(-2),
+      )
+      .toEqual(['m11', 'm13'])
+    again.leave()
+  })
+})
 
 describe('the stream of the dashboard', () => {
   test('begins with a snapshot, shows an upload, and continues after Last-Event-ID', async () => {

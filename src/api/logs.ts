@@ -1,0 +1,107 @@
+// /logs: the service log of all machines, newest first and as a stream.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { invalidField } from '../domain/problem.ts'
+import type { LogTail } from '../insight/log-tail.ts'
+import { matches, readLog, type LogEntry, type LogFilter } from '../insight/log-reader.ts'
+import { isoTime } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import { createSemaphore } from '../kernel/semaphore.ts'
+import { getLogs, getLogsStream } from './logs.contract.ts'
+import { handle, type Route } from './route.ts'
+import { createOpenStreams, openStream } from './sse.ts'
+import { watchCaller, type Authenticate } from './watch-caller.ts'
+
+export interface LogDeps {
+  /** of the log files */
+  directory: string
+  tail: Pick<LogTail, 'listen'>
+  log: Log
+  authenticate: Authenticate
+}
+
+/** Queries that read files at the same time. */
+const AT_ONCE = 2
+/** Entries that a client gets again when it connects again. */
+const REPLAYED = 500
+/** What a client may leave unread. */
+const MOST_UNREAD = 512 * 1024
+
+export function logRoutes(deps: LogDeps): Route[] {
+  const openOne = createOpenStreams()
+  const slot = createSemaphore(AT_ONCE)
+  return [
+    handle(getLogs, async ({ query: { limit, since, ...filter }, reply }) => {
+      const left = new AbortController()
+      reply.raw.once('close', () => left.abort())
+      const wanted = { ...filter, since: since === undefined ? undefined : timeOf(since) }
+      const { entries, complete } = await slot(() => readLog(deps.directory, wanted, limit, left.signal))
+      return { items: entries.map(viewOf), total: entries.length, limit, complete }
+    }),
+    handle(getLogsStream, async ({ query, caller, raw, reply }) => {
+      const closed = openOne(caller.principal)
+      await streamLog(deps, query, raw, reply).finally(closed)
+      return undefined
+    }),
+  ]
+}
+
+/** Runs until the client leaves, its credential ends, or the service stops. */
+async function streamLog(
+  deps: LogDeps,
+  filter: LogFilter,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const events = openStream(reply, { heartbeat: true, mostUnread: MOST_UNREAD })
+  const watch = watchCaller(deps.authenticate, request, getLogsStream.access, () => events.close())
+  const ended = new Promise<void>((resolve) => reply.raw.once('close', resolve))
+  const send = (entry: LogEntry) => events.send(viewOf(entry), 'log', entry.id)
+  let waiting: LogEntry[] | null = []
+  let unlisten = () => {}
+  try {
+    unlisten = await deps.tail.listen({
+      receive(entry, line) {
+        if (!matches(filter, entry, line)) return
+        if (waiting === null) send(entry)
+        else if (waiting.length < REPLAYED) waiting.push(entry)
+      },
+      dropped: (count) => events.send({ count }, 'dropped'),
+      end: () => events.close(),
+    })
+    const missed = await after(deps.directory, filter, request.headers['last-event-id'])
+    missed.forEach(send)
+    const sent = new Set(missed.map(({ id }) => id))
+    waiting.filter(({ id }) => !sent.has(id)).forEach(send)
+    waiting = null
+    await ended
+  } catch (error) {
+    // The headers are sent: the client connects again and gets the error with its status.
+    deps.log.warn({ err: error, request_id: request.id }, 'a stream of the log ended early')
+  } finally {
+    unlisten()
+    watch.stop()
+    events.close()
+  }
+}
+
+/** The last entries after the one with this id, oldest first; none for an id that is not ours. */
+async function after(directory: string, filter: LogFilter, id: string | string[] | undefined): Promise<LogEntry[]> {
+  const [, time] = /^(\d{12,14})-[0-9a-f]{12}$/.exec(String(id)) ?? []
+  if (time === undefined) return []
+  const { entries } = await readLog(directory, { ...filter, since: new Date(Number(time)) }, REPLAYED)
+  const oldestFirst = entries.reverse()
+  const known = oldestFirst.findIndex((entry) => entry.id === id)
+  return known >= 0 ? oldestFirst.slice(known + 1) : oldestFirst
+}
+
+function viewOf({ time, level, name, message, request_id, data }: LogEntry) {
+  return { timestamp: isoTime(time), level, name, message, request_id, data }
+}
+
+function timeOf(text: string): Date {
+  // An unescaped `+` in a query string is decoded as a space.
+  const time = new Date(text.replace(' ', '+'))
+  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(time.getTime()))
+    throw invalidField('since', 'is not an ISO 8601 date or time')
+  return time
+}
