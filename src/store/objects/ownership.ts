@@ -49,7 +49,10 @@ export async function claimStore(paths: Paths, store: ObjectStore | null): Promi
     if ((before ?? (await noteIn(store)))?.id !== id) {
       removeFile(claim)
       // Another replica has claimed it since.
-      if (await readNote(paths.poolNote)) return await checkStore(paths, store)
+      if (await readNote(paths.poolNote)) {
+        await checkStore(paths, store)
+        return
+      }
       throw new StartError(
         `POOL_URL: ${store.name} belongs to another installation: choose another prefix, or delete its object "${OBJECT}" when that installation is gone`,
       )
