@@ -57,7 +57,11 @@ export async function build({ force = false } = {}) {
     for (const name of existsSync(join(root, 'dist')) ? readdirSync(join(root, 'dist')) : []) {
       if (name !== 'pglite-seed.tar') rmSync(join(root, 'dist', name), { recursive: true })
     }
-    run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.build.json'])
+    // Types are checked by `npm run check`; without them a build takes half the time.
+    run(process.execPath, [
+      join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+      ...['-p', 'tsconfig.build.json', '--noCheck'],
+    ])
     mkdirSync(join(root, 'dist'), { recursive: true })
     await writeOpenapi()
     writeFileSync(stamp, '')
