@@ -134,7 +134,7 @@ export async function openSocket(address: string): Promise<Socket> {
 
 /** Waits until the service has closed all the sockets, or for `ms` milliseconds. @returns how many it has closed */
 export async function closedBy(sockets: readonly Socket[], ms: number): Promise<number> {
-  const all = Promise.all(sockets.map((socket) => socket.closed || once(socket, 'close')))
+  const all = Promise.all(sockets.filter((socket) => !socket.closed).map((socket) => once(socket, 'close')))
   await Promise.race([all, new Promise((resolve) => setTimeout(resolve, ms))])
   return sockets.filter((socket) => socket.closed).length
 }
