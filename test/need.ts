@@ -1,7 +1,12 @@
 // Debian packages that a suite uses: installed when they are missing, so that no suite is ever skipped for want of a tool.
 import { spawnSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 let listsAreFresh = false
+
+/** apt-get does not wait for another that reads the lists, and suites run beside each other. */
+const alone = ['flock', join(tmpdir(), 'gatehouse-apt-get.lock')]
 
 /**
  * Makes sure that the Debian packages are installed.
@@ -10,9 +15,9 @@ let listsAreFresh = false
 export function need(...packages: string[]): void {
   const missing = packages.filter((name) => !isInstalled(name))
   if (missing.length === 0) return
-  if (!listsAreFresh) asRoot('apt-get', 'update')
+  if (!listsAreFresh) asRoot(...alone, 'apt-get', 'update')
   listsAreFresh = true
-  asRoot('apt-get', '-o', 'DPkg::Lock::Timeout=300', 'install', '-y', '--no-install-recommends', ...missing)
+  asRoot(...alone, 'apt-get', '-o', 'DPkg::Lock::Timeout=300', 'install', '-y', '--no-install-recommends', ...missing)
   const stillMissing = missing.filter((name) => !isInstalled(name))
   if (stillMissing.length > 0) throw new Error(`apt-get install left out ${stillMissing.join(' ')}`)
 }
