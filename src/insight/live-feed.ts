@@ -112,7 +112,11 @@ export function createLiveFeed({ db, audit, tasks, health, onError, everyMs = 2_
   })
 
   function wake(): void {
-    if (listeners.size > 0) look().catch(onError)
+    if (listeners.size === 0) return
+    look().catch((error: unknown) => {
+      // The database is closed after `stop`, and does not wait for a look that is under way.
+      if (!stopped) onError(error)
+    })
   }
 
   return {
