@@ -8,7 +8,7 @@ export interface Sent {
   path: string
   headers?: Record<string, string>
   body?: string | Uint8Array
-  /** resolves after the headers and drops the body, for answers that do not end */
+  /** resolves after the headers of a success and drops the body, for answers that do not end */
   headOnly?: boolean
 }
 
@@ -32,7 +32,7 @@ export function send<T = Record<string, unknown>>(
       (incoming) => {
         const answer = (text: string) =>
           resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parse(text) as T })
-        if (headOnly) {
+        if (headOnly && (incoming.statusCode ?? 0) < 400) {
           answer('')
           incoming.destroy()
           return
