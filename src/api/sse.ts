@@ -72,6 +72,11 @@ export function openStream(reply: FastifyReply, options: StreamOptions = {}): Ev
     if (stuck) clearTimeout(stuck)
   }
   raw.on('close', stop)
+  if (reply.request.method === 'HEAD') {
+    // It gets the headers, and has no reason to wait for the end of the stream.
+    stop()
+    raw.end()
+  }
   return {
     send(data, event, id) {
       write([

@@ -27,22 +27,30 @@ export function createLogTail(deps: { directory: string; onError(error: unknown)
   const listeners = new Set<LogListener>()
   /** how far each file was read, by its inode, which stays when it is rotated; null before the first look */
   let read: Map<number, number> | null = null
+  /** those of the look before that the last one did not find: a file that is rotated meanwhile has another name in the next */
+  let unseen = new Map<number, number>()
   let timer: NodeJS.Timeout | null = null
   let stopped = false
+
+  const names = async () => [...(await filesByHost(directory)).values()].flat().reverse()
 
   const look = createShared(async () => {
     const before = read
     const now = new Map<number, number>()
-    for (const name of [...(await filesByHost(directory)).values()].flat().reverse()) {
+    const listed = await names()
+    for (const name of listed) {
       const path = join(directory, name)
       const found = await stat(path).catch((error: unknown) => {
         if (isMissing(error)) return null
         throw error
       })
       if (!found) continue
-      const from = before ? (before.get(found.ino) ?? 0) : found.size
+      const from = before ? (before.get(found.ino) ?? unseen.get(found.ino) ?? 0) : found.size
       now.set(found.ino, from < found.size ? await sendLines(path, from, found.size) : found.size)
     }
+    // A rotation during the first look hides what was written before it: the next look is the first again.
+    if (!before && (await names()).join() !== listed.join()) return
+    unseen = new Map([...(before ?? [])].filter(([inode]) => !now.has(inode)))
     read = now
   })
 
@@ -75,7 +83,7 @@ export function createLogTail(deps: { directory: string; onError(error: unknown)
       if (stopped) listener.end()
       listeners.add(listener)
       timer ??= setInterval(() => void look().catch(onError), everyMs).unref()
-      if (read === null) await look()
+      while (read === null && !stopped) await look()
       return () => {
         listeners.delete(listener)
         if (listeners.size > 0 || timer === null) return
