@@ -64,10 +64,13 @@ export interface LinkedObject {
   sizeBytes: number
 }
 
+/** Before the key in links, findings and messages. */
+const OBJECT = 'object:'
+
 /** Objects are named by their content, so no two packages share one and a name says nothing about a package. */
 export const objectKey = ({ format, sha256 }: Pick<LinkedObject, 'format' | 'sha256'>): string => `${format}/${sha256}`
 
-export const linkTarget = (object: LinkedObject): string => `object:${objectKey(object)}/${object.sizeBytes}`
+export const linkTarget = (object: LinkedObject): string => `${objectName(object)}/${object.sizeBytes}`
 
 /** Reads the target of a link; null for a link to anything else. */
 export function parseLinkTarget(target: string): LinkedObject | null {
@@ -77,9 +80,12 @@ export function parseLinkTarget(target: string): LinkedObject | null {
 }
 
 /** How findings and messages name an object. */
-export const objectName = (object: Pick<LinkedObject, 'format' | 'sha256'>): string => `object:${objectKey(object)}`
+export const objectName = (object: Pick<LinkedObject, 'format' | 'sha256'>): string => `${OBJECT}${objectKey(object)}`
+
+/** The package object that a finding names; null when it names a path. */
+export const objectOf = (name: string) => (name.startsWith(OBJECT) ? parseKey(name.slice(OBJECT.length)) : null)
 
 /** Reads the key of a package; null for any other object. */
 export function parseKey(key: string): Pick<LinkedObject, 'format' | 'sha256'> | null {
-  return parseLinkTarget(`object:${key}/0`)
+  return parseLinkTarget(`${OBJECT}${key}/0`)
 }

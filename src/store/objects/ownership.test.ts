@@ -43,6 +43,22 @@ test('replicas that start together share one claim', async () => {
   expect(store.objects.get('installation')).toEqual(await readFile(paths.poolNote))
 })
 
+test('a replica that looked before another one ended its claim leaves the note of both', async () => {
+  const paths = await makePaths()
+  let looks = 0
+  const slow: MemoryStore = {
+    ...store,
+    async get(key) {
+      const found = await store.get(key)
+      if (looks++ === 0) await claimStore(paths, store)
+      return found
+    },
+  }
+  await claimStore(paths, slow)
+  expect(store.objects.get('installation')).toEqual(await readFile(paths.poolNote))
+  expect((await readdir(paths.root)).filter((name) => name.startsWith('pool-'))).toEqual(['pool-store.json'])
+})
+
 test('a start that ended before the claim did is continued, also with another address', async () => {
   const paths = await makePaths()
   await expect(claimStore(paths, away(store))).rejects.toThrow('which the first start with it needs')

@@ -42,11 +42,11 @@ export async function claimStore(paths: Paths, store: ObjectStore | null): Promi
     )
   // In this order a crash leaves what the next start continues with. Replicas that start together share the claim.
   const claim = `${paths.poolNote}.claim`
-  const { id } = await claimed(claim, store)
+  const note = await claimed(claim, store)
   try {
     const before = await noteIn(store)
-    if (!before) await putNote(store, claim)
-    if ((before ?? (await noteIn(store)))?.id !== id) {
+    if (!before) await putNote(store, note, claim)
+    if ((before ?? (await noteIn(store)))?.id !== note.id) {
       removeFile(claim)
       // Another replica has claimed it since.
       if (await readNote(paths.poolNote)) {
@@ -96,23 +96,29 @@ async function claimed(path: string, store: ObjectStore): Promise<Note> {
   if (before?.store === store.address) return before
   // Of a start with another address that did not end.
   if (before) removeFile(path)
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   const note: Note = { id: randomUUID(), store: store.address }
-  await writeDurably(temporary, JSON.stringify(note), MODE)
-  try {
+  await withFile(note, path, async (temporary) => {
     await linkFile(temporary, path)
     await fsyncPath(dirname(path))
-  } finally {
-    removeFile(temporary)
-  }
+  })
   return (await readNote(path)) ?? note
 }
 
-async function putNote(store: ObjectStore, path: string): Promise<void> {
-  const sha256 = createHash('sha256')
-    .update(await readFile(path))
-    .digest('hex')
-  await store.put(OBJECT, path, sha256)
+/** From a file of its own: a replica that ends its claim meanwhile removes the one that both share. */
+async function putNote(store: ObjectStore, note: Note, claim: string): Promise<void> {
+  const sha256 = createHash('sha256').update(JSON.stringify(note)).digest('hex')
+  await withFile(note, claim, (temporary) => store.put(OBJECT, temporary, sha256))
+}
+
+/** Keeps a note in a file with a name of its own as long as `use` takes. @param beside the first part of the name */
+async function withFile(note: Note, beside: string, use: (path: string) => Promise<void>): Promise<void> {
+  const temporary = `${beside}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    await writeDurably(temporary, JSON.stringify(note), MODE)
+    await use(temporary)
+  } finally {
+    removeFile(temporary)
+  }
 }
 
 async function noteIn(store: ObjectStore): Promise<Note | null> {
