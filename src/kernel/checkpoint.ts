@@ -20,6 +20,7 @@ export const CHECKPOINTS = [
   'task-saved',
   'audit-appended',
   'collected',
+  'downloads-counted',
 ] as const
 export type CheckpointName = (typeof CHECKPOINTS)[number]
 

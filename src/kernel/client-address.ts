@@ -73,7 +73,8 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const isTrusted = createTrust(trusted)
   return (peerText, forwardedFor) => {
     const peer = socketAddress(peerText)
-    const hops = [forwardedFor ?? []].flat().join(',').split(',').reverse()
+    if (forwardedFor === undefined) return peer
+    const hops = [forwardedFor].flat().join(',').split(',').reverse()
     let client = peer
     for (const hop of hops) {
       if (!isTrusted(client) || hop.trim() === '') break

@@ -47,6 +47,16 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
+/** RFC 9112, section 3.2: such a request is refused, because a server before this one may have read the other. Node keeps the first. */
+export function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts > 1
+}
+
 export function createConnections(server: Server, handle: Handler): Connections {
   const open = new Map<Socket, Connection>()
   const turns = createTurns()

@@ -195,10 +195,7 @@ async function makeOneByOne(path: string, mode: number): Promise<string | undefi
 
 /** Writes a file unless it has that content already, so that an unchanged file needs no disk space. */
 export async function ensureContent(path: string, content: string, mode = 0o644): Promise<void> {
-  const present = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return null
-    throw error
-  })
+  const present = await readFile(path, 'utf8').catch(ifMissing(null))
   if (present !== content) await replaceFile(path, content, mode)
 }
 
@@ -206,6 +203,17 @@ export async function ensureContent(path: string, content: string, mode = 0o644)
 export function isMissing(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+/**
+ * For `.catch` of a call that may meet a name that does not exist.
+ * @returns a function that returns the value in that case, and throws every other error again
+ */
+export function ifMissing<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (isMissing(error)) return value
+    throw error
+  }
 }
 
 /** What a database server answers: https://www.postgresql.org/docs/15/errcodes-appendix.html */

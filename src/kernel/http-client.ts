@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import { isForbidden } from './forbidden-addresses.ts'
+import { trace, traceHeaders, type Attributes } from './trace.ts'
 
 export interface HttpLimits {
   maxBytes: number
@@ -29,6 +30,13 @@ export interface HttpAnswer {
   discard(): void
 }
 
+/** A whole answer of any status. */
+export interface WholeAnswer {
+  status: number
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  body: Buffer
+}
+
 export interface HttpClient {
   /** @throws HttpError when the target is forbidden, unreachable, too large, too slow, or answers with another status than 200 */
   get(url: string, limits: HttpLimits): Promise<Buffer>
@@ -44,6 +52,15 @@ export interface HttpClient {
    * @throws HttpError as `get` does, and for a redirect: a body is never sent to a second host
    */
   post(url: string, body: string, headers: Record<string, string>, timeoutMs: number): Promise<number>
+  /**
+   * Sends one request and reads its answer whatever the status is. Redirects are not followed: the caller sees them.
+   * @throws HttpError when the target is forbidden, unreachable, too slow, or answers with too many bytes
+   */
+  exchange(
+    url: string,
+    sent: { method: 'GET' | 'POST'; headers: Readonly<Record<string, string>>; body?: string },
+    limits: HttpLimits,
+  ): Promise<WholeAnswer>
   close(): Promise<void>
 }
 
@@ -128,7 +145,10 @@ export function createHttpClient(options: {
     let url = parse(address)
     for (let hop = 0; hop <= REDIRECTS; hop++) {
       check(url)
-      const answer = await request(url, { dispatcher, signal, headers, headersTimeout: idleMs, bodyTimeout: idleMs })
+      const at = url
+      const answer = await traced('GET', at, () =>
+        request(at, { dispatcher, signal, headers, headersTimeout: idleMs, bodyTimeout: idleMs }),
+      )
       const { location } = answer.headers
       if (!REDIRECT_STATUSES.has(answer.statusCode) || typeof location !== 'string') return { url, answer }
       drop(answer)
@@ -205,19 +225,44 @@ export function createHttpClient(options: {
       try {
         const url = parse(address)
         check(url)
-        const answer = await request(url, {
-          dispatcher,
-          method: 'POST',
-          body,
-          headers,
-          signal: AbortSignal.timeout(timeoutMs),
-          headersTimeout: timeoutMs,
-          bodyTimeout: timeoutMs,
-        })
+        const answer = await traced('POST', url, () =>
+          request(url, {
+            dispatcher,
+            method: 'POST',
+            body,
+            // Who takes events may be part of the same system. Repositories of others learn nothing of our traces.
+            headers: { ...headers, ...traceHeaders() },
+            signal: AbortSignal.timeout(timeoutMs),
+            headersTimeout: timeoutMs,
+            bodyTimeout: timeoutMs,
+          }),
+        )
         drop(answer)
         if (answer.statusCode < 200 || answer.statusCode > 299)
           throw new HttpError('status', `${url.host} answered ${answer.statusCode}`, { status: answer.statusCode })
         return answer.statusCode
+      } catch (error) {
+        throw failureOf(error, address)
+      }
+    },
+    async exchange(address, { method, headers, body }, { maxBytes, timeoutMs, signal: stop }) {
+      try {
+        const url = parse(address)
+        check(url)
+        const timeout = AbortSignal.timeout(timeoutMs)
+        const signal = stop ? AbortSignal.any([timeout, stop]) : timeout
+        const answer = await request(url, {
+          dispatcher,
+          method,
+          headers,
+          signal,
+          headersTimeout: timeoutMs,
+          bodyTimeout: timeoutMs,
+          ...(body === undefined ? {} : { body }),
+        })
+        const parts: Buffer[] = []
+        for await (const part of counted(answer.body, address, maxBytes)) parts.push(part)
+        return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(parts) }
       } catch (error) {
         throw failureOf(error, address)
       }
@@ -229,6 +274,29 @@ export function createHttpClient(options: {
 /** Whether a redirect gives up encryption: what the address promised would be lost. apt refuses it too. */
 export function isDowngrade(from: URL, to: URL): boolean {
   return from.protocol === 'https:' && to.protocol !== 'https:'
+}
+
+/** The span ends with the header of the answer. Its attributes name the host alone: paths and queries may hold secrets. */
+function traced(
+  method: 'GET' | 'POST',
+  url: URL,
+  send: () => Promise<Dispatcher.ResponseData>,
+): Promise<Dispatcher.ResponseData> {
+  const attributes: Attributes = {
+    'http.request.method': method,
+    'server.address': url.hostname,
+    'server.port': Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+  }
+  return trace(
+    method,
+    attributes,
+    async (seen) => {
+      const answer = await send()
+      seen['http.response.status_code'] = answer.statusCode
+      return answer
+    },
+    { isPart: true, kind: 'client' },
+  )
 }
 
 /** Closes the connection of a body that nobody reads. */

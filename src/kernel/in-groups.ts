@@ -7,7 +7,17 @@ export async function inGroups<I, O>(
   work: (item: I) => O | Promise<O>,
 ): Promise<O[]> {
   const done: O[] = []
-  for (let at = 0; at < items.length; at += size)
-    done.push(...(await Promise.all(items.slice(at, at + size).map(work))))
+  for (const group of groupsOf(items, size)) done.push(...(await Promise.all(group.map((item) => work(item)))))
   return done
+}
+
+/** The items in groups of `size`; the last one may be smaller. */
+export function* groupsOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let group: T[] = []
+  for (const item of items) {
+    if (group.push(item) < size) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
 }

@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs'
 import { open, stat, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { ensureDirectory, isMissing } from './files.ts'
+import { ensureDirectory, ifMissing } from './files.ts'
 import { createShared } from './shared.ts'
 
 export interface LineFile {
@@ -120,16 +120,11 @@ function* wholeLines(lines: string): Generator<string> {
 
 /** Whether the path still names this file: it may have been rotated or removed. */
 async function hasItsName(file: FileHandle, path: string): Promise<boolean> {
-  const [ours, named] = await Promise.all([file.stat(), stat(path).catch(nullIfMissing)])
+  const [ours, named] = await Promise.all([file.stat(), stat(path).catch(ifMissing(null))])
   return named !== null && ours.ino === named.ino && ours.dev === named.dev
 }
 
 async function openForAppending(path: string, mode: number): Promise<FileHandle> {
   await ensureDirectory(dirname(path))
   return open(path, 'a', mode)
-}
-
-function nullIfMissing(error: unknown): null {
-  if (isMissing(error)) return null
-  throw error
 }
