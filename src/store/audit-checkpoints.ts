@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import { sha256Hex } from '../kernel/crypto.ts'
-import { isMissing, replaceFile } from '../kernel/files.ts'
+import { ifMissing, replaceFile } from '../kernel/files.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { AuditLog } from './audit-log.ts'
 import { GENESIS } from './audit-chain.ts'
@@ -82,10 +82,7 @@ export function createAuditCheckpoints(deps: {
       }
       const signature = await deps.sign(Buffer.from(signedText(next)), at)
       const line = JSON.stringify({ ...next, signature: Buffer.from(signature).toString('base64') })
-      const before = await readFile(path, 'utf8').catch((error: unknown) => {
-        if (isMissing(error)) return ''
-        throw error
-      })
+      const before = await readFile(path, 'utf8').catch(ifMissing(''))
       await replaceFile(path, `${before}${line}\n`, 0o600)
       await db
         .updateTable('audit_chain')

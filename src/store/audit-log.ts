@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
-import { ensureDirectory, isMissing } from '../kernel/files.ts'
+import { ensureDirectory, ifMissing } from '../kernel/files.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Db } from './db.ts'
 import { chainHash, checkLine, DAY_FILE, entryMac, entryOf, GENESIS, lineOf } from './audit-chain.ts'
@@ -188,12 +188,7 @@ export function createAuditLog(deps: {
 }
 
 async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size
-  } catch (error) {
-    if (isMissing(error)) return 0
-    throw error
-  }
+  return (await stat(path).catch(ifMissing(null)))?.size ?? 0
 }
 
 /** Where the chain of an empty database goes on: behind the last sound entry of the files that are there already. */

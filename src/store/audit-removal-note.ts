@@ -1,7 +1,7 @@
 // The signed note that stands for the removed beginning of the audit chain.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing } from '../kernel/files.ts'
 
 /** Beside the files of the days that are left. */
 export const REMOVAL_NOTE = 'removed.checkpoint'
@@ -32,10 +32,7 @@ export async function readRemovalNote(
   directory: string,
   isSigned: (text: string, signature: Uint8Array) => Promise<boolean>,
 ): Promise<RemovalNote | 'forged' | null> {
-  const text = await readFile(join(directory, REMOVAL_NOTE), 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return null
-    throw error
-  })
+  const text = await readFile(join(directory, REMOVAL_NOTE), 'utf8').catch(ifMissing(null))
   if (text === null) return null
   const note = noteOf(text)
   const isGenuine = note !== null && (await isSigned(signedRemoval(note), Buffer.from(note.signature, 'base64')))

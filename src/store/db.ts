@@ -13,6 +13,8 @@ import type { CopyLease } from './lease.ts'
 import type { Tables } from './tables.ts'
 import { LONGEST_STATEMENT_MS } from './pglite/session.ts'
 import { asError } from '../kernel/errors.ts'
+import { isTraced } from '../kernel/trace.ts'
+import { traceStatement } from './sql-span.ts'
 
 export type Db = Kysely<Tables>
 
@@ -45,10 +47,11 @@ export async function openDatabase(
   url: string,
   { poolSize = 12, longestStatementMs = LONGEST_STATEMENT_MS, onError }: DatabaseOptions = {},
 ): Promise<Database> {
+  const log = isTraced() ? { log: traceStatement } : {}
   if (url.startsWith('pglite://')) {
     const place = decodeURIComponent(url.slice('pglite://'.length))
     const session = await openEmbedded(place === 'memory' ? null : place, longestStatementMs)
-    const db = new Kysely<Tables>({ dialect: pgliteDialect(session) })
+    const db = new Kysely<Tables>({ dialect: pgliteDialect(session), ...log })
     return {
       db,
       engine: 'pglite',
@@ -77,7 +80,7 @@ export async function openDatabase(
   pool.on('error', (error) => onError?.(error))
   // The pool handles errors of idle connections only: one lost in a transaction would otherwise end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), ...log })
   return { db, engine: 'postgres', url, acquire: () => leaseOf(pool), close: () => db.destroy() }
 }
 

@@ -78,6 +78,23 @@ export interface ApiTokensTable {
   expires_at: Date | null
   revoked_at: Date | null
   scopes: JsonOrNull<Scopes>
+  /** name of the trusted publisher that a job's token was made for; such a token has no owner */
+  publisher: OrNull<string>
+}
+
+/** A login that waits for its person to come back from the identity provider. */
+export interface OidcLoginsTable {
+  /** SHA-256 of the state and the PKCE challenge */
+  state_hash: string
+  nonce: string
+  redirect_uri: string
+  expires_at: Date
+}
+
+/** ID tokens that were exchanged, until they expire: none works twice. */
+export interface UsedIdTokensTable {
+  token_hash: string
+  expires_at: Date
 }
 
 export interface PasswordResetsTable {
@@ -332,6 +349,127 @@ export interface ActivityDaysTable {
 export interface ActivityCursorTable {
   id: number
   seq: number
+}
+
+/** An access log that was read, up to `position`; known by its beginning, whatever its name. */
+export interface DownloadLogsTable {
+  id: Generated<number>
+  /** SHA-256 of its first line */
+  first_line: string
+  /** whole lines at its beginning that were digested, in bytes, and their SHA-256 */
+  head_bytes: number
+  head_digest: string
+  /** the name it was seen under last */
+  path: string
+  kind: DownloadLogKind
+  /** bytes that were read, unpacked; always the end of a line */
+  position: Generated<number>
+  lines: Generated<number>
+  unreadable: Generated<number>
+  /** answered requests for packages that no distribution is known to have offered */
+  unknown: Generated<number>
+  seen_at: Date
+}
+
+/** `listeners`: written by our own; `nginx`: by nginx in front of them. */
+export type DownloadLogKind = 'listeners' | 'nginx'
+
+/** Which of them count. */
+export type CountedLogs = DownloadLogKind | 'both'
+
+/** Which logs count, from a time on. */
+export interface DownloadLogChoicesTable {
+  /** seconds since 1970 */
+  since: number
+  kind: CountedLogs
+}
+
+export interface DownloadClientsTable {
+  id: Generated<number>
+  address: string
+  last_day: number
+}
+
+export interface DownloadAgentsTable {
+  id: Generated<number>
+  agent: string
+  client_type: string
+  last_day: number
+}
+
+/** A name that was downloaded. */
+export interface DownloadPackagesTable {
+  id: Generated<number>
+  format: FormatId
+  name: string
+  last_day: number
+}
+
+/** A file of a distribution that was downloaded; stays when its record is deleted. */
+export interface DownloadFilesTable {
+  id: Generated<number>
+  package_id: number
+  distribution: string
+  sha256: string
+  filename: string
+  version: string
+  arch: string
+  size_bytes: number
+  last_day: number
+}
+
+/** What a client with one user agent downloaded of a file on a day. */
+export interface DownloadsTable {
+  package_id: number
+  client_id: number
+  file_id: number
+  /** UTC, days since 1970 */
+  day: number
+  agent_id: number
+  /** 0 for the rest of a download that began the day before */
+  downloads: number
+  bytes: number
+}
+
+interface DownloadCounts {
+  /** UTC, days since 1970 */
+  day: number
+  downloads: number
+  bytes: number
+  /** clients (of `packages`: names) whose last download was on this day */
+  latest: number
+}
+
+/** `all`, `packages`, `format <id>`, `client <type>` */
+export interface DownloadDaysTable extends DownloadCounts {
+  counted: string
+}
+
+export interface DownloadPackageDaysTable extends DownloadCounts {
+  package_id: number
+}
+
+export interface DownloadFileDaysTable extends DownloadCounts {
+  file_id: number
+}
+
+/** Downloads ever counted. */
+export interface DownloadTotalsTable {
+  format: FormatId
+  downloads: number
+}
+
+/** The last ones, as they were logged. */
+export interface RecentDownloadsTable {
+  id: Generated<number>
+  at: Date
+  file_id: number
+  address: string
+  agent: string
+  client_type: string
+  path: string
+  status: number
+  bytes: number
 }
 
 /** A package's rendered index entry, one row for each stream of its format. */
@@ -790,6 +928,29 @@ export interface CatalogNamesTable {
   packages: number
 }
 
+/** A package that a mirror fetched and the gate refused. */
+export interface MirrorRefusalsTable {
+  source_id: number
+  /** codename of the distribution that was to take it */
+  distribution: string
+  /** as the catalog lists it */
+  digest: string
+  /** of the settings and reservations that it was refused under */
+  rules: string
+  /** why: the code of a problem, or `quarantined` */
+  code: string
+  detail: string | null
+  refused_at: Date
+}
+
+/** The names of a source, packed; kept by triggers of `catalog_names`. */
+export interface CatalogNameListsTable {
+  source_id: number
+  part: string
+  /** lines in order: the name in lower case, or with the name as it is and how many packages have it, divided by tabs */
+  names: string
+}
+
 /** A key of a source that signed packages which were taken in: clients get it with ours. */
 export interface PackageKeysTable {
   fingerprint: string
@@ -856,6 +1017,8 @@ export interface Tables {
   mfa_challenges: MfaChallengesTable
   recovery_codes: RecoveryCodesTable
   api_tokens: ApiTokensTable
+  oidc_logins: OidcLoginsTable
+  used_id_tokens: UsedIdTokensTable
   password_resets: PasswordResetsTable
   distributions: DistributionsTable
   blobs: BlobsTable
@@ -904,15 +1067,29 @@ export interface Tables {
   /** rows of a sync that is under way */
   catalog_incoming: Omit<CatalogTable, 'synced_at'>
   catalog_names: CatalogNamesTable
+  catalog_name_lists: CatalogNameListsTable
   reservations: ReservationsTable
   package_keys: PackageKeysTable
   catalog_runs: CatalogRunsTable
   /** null for a run that is in `catalog_runs` */
   catalog_incoming_runs: Omit<CatalogRunsTable, 'fingerprints'> & { fingerprints: string[] | null }
   mirrors: MirrorsTable
+  mirror_refusals: MirrorRefusalsTable
   dashboard_counts: DashboardCountsTable
   activity_days: ActivityDaysTable
   activity_cursor: ActivityCursorTable
+  download_logs: DownloadLogsTable
+  download_log_choices: DownloadLogChoicesTable
+  download_clients: DownloadClientsTable
+  download_agents: DownloadAgentsTable
+  download_packages: DownloadPackagesTable
+  download_files: DownloadFilesTable
+  downloads: DownloadsTable
+  download_days: DownloadDaysTable
+  download_package_days: DownloadPackageDaysTable
+  download_file_days: DownloadFileDaysTable
+  download_totals: DownloadTotalsTable
+  recent_downloads: RecentDownloadsTable
 }
 
 // Rows as they are read. Others are `Selectable<…>` where they are used.

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createWriteStream, lstatSync, readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { fsyncPath, isMissing, removeFile } from '../../kernel/files.ts'
-import { linkTarget, objectKey, type ObjectStore } from '../objects/object-store.ts'
+import { linkTarget, objectKey, objectName, type ObjectStore } from '../objects/object-store.ts'
 import type { FileId, LocalPool, Place, Pool, StoredBytes } from './pool.ts'
 
 /** As the local pool gives its files. */
@@ -104,7 +104,7 @@ export function createObjectPool(deps: { store: ObjectStore; local: LocalPool; n
     },
     async publish(file, target) {
       const present = targetOf(target)
-      if (present?.startsWith(`object:${objectKey(file)}/`)) return false
+      if (present?.startsWith(`${objectName(file)}/`)) return false
       const sizeBytes = await store.size(objectKey(file))
       // As a link to a missing file would fail: the publisher asks whether the package was deleted meanwhile.
       if (sizeBytes === null)

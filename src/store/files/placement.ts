@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql, type Insertable } from 'kysely'
 import { isMissing } from '../../kernel/files.ts'
 import type { FormatId } from '../../domain/package.ts'
+import { Problem } from '../../domain/problem.ts'
 import { isRefused } from '../../domain/transitions.ts'
 import type { Db } from '../db.ts'
 import type { BlobsTable } from '../tables.ts'
@@ -19,8 +20,15 @@ import type { Pool } from './pool.ts'
 
 /** A claim is void after this time: its process died. The remover itself stops at half of it. */
 const CLAIM_SECONDS = 10
-/** A store that did not answer a removal has carried it out after this time, or never will. */
-const UNCERTAIN_SECONDS = 60
+/**
+ * How long a removal that the store did not answer may still reach it. What delays a request on the way (a proxy, a broken
+ * network) cannot deliver it later: a store refuses requests that were signed more than 15 minutes ago
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, RequestTimeTooSkewed). A minute more is for the
+ * difference of the clocks and for carrying it out.
+ */
+const UNCERTAIN_SECONDS = 16 * 60
+/** When a caller whose bytes may still be removed should try again. */
+const UNCERTAIN_RETRY_SECONDS = 60
 const POLL_MS = 10
 const MOST_ATTEMPTS = 5
 /** How long the row of a removed file is kept; an insert takes seconds from its look at the bytes to its commit. */
@@ -107,22 +115,37 @@ export async function insertBlobs(
   }
 }
 
-/** @returns the token of the last removal, ended; null when there is no row any more */
+/**
+ * @returns the token of the last removal, ended; null when there is no row any more
+ * @throws Problem('storage_unavailable') for one that the store did not answer
+ */
 async function removalEnded(db: Db, sha256: string): Promise<string | null> {
   for (;;) {
     const row = await db
       .selectFrom('blobs')
-      .select(['removal_token', 'removal_ended_at', isVoid.as('is_void')])
+      .select(['removal_token', 'removal_ended_at', isVoid.as('is_void'), isUncertain.as('is_uncertain')])
       .where('sha256', '=', sha256)
       .executeTakeFirst()
     if (!row || row.removal_token === null) return null
     if (row.removal_ended_at !== null) return row.removal_token
+    if (row.is_uncertain) throw removalUncertain(sha256)
     if (row.is_void) await endRemoval(db, sha256, row.removal_token)
     else await delay(POLL_MS)
   }
 }
 
 const isVoid = sql<boolean>`coalesce(removal_began_at < now() - ${CLAIM_SECONDS}::int * interval '1 second', true)`
+
+/** Only claims that are kept began later than now. */
+const isUncertain = sql<boolean>`coalesce(removal_began_at > now(), false)`
+
+const removalUncertain = (sha256: string) =>
+  new Problem(
+    'storage_unavailable',
+    `the object store has not answered the removal of the same bytes (SHA-256 ${sha256}) and may still carry it out: try again in some minutes`,
+    {},
+    { retryAfterSeconds: UNCERTAIN_RETRY_SECONDS },
+  )
 
 /** Keeps the claim for `UNCERTAIN_SECONDS`. */
 async function holdRemoval(db: Db, sha256: string, token: string): Promise<void> {
@@ -160,7 +183,7 @@ export async function placeBytes(db: Db, pool: Pool, sha256: string, format?: Fo
   try {
     await carryOut(pool, plan, stopAt)
   } catch (error) {
-    // An upload of the same bytes waits, or it would find the object and lose it to the removal.
+    // An upload of the same bytes is refused until then, or it would find the object and lose it to the removal.
     if (error instanceof RemovalUncertain) await holdRemoval(db, sha256, token)
     else await endRemoval(db, sha256, token)
     throw error
@@ -222,14 +245,14 @@ async function claim(db: Db, sha256: string, token: string, format?: FormatId): 
   })
 }
 
-/** Whether some process is removing bytes now. */
+/** Whether some process is removing bytes now. Those of an uncertain removal nobody needs. */
 export async function removalsUnderWay(db: Db): Promise<boolean> {
   const row = await db
     .selectFrom('blobs')
     .select('sha256')
     .where('removal_token', 'is not', null)
     .where('removal_ended_at', 'is', null)
-    .where(sql<boolean>`not ${isVoid}`)
+    .where(sql<boolean>`not ${isVoid} and not ${isUncertain}`)
     .executeTakeFirst()
   return row !== undefined
 }

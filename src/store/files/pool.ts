@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { FormatId } from '../../domain/package.ts'
-import { ensureDirectory, enteredInto, exists, fsyncPath, isMissing, linkFile } from '../../kernel/files.ts'
+import { ensureDirectory, enteredInto, exists, fsyncPath, ifMissing, isMissing, linkFile } from '../../kernel/files.ts'
 import type { Paths } from '../paths.ts'
 
 export interface FileId {
@@ -174,10 +174,7 @@ function statOf(path: string): { ino: number; dev: number } | null {
 
 /** Opens a file of the pool or of quarantine, for one reader; null when it does not exist. */
 async function openLocal(path: string): Promise<StoredBytes | null> {
-  const file = await open(path).catch((error: unknown) => {
-    if (isMissing(error)) return null
-    throw error
-  })
+  const file = await open(path).catch(ifMissing(null))
   if (!file) return null
   try {
     const { size, mtime, mode } = await file.stat()

@@ -11,6 +11,9 @@ import { tasks } from './0008-tasks.ts'
 import { imports } from './0009-imports.ts'
 import { signIn } from './0010-sign-in.ts'
 import { dashboard } from './0011-dashboard.ts'
+import { importMemory } from './0012-import-memory.ts'
+import { downloads } from './0013-downloads.ts'
+import { console } from './0014-console.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -24,4 +27,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0009-imports': imports,
   '0010-sign-in': signIn,
   '0011-dashboard': dashboard,
+  '0012-import-memory': importMemory,
+  '0013-downloads': downloads,
+  '0014-console': console,
 }

@@ -1,8 +1,8 @@
 // Reads for /security: pages in index order, totals from the counters. None of them reads all packages.
 import { sql, type RawBuilder } from 'kysely'
-import type { Finding, PolicyAction, Severity, SeverityCounts, SeverityKey } from '../../domain/finding.ts'
+import type { PolicyAction, Severity, SeverityCounts, SeverityKey } from '../../domain/finding.ts'
 import { ACTIONS } from '../../domain/finding.ts'
-import { severityBit, severityRank } from '../../domain/risk.ts'
+import { severityBit } from '../../domain/risk.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
 import type { PackageRow } from '../tables.ts'
@@ -66,11 +66,11 @@ export type LightRow = Pick<
   | 'risk'
 >
 
-const all = (conditions: readonly RawBuilder<unknown>[]) =>
+export const all = (conditions: readonly RawBuilder<unknown>[]) =>
   conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
-const offset = ({ page, perPage }: At) => (page - 1) * perPage
-const numberOf = ({ rows }: { rows: { n: number }[] }) => rows[0]?.n ?? 0
-const masked = (severities: readonly Severity[]) =>
+export const offset = ({ page, perPage }: At) => (page - 1) * perPage
+export const numberOf = ({ rows }: { rows: { n: number }[] }) => rows[0]?.n ?? 0
+export const masked = (severities: readonly Severity[]) =>
   severities.reduce((mask, severity) => mask | severityBit(severity), 0)
 
 /** Conditions on `packages` and on `package_counts` alike. */
@@ -120,19 +120,7 @@ export async function posturePage(
   }
 }
 
-/** Records under review, the most urgent first. */
-export async function queuePage(db: Db, at: At): Promise<{ ids: number[]; review: number; blocked: number }> {
-  const ids = await sql<{ id: number }>`select id from packages where status = 'pending_review'
-    order by review_due_at, risk desc, id limit ${at.perPage} offset ${offset(at)}`.execute(db)
-  const blocked = await countPackages(db, sql`status = 'quarantined' and cve_status = 'blocked'`)
-  return {
-    ids: ids.rows.map((row) => row.id),
-    review: await countPackages(db, sql`status = 'pending_review'`),
-    blocked,
-  }
-}
-
-async function countPackages(db: Db, where: RawBuilder<unknown> = sql`true`): Promise<number> {
+export async function countPackages(db: Db, where: RawBuilder<unknown> = sql`true`): Promise<number> {
   return numberOf(
     await sql<{ n: number }>`select coalesce(sum(n), 0)::int as n from package_counts where ${where}`.execute(db),
   )
@@ -148,7 +136,7 @@ export async function severitySummary(db: Db, { statuses, distribution }: Securi
   return countsOf(rows)
 }
 
-function countsOf(rows: readonly { severity: Severity; n: number }[]): SeverityCounts {
+export function countsOf(rows: readonly { severity: Severity; n: number }[]): SeverityCounts {
   const counts: SeverityCounts = { critical: 0, high: 0, medium: 0, low: 0, negligible: 0, unknown: 0 }
   for (const { severity, n } of rows) counts[severity.toLowerCase() as SeverityKey] += n
   return counts
@@ -206,58 +194,4 @@ export async function findingTotals(db: Db, ids: readonly number[]): Promise<Map
       ]
     }),
   )
-}
-
-export interface VulnerabilityFilter {
-  severities?: readonly Severity[] | undefined
-  fixStates?: readonly Finding['fix_state'][] | undefined
-  distribution?: string | undefined
-}
-
-export interface VulnerabilityRow {
-  package_id: number
-  finding: Finding
-  name: string
-  version: string
-  arch: string
-  distribution: string
-  status: PackageStatus
-  served: boolean
-}
-
-/** Findings of all records, the worst first. */
-export async function vulnerabilityPage(
-  db: Db,
-  filter: VulnerabilityFilter,
-  at: At,
-): Promise<{ rows: VulnerabilityRow[]; total: number; scanned: number; summary: SeverityCounts }> {
-  const { severities, fixStates, distribution } = filter
-  const shared = [
-    ...(fixStates ? [sql`fix_state in (${sql.join([...fixStates])})`] : []),
-    ...(distribution ? [sql`distribution = ${distribution}`] : []),
-  ]
-  const ofSeverity = severities ? [sql`severity in (${sql.join([...severities])})`] : []
-  const ranks = severities?.map(severityRank) ?? []
-  // The same condition as a range of the index order.
-  const range =
-    ranks.length > 0
-      ? [sql`risk >= ${Math.min(...ranks) * 10_000_000} and risk < ${(Math.max(...ranks) + 1) * 10_000_000}`]
-      : []
-  const where = all([...shared, ...ofSeverity, ...range])
-  const page =
-    await sql<VulnerabilityRow>`select f.package_id, f.finding, p.name, p.version, p.arch, p.distribution, p.status, exists (select from offers o where o.package_id = p.id and o.until_revision is null) as served
-    from (select package_id, cve, risk, finding from findings where ${where} order by risk desc, cve, package_id limit ${at.perPage} offset ${offset(at)}) f
-    join packages p on p.id = f.package_id order by f.risk desc, f.cve, f.package_id`.execute(db)
-  const total = await sql<{
-    n: number
-  }>`select coalesce(sum(n), 0)::int as n from finding_counts where ${all([...shared, ...ofSeverity])}`.execute(db)
-  const bySeverity = await sql<{
-    severity: Severity
-    n: number
-  }>`select severity, sum(n)::int as n from finding_counts where ${all(shared)} group by severity`.execute(db)
-  const scanned = await countPackages(
-    db,
-    all([sql`scanned`, ...(distribution ? [sql`distribution = ${distribution}`] : [])]),
-  )
-  return { rows: page.rows, total: numberOf(total), scanned, summary: countsOf(bySeverity.rows) }
 }

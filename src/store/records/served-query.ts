@@ -1,5 +1,6 @@
 // Reads of what clients are offered, in pages by key, so that no answer is held in memory whole.
 import { sql } from 'kysely'
+import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
 
 const PAGE = 1000
@@ -56,6 +57,36 @@ export async function* servedPackages(
   for (;;) {
     const rows = await nextOffers(db, codename, after, PAGE).select(['name', 'package_id', 'version', 'arch']).execute()
     if (rows.length > 0) yield rows.map((row) => ({ name: row.name, version: row.version, arch: row.arch }))
+    if (rows.length < PAGE) return
+    after = rows.at(-1) ?? after
+  }
+}
+
+/** An offer of one distribution, and what another one has under its name, version and architecture. */
+export interface ComparedOffer {
+  name: string
+  version: string
+  arch: string
+  /** whether it has the same bytes; null when it has nothing there */
+  taken: boolean | null
+  status: PackageStatus | null
+  /** whether the bytes were rejected in some distribution */
+  rejected: boolean
+}
+
+/** The offers of a distribution, each with what another one has in its place, in the order of names. */
+export async function* comparedOffers(db: Db, from: string, to: string): AsyncGenerator<ComparedOffer[]> {
+  let after = BEFORE_ALL
+  for (;;) {
+    const page = nextOffers(db, from, after, PAGE).select(['name', 'version', 'arch', 'sha256', 'package_id'])
+    const { rows } = await sql<ComparedOffer & OfferPlace>`
+      select o.name, o.version, o.arch, o.package_id, there.sha256 = o.sha256 as taken, there.status,
+        exists (select from packages r where r.sha256 = o.sha256 and r.status = 'rejected')
+          or exists (select from packages r where r.received_sha256 = o.sha256 and r.status = 'rejected') as rejected
+      from (${page}) o left join packages there on there.distribution = ${to}
+        and there.name = o.name and there.version = o.version and there.arch = o.arch
+      order by o.name, o.package_id`.execute(db)
+    yield rows
     if (rows.length < PAGE) return
     after = rows.at(-1) ?? after
   }

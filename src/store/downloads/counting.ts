@@ -1,0 +1,312 @@
+// Adds downloads to the rows and counters of their packages, files, clients and days.
+import { sql } from 'kysely'
+import type { FormatId } from '../../domain/package.ts'
+import type { Db } from '../db.ts'
+
+/** A file that a distribution offered. */
+export interface DownloadedFile {
+  distribution: string
+  format: FormatId
+  sha256: string
+  filename: string
+  name: string
+  version: string
+  arch: string
+  sizeBytes: number
+}
+
+/** What a client with one user agent was given of a file on a day. */
+export interface Given {
+  file: DownloadedFile
+  address: string
+  agent: string
+  clientType: string
+  /** days since 1970 */
+  day: number
+  whole: number
+  beganWithRange: boolean
+  bytes: number
+}
+
+export interface RecentDownload {
+  file: DownloadedFile
+  at: Date
+  address: string
+  agent: string
+  clientType: string
+  path: string
+  status: number
+  bytes: number
+}
+
+/** Rows of `recent_downloads`. */
+const MOST_RECENT = 50
+/** No day yet: of rows that this transaction adds. */
+const NEVER = -1
+
+/**
+ * Adds what was given, in the caller's transaction, of which there is one at a time.
+ * @param given each file, address, agent and day once
+ * @param firstDay days before are about to be removed: nothing of them is changed
+ */
+export async function addDownloads(
+  tx: Db,
+  given: readonly Given[],
+  recent: readonly RecentDownload[],
+  firstDay: number,
+): Promise<void> {
+  if (given.length === 0) return
+  const rows = await identified(tx, given)
+  const counts = countersOf(rows, firstDay)
+  await factsOf(rows).execute(tx)
+  await addDays(tx, 'download_days', 'counted', 'text', counts.days)
+  await addDays(tx, 'download_package_days', 'package_id', 'bigint', counts.packages)
+  await addDays(tx, 'download_file_days', 'file_id', 'bigint', counts.files)
+  await seen(tx, 'download_clients', rows, (row) => row.client)
+  await seen(tx, 'download_agents', rows, (row) => row.agent)
+  await seen(tx, 'download_packages', rows, (row) => row.pkg)
+  await seen(tx, 'download_files', rows, (row) => row.fileId)
+  const totals = new Map<string, number>()
+  for (const { given: one, downloads } of rows)
+    totals.set(one.file.format, (totals.get(one.file.format) ?? 0) + downloads)
+  await sql`insert into download_totals (format, downloads)
+    select * from unnest(${[...totals.keys()]}::text[], ${[...totals.values()]}::bigint[]) as t (format, downloads) order by 1
+    on conflict (format) do update set downloads = download_totals.downloads + excluded.downloads`.execute(tx)
+  await addRecent(tx, rows, recent)
+}
+
+interface Row {
+  given: Given
+  client: number
+  agent: number
+  pkg: number
+  fileId: number
+  downloads: number
+  /** the last days before this batch; -1 for never */
+  clientLast: number
+  packageLast: number
+  /** of this client */
+  ofPackageLast: number
+  ofFileLast: number
+}
+
+interface Known {
+  id: number
+  last_day: number
+}
+
+const fileKey = (file: Pick<DownloadedFile, 'distribution' | 'sha256'>) => `${file.distribution} ${file.sha256}`
+const nameKey = (file: Pick<DownloadedFile, 'format' | 'name'>) => `${file.format} ${file.name}`
+
+async function identified(tx: Db, given: readonly Given[]): Promise<Row[]> {
+  const clients = await clientsOf(tx, [...new Set(given.map(({ address }) => address))])
+  const agents = await agentsOf(tx, new Map(given.map(({ agent, clientType }) => [agent, clientType])))
+  const files = new Map(given.map(({ file }) => [fileKey(file), file]))
+  const names = await packagesOf(tx, [...new Map([...files.values()].map((file) => [nameKey(file), file])).values()])
+  const fileIds = await filesOf(tx, [...files.values()], names)
+  const rows = given.map((one): Row => {
+    const client = clients.get(one.address) as Known
+    const pkg = names.get(nameKey(one.file)) as Known
+    return {
+      given: one,
+      client: client.id,
+      agent: agents.get(one.agent) as number,
+      pkg: pkg.id,
+      fileId: fileIds.get(fileKey(one.file)) as number,
+      downloads: one.whole + Number(one.beganWithRange),
+      clientLast: client.last_day,
+      packageLast: pkg.last_day,
+      ofPackageLast: NEVER,
+      ofFileLast: NEVER,
+    }
+  })
+  // Of a client or a package that is new there is nothing to find.
+  const old = rows.filter((row) => row.clientLast !== NEVER && row.packageLast !== NEVER)
+  if (old.length === 0) return rows
+  const before = await sql<{ of_package: number | null; of_file: number | null; began: boolean }>`
+    select
+      (select max(day) from downloads d where d.package_id = t.p and d.client_id = t.c) as of_package,
+      (select max(day) from downloads d where d.package_id = t.p and d.client_id = t.c and d.file_id = t.f) as of_file,
+      t.began and exists (select from downloads d where d.package_id = t.p and d.client_id = t.c and d.file_id = t.f
+        and d.agent_id = t.a and d.day between t.day - 1 and t.day) as began
+    from unnest(${old.map((row) => row.pkg)}::bigint[], ${old.map((row) => row.client)}::bigint[],
+      ${old.map((row) => row.fileId)}::bigint[], ${old.map((row) => row.agent)}::bigint[],
+      ${old.map((row) => row.given.day)}::int[], ${old.map((row) => row.given.beganWithRange)}::boolean[])
+      with ordinality as t (p, c, f, a, day, began, nth)
+    order by t.nth`.execute(tx)
+  for (const [i, row] of old.entries()) {
+    const { of_package, of_file, began } = before.rows[i]!
+    row.ofPackageLast = of_package ?? NEVER
+    row.ofFileLast = of_file ?? NEVER
+    // The rest of a download that was interrupted, or another part of one that is fetched in parts.
+    if (began) row.downloads--
+  }
+  return rows
+}
+
+async function clientsOf(tx: Db, addresses: string[]): Promise<Map<string, Known>> {
+  await sql`insert into download_clients (address, last_day) select *, ${NEVER}::int from unnest(${addresses}::text[])
+    on conflict (address) do nothing`.execute(tx)
+  const rows = await tx
+    .selectFrom('download_clients')
+    .selectAll()
+    .where('address', '=', sql<string>`any(${addresses}::text[])`)
+    .execute()
+  return new Map(rows.map((row) => [row.address, row]))
+}
+
+async function agentsOf(tx: Db, agents: ReadonlyMap<string, string>): Promise<Map<string, number>> {
+  const names = [...agents.keys()]
+  await sql`insert into download_agents (agent, client_type, last_day)
+    select *, ${NEVER}::int from unnest(${names}::text[], ${[...agents.values()]}::text[]) on conflict (agent) do nothing`.execute(
+    tx,
+  )
+  const rows = await tx
+    .selectFrom('download_agents')
+    .select(['id', 'agent'])
+    .where('agent', '=', sql<string>`any(${names}::text[])`)
+    .execute()
+  return new Map(rows.map((row) => [row.agent, row.id]))
+}
+
+async function packagesOf(tx: Db, files: readonly DownloadedFile[]): Promise<Map<string, Known>> {
+  const names = files.map(({ name }) => name)
+  await sql`insert into download_packages (name, format, last_day)
+    select *, ${NEVER}::int from unnest(${names}::text[], ${files.map(({ format }) => format)}::text[])
+    on conflict (name, format) do nothing`.execute(tx)
+  const rows = await tx
+    .selectFrom('download_packages')
+    .selectAll()
+    .where('name', '=', sql<string>`any(${names}::text[])`)
+    .execute()
+  return new Map(rows.map((row) => [nameKey(row), row]))
+}
+
+async function filesOf(
+  tx: Db,
+  files: readonly DownloadedFile[],
+  names: ReadonlyMap<string, Known>,
+): Promise<Map<string, number>> {
+  const digests = files.map(({ sha256 }) => sha256)
+  await sql`insert into download_files (package_id, distribution, sha256, filename, version, arch, size_bytes, last_day)
+    select *, ${NEVER}::int from unnest(${files.map((file) => names.get(nameKey(file))!.id)}::bigint[],
+      ${files.map(({ distribution }) => distribution)}::text[], ${digests}::text[], ${files.map(({ filename }) => filename)}::text[],
+      ${files.map(({ version }) => version)}::text[], ${files.map(({ arch }) => arch)}::text[],
+      ${files.map(({ sizeBytes }) => sizeBytes)}::bigint[])
+    on conflict (distribution, sha256) do nothing`.execute(tx)
+  const { rows } = await sql<{ id: number; distribution: string; sha256: string }>`
+    select f.id, f.distribution, f.sha256 from download_files f
+    join unnest(${files.map(({ distribution }) => distribution)}::text[], ${digests}::text[]) as t (distribution, sha256)
+      using (distribution, sha256)`.execute(tx)
+  return new Map(rows.map((row) => [fileKey(row), row.id]))
+}
+
+interface DayCount {
+  downloads: number
+  bytes: number
+  latest: number
+}
+
+/** Counters of a kind by day and by what is counted. */
+type Counters<K> = Map<K, Map<number, DayCount>>
+
+/** What the batch adds to each counter. */
+function countersOf(rows: readonly Row[], firstDay: number) {
+  const days: Counters<string> = new Map()
+  const packages: Counters<number> = new Map()
+  const files: Counters<number> = new Map()
+  const clientLast = new Map<string, number>()
+
+  /** Moves somebody from the day on which it was seen last to this day. */
+  const move = <K>(counters: Counters<K>, counted: K, who: string, before: number, day: number) => {
+    const last = clientLast.get(who) ?? before
+    if (day <= last) return
+    if (last >= firstDay) at(counters, counted, last).latest--
+    at(counters, counted, day).latest++
+    clientLast.set(who, day)
+  }
+  for (const { given, client, pkg, fileId, downloads, ...last } of rows) {
+    const { day, file, clientType } = given
+    const bytes = given.bytes
+    for (const counted of ['all', `format ${file.format}`, `client ${clientType}`])
+      add(days, counted, day, downloads, bytes)
+    add(packages, pkg, day, downloads, bytes)
+    add(files, fileId, day, downloads, bytes)
+    move(days, 'all', `client ${client}`, last.clientLast, day)
+    move(days, 'packages', `package ${pkg}`, last.packageLast, day)
+    move(packages, pkg, `${client} of package ${pkg}`, last.ofPackageLast, day)
+    move(files, fileId, `${client} of file ${fileId}`, last.ofFileLast, day)
+  }
+  return { days, packages, files }
+}
+
+function at<K>(counters: Counters<K>, counted: K, day: number): DayCount {
+  let days = counters.get(counted)
+  if (!days) counters.set(counted, (days = new Map<number, DayCount>()))
+  let count = days.get(day)
+  if (!count) days.set(day, (count = { downloads: 0, bytes: 0, latest: 0 }))
+  return count
+}
+
+function add<K>(counters: Counters<K>, counted: K, day: number, downloads: number, bytes: number): void {
+  const count = at(counters, counted, day)
+  count.downloads += downloads
+  count.bytes += bytes
+}
+
+function factsOf(rows: readonly Row[]) {
+  return sql`insert into downloads (package_id, client_id, file_id, day, agent_id, downloads, bytes)
+    select * from unnest(${rows.map((row) => row.pkg)}::bigint[], ${rows.map((row) => row.client)}::bigint[],
+      ${rows.map((row) => row.fileId)}::bigint[], ${rows.map((row) => row.given.day)}::int[],
+      ${rows.map((row) => row.agent)}::bigint[], ${rows.map((row) => row.downloads)}::int[],
+      ${rows.map((row) => row.given.bytes)}::bigint[]) as t (p, c, f, day, a, n, bytes) order by 1, 2, 3, 4, 5
+    on conflict (package_id, client_id, file_id, day, agent_id) do update
+      set downloads = downloads.downloads + excluded.downloads, bytes = downloads.bytes + excluded.bytes`
+}
+
+async function addDays<K extends string | number>(
+  tx: Db,
+  table: 'download_days' | 'download_package_days' | 'download_file_days',
+  column: string,
+  type: 'text' | 'bigint',
+  counters: Counters<K>,
+): Promise<void> {
+  const rows = [...counters].flatMap(([counted, days]) => [...days].map(([day, count]) => ({ counted, day, ...count })))
+  const [into, by] = [sql.table(table), sql.ref(column)]
+  await sql`insert into ${into} (${by}, day, downloads, bytes, latest)
+    select * from unnest(${rows.map(({ counted }) => counted)}::${sql.raw(type)}[], ${rows.map(({ day }) => day)}::int[],
+      ${rows.map((row) => row.downloads)}::bigint[], ${rows.map(({ bytes }) => bytes)}::bigint[],
+      ${rows.map(({ latest }) => latest)}::bigint[]) as t (counted, day, downloads, bytes, latest) order by 2, 1
+    on conflict (${by}, day) do update set downloads = ${into}.downloads + excluded.downloads,
+      bytes = ${into}.bytes + excluded.bytes, latest = ${into}.latest + excluded.latest`.execute(tx)
+}
+
+async function seen(
+  tx: Db,
+  table: 'download_clients' | 'download_agents' | 'download_packages' | 'download_files',
+  rows: readonly Row[],
+  idOf: (row: Row) => number,
+): Promise<void> {
+  const last = new Map<number, number>()
+  for (const row of rows) last.set(idOf(row), Math.max(last.get(idOf(row)) ?? NEVER, row.given.day))
+  await sql`update ${sql.table(table)} as known set last_day = t.day
+    from unnest(${[...last.keys()]}::bigint[], ${[...last.values()]}::int[]) as t (id, day)
+    where known.id = t.id and known.last_day < t.day`.execute(tx)
+}
+
+async function addRecent(tx: Db, rows: readonly Row[], recent: readonly RecentDownload[]): Promise<void> {
+  if (recent.length === 0) return
+  const ids = new Map(rows.map((row) => [fileKey(row.given.file), row.fileId]))
+  await tx
+    .insertInto('recent_downloads')
+    .values(
+      recent.slice(-MOST_RECENT).map(({ file, clientType, ...one }) => ({
+        ...one,
+        client_type: clientType,
+        file_id: ids.get(fileKey(file)) as number,
+      })),
+    )
+    .execute()
+  await sql`delete from recent_downloads where (at, id) < (select at, id from recent_downloads
+    order by at desc, id desc offset ${MOST_RECENT - 1} limit 1)`.execute(tx)
+}

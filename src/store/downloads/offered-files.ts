@@ -1,0 +1,27 @@
+// Which stored files a name was offered for, now or since: what a log says of a request is its path.
+import { sql } from 'kysely'
+import type { Db } from '../db.ts'
+
+export interface OfferedName {
+  distribution: string
+  filename: string
+  sha256: string
+  name: string
+  version: string
+  arch: string
+  size_bytes: number
+}
+
+/** Offers of these file names in any distribution; those in force first, then the latest. */
+export async function offersOfNames(db: Db, filenames: readonly string[]): Promise<OfferedName[]> {
+  // Each half reads an index of its own.
+  const half = (condition: string) => sql`select o.distribution, o.filename, o.sha256, o.name, o.version, o.arch,
+      b.size_bytes, o.until_revision, o.from_revision
+    from offers o join blobs b using (sha256)
+    where o.filename = any(${[...filenames]}::text[]) and o.until_revision ${sql.raw(condition)}`
+  const { rows } = await sql<OfferedName>`
+    select distribution, filename, sha256, name, version, arch, size_bytes
+    from (${half('is null')} union all ${half('is not null')}) found
+    order by until_revision is null desc, from_revision desc`.execute(db)
+  return rows
+}

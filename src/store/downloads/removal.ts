@@ -1,0 +1,64 @@
+// Removes downloads of days that are too old, in small transactions.
+import { sql } from 'kysely'
+import type { Db } from '../db.ts'
+import { lockDownloads } from './logs.ts'
+
+/** Rows deleted in one transaction. */
+const TOGETHER = 5000
+
+/** What would be removed: rows that name a client. */
+export async function countOldDownloads(db: Db, firstDay: number): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select count(*)::int as n from download_file_days n
+    join downloads d on d.file_id = n.file_id and d.day = n.day where n.day < ${firstDay}`.execute(db)
+  return rows[0]?.n ?? 0
+}
+
+/**
+ * Removes everything about days before this one: who downloaded what, counters, and clients, user agents and names that
+ * nothing names any more. Can be repeated after a crash at any line.
+ * @returns rows that named a client
+ */
+export async function removeOldDownloads(db: Db, firstDay: number, signal: AbortSignal): Promise<number> {
+  const repeated = async (work: () => Promise<number>): Promise<number> => {
+    let all = 0
+    for (;;) {
+      signal.throwIfAborted()
+      const n = await work()
+      all += n
+      if (n < TOGETHER) return all
+    }
+  }
+  // Who counts downloads at the same time must not use what is deleted here.
+  const deleted = async (statement: ReturnType<typeof sql>) =>
+    db.transaction().execute(async (tx) => {
+      await lockDownloads(tx)
+      return Number((await statement.execute(tx)).numAffectedRows ?? 0)
+    })
+  // The counters of the files name what is left to delete, so they go last.
+  let facts = 0
+  for (;;) {
+    const { rows } = await sql<{ day: number; file_id: number }>`select day, file_id from download_file_days
+      where day < ${firstDay} order by day, file_id limit 500`.execute(db)
+    if (rows.length === 0) break
+    const [days, files] = [rows.map(({ day }) => day), rows.map(({ file_id }) => file_id)]
+    const these = sql`(select * from unnest(${days}::int[], ${files}::bigint[]) as t (day, file_id))`
+    facts += await repeated(() =>
+      deleted(sql`delete from downloads where (package_id, client_id, file_id, day, agent_id) in (
+        select d.package_id, d.client_id, d.file_id, d.day, d.agent_id from ${these} t
+        join downloads d on d.file_id = t.file_id and d.day = t.day limit ${TOGETHER})`),
+    )
+    await deleted(sql`delete from download_file_days where (day, file_id) in ${these}`)
+  }
+  for (const table of ['download_days', 'download_package_days'])
+    await deleted(sql`delete from ${sql.table(table)} where day < ${firstDay}`)
+  await deleted(sql`delete from recent_downloads where at < ${new Date(firstDay * 86_400_000)}`)
+  // A file that was downloaded before and never since is named by nothing.
+  for (const table of ['download_clients', 'download_agents', 'download_files', 'download_packages'])
+    await repeated(() =>
+      deleted(sql`delete from ${sql.table(table)} where id in (
+        select id from ${sql.table(table)} where last_day < ${firstDay} order by last_day limit ${TOGETHER})`),
+    )
+  // Every line of a log that nothing was appended to since then is too old to count.
+  await deleted(sql`delete from download_logs where seen_at < ${new Date((firstDay - 2) * 86_400_000)}`)
+  return facts
+}
