@@ -2,13 +2,12 @@
 // Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/import.ts [--packages 10000] [--peers yes]
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { freePort } from '../test/ports.ts'
 import { startService } from '../test/service.ts'
 import { createBenchDatabase } from './database.ts'
 import { mirrorsFor } from './peers.ts'
@@ -128,14 +127,6 @@ server { listen 127.0.0.1:${port}; root ${directory}; } }`,
   const server = spawn('nginx', ['-c', config, '-e', 'stderr'], { stdio: ['ignore', 'inherit', 'inherit'] })
   const names = files.map((path) => /([^/_]+)_[^/]*$/.exec(path)?.[1] ?? '')
   return { url: `http://127.0.0.1:${port}/`, names, stop: () => server.kill() }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }
 
 /** Processor time of a process with its threads and system calls: `utime` and `stime` of proc(5), in ticks of 10 ms. */

@@ -7,6 +7,7 @@ import type { TaskContext, TaskKind, TaskRequest } from '../domain/tasks.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Db } from '../store/db.ts'
 import type { TaskRow } from '../store/tables.ts'
+import { taskById } from '../tasks/task-query.ts'
 import type { PackageRequest } from './choose-entries.ts'
 import type { ImportTally } from './import-many.ts'
 import type { ImportRequested, RequestedResult } from './import-requested.ts'
@@ -100,7 +101,8 @@ export function bulkImportKind(deps: BulkImportDeps): TaskKind {
 /** Imports what has no result yet. */
 async function run({ db, importRequested }: BulkImportDeps, args: Arguments, context: TaskContext): Promise<void> {
   const { distribution, group, by, ip, request_id: requestId } = args
-  const meta = { method: 'import' as const, group, by, origin: { ip, requestId } }
+  const begunAt = (await taskById(db, context.id))?.created_at
+  const meta = { method: 'import' as const, group, by, origin: { ip, requestId }, ...(begunAt && { begunAt }) }
   let waiting: RequestedResult<Numbered>[] = []
   let ended = args.total - (await openRequests(db, context.id))
   let named = 0

@@ -45,7 +45,7 @@ async function sync(source: number, runs: CatalogRun[], now = new Date()): Promi
   const replacement = await replaceCatalog(db, source, now)
   const known = await replacement.known(['none', ...runs.map(({ digest }) => digest)])
   for (const one of runs) await replacement.add([known.has(one.digest) ? { ...one, packages: null } : one])
-  const total = await replacement.commit(async () => {})
+  const { total, changed } = await replacement.commit(async () => {})
   const rows = await db.selectFrom('catalog').selectAll().where('source_id', '=', source).orderBy('path').execute()
   expect(rows).toHaveLength(total)
   const { rows: counted } =
@@ -54,7 +54,20 @@ async function sync(source: number, runs: CatalogRun[], now = new Date()): Promi
     )
   const names = db.selectFrom('catalog_names').select(['name', 'packages']).where('source_id', '=', source)
   expect(await names.orderBy('name').execute()).toEqual(counted)
-  return rows.filter(({ synced_at }) => synced_at.getTime() === now.getTime()).map(({ path }) => path)
+  expect(await listedNames(source)).toEqual(await names.orderBy('folded').orderBy('name').execute())
+  const written = rows.filter(({ synced_at }) => synced_at.getTime() === now.getTime()).map(({ path }) => path)
+  expect(changed).toBe(written.length)
+  return written
+}
+
+/** What searches read, which triggers keep. */
+async function listedNames(source: number) {
+  const lists = database.db.selectFrom('catalog_name_lists').select('names').where('source_id', '=', source)
+  return (await lists.execute())
+    .flatMap(({ names }) => names.split('\n'))
+    .map((line) => line.split('\t'))
+    .sort(([a = '', A = a], [b = '', B = b]) => (a < b || (a === b && A < B) ? -1 : 1))
+    .map(([folded = '', name = folded, packages = '1']) => ({ name, packages: Number(packages) }))
 }
 
 describe('a replacement of the catalog', () => {
@@ -131,6 +144,24 @@ describe('a search', () => {
     expect(await find('WORKman')).toEqual([1, ['NetworkManager 1.0']])
     expect(await find('a_b')).toEqual([1, ['a_b 1.0']])
     expect(await find('%')).toEqual([0, []])
+  })
+
+  test('counts every package of a name, whatever its case, and none of a name that has the part only in another source', async () => {
+    const three = run('one', [
+      ['a', 'libX', '1.0'],
+      ['b', 'libX', '2.0'],
+      ['c', 'libx'],
+      ['d', 'libxx'],
+    ])
+    await sync(1, [three])
+    await sync(2, [run('one', [['a', 'libx']])])
+    expect(await find('LIBX')).toEqual([5, ['libX 1.0', 'libX 2.0', 'libx 1.0', 'libx 1.0', 'libxx 1.0']])
+    expect(await find('libx', { sourceId: 2 })).toEqual([1, ['libx 1.0']])
+    await sync(1, [run('two', [['b', 'libX', '2.0']])])
+    expect(await find('libx')).toEqual([2, ['libX 2.0', 'libx 1.0']])
+    expect(await find('x\tlib')).toEqual([0, []])
+    await sync(1, [])
+    expect(await find('libx')).toEqual([1, ['libx 1.0']])
   })
 
   test('is narrowed by source, type and suite', async () => {

@@ -18,9 +18,9 @@ export interface Replacement {
   /**
    * Makes what was added the catalog of the source; only rows that differ are written.
    * @param within runs in the same transaction
-   * @returns how many packages the source has
+   * @returns how many packages the source has, and how many of them are new or changed
    */
-  commit(within: (tx: Db, count: number) => Promise<void>): Promise<number>
+  commit(within: (tx: Db, count: number) => Promise<void>): Promise<{ total: number; changed: number }>
 }
 
 /** Begins to replace the catalog of a source. What an interrupted replacement added is dropped. */
@@ -60,8 +60,8 @@ export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promi
         on conflict do nothing`.execute(db)
     },
     async commit(within) {
-      const total = await db.transaction().execute(async (tx) => {
-        if (await replaceRuns(tx, sourceId)) await replacePackages(tx, sourceId, now)
+      const counts = await db.transaction().execute(async (tx) => {
+        const changed = (await replaceRuns(tx, sourceId)) ? await replacePackages(tx, sourceId, now) : 0
         const { n } = await tx
           .selectFrom('catalog')
           .select(sql<number>`count(*)::int`.as('n'))
@@ -70,11 +70,11 @@ export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promi
         await forgetAmbiguous(tx, sourceId, n)
         await dropIncoming(tx, sourceId)
         await within(tx, n)
-        return n
+        return { total: n, changed }
       })
       // Searches read new entries of a GIN index one by one until they are sorted in: 40 ms for each search of 200,000 rows.
       await sql`select gin_clean_pending_list('catalog_provides')`.execute(db)
-      return total
+      return counts
     },
   }
 }
@@ -95,7 +95,8 @@ async function replaceRuns(tx: Db, sourceId: number): Promise<boolean> {
   return Number(gone.numAffectedRows) + Number(added.numAffectedRows) > 0
 }
 
-async function replacePackages(tx: Db, sourceId: number, now: Date): Promise<void> {
+/** @returns how many packages are new or changed */
+async function replacePackages(tx: Db, sourceId: number, now: Date): Promise<number> {
   await sql`with
     kept as materialized (select unnest(fingerprints) as fingerprint from catalog_runs where source_id = ${sourceId}),
     gone as (delete from catalog c where source_id = ${sourceId}
@@ -103,15 +104,15 @@ async function replacePackages(tx: Db, sourceId: number, now: Date): Promise<voi
     fewer as (select name, count(*)::int as n from gone group by name)
     update catalog_names c set packages = packages - n from fewer
     where c.source_id = ${sourceId} and c.folded = lower(fewer.name) and c.name = fewer.name`.execute(tx)
-  await sql`with
+  const { rows } = await sql<{ n: number }>`with
     added as (insert into catalog (${COLUMNS}, synced_at) select ${COLUMNS}, ${now}::timestamptz from catalog_incoming
-      where source_id = ${sourceId} on conflict do nothing returning name)
-    insert into catalog_names (source_id, folded, name, packages)
-    select ${sourceId}::bigint, lower(name), name, count(*)::int from added group by name
-    on conflict (folded, name, source_id) do update set packages = catalog_names.packages + excluded.packages`.execute(
-    tx,
-  )
+      where source_id = ${sourceId} on conflict do nothing returning name),
+    named as (insert into catalog_names (source_id, folded, name, packages)
+      select ${sourceId}::bigint, lower(name), name, count(*)::int from added group by name
+      on conflict (folded, name, source_id) do update set packages = catalog_names.packages + excluded.packages)
+    select count(*)::int as n from added`.execute(tx)
   await tx.deleteFrom('catalog_names').where('source_id', '=', sourceId).where('packages', '=', 0).execute()
+  return rows[0]?.n ?? 0
 }
 
 /**

@@ -7,8 +7,10 @@ import type { Offered } from '../formats/format.ts'
 import type { IntakeResult, Meta, Source } from '../intake/arrival.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Intake } from '../intake/intake.ts'
+import { recheckMissing } from '../intake/recheck-missing.ts'
 import { reservedProblem } from '../intake/reserved-names.ts'
 import { eventOf } from '../intake/new-record.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { failureOf } from '../kernel/failure.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import { createSerial } from '../kernel/serial.ts'
@@ -38,6 +40,8 @@ export interface ImportManyMeta {
   /** user name */
   by: string
   origin: Origin
+  /** when the work began, also in an earlier process; by default now */
+  begunAt?: Date
 }
 
 /** What became of one package. */
@@ -60,7 +64,7 @@ export type ImportTally = Record<ImportOutcome, number>
 
 /**
  * Returns when each package is published, held or refused. One that fails does not stop the others, and `onResult` learns
- * of it. Calls of `onResult` do not overlap. Whatever had no result when the process died can be asked for again: what is
+ * of it. Calls of `onResult` do not overlap. In the end, packages that missed what came after them miss it no more. Whatever had no result when the process died can be asked for again: what is
  * there by then is skipped.
  * @param onResult is also given the element of `wanted` that it is about
  * @param signal stops the downloads; what was received by then is published
@@ -76,6 +80,7 @@ export type ImportMany = <W extends Wanted>(
 
 export interface ImportManyDeps {
   db: Db
+  clock: Clock
   audit: Pick<AuditLog, 'record'>
   registry: FormatRegistry
   upstreams: Pick<Upstreams, 'open'>
@@ -95,6 +100,7 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
     signal?: AbortSignal,
   ) => {
     const target = openDistribution(deps.registry, codename)
+    const begunAt = meta.begunAt ?? deps.clock.now()
     const intakeMeta: Meta = { method: meta.method, importedBy: meta.by, origin: meta.origin, group: meta.group }
     const open = createOpener(deps.upstreams, signal)
     const serially = createSerial()
@@ -149,6 +155,7 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
         await report(failed(entry, end.error, codename), one)
       }
     }
+    if (tally.added > 0 || meta.begunAt) await recheckMissing(deps.db, target, begunAt)
     signal?.throwIfAborted()
     return tally
   }

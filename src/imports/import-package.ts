@@ -5,8 +5,9 @@ import { Problem } from '../domain/problem.ts'
 import type { IntakeResult } from '../intake/arrival.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Intake } from '../intake/intake.ts'
-import { requireUnreserved } from '../intake/reserved-names.ts'
+import { reservedProblem } from '../intake/reserved-names.ts'
 import type { Db } from '../store/db.ts'
+import { reservationsOf } from '../store/reservations.ts'
 import type { SourceRow } from '../store/tables.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
 import { catalogEntry } from './catalog-query.ts'
@@ -54,13 +55,17 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
     const { package: name, version, arch } = request
     const entry = await catalogEntry(deps.db, source.id, { name, version, arch })
     if (!entry) throw new Problem('not_found', `${source.name} does not offer ${name} ${version} (${arch})`)
-    const dependencies = request.with_dependencies
-      ? await importDependencies(deps, { source, entry }, request.distribution, caller, origin)
-      : []
+    // Before anything is fetched; the intake asks again with the facts of the file.
+    const offered = deps.registry.find(request.distribution)
+    const reserved =
+      offered && reservedProblem(await reservationsOf(deps.db, offered.format.id), offered.format, entry, source.id)
+    const dependencies =
+      request.with_dependencies && !reserved
+        ? await importDependencies(deps, { source, entry }, request.distribution, caller, origin)
+        : []
     const open = async () => {
-      // Before anything is fetched; the intake asks again with the facts of the file.
-      const offered = deps.registry.find(request.distribution)
-      if (offered) await requireUnreserved(deps.db, offered.format, entry, source.id)
+      // From within the intake, which audits it.
+      if (reserved) throw reserved
       return deps.upstreams.open(upstreamOf(source))
     }
     const result = await deps.intake.accept(sourceOf(entry, request.distribution, open, deps.newPath), {

@@ -2,8 +2,10 @@
 import type { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
+import { reservedProblem } from '../intake/reserved-names.ts'
 import { createSerial } from '../kernel/serial.ts'
 import type { Db } from '../store/db.ts'
+import { reservationsOf } from '../store/reservations.ts'
 import type { CatalogRow } from '../store/tables.ts'
 import { chooseEntries, type PackageRequest } from './choose-entries.ts'
 import type { ImportedPackage, ImportMany, ImportManyMeta, ImportTally, Wanted } from './import-many.ts'
@@ -68,7 +70,7 @@ export function createImportRequested({ db, registry, importMany }: ImportReques
               await serially(async () => onResult(notChosen(request, chosen)))
             }
           }
-          if (withDependencies) yield* await neededBy(db, target, found, done)
+          if (withDependencies) yield* await neededBy(db, target, await unreserved(db, target, found), done)
           yield* found
         }
       }
@@ -83,6 +85,12 @@ export function createImportRequested({ db, registry, importMany }: ImportReques
     )
     return { ...tally, error: tally.error + unknown }
   }
+}
+
+/** What a package needs is not brought in when the package itself will be refused. */
+async function unreserved<W extends Wanted>(db: Db, { format }: Offered, wanted: readonly W[]): Promise<W[]> {
+  const reservations = await reservationsOf(db, format.id)
+  return wanted.filter(({ source, entry }) => !reservedProblem(reservations, format, entry, source.id))
 }
 
 /** What the packages need besides each other, deepest first. @param done names of entries to leave out; these are added */

@@ -37,12 +37,12 @@ export function syncKind(deps: SyncDeps): TaskKind {
       const by = (context.arguments as { by?: string }).by ?? 'scheduler'
       await deps.db.updateTable('sources').set({ status: 'syncing' }).where('id', '=', source.id).execute()
       try {
-        const count = await sync(deps, source, context)
+        const read = await sync(deps, source, context)
         const target = source.security && source.target ? deps.registry.find(source.target) : null
         const updates = target ? await findSecurityUpdates(deps.db, source, target.format, deps.clock.now()) : null
         if (updates !== null) context.line(`${updates} published packages have a newer version here`)
-        await recorded(deps, source, by, null, count)
-        return { source_id: source.id, count, ...(updates === null ? {} : { updates }) }
+        await recorded(deps, source, by, read)
+        return { source_id: source.id, count: read.total, ...(updates === null ? {} : { updates }) }
       } catch (error) {
         await dropIncoming(deps.db, source.id).catch(() => {})
         const isInterrupted = context.signal.aborted
@@ -55,14 +55,19 @@ export function syncKind(deps: SyncDeps): TaskKind {
           )
           .where('id', '=', source.id)
           .execute()
-        if (!isInterrupted) await recorded(deps, source, by, error, 0)
+        if (!isInterrupted) await recorded(deps, source, by, null, error)
         throw error
       }
     },
   }
 }
 
-async function sync({ db, clock, upstreams }: SyncDeps, source: SourceRow, context: TaskContext): Promise<number> {
+/** @returns how many packages the source offers, and how many of them are new or changed */
+async function sync(
+  { db, clock, upstreams }: SyncDeps,
+  source: SourceRow,
+  context: TaskContext,
+): Promise<{ total: number; changed: number }> {
   const line = (status: string, count: number, message: string) =>
     context.line(message, { status, count, source_id: source.id })
   line('started', source.pkg_count, `reading ${source.name}`)
@@ -72,7 +77,7 @@ async function sync({ db, clock, upstreams }: SyncDeps, source: SourceRow, conte
   if (checked.state === 'unchanged') {
     await db.updateTable('sources').set(done).where('id', '=', source.id).execute()
     line('verifying', source.pkg_count, 'nothing changed since the last sync')
-    return source.pkg_count
+    return { total: source.pkg_count, changed: 0 }
   }
   line('downloading', 0, `${checked.sizeBytes} bytes of indexes`)
   const staged = await checked.stage()
@@ -95,7 +100,7 @@ async function sync({ db, clock, upstreams }: SyncDeps, source: SourceRow, conte
       if (Math.floor(before / LINE_EVERY) < Math.floor(count / LINE_EVERY)) line('syncing', count, `${count} packages`)
     }
     await writing
-    const total = await replacement.commit(async (tx, n) => {
+    const replaced = await replacement.commit(async (tx, n) => {
       await tx
         .updateTable('sources')
         .set({ ...done, pkg_count: n, signed_by: checked.signedBy })
@@ -104,23 +109,29 @@ async function sync({ db, clock, upstreams }: SyncDeps, source: SourceRow, conte
     })
     line(
       'syncing',
-      total,
-      `${total} packages, upstream's state of ${checked.date ? isoTime(checked.date) : 'unknown date'}`,
+      replaced.total,
+      `${replaced.total} packages, upstream's state of ${checked.date ? isoTime(checked.date) : 'unknown date'}`,
     )
-    return total
+    return replaced
   } finally {
     await staged.remove()
   }
 }
 
-async function recorded(deps: SyncDeps, source: SourceRow, by: string, error: unknown, count: number): Promise<void> {
-  const failure = error ? failureOf(error) : null
+async function recorded(
+  deps: SyncDeps,
+  source: SourceRow,
+  by: string,
+  read: { total: number; changed: number } | null,
+  error?: unknown,
+): Promise<void> {
+  const failure = read ? null : failureOf(error)
   await deps.audit.record({
     action: 'SYNC',
     result: failure ? 'FAILURE' : 'SUCCESS',
     user: by,
     outcome: failure?.code ?? 'ok',
-    detail: `${source.name}: ${failure?.detail ?? `${count} packages`}`,
-    extra: { source_id: source.id },
+    detail: `${source.name}: ${failure?.detail ?? `${read?.total} packages, ${read?.changed} of them new or changed`}`,
+    extra: { source_id: source.id, ...(read ? { count: read.total, changed: read.changed } : {}) },
   })
 }

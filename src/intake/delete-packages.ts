@@ -5,7 +5,7 @@ import { Problem } from '../domain/problem.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
-import { deleteRecords } from '../records/delete-records.ts'
+import { deleteRecords, type ChooseRecords } from '../records/delete-records.ts'
 import type { PendingDeletions } from '../records/pending-deletions.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
@@ -37,6 +37,7 @@ export type DeletePackages = (selector: RecordSelector, caller: Caller, origin: 
  * The same for records by id.
  * @param by user name
  * @param extra further keys of the audit entries
+ * @param choose decides in the transaction which of them go; by default all
  * @returns the records as they were; those that no longer exist are left out
  */
 export type DeleteIds = (
@@ -44,6 +45,7 @@ export type DeleteIds = (
   by: string,
   origin: Origin,
   extra?: Record<string, unknown>,
+  choose?: ChooseRecords,
 ) => Promise<PackageRow[]>
 
 export function createDeletePackages({ db, deleteIds }: { db: Db; deleteIds: DeleteIds }): DeletePackages {
@@ -60,7 +62,7 @@ export function createDeletePackages({ db, deleteIds }: { db: Db; deleteIds: Del
 
 export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
   const { db, audit, bus, publisher } = deps
-  return async (ids, by, origin, extra = {}) => {
+  return async (ids, by, origin, extra = {}, choose) => {
     const deleted = await deleteRecords(db, audit, ids, {
       offeredOf: deps.offeredOf,
       manifestKey: deps.manifests.key,
@@ -77,6 +79,7 @@ export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
         requestId: origin.requestId,
         extra: { sha256: row.sha256, ...extra },
       }),
+      ...(choose ? { choose } : {}),
     })
     deps.checkpoint('deleted')
     const changed = new Set(deleted.filter((row) => row.served).map((row) => row.distribution))

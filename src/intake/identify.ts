@@ -115,13 +115,17 @@ function duplicateIn(alike: readonly PackageRow[], candidate: Candidate): Packag
     return null
   }
   const what = `${facts.name} ${facts.version} (${facts.arch})`
+  // In a stream of events `status` is `error`, so the record's has another key too.
+  const found = { package: facts.name, version: facts.version, arch: facts.arch, existing_status: existing.status }
   if (existing.sha256 === sha256 || existing.received_sha256 === sha256) {
     throw new Problem('already_exists', `${what} is already in ${distribution.codename}`, {
+      ...found,
       status: existing.status,
       sha256: existing.sha256,
     })
   }
   throw new Problem('duplicate_conflict', `${what} is in ${distribution.codename} with other bytes`, {
+    ...found,
     existing_sha256: existing.sha256,
     incoming_sha256: sha256,
     status: existing.status,

@@ -8,6 +8,7 @@ import type { Bus } from '../kernel/bus.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { removeFile } from '../kernel/files.ts'
+import { trace } from '../kernel/trace.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { announceRecord } from '../records/announce.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -63,7 +64,9 @@ export function createIntake(deps: IntakeDeps): Intake {
     // A publish that begins meanwhile waits a moment for this record.
     const entered = await enter(source, meta, (work) => work(), publisher.expect)
     if ('answer' in entered) return entered.answer
-    await publishRecords([entered.row], progress).catch(refusal(meta, () => entered.subject))
+    await trace('intake publish', { 'gatehouse.status': entered.row.status }, () =>
+      publishRecords([entered.row], progress),
+    ).catch(refusal(meta, () => entered.subject))
     return concluded(entered)
   }
 
@@ -87,11 +90,11 @@ export function createIntake(deps: IntakeDeps): Intake {
     let arrived = () => {}
     try {
       const { gate, arrival } = await inGate(async () => {
-        const arrival = await reception.receive(source)
+        const arrival = await trace('intake receive', {}, () => reception.receive(source))
         subject = { codename: arrival.offered.distribution.codename, staged: arrival, listing }
         checkpoint('staged')
         done(progress, 'reception', 'Reception', `${arrival.sizeBytes} bytes`)
-        const candidate = await check(arrival, settings, progress)
+        const candidate = await trace('intake identify', {}, () => check(arrival, settings, progress))
         subject = { ...subject, candidate }
         if (meta.scopes)
           requireAllInside(meta.scopes, [
@@ -112,7 +115,8 @@ export function createIntake(deps: IntakeDeps): Intake {
       if ('answer' in gate) return gate
       try {
         const record = recordOf(arrival, meta, listing, gate, deps.settings(), deps.clock.now())
-        return { gate, subject, row: await settle(gate.candidate, record, progress) }
+        const row = await trace('intake settle', {}, () => settle(gate.candidate, record, progress))
+        return { gate, subject, row }
       } finally {
         removeFile(gate.candidate.path)
       }

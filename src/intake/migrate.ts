@@ -13,7 +13,7 @@ export const MIGRATE = 'migrate'
 /** Records copied in one transaction, and between two saves of the cursor. */
 const TOGETHER = 20
 /** Packages and errors that the result lists. */
-const MOST_LISTED = 200
+export const MOST_LISTED = 200
 
 export interface MigrationResult {
   migrated: number

@@ -2,10 +2,13 @@
 import { additionBreaks, breakageWarning, removalBreaks, type Breakage } from '../gate/breakage.ts'
 import { missingIn } from '../gate/dependencies.ts'
 import type { Db } from '../store/db.ts'
+import { comparedOffers } from '../store/records/served-query.ts'
+import type { PackageStatus } from '../domain/status.ts'
 import { headRows, recordsOf, type RecordSelector } from '../store/records/artifact-query.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import { unknownPackage } from './delete-packages.ts'
 import type { FormatRegistry } from './identify.ts'
+import { MOST_LISTED as MOST_MIGRATED, type MigrationResult } from './migrate.ts'
 import { choosePromoted, openPair, type PromotionRequest } from './promote.ts'
 
 /** Broken packages that an answer lists. */
@@ -34,7 +37,12 @@ export interface Previews {
   removal(selector: RecordSelector): Promise<RemovalPreview>
   /** @throws Problem as the promotion does, except for what only its transaction finds */
   promotion(request: PromotionRequest): Promise<PromotionPreview>
+  /** @throws Problem as the migration does before it begins */
+  migration(from: string, to: string): Promise<MigrationPreview>
 }
+
+/** What a migration would do, without what only its transactions find. */
+export type MigrationPreview = Omit<MigrationResult, 'manifests_updated'>
 
 export function createPreviews({ db, registry }: { db: Db; registry: FormatRegistry }): Previews {
   return {
@@ -85,7 +93,34 @@ export function createPreviews({ db, registry }: { db: Db; registry: FormatRegis
       }))
       return { packages, ...previewOf(breaks, missing) }
     },
+    async migration(fromCodename, toCodename) {
+      openPair(registry, fromCodename, toCodename)
+      const preview: MigrationPreview = { migrated: 0, skipped: 0, failed: 0, packages: [], errors: [] }
+      for await (const rows of comparedOffers(db, fromCodename, toCodename)) {
+        for (const { name, version, arch, taken, status, rejected } of rows) {
+          const fault = faultOf(taken, status, rejected)
+          if (fault) {
+            preview.failed++
+            const message = `${name} ${version} (${arch}) ${fault.message}`
+            if (preview.errors.length < MOST_MIGRATED)
+              preview.errors.push({ package: name, version, code: fault.code, message })
+          } else if (taken === null) {
+            preview.migrated++
+            if (preview.packages.length < MOST_MIGRATED) preview.packages.push({ package: name, version, arch })
+          } else preview.skipped++
+        }
+      }
+      return preview
+    },
   }
+}
+
+/** @param taken whether the target has the same bytes under this name, version and architecture; null: it has nothing there */
+function faultOf(taken: boolean | null, status: PackageStatus | null, rejected: boolean) {
+  if (rejected) return { code: 'rejected_bytes', message: 'has bytes that were rejected' }
+  if (taken === false) return { code: 'duplicate_conflict', message: 'is there with other bytes' }
+  if (taken && status !== 'published') return { code: 'not_published', message: `is ${status} there` }
+  return null
 }
 
 function previewOf(breaks: Breakage[], others: readonly string[]): Preview {

@@ -5,17 +5,20 @@ import type { Service } from '../service.ts'
 
 export interface AptUpstream extends FakeServer {
   /** Lists these packages, and no others. */
-  offer(samples: readonly SampleDeb[]): Promise<void>
+  offer(samples: readonly Listed[]): Promise<void>
 }
+
+/** @property bytes of the file in the place of the package that is described */
+export type Listed = SampleDeb & { bytes?: Uint8Array }
 
 const SUITE = 'test'
 
 export async function startAptUpstream(): Promise<AptUpstream> {
   const server = await startServer({})
-  const offer = async (samples: readonly SampleDeb[]) => {
+  const offer = async (samples: readonly Listed[]) => {
     const stanzas: string[] = []
     for (const sample of samples) {
-      const bytes = await buildDeb(sample)
+      const bytes = Buffer.from(sample.bytes ?? (await buildDeb(sample)))
       const path = `pool/${sample.name}_${(sample.version ?? '1.0-1').replace(':', '%3a')}_${sample.arch ?? 'amd64'}.deb`
       server.files[path] = bytes
       stanzas.push(`${controlText(sample)}Filename: ${path}\nSize: ${bytes.length}\nSHA256: ${sha256(bytes)}\n`)

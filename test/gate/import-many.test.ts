@@ -11,6 +11,9 @@ import { readAdvisories } from './read-advisories.ts'
 const DISTRIBUTION = 'jammy'
 const PLAIN = Array.from({ length: 30 }, (_, i) => `plain-${i}`)
 
+/** Each needs the next one, the last the first. */
+const CHAIN = Array.from({ length: 20 }, (_, i) => `chain-${i}`)
+
 let directory: string
 let upstream: AptUpstream
 let service: Service
@@ -43,6 +46,10 @@ beforeAll(async () => {
     { name: 'lib-two', fields: { Depends: 'app' } },
     { name: 'real-provider', fields: { Provides: 'provider (= 2.0)' } },
     { name: 'needy', fields: { Depends: 'nobody-has-it, lib-two' } },
+    ...CHAIN.map((name, i) => ({
+      name,
+      fields: { Depends: `${CHAIN[(i + 1) % CHAIN.length]!}${i === 3 ? ', absent' : ''}` },
+    })),
   ])
   service = await startService({ env: { SVC_OSV_DIR: directory } })
   await readAdvisories(service)
@@ -179,6 +186,23 @@ describe('a bulk import', () => {
   })
 
   const result = async () => (await service.call('GET', `/import/bulk/${job}`)).body
+})
+
+describe('packages of one import that need each other', () => {
+  it('miss nothing that came with them, in any order', async () => {
+    const { body } = await importing(CHAIN)
+    expect(body.counts).toMatchObject({ added: CHAIN.length })
+    for (const [i, name] of CHAIN.entries()) {
+      const { body: record } = await service.call('GET', `/artifacts/${name}`)
+      const [version] = record.versions
+      const left = i === 3 ? ['absent'] : []
+      expect([name, version.deps_missing]).toEqual([name, left])
+      const step = record.validation_steps.find((one: { name: string }) => one.name === 'dependencies')
+      expect(step.message).toBe(
+        i === 3 ? `not published in ${DISTRIBUTION}: absent` : 'every dependency is published here',
+      )
+    }
+  })
 })
 
 describe('dependencies', () => {

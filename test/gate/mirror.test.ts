@@ -227,6 +227,35 @@ describe('a mirror of an apt source', () => {
     expect(items[0]).toMatchObject({ outcome: 'upstream_error', extra: { source_id: id } })
   })
 
+  it('fetches what was refused once, until the package or the rules of the gate change', async () => {
+    const broken = { name: 'p-broken', bytes: Buffer.from('no package') }
+    await apt.offer([{ name: 'p-critical' }, broken])
+    expect(await run(id)).toMatchObject({ status: 'error', total: 1, error: 1, refused: 0 })
+    await service.call('DELETE', '/artifacts/p-critical')
+    const fetched = () => apt.log.filter((line) => line.startsWith('pool/'))
+
+    apt.log.length = 0
+    const job = await run(id)
+    expect(job).toMatchObject({ status: 'done', total: 0, error: 0, refused: 2 })
+    expect(fetched()).toEqual([])
+    const { lines } = await call('GET', `/tasks/${job.job_id}`)
+    expect(lines.map(({ message }: { message: string }) => message).join('\n')).toContain(
+      'p-broken 1.0-1 (amd64) is not imported: these bytes were refused before',
+    )
+    const plan = await call('GET', `/import/mirror/sources/${id}/plan`)
+    expect(plan).toMatchObject({ selected: 2, missing: 0, refused: 2 })
+    expect(plan.refused_packages).toMatchObject([
+      { name: 'p-broken', code: 'invalid_package' },
+      { name: 'p-critical', code: 'quarantined' },
+    ])
+
+    await apt.offer([{ name: 'p-critical' }, { name: 'p-broken' }])
+    expect(await run(id)).toMatchObject({ total: 1, added: 1, refused: 1 })
+    await call('PATCH', '/settings/', { cve_policy: { critical: 'warn' } })
+    expect(await run(id)).toMatchObject({ total: 1, added: 1, refused: 0 })
+    await call('PATCH', '/settings/', { cve_policy: { critical: 'block' } })
+  })
+
   it('that is removed imports nothing more', async () => {
     expect(await call('DELETE', `/import/mirror/sources/${id}`)).toMatchObject({ status: 'deleted', id })
     expect((await service.call('POST', `/import/mirror/start/${id}`)).status).toBe(404)

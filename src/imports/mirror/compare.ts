@@ -8,18 +8,25 @@ import type { Selected } from './select.ts'
 /**
  * `missing`: to be imported. `present`: the distribution has it, in any status. `conflict`: the distribution has other
  * bytes under that name, version and architecture. `rejected`: a person rejected these bytes in some distribution.
+ * `refused`: the gate refused these bytes before, under the same rules.
  */
-export type Standing = 'missing' | 'present' | 'conflict' | 'rejected'
+export type Standing = 'missing' | 'present' | 'conflict' | 'rejected' | 'refused'
 
 /** The standing of each selected package, in their order. */
-export async function compareWithRecords(db: Db, target: Offered, packages: readonly Selected[]): Promise<Standing[]> {
+export async function compareWithRecords(
+  db: Db,
+  target: Offered,
+  packages: readonly Selected[],
+  refused: ReadonlyMap<string, unknown>,
+): Promise<Standing[]> {
   const wanted = packages.map((entry) => ({ entry }))
   const records = await presentRecords(db, target, wanted)
   const rejected = await rejectedDigests(db, packages)
   return wanted.map((one) => {
     const record = records.get(one)
     if (record) return record.isSame ? 'present' : 'conflict'
-    return rejected.has(one.entry.digest) ? 'rejected' : 'missing'
+    if (rejected.has(one.entry.digest)) return 'rejected'
+    return refused.has(one.entry.digest) ? 'refused' : 'missing'
   })
 }
 

@@ -3,10 +3,12 @@ import type { Settings } from '../../domain/settings.ts'
 import type { TaskContext } from '../../domain/tasks.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../../store/db.ts'
+import { taskById } from '../../tasks/task-query.ts'
 import type { ImportedPackage, ImportMany, Wanted } from '../import-many.ts'
 import { createRunLimits, type StopReason } from './limits.ts'
 import { missing, wholeRows } from './missing.ts'
 import type { Mirror } from './mirrors.ts'
+import type { Refusals } from './refusals.ts'
 import { COUNTED, cursorOf, doneCount, rangesLeft, type MirrorProgress, type Place } from './progress.ts'
 
 /** Results between two saves of the cursor. */
@@ -33,7 +35,7 @@ export async function importMissing(
   mirror: Mirror,
   context: TaskContext,
   progress: MirrorProgress,
-  { by, limit }: { by: string; limit: number | null },
+  { by, limit, refusals }: { by: string; limit: number | null; refusals: Refusals },
 ): Promise<StopReason | null> {
   const { db } = deps
   const { source } = mirror
@@ -52,7 +54,7 @@ export async function importMissing(
     for (const { wrapped, ...range } of rangesLeft(progress)) {
       let name = range.after
       reached = { after: name, wrapped }
-      for await (const { missing: rows } of missing(db, mirror, range))
+      for await (const { missing: rows } of missing(db, mirror, range, refusals))
         for await (const entry of wholeRows(db, source.id, rows)) {
           if (entry.name !== name) reached = { after: name, wrapped }
           name = entry.name
@@ -78,6 +80,7 @@ export async function importMissing(
 
   async function note(result: ImportedPackage, about: Wanted): Promise<void> {
     const { package: name, version, arch, status, code, detail } = result
+    await refusals.note(result, about)
     underWay.delete(about)
     progress.counts[COUNTED[status]]++
     if (status === 'error' && progress.counts.error <= MOST_NAMED)
@@ -85,7 +88,11 @@ export async function importMissing(
     if (++unsaved >= SAVE_EVERY) await save()
   }
 
-  const meta = { method: 'mirror' as const, group: null, by, origin: { ip: null, requestId: null } }
+  const begunAt = (await taskById(db, context.id))?.created_at
+  const meta = {
+    ...{ method: 'mirror' as const, group: null, by, origin: { ip: null, requestId: null } },
+    ...(begunAt && { begunAt }),
+  }
   const signal = AbortSignal.any([context.signal, deadline.signal])
   try {
     await deps.importMany(wanted(), mirror.target.distribution.codename, meta, note, signal)

@@ -1,8 +1,9 @@
 // The packages that a mirror lacks, in the order of their names.
 import type { Db } from '../../store/db.ts'
 import type { CatalogRow } from '../../store/tables.ts'
-import { compareWithRecords } from './compare.ts'
+import { compareWithRecords, type Standing } from './compare.ts'
 import type { Mirror } from './mirrors.ts'
+import type { Refusal, Refusals } from './refusals.ts'
 import { selected, type NameRange, type Selected } from './select.ts'
 
 /** Packages that are compared together. */
@@ -10,19 +11,29 @@ const TOGETHER = 200
 /** Rows of the catalog that are read as a whole together: some have hundreds of relations. */
 const WHOLE = 20
 
-/** Missing packages of a range, and those that have other bytes than the record of the distribution. */
+export interface Found {
+  missing: Selected[]
+  conflicting: Selected[]
+  refused: { one: Selected; refusal: Refusal }[]
+}
+
+/** Missing packages of a range, those that have other bytes than the record of the distribution, and those refused before. */
 export async function* missing(
   db: Db,
   { source, selection, target }: Mirror,
   range: NameRange,
-): AsyncGenerator<{ missing: Selected[]; conflicting: Selected[] }, void> {
+  refusals: Pick<Refusals, 'among'>,
+): AsyncGenerator<Found, void> {
   for await (const batch of selected({ db, sourceId: source.id, selection, target }, range))
     for (let at = 0; at < batch.length; at += TOGETHER) {
       const piece = batch.slice(at, at + TOGETHER)
-      const standings = await compareWithRecords(db, target, piece)
+      const refused = await refusals.among(piece)
+      const standings = await compareWithRecords(db, target, piece, refused)
+      const those = (standing: Standing) => piece.filter((_, index) => standings[index] === standing)
       yield {
-        missing: piece.filter((_, index) => standings[index] === 'missing'),
-        conflicting: piece.filter((_, index) => standings[index] === 'conflict'),
+        missing: those('missing'),
+        conflicting: those('conflict'),
+        refused: those('refused').map((one) => ({ one, refusal: refused.get(one.digest) as Refusal })),
       }
     }
 }

@@ -2,13 +2,14 @@
 import { ACTIONS, type PolicyAction } from '../../domain/finding.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
-import type { Clock } from '../../kernel/clock.ts'
+import { isoTime, type Clock } from '../../kernel/clock.ts'
 import type { OsvMatcher } from '../../scanners/osv/matcher.ts'
 import type { Db } from '../../store/db.ts'
 import { compareWithRecords, type Standing } from './compare.ts'
 import { GIB } from './limits.ts'
 import type { Mirror } from './mirrors.ts'
 import { previewPolicy, type Preview } from './policy-preview.ts'
+import { createRefusals, type Refusal } from './refusals.ts'
 import { reservedPaths } from './reserved.ts'
 import { selected, type Selected } from './select.ts'
 import { withdrawn } from './withdrawn.ts'
@@ -33,6 +34,8 @@ export interface MirrorPlan {
   missing: number
   conflicts: number
   rejected: number
+  /** the gate refused these bytes before, under the same rules: they are not fetched */
+  refused: number
   /** an import would refuse them: their names are reserved for another way of arrival */
   reserved: number
   missing_bytes: number
@@ -40,6 +43,7 @@ export interface MirrorPlan {
   packages: (Named & { size_bytes: number; action: PolicyAction; findings: number })[]
   conflicting: Named[]
   reserved_packages: Named[]
+  refused_packages: (Named & { code: string; detail: string | null; refused_at: string })[]
   policy: {
     actions: Record<PolicyAction, number>
     /** packages that the advisories cannot judge, already counted under their action */
@@ -65,13 +69,14 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
   const { source, selection, target } = mirror
   const settings = deps.settings()
   if (!source.last_sync) throw new Problem('index_empty', `${source.name} was never synced`, { source_id: source.id })
-  const counts: Record<Standing, number> = { missing: 0, present: 0, conflict: 0, rejected: 0 }
+  const counts: Record<Standing, number> = { missing: 0, present: 0, conflict: 0, rejected: 0, refused: 0 }
   const plan: MirrorPlan = {
     ...{ source_id: source.id, distribution: target.distribution.codename },
-    ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, reserved: 0, missing_bytes: 0 },
+    ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, refused: 0, reserved: 0, missing_bytes: 0 },
     packages: [],
     conflicting: [],
     reserved_packages: [],
+    refused_packages: [],
     policy: {
       actions: Object.fromEntries(ACTIONS.map((action) => [action, 0])) as Record<PolicyAction, number>,
       ...{ unscanned: 0, blocked: [], held: [] },
@@ -82,10 +87,12 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
       ...{ runs: 0, free_bytes: 0, needed_bytes: 0, fits: true },
     },
   }
+  const refusals = await createRefusals(deps.db, mirror, settings, deps.clock.now())
   const all = selected({ db: deps.db, sourceId: source.id, selection, target }, { after: null, upTo: null })
   for await (const batch of inPieces(all)) {
     signal?.throwIfAborted()
-    const standings = await compareWithRecords(deps.db, target, batch)
+    const refused = await refusals.among(batch)
+    const standings = await compareWithRecords(deps.db, target, batch, refused)
     for (const standing of standings) counts[standing]++
     const absent = batch.filter((_, index) => standings[index] === 'missing')
     const reserved = await reservedPaths(deps.db, mirror, absent)
@@ -94,6 +101,12 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
     const missing = absent.filter(({ path }) => !reserved.has(path))
     const previews = await previewPolicy(deps.matcher, target, missing, settings, deps.clock.now())
     missing.forEach((one, index) => addMissing(plan, one, previews[index]!))
+    name(
+      plan.refused_packages,
+      batch
+        .filter((_, index) => standings[index] === 'refused')
+        .map((one) => withRefusal(one, refused.get(one.digest)!)),
+    )
     name(plan.conflicting, batch.filter((_, index) => standings[index] === 'conflict').map(namesOf))
   }
   for await (const rows of withdrawn(deps.db, mirror)) {
@@ -103,13 +116,14 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
       rows.map((row) => ({ ...namesOf(row), status: row.status })),
     )
   }
-  const { present, conflict: conflicts, rejected } = counts
+  const { present, conflict: conflicts, rejected, refused } = counts
   const missing = counts.missing - plan.reserved
   const freeBytes = await deps.freeBytes()
   const neededBytes = plan.missing_bytes + settings.mirror.min_free_disk_gb * GIB
   return {
     ...plan,
-    ...{ selected: counts.missing + present + conflicts + rejected, missing, present, conflicts, rejected },
+    selected: counts.missing + present + conflicts + rejected + refused,
+    ...{ missing, present, conflicts, rejected, refused },
     limits: {
       packages_per_run: settings.mirror.max_packages_per_run,
       runs: Math.ceil(missing / settings.mirror.max_packages_per_run),
@@ -130,6 +144,11 @@ function addMissing(plan: MirrorPlan, one: Selected, { action, unscanned, findin
 function name<T>(list: T[], more: readonly T[]): void {
   list.push(...more.slice(0, MOST_NAMED - list.length))
 }
+
+const withRefusal = (one: Selected, { code, detail, refused_at: at }: Refusal) => ({
+  ...namesOf(one),
+  ...{ code, detail, refused_at: isoTime(at) },
+})
 
 const namesOf = ({ name, version, arch }: Named): Named => ({ name, version, arch })
 

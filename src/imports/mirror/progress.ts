@@ -23,6 +23,8 @@ export interface MirrorProgress {
   sync_task: number | null
   /** packages to import: those that are missing, or the limit where that is lower; null before they are counted */
   total: number | null
+  /** packages that were refused before and are not fetched; absent in the cursor of an older build */
+  refused?: number
   elapsed_ms: number
   /** the name after which the run began */
   from: string | null

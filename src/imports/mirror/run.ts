@@ -11,11 +11,13 @@ import type { StopReason } from './limits.ts'
 import { missing } from './missing.ts'
 import type { Mirror, Mirrors } from './mirrors.ts'
 import { cursorOf, doneCount, progressOf, type MirrorCounts, type MirrorProgress } from './progress.ts'
+import { createRefusals, forgetRefusals, type Refusals } from './refusals.ts'
 import { removeWithdrawn, type RemoveWithdrawnDeps } from './remove-withdrawn.ts'
+import type { Selected } from './select.ts'
 
 export const MIRROR = 'mirror'
 
-/** Conflicting packages that the lines name. */
+/** Packages that are not fetched and that the lines name. */
 const MOST_NAMED = 50
 
 export interface MirrorRunDeps extends ImportMissingDeps, RemoveWithdrawnDeps {
@@ -44,6 +46,8 @@ export interface MirrorResult extends MirrorCounts {
   /** packages that the source no longer offers, and how many of them were deleted */
   withdrawn: number
   removed: number
+  /** packages that were not fetched, because the gate refused the same bytes under the same rules */
+  refused: number
 }
 
 /** The task of one source; its key is the id of the source. */
@@ -93,15 +97,19 @@ async function mirrorOnce(deps: MirrorRunDeps, context: TaskContext, progress: M
   const { by = 'scheduler', limit = null } = context.arguments as MirrorArguments
   const mirror = await deps.mirrors.find(context.key)
   const { source, row, target } = mirror
+  const refusals = await createRefusals(deps.db, mirror, deps.settings(), deps.clock.now())
   if (progress.total === null) {
+    await forgetRefusals(deps.db, source.id, deps.clock.now())
     const { max_packages_per_run: most } = deps.settings().mirror
     progress.from = row.continue_after
     progress.place = { after: progress.from, wrapped: false }
-    progress.total = Math.min(await countMissing(deps.db, mirror, context), most, limit ?? most)
+    const found = await countMissing(deps.db, mirror, refusals, context)
+    progress.total = Math.min(found.missing, most, limit ?? most)
+    progress.refused = found.refused
     await context.save(cursorOf(progress))
     context.line(`${progress.total} packages to import`, { done: 0, total: progress.total })
   }
-  const stopped = await importMissing(deps, mirror, context, progress, { by, limit })
+  const stopped = await importMissing(deps, mirror, context, progress, { by, limit, refusals })
   await deps.mirrors.continueAfter(source.id, stopped === null ? null : progress.place.after)
   if (stopped !== null) context.line(`the run ends early: ${stopped} is reached; the next run continues`)
   const { found, removed } = await removeWithdrawn(deps, mirror, by, context)
@@ -109,20 +117,29 @@ async function mirrorOnce(deps: MirrorRunDeps, context: TaskContext, progress: M
     ...{ source_id: source.id, distribution: target.distribution.codename, total: progress.total },
     ...progress.counts,
     ...{ done_count: doneCount(progress.counts), error_count: progress.counts.error },
-    ...{ stopped, withdrawn: found, removed },
+    ...{ stopped, withdrawn: found, removed, refused: progress.refused ?? 0 },
   }
 }
 
-/** Counts the missing packages, and names those that conflict with records. */
-async function countMissing(db: Db, mirror: Mirror, { signal, line }: TaskContext): Promise<number> {
-  let count = 0
-  let conflicts = 0
-  for await (const found of missing(db, mirror, { after: null, upTo: null })) {
+/** Counts the missing packages, and names those that will not be fetched. */
+async function countMissing(
+  db: Db,
+  mirror: Mirror,
+  refusals: Refusals,
+  { signal, line }: TaskContext,
+): Promise<{ missing: number; refused: number }> {
+  const count = { missing: 0, refused: 0 }
+  let named = 0
+  const skip = ({ name, version, arch }: Selected, why: string, code: string) => {
+    if (named++ < MOST_NAMED) line(`${name} ${version} (${arch}) is not imported: ${why}`, { code })
+  }
+  for await (const found of missing(db, mirror, { after: null, upTo: null }, refusals)) {
     signal.throwIfAborted()
-    count += found.missing.length
-    for (const { name, version, arch } of found.conflicting)
-      if (conflicts++ < MOST_NAMED)
-        line(`${name} ${version} (${arch}) is not imported: the distribution has it with other bytes`)
+    count.missing += found.missing.length
+    count.refused += found.refused.length
+    for (const one of found.conflicting) skip(one, 'the distribution has it with other bytes', 'duplicate_conflict')
+    for (const { one, refusal } of found.refused)
+      skip(one, `these bytes were refused before (${refusal.detail ?? refusal.code})`, refusal.code)
   }
   return count
 }

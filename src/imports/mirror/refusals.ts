@@ -1,0 +1,87 @@
+// What a mirror fetched and the gate refused: it is not fetched again until the package or the rules change.
+import { createHash } from 'node:crypto'
+import type { Settings } from '../../domain/settings.ts'
+import { reservedProblem } from '../../intake/reserved-names.ts'
+import type { Db } from '../../store/db.ts'
+import { reservationsOf } from '../../store/reservations.ts'
+import type { ImportedPackage, Wanted } from '../import-many.ts'
+import type { Mirror } from './mirrors.ts'
+import type { Selected } from './select.ts'
+
+/** After these days it is fetched once more: advisories and scanners learn. */
+const REMEMBERED_DAYS = 30
+const DAY_MS = 86_400_000
+
+/** Refusals that the same bytes get again. What an upstream or a disk caused is tried again in each run. */
+const LASTING = new Set(['invalid_package', 'format_mismatch', 'arch_mismatch', 'file_too_large', 'rejected_bytes'])
+
+export interface Refusal {
+  digest: string
+  code: string
+  detail: string | null
+  refused_at: Date
+}
+
+export interface Refusals {
+  /** Those of these packages that need not be fetched, by digest. */
+  among(packages: readonly Selected[]): Promise<ReadonlyMap<string, Refusal>>
+  /** Remembers the end of an import when it is such a refusal. */
+  note(result: ImportedPackage, about: Wanted): Promise<void>
+}
+
+/** The refusals of a mirror under the present settings and reservations; others are forgotten. */
+export async function createRefusals(
+  db: Db,
+  { source, target }: Pick<Mirror, 'source' | 'target'>,
+  settings: Settings,
+  now: Date,
+): Promise<Refusals> {
+  const { codename } = target.distribution
+  const reservations = await reservationsOf(db, target.format.id)
+  const rules = digestOf([settings.validation, settings.cve_policy, reservations])
+  const since = new Date(now.getTime() - REMEMBERED_DAYS * DAY_MS)
+  return {
+    async among(packages) {
+      const rows = await db
+        .selectFrom('mirror_refusals')
+        .select(['digest', 'code', 'detail', 'refused_at'])
+        .where('source_id', '=', source.id)
+        .where('distribution', '=', codename)
+        .where('rules', '=', rules)
+        .where('refused_at', '>', since)
+        .where('digest', 'in', packages.length > 0 ? packages.map(({ digest }) => digest) : [''])
+        .execute()
+      return new Map(rows.map((row) => [row.digest, row]))
+    },
+    async note(result, { entry }) {
+      const code = lastingCode(result)
+      if (code === null) return
+      // What the catalog states of reserved names costs nothing to ask again.
+      if (code === 'name_reserved' && reservedProblem(reservations, target.format, entry, source.id)) return
+      const { digest } = entry
+      const refusal = { rules, code, detail: result.detail?.slice(0, 500) ?? null, refused_at: now }
+      await db
+        .insertInto('mirror_refusals')
+        .values({ source_id: source.id, distribution: codename, digest, ...refusal })
+        .onConflict((c) => c.columns(['source_id', 'distribution', 'digest']).doUpdateSet(refusal))
+        .execute()
+    },
+  }
+}
+
+/** Forgets what other rules refused, and what is old. */
+export async function forgetRefusals(db: Db, sourceId: number, now: Date): Promise<void> {
+  await db
+    .deleteFrom('mirror_refusals')
+    .where('source_id', '=', sourceId)
+    .where('refused_at', '<=', new Date(now.getTime() - REMEMBERED_DAYS * DAY_MS))
+    .execute()
+}
+
+function lastingCode({ status, code, record_status: record }: ImportedPackage): string | null {
+  if (record === 'quarantined') return 'quarantined'
+  if (code === 'name_reserved') return code
+  return status !== 'skipped' && code !== null && LASTING.has(code) ? code : null
+}
+
+const digestOf = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex')
