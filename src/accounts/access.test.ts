@@ -297,7 +297,7 @@ test('a request is authenticated with one query, by session or by token', async 
     transformResult: async ({ result }) => result,
   })
   const clock = { now: () => new Date('2026-03-01T12:00:00Z') }
-  const authenticate = createAuthenticate({ db: counted, clock, sessions: at.sessions })
+  const authenticate = createAuthenticate({ db: counted, clock, sessions: at.sessions, publishers: () => [] })
   const { access_token } = await login('ben')
   await authenticate(`Bearer ${access_token}`)
   expect(queries).toBe(1)
@@ -345,6 +345,7 @@ describe('an API token', () => {
         created_at: '2026-03-01T12:00:00.000+00:00',
         last_used: '2026-03-01T12:00:00.000+00:00',
         expires_at: made.expires_at,
+        publisher: null,
         scopes: null,
         active: true,
         token_hint: made.token.slice(-4),

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
+import type { Publisher } from '../domain/publishers.ts'
 import { lesserRole, type Role } from '../domain/roles.ts'
 import type { Scopes } from '../domain/scopes.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -20,15 +21,15 @@ const LAST_USED_STEP_MS = 60_000
  */
 export type Authenticate = (authorizationHeader: string | undefined) => Promise<Caller>
 
-export function createAuthenticate({
-  db,
-  clock,
-  sessions,
-}: {
+/** @param deps.publishers those of the settings: a job's token ends, or loses rights, with its publisher */
+export function createAuthenticate(deps: {
   db: Db
   clock: Clock
   sessions: Sessions
+  publishers: () => readonly Pick<Publisher, 'name' | 'role'>[]
 }): Authenticate {
+  const { db, clock, sessions } = deps
+
   async function bySession(jwt: string): Promise<Caller | null> {
     const session = await sessions.read(jwt)
     if (!session) return null
@@ -52,6 +53,8 @@ export function createAuthenticate({
     }
   }
 
+  const roleOfPublisher = (name: string) => deps.publishers().find((one) => one.name === name)?.role ?? null
+
   // `last_used` is updated in the same statement, at most once a minute, so most requests write nothing.
   async function byToken(text: string): Promise<Caller | null> {
     const now = clock.now()
@@ -59,13 +62,15 @@ export function createAuthenticate({
       id: string
       name: string
       role: Role
-      owner_id: number
-      owner_role: Role
+      publisher: string | null
+      owner_id: number | null
+      owner_role: Role | null
       scopes: Scopes | null
     }>`
       with found as (
-        select t.id, t.name, t.role, t.scopes, u.id as owner_id, u.role as owner_role from api_tokens t join users u on u.id = t.created_by_id and u.active
-        where t.token_hash in (${tokenHash(text, null)}, ${tokenHash(text, {})}) and t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
+        select t.id, t.name, t.role, t.scopes, t.publisher, u.id as owner_id, u.role as owner_role
+        from api_tokens t left join users u on u.id = t.created_by_id and u.active
+        where t.token_hash in (${tokenHash(text, null)}, ${tokenHash(text, {})}) and (u.id is not null or t.publisher is not null) and t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
       ), used as (
         update api_tokens set last_used = ${now} from found
         where api_tokens.id = found.id
@@ -73,12 +78,14 @@ export function createAuthenticate({
       ) select * from found`.execute(db)
     const token = rows[0]
     if (!token) return null
+    const upTo = token.publisher === null ? token.owner_role : roleOfPublisher(token.publisher)
+    if (upTo === null) return null
     return {
       kind: 'token',
       name: `token:${token.name}`,
-      // A token never has more rights than its owner has now.
-      role: lesserRole(token.role, token.owner_role),
-      ownerId: token.owner_id,
+      // A token never has more rights than its owner, or its publisher, has now.
+      role: lesserRole(token.role, upTo),
+      ownerId: token.owner_id ?? 0,
       credentialId: token.id,
       principal: `token:${token.id}`,
       scopes: token.scopes,

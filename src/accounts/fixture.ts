@@ -9,6 +9,7 @@ import { SettingsSchema, type Settings } from '../domain/settings.ts'
 import { isProblem } from '../domain/problem.ts'
 import { createAuditLog } from '../store/audit-log.ts'
 import { openDatabase, type Database, type Db } from '../store/db.ts'
+import { createHttpClient } from '../kernel/http-client.ts'
 import { createSecretBox, type SecretBox } from '../kernel/crypto.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createCodes } from './codes.ts'
@@ -17,6 +18,10 @@ import type { Directory } from './ldap/directory.ts'
 import { createLdapLogin } from './ldap/ldap-login.ts'
 import { createMfa } from './mfa.ts'
 import { createLogin } from './login.ts'
+import { createExchange } from './oidc/exchange.ts'
+import { createGuardedFetch } from './oidc/guarded-fetch.ts'
+import { createOidcLogin } from './oidc/oidc-login.ts'
+import { createProviders } from './oidc/providers.ts'
 import { createOwnAccount } from './own-account.ts'
 import { createPasswordReset, type ResetRecipient } from './password-reset.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
@@ -46,6 +51,9 @@ export async function createAccounts(
     passwords?: Passwords
     secretBox?: SecretBox
     settings?: Settings
+    /** false: identity providers may have no address of this machine, as in production */
+    privateProviders?: boolean
+    keysCooldownMs?: number
     isLicensed?: boolean
     directory?: Directory
     checks?: Partial<Record<PreflightCheck, () => Promise<CheckResult>>>
@@ -73,10 +81,23 @@ export async function createAccounts(
   const secretBox = options.secretBox ?? createSecretBox('the settings key of the tests')
   const codes = createCodes({ ...changing, secretBox })
   const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
-  const authenticate = createAuthenticate({ db, clock, sessions })
+  const settings = () => options.settings ?? DEFAULTS
+  const authenticate = createAuthenticate({
+    db,
+    clock,
+    sessions,
+    publishers: () => settings().trusted_publishing.publishers,
+  })
+  const http = createHttpClient({ allowPrivate: options.privateProviders ?? true })
+  const providers = createProviders({
+    clock,
+    fetch: createGuardedFetch(http, false),
+    allowHttp: true,
+    ...(options.keysCooldownMs === undefined ? {} : { keysCooldownMs: options.keysCooldownMs }),
+  })
   const ldap = createLdapLogin({
     ...changing,
-    settings: () => options.settings ?? DEFAULTS,
+    settings,
     isLicensed: () => options.isLicensed ?? true,
     directory: options.directory ?? {
       check: async () => ({ refused: 'no directory' }),
@@ -108,6 +129,8 @@ export async function createAccounts(
     login,
     sessions,
     secondStep,
+    oidc: createOidcLogin({ ...changing, settings, providers, secondStep }),
+    exchange: createExchange({ ...changing, settings, providers }),
     mfa: createMfa({ ...changing, secretBox, codes, passwords, slowing }),
     setup,
     ownAccount: createOwnAccount({ ...changing, passwords, slowing }),
@@ -152,6 +175,7 @@ export async function createAccounts(
     async close() {
       await accounts.passwordReset.settled()
       await audit.flush().catch(onError)
+      await http.close()
       await rm(directory, { recursive: true })
     },
   }

@@ -33,6 +33,8 @@ export interface ApiToken {
   scopes: Scopes | null
   active: boolean
   token_hint: string
+  /** the trusted publisher whose job it is for; null for tokens that people created */
+  publisher: string | null
 }
 
 export interface CreatedToken {
@@ -55,7 +57,7 @@ export function tokenHash(token: string, scopes: Scopes | null): string {
 }
 
 export interface Tokens {
-  /** All tokens, newest first, including revoked and expired ones. */
+  /** All tokens, newest first, including revoked and expired ones; of tokens of CI jobs the live ones only. */
   list(): Promise<{ tokens: ApiToken[]; total: number }>
   /**
    * Creates a token that belongs to the caller; one created with a token belongs to that token's owner.
@@ -82,10 +84,14 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
         .leftJoin('users', 'users.id', 'api_tokens.created_by_id')
         .selectAll('api_tokens')
         .select('users.active as creator_active')
+        .where((is) => is.or([is('api_tokens.publisher', 'is', null), is('api_tokens.expires_at', '>', now)]))
         .orderBy('api_tokens.created_at', 'desc')
         .orderBy('api_tokens.id')
         .execute()
-      return { tokens: rows.map((row) => tokenOf(row, row.creator_active === true, now)), total: rows.length }
+      return {
+        tokens: rows.map((row) => tokenOf(row, row.creator_active === true || row.publisher !== null, now)),
+        total: rows.length,
+      }
     },
 
     async create(caller, wanted, origin) {
@@ -183,5 +189,6 @@ function tokenOf(row: Selectable<ApiTokensTable>, creatorActive: boolean, now: D
     scopes: row.scopes,
     active: row.revoked_at === null && (row.expires_at === null || row.expires_at > now),
     token_hint: row.token_hint,
+    publisher: row.publisher,
   }
 }

@@ -2,7 +2,7 @@
 import Type from 'typebox'
 import { EMAIL_MAX, EMAIL_PATTERN, FULL_NAME_MAX, LINE_PATTERN } from '../accounts/user.ts'
 import { ROLES } from '../domain/roles.ts'
-import { SCOPE_ACTIONS } from '../domain/scopes.ts'
+import { ScopesSchema } from '../domain/scopes-schema.ts'
 import { Nullable, RoleSchema, TimeSchema } from './schemas.ts'
 
 /** A user name, password or token that is compared with a stored one. Only its length is checked. */
@@ -31,27 +31,6 @@ export const UserSchema = Type.Object({
   created_at: TimeSchema,
   last_login: Nullable(TimeSchema),
 })
-const restriction = (pattern: string, maxItems: number, description: string) =>
-  Type.Optional(Type.Array(Type.String({ pattern, maxLength: 200 }), { minItems: 1, maxItems, description }))
-
-/** An unknown key is refused here: a restriction that was spelled wrong must not be ignored. */
-export const ScopesSchema = Type.Object(
-  {
-    actions: Type.Optional(Type.Array(Type.Enum([...SCOPE_ACTIONS]), { minItems: 1, maxItems: SCOPE_ACTIONS.length })),
-    formats: restriction('^[a-z0-9]+$', 20, 'of the distributions that are changed'),
-    distributions: restriction('^[A-Za-z0-9][A-Za-z0-9._-]*$', 100, 'that are changed'),
-    names: restriction(
-      '^[^\\s\\u0000-\\u001f\\u007f/]+$',
-      100,
-      'of packages that are changed; `*` is any text, `?` one character',
-    ),
-  },
-  {
-    additionalProperties: false,
-    minProperties: 1,
-    description: 'Restrictions beside the role; a list that is left out restricts nothing.',
-  },
-)
 export const MeSchema = Type.Object({
   username: Type.String(),
   role: RoleSchema,
@@ -92,6 +71,7 @@ export const TokenSchema = Type.Object({
   scopes: Nullable(ScopesSchema),
   active: Type.Boolean(),
   token_hint: Type.String(),
+  publisher: Nullable(Type.String({ description: 'the trusted publisher whose CI job it is for' })),
 })
 export const CreatedTokenSchema = Type.Object({
   token: Type.String(),

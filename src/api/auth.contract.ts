@@ -2,6 +2,7 @@
 import Type from 'typebox'
 import { TOKEN_NAME_MAX } from '../accounts/tokens.ts'
 import { LINE_PATTERN, USERNAME_PATTERN } from '../accounts/user.ts'
+import { ScopesSchema } from '../domain/scopes-schema.ts'
 import {
   CreatedTokenSchema,
   DoneSchema,
@@ -12,7 +13,6 @@ import {
   MeSchema,
   NewPassword,
   RolesSchema,
-  ScopesSchema,
   TokenPath,
   TokenSchema,
   Typed,
@@ -192,7 +192,7 @@ export const getAuthApiTokens = declare({
   method: 'GET',
   path: '/auth/api-tokens',
   tag,
-  summary: 'All API tokens, including revoked and expired ones',
+  summary: 'All API tokens, including revoked and expired ones; of tokens of CI jobs the live ones only',
   access: 'admin',
   answer: listOf('tokens', TokenSchema),
   problems: [],

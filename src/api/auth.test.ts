@@ -117,6 +117,11 @@ describe('access', () => {
     ['POST /auth/mfa/disable', 'reader+', 'credentials'],
     ['POST /auth/mfa/recovery-codes', 'reader+', 'credentials'],
     ['DELETE /auth/users/{username}/mfa', 'admin', undefined],
+    ['GET /auth/oidc/public-config', 'public', undefined],
+    ['POST /auth/oidc/authorize', 'public', 'credentials'],
+    ['POST /auth/oidc/callback', 'public', 'credentials'],
+    ['POST /auth/oidc/test-discovery', 'admin', 'credentials'],
+    ['POST /auth/oidc/exchange', 'public', 'credentials'],
     ['GET /auth/users', 'admin', undefined],
     ['POST /auth/users', 'admin', undefined],
     ['PATCH /auth/users/{username}', 'admin', undefined],
@@ -137,11 +142,12 @@ describe('access', () => {
     const closed = routes.filter((route) => route.flags?.sessionOnly).map((route) => route.path)
     const mfa = ['setup', 'confirm', 'disable', 'recovery-codes'].map((step) => `/auth/mfa/${step}`)
     expect(closed).toEqual(['/auth/change-password', '/auth/logout', '/auth/refresh', ...mfa])
-    expect(routes).toHaveLength(25)
+    expect(routes).toHaveLength(30)
   })
 
   test('endpoints that create something answer 201, all others 200', () => {
     expect(routes.filter((route) => route.success === 201).map((route) => `${route.method} ${route.path}`)).toEqual([
+      'POST /auth/oidc/exchange',
       'POST /auth/users',
       'POST /auth/api-tokens',
     ])

@@ -8,6 +8,7 @@ import type { Users } from '../accounts/users.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../domain/roles.ts'
 import { goneSignal } from './gone.ts'
 import { mfaRoutes, type MfaDeps } from './mfa.ts'
+import { oidcRoutes, type OidcDeps } from './oidc.ts'
 import { type Route } from './route.ts'
 import {
   postAuthToken,
@@ -29,7 +30,7 @@ import {
 } from './auth.contract.ts'
 import { handle } from './route.ts'
 
-export interface AuthDeps extends MfaDeps {
+export interface AuthDeps extends MfaDeps, OidcDeps {
   login: Login
   sessions: Sessions
   ownAccount: OwnAccount
@@ -39,7 +40,14 @@ export interface AuthDeps extends MfaDeps {
 }
 
 export function authRoutes(deps: AuthDeps): Route[] {
-  return [...credentialRoutes(deps), ...ownRoutes(deps), ...mfaRoutes(deps), ...userRoutes(deps), ...tokenRoutes(deps)]
+  return [
+    ...credentialRoutes(deps),
+    ...ownRoutes(deps),
+    ...mfaRoutes(deps),
+    ...oidcRoutes(deps),
+    ...userRoutes(deps),
+    ...tokenRoutes(deps),
+  ]
 }
 
 function credentialRoutes({ login, passwordReset }: AuthDeps): Route[] {

@@ -2,11 +2,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { selfSigned } from '../fakes/certificate.ts'
 import { need } from '../need.ts'
+import { accepts, freePort } from '../ports.ts'
 
 export const BASE = 'dc=example,dc=test'
 export const SERVICE = { dn: `uid=svc,ou=people,${BASE}`, password: 'Svc-pass-1' }
@@ -100,24 +100,4 @@ access to * by users read by anonymous none
 function run(program: string, args: string[], input = ''): void {
   const { status, stderr, error } = spawnSync(program, args, { input, encoding: 'utf8' })
   if (error || status !== 0) throw new Error(`${program} failed: ${error?.message ?? stderr}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => setTimeout(() => resolve(false), 50))
-  })
 }

@@ -1,0 +1,253 @@
+// Login at an OpenID Connect provider: authorization code with PKCE, state and nonce. What a login waits with is in the database,
+// so that it may begin at one replica and end at another.
+import * as openid from 'openid-client'
+import { sql } from 'kysely'
+import type { Origin } from '../../domain/audit.ts'
+import { invalidField, isProblem, Problem } from '../../domain/problem.ts'
+import type { Settings } from '../../domain/settings.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { randomToken, sha256Hex } from '../../kernel/crypto.ts'
+import { change, type ChangeDeps, type Note } from '../change.ts'
+import { adoptAccount, type ExternalAccount, type Refusal } from '../external-account.ts'
+import type { LoginAnswer, SecondStep } from '../second-step.ts'
+import { lacksClaims, mapsRoles, roleOf, textOf, type Claims } from './claims.ts'
+import { requestFailure } from './guarded-fetch.ts'
+import { providerProblem, type Providers } from './providers.ts'
+
+/** How long a person may take at the provider. */
+const WAITING_MS = 10 * 60_000
+/** Expired rows removed with each login. */
+const CLEANED_AT_ONCE = 100
+/** Codes of openid-client for an ID token that is not ours, not now, or not signed by the provider. */
+const BAD_ID_TOKEN = new Set([
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_KEY_SELECTION_FAILED',
+])
+
+export interface OidcLogin {
+  publicConfig(): { enabled: boolean; provider_name?: string }
+  /**
+   * Begins a login. The client keeps `state` and the verifier of the challenge.
+   * @throws Problem `oidc_disabled`, `validation_error` (another redirect than that of the settings), `upstream_error`
+   */
+  authorize(wanted: {
+    code_challenge: string
+    state: string
+    redirect_uri?: string
+  }): Promise<{ authorization_url: string; redirect_uri: string }>
+  /**
+   * Ends a login with what the provider sent the browser back with.
+   * @throws Problem `oidc_disabled`, `unauthorized`, `forbidden` (no account, or a disabled one), `account_conflict`, `upstream_error`
+   */
+  callback(given: CallbackInput, origin: Origin): Promise<LoginAnswer>
+  /** @throws Problem `validation_error`, `forbidden_target`, `upstream_error` */
+  testDiscovery(url: string): Promise<DiscoveryAnswer>
+}
+
+export interface CallbackInput {
+  code: string
+  state: string
+  code_verifier: string
+  redirect_uri?: string
+  /** RFC 9207: the issuer, where the provider sends it */
+  iss?: string
+}
+
+export interface DiscoveryAnswer {
+  ok: true
+  issuer: string
+  auth_ep: string
+  token_ep: string
+  jwks_uri: string
+}
+
+export function createOidcLogin(
+  deps: ChangeDeps & { clock: Clock; settings: () => Settings; providers: Providers; secondStep: SecondStep },
+): OidcLogin {
+  const { db, audit, clock, providers, secondStep } = deps
+
+  function enabled(): Settings['oidc'] {
+    const { oidc } = deps.settings()
+    if (!oidc.enabled || oidc.discovery_url === '' || oidc.client_id === '')
+      throw new Problem('oidc_disabled', 'login at an identity provider is not enabled here')
+    return oidc
+  }
+
+  function redirectOf({ app_url, oidc }: Settings): string {
+    return oidc.redirect_uri || `${app_url.replace(/\/+$/, '')}/oidc-callback`
+  }
+
+  /** The login that waits for this state and verifier; it is taken, so a second call finds none. */
+  async function take({ state, code_verifier, redirect_uri }: CallbackInput) {
+    return db
+      .deleteFrom('oidc_logins')
+      .where('state_hash', '=', waitingKey(state, await openid.calculatePKCECodeChallenge(code_verifier)))
+      .where('expires_at', '>', clock.now())
+      .where((is) => (redirect_uri === undefined ? is.lit(true) : is('redirect_uri', '=', redirect_uri)))
+      .returning(['nonce', 'redirect_uri'])
+      .executeTakeFirst()
+  }
+
+  /** @returns issuer, subject and claims of the person */
+  async function ask(oidc: Settings['oidc'], given: CallbackInput): Promise<{ externalId: string; claims: Claims }> {
+    const waiting = await take(given)
+    if (!waiting) throw failed('no login waits for this state and verifier')
+    const config = await providers.forLogin(oidc)
+    const { issuer, userinfo_endpoint } = config.serverMetadata()
+    const address = new URL(waiting.redirect_uri)
+    address.searchParams.set('code', given.code)
+    address.searchParams.set('state', given.state)
+    // RFC 9207 keeps apart several providers of one client. There is one here, so a client may leave it out.
+    address.searchParams.set('iss', given.iss ?? issuer)
+    try {
+      const tokens = await openid.authorizationCodeGrant(config, address, {
+        pkceCodeVerifier: given.code_verifier,
+        expectedState: given.state,
+        expectedNonce: waiting.nonce,
+        idTokenExpected: true,
+      })
+      const claims = tokens.claims() as Claims & { iss: string; sub: string }
+      const more =
+        userinfo_endpoint !== undefined && lacksClaims(claims, oidc)
+          ? await openid.fetchUserInfo(config, tokens.access_token, claims.sub)
+          : {}
+      return { externalId: `${claims.iss} ${claims.sub}`, claims: { ...more, ...claims } }
+    } catch (error) {
+      throw grantProblem(error)
+    }
+  }
+
+  async function admit(account: ExternalAccount, origin: Origin): Promise<LoginAnswer | Refusal> {
+    return change(deps, account.username, origin, async (tx, note) => {
+      const adopted = await adoptAccount(tx, account, clock.now(), note)
+      if ('refused' in adopted) return adopted
+      // The account keeps its name when the provider has another by now.
+      const named: Note = (action, detail, extra, by = adopted.username) => note(action, detail, extra, by)
+      return secondStep.admit(adopted, tx, named, {
+        action: 'OIDC_LOGIN',
+        detail: `logged in as ${account.externalId}`,
+      })
+    })
+  }
+
+  async function login(oidc: Settings['oidc'], given: CallbackInput, origin: Origin): Promise<LoginAnswer> {
+    const { externalId, claims } = await ask(oidc, given)
+    const account: ExternalAccount = {
+      source: 'oidc',
+      externalId,
+      username: textOf(claims, oidc.claim_username),
+      email: textOf(claims, oidc.claim_email),
+      fullName: textOf(claims, oidc.claim_fullname),
+      role: roleOf(claims, oidc),
+      keepsRole: !mapsRoles(oidc),
+      mayCreate: oidc.auto_provision,
+    }
+    let answer = await admit(account, origin)
+    // Two first logins of one person: the second finds the account that the first made.
+    if ('refused' in answer && answer.refused === 'changed meanwhile') answer = await admit(account, origin)
+    if (!('refused' in answer)) return answer
+    const who = { attempted: account.username.slice(0, 64), external_id: externalId.slice(0, 500) }
+    if (answer.conflict)
+      throw new Problem(
+        'account_conflict',
+        'an account of another kind has this name; an admin must rename or remove it',
+        {},
+        { cause: who },
+      )
+    throw new Problem('forbidden', `this person may not log in here: ${answer.refused}`, {}, { cause: who })
+  }
+
+  return {
+    publicConfig() {
+      const { oidc } = deps.settings()
+      const on = oidc.enabled && oidc.discovery_url !== '' && oidc.client_id !== ''
+      return { enabled: on, ...(on ? { provider_name: oidc.provider_name } : {}) }
+    },
+
+    async authorize({ code_challenge, state, redirect_uri }) {
+      const oidc = enabled()
+      const redirect = redirectOf(deps.settings())
+      if (redirect_uri !== undefined && redirect_uri !== redirect)
+        throw invalidField('redirect_uri', `must be ${redirect}, as in the settings`)
+      const config = await providers.forLogin(oidc)
+      const now = clock.now()
+      const nonce = randomToken(32)
+      const waiting = { nonce, redirect_uri: redirect, expires_at: new Date(now.getTime() + WAITING_MS) }
+      await db
+        .insertInto('oidc_logins')
+        .values({ state_hash: waitingKey(state, code_challenge), ...waiting })
+        .onConflict((conflict) => conflict.column('state_hash').doUpdateSet(waiting))
+        .execute()
+      await sql`delete from oidc_logins where state_hash in (select state_hash from oidc_logins where expires_at <= ${now}
+        limit ${CLEANED_AT_ONCE} for update skip locked)`.execute(db)
+      const authorization_url = openid.buildAuthorizationUrl(config, {
+        redirect_uri: redirect,
+        scope: oidc.scopes,
+        state,
+        nonce,
+        code_challenge,
+        code_challenge_method: 'S256',
+      }).href
+      return { authorization_url, redirect_uri: redirect }
+    },
+
+    async callback(given, origin) {
+      const oidc = enabled()
+      try {
+        return await login(oidc, given, origin)
+      } catch (error) {
+        if (!isProblem(error)) throw error
+        const who = (error.cause ?? {}) as { attempted?: string; external_id?: string }
+        await audit.record({
+          action: 'OIDC_LOGIN',
+          result: 'FAILURE',
+          user: who.attempted?.replace(/[^\P{C}]/gu, '?') || null,
+          detail: typeof error.cause === 'string' ? error.cause : error.detail,
+          outcome: error.code,
+          ip: origin.ip,
+          requestId: origin.requestId,
+          ...(who.external_id === undefined ? {} : { extra: { external_id: who.external_id } }),
+        })
+        throw error
+      }
+    },
+
+    async testDiscovery(url) {
+      if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
+        throw invalidField('discovery_url', 'must be an address that begins with http:// or https://')
+      const { issuer, authorization_endpoint, token_endpoint, jwks_uri } = await providers.discover(url)
+      const isAddress = (value: unknown): value is string => typeof value === 'string' && URL.canParse(value)
+      if (!isAddress(authorization_endpoint) || !isAddress(token_endpoint) || !isAddress(jwks_uri))
+        throw new Problem('upstream_error', `${issuer} names no authorization endpoint, no token endpoint or no keys`)
+      return { ok: true, issuer, auth_ep: authorization_endpoint, token_ep: token_endpoint, jwks_uri }
+    },
+  }
+}
+
+/** State and challenge together: whoever learned the state of a login cannot take it without the verifier. */
+const waitingKey = (state: string, challenge: string) => sha256Hex(`${state}\n${challenge}`)
+
+/** @param why for the audit log; clients get one sentence */
+function failed(why: string): Problem {
+  return new Problem(
+    'unauthorized',
+    'the login at the identity provider failed or has expired; begin again',
+    {},
+    { cause: why },
+  )
+}
+
+/** A failure of the exchange of the code: what the browser brought is wrong (401), or the provider does not work (502). */
+function grantProblem(error: unknown): Problem {
+  if (requestFailure(error)) return providerProblem(error)
+  if (error instanceof openid.AuthorizationResponseError) return failed(`the provider answered ${error.error}`)
+  // RFC 6749, section 5.2: the code is wrong, was used, or belongs to another client or redirect.
+  if (error instanceof openid.ResponseBodyError && error.error === 'invalid_grant')
+    return failed('the code was refused')
+  const { code, message } = error as { code?: string; message?: string }
+  if (BAD_ID_TOKEN.has(code ?? '')) return failed(`the ID token was refused: ${message}`)
+  return providerProblem(error)
+}
