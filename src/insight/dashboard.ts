@@ -50,7 +50,8 @@ export function createDashboard({ db, clock, activity, audit, antivirus }: Dashb
     return activity.history(days)
   }
 
-  async function alerts(now: Date): Promise<Alert[]> {
+  /** @returns the alerts, and the exceptions that end soon, which are among them */
+  async function alerts(now: Date) {
     const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
     const [late, near, ending, quarantined, held, missing] = await Promise.all([
       dueFirst(db, { after: null, upTo: now }, LISTED),
@@ -64,7 +65,7 @@ export function createDashboard({ db, clock, activity, audit, antivirus }: Dashb
       const { name, version, distribution, arch } = row
       return { type, package: name, version, distribution, arch, message: message(row) }
     }
-    return [
+    const all: Alert[] = [
       ...late.map(about('sla_expired', (row) => `the review was due on ${dayOf(row.review_due_at)}`)),
       ...near.map(about('sla_warning', (row) => `the review is due on ${dayOf(row.review_due_at)}`)),
       ...ending.map(({ package: name, version, distribution, arch, expires_at }) => ({
@@ -76,6 +77,7 @@ export function createDashboard({ db, clock, activity, audit, antivirus }: Dashb
         about('deps_missing', (row) => `dependencies are missing: ${row.missing.join(', ').slice(0, 200)}`),
       ),
     ]
+    return { all, ending }
   }
 
   return {
@@ -91,14 +93,12 @@ export function createDashboard({ db, clock, activity, audit, antivirus }: Dashb
     },
     async stats() {
       const now = clock.now()
-      const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
-      const [days, totals, counts, recent, engine, ending, alerted] = await Promise.all([
+      const [days, totals, counts, recent, engine, alerted] = await Promise.all([
         history(ACTIVITY_DAYS),
         readTotals(db),
         dashboardCounts(db),
         newestRecords(db, LISTED),
         antivirus(),
-        exceptionsEnding(db, { after: now, upTo: soon }, LISTED),
         alerts(now),
       ])
       const { accept_risk, exception, upgrade_required } = counts.activeDecisions
@@ -124,7 +124,7 @@ export function createDashboard({ db, clock, activity, audit, antivirus }: Dashb
             imported_at: isoTime(imported_at),
           }),
         ),
-        alerts: alerted,
+        alerts: alerted.all,
         antivirus: {
           available: engine.available,
           db_version: engine.db_version,
@@ -139,7 +139,7 @@ export function createDashboard({ db, clock, activity, audit, antivirus }: Dashb
           accepted_risk: accept_risk,
           exception,
           upgrade_required,
-          expiring_soon: ending.map(({ id, package: name, version, distribution, arch, expires_at }) => ({
+          expiring_soon: alerted.ending.map(({ id, package: name, version, distribution, arch, expires_at }) => ({
             ...{ decision_id: id, package: name, version, distribution, arch, expires_at: isoTime(expires_at) },
             remaining_days: Math.ceil((expires_at.getTime() - now.getTime()) / DAY_MS),
           })),

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { systemClock } from '../kernel/clock.ts'
 import type { Database } from '../store/db.ts'
+import { createMemoryStore } from '../store/objects/memory-store.fixture.ts'
+import { StorageUnavailable } from '../store/objects/object-store.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
 import { createDirectorySizes } from './directory-sizes.ts'
 import { createHealth, type HealthDeps } from './health.ts'
@@ -85,4 +87,23 @@ test('a missing directory makes the service unhealthy and not ready', async () =
   const gone = createPaths(join(directory, 'gone'))
   expect((await health({ paths: gone }).report()).status).toBe('unhealthy')
   expect(await health({ paths: gone }).ready()).toMatchObject({ ready: false, failing: ['manifests', 'pool'] })
+})
+
+test.each<[string, () => Promise<void>]>([
+  ['is away', () => Promise.reject(new StorageUnavailable('the object store does not answer', false))],
+  ['never answers', () => new Promise(() => {})],
+])('an object store that %s makes the service unhealthy, and every replica stays ready', async (_, check) => {
+  const { report, ready } = health({ objectStore: { ...createMemoryStore(), check } })
+  expect(await ready()).toEqual({
+    ...{ ready: true, timestamp: expect.any(String), degraded: ['pool'] },
+    checks: expect.objectContaining({ pool: { ok: true }, auth_db: { ok: true } }),
+  })
+  expect(await report()).toMatchObject({ status: 'unhealthy', checks: { critical: { pool: { ok: false } } } })
+})
+
+test('a missing directory is no matter of the object store: the service is not ready', async () => {
+  const objectStore = createMemoryStore()
+  expect(await health({ objectStore }).ready()).not.toHaveProperty('degraded')
+  const gone = createPaths(join(directory, 'gone'))
+  expect(await health({ objectStore, paths: gone }).ready()).toMatchObject({ ready: false, failing: ['manifests'] })
 })

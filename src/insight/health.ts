@@ -52,6 +52,8 @@ export interface Health {
 
 /** Limit for one probe, so that one that hangs does not hang the report. */
 const PROBE_MS = 5_000
+/** Limit for the object store in the answer whether this replica is ready: load balancers wait a few seconds. */
+const STORE_READY_MS = 1_000
 
 export function createHealth(deps: HealthDeps): Health {
   const { db, clock, paths } = deps
@@ -127,7 +129,11 @@ export function createHealth(deps: HealthDeps): Health {
   }
 
   const ready: Health['ready'] = async () => {
-    const probes = await all(critical)
+    const { objectStore } = deps
+    const [probes, store] = await Promise.all([
+      all(objectStore ? { ...critical, pool: async () => ({ ok: true }) } : critical),
+      objectStore ? inTime(() => reachable(objectStore), STORE_READY_MS) : null,
+    ])
     const failing: string[] = CRITICAL.filter((name) => !probes[name]?.ok)
     const reason = deps.notServing()
     if (reason !== null) failing.push(reason)
@@ -136,6 +142,8 @@ export function createHealth(deps: HealthDeps): Health {
       timestamp: isoTime(clock.now()),
       checks: Object.fromEntries(CRITICAL.map((name) => [name, { ok: probes[name]?.ok ?? false }])),
       ...(failing.length > 0 ? { failing } : {}),
+      // All replicas share it: without this one they would all leave their load balancer, with indexes and answers they have.
+      ...(store?.ok === false ? { degraded: ['pool'] } : {}),
     }
   }
 
@@ -149,10 +157,10 @@ async function all(probes: Record<string, () => Promise<Probe>>): Promise<Record
   return Object.fromEntries(entries)
 }
 
-async function inTime(probe: () => Promise<Probe>): Promise<Probe> {
+async function inTime(probe: () => Promise<Probe>, ms = PROBE_MS): Promise<Probe> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<Probe>((resolve) => {
-    timer = setTimeout(() => resolve({ ok: false, error: `no answer within ${PROBE_MS / 1000} s` }), PROBE_MS)
+    timer = setTimeout(() => resolve({ ok: false, error: `no answer within ${ms / 1000} s` }), ms)
   })
   try {
     return await Promise.race([probe(), late])

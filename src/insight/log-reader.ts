@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { open, readdir, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LOG_LEVELS, type LogLevel } from '../domain/log-levels.ts'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing } from '../kernel/files.ts'
 import { LOG_FILE } from '../kernel/log-file.ts'
 
 export interface LogEntry {
@@ -101,10 +101,7 @@ export async function readLog(
 
 /** Names of the files of each machine, the newest first. */
 export async function filesByHost(directory: string): Promise<Map<string, string[]>> {
-  const names = await readdir(directory).catch((error: unknown) => {
-    if (isMissing(error)) return []
-    throw error
-  })
+  const names = await readdir(directory).catch(ifMissing([]))
   const found = new Map<string, string[]>()
   for (const name of names.sort().reverse()) {
     const [, host, rotated] = LOG_FILE.exec(name) ?? []
@@ -121,10 +118,7 @@ export async function filesByHost(directory: string): Promise<Map<string, string
 async function* reversed(directory: string, names: string[], filter: LogFilter): AsyncGenerator<LogEntry, boolean> {
   let left = MOST_LINES
   for (const name of names) {
-    const file = await open(join(directory, name), 'r').catch((error: unknown) => {
-      if (isMissing(error)) return null
-      throw error
-    })
+    const file = await open(join(directory, name), 'r').catch(ifMissing(null))
     if (!file) continue
     try {
       for await (const line of linesFromEnd(file)) {

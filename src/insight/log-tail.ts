@@ -1,7 +1,7 @@
 // Follows the files of the service log of all machines while somebody listens.
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing } from '../kernel/files.ts'
 import { createShared } from '../kernel/shared.ts'
 import { entryOfLine, filesByHost, type LogEntry } from './log-reader.ts'
 
@@ -40,10 +40,7 @@ export function createLogTail(deps: { directory: string; onError(error: unknown)
     const listed = await names()
     for (const name of listed) {
       const path = join(directory, name)
-      const found = await stat(path).catch((error: unknown) => {
-        if (isMissing(error)) return null
-        throw error
-      })
+      const found = await stat(path).catch(ifMissing(null))
       if (!found) continue
       const from = before ? (before.get(found.ino) ?? unseen.get(found.ino) ?? 0) : found.size
       now.set(found.ino, from < found.size ? await sendLines(path, from, found.size) : found.size)

@@ -28,6 +28,8 @@ export function createMetrics(sources: {
   /** what each scanner was shown and whether it missed it */
   selfTests(): readonly { scanner: string; scope: string; failed: boolean }[]
   drift(): Promise<DriftReport>
+  /** ever counted */
+  downloads(): Promise<readonly { format: string; downloads: number }[]>
 }): Metrics {
   const registry = new Registry()
   const registers = [registry]
@@ -101,13 +103,24 @@ export function createMetrics(sources: {
   })
   const uploads = new Counter({
     name: 'svc_uploads_total',
-    help: 'Uploads by resulting status',
+    help: 'Packages that arrived by upload or import, by resulting status; error for those refused',
     labelNames: ['status'],
     registers,
   })
+  new Counter({
+    name: 'svc_downloads_total',
+    help: 'Package downloads counted from the access logs, by format',
+    labelNames: ['format'],
+    registers,
+    async collect() {
+      const counted = await sources.downloads()
+      this.reset()
+      for (const { format, downloads } of counted) this.inc({ format }, downloads)
+    },
+  })
   const findings = new Counter({
     name: 'svc_cve_findings_total',
-    help: 'Findings when scanned, by severity',
+    help: 'Findings of packages when they arrive, by severity',
     labelNames: ['severity'],
     registers,
   })

@@ -1,0 +1,28 @@
+// Schemas of downloads that several routes share.
+import Type from 'typebox'
+
+const count = Type.Integer()
+
+export const PerDaySchema = Type.Array(Type.Object({ date: Type.String(), downloads: count, bytes: count }))
+
+/** What a client with one user agent downloaded of a file on a day. */
+export const ClientDownloadSchema = Type.Object({
+  ip: Type.String(),
+  user_agent: Type.String(),
+  client_type: Type.String(),
+  distribution: Type.String(),
+  version: Type.String(),
+  arch: Type.String(),
+  date: Type.String({ description: 'UTC' }),
+  downloads: count,
+  bytes: count,
+})
+
+/** Who downloaded a record, in the last days. */
+export const RadiusSchema = Type.Object({
+  days: count,
+  downloads: count,
+  bytes: count,
+  clients: Type.Integer({ description: 'different addresses' }),
+  downloaded_by: Type.Array(ClientDownloadSchema, { maxItems: 20, description: 'the latest' }),
+})

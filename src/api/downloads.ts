@@ -1,0 +1,15 @@
+// /downloads: what package clients fetched, and who did.
+import type { Downloads } from '../downloads/downloads.ts'
+import { getDownloadsPackagesName, getDownloadsStats } from './downloads.contract.ts'
+import { sendList } from './list-stream.ts'
+import { handle, type Route } from './route.ts'
+
+export function downloadRoutes({ downloads }: { downloads: Downloads }): Route[] {
+  return [
+    handle(getDownloadsStats, ({ query: { days } }) => downloads.stats(days)),
+    handle(getDownloadsPackagesName, async ({ params, query, reply }) => {
+      const { head, pages } = await downloads.ofName({ ...params, ...query })
+      return sendList(reply, head, 'downloaded_by', pages)
+    }),
+  ]
+}

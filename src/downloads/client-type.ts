@@ -1,0 +1,18 @@
+// Which program a user agent names.
+
+/** In the order in which they are looked for: libraries and proxies mention others after themselves. */
+const TYPES = [
+  ['apt', /^(?:Debian|Ubuntu) APT|\bapt(?:-http|-get|itude)?\//i],
+  ['zypper', /\bzypp\b/i],
+  ['dnf', /\b(?:lib)?dnf5?\b|\byum\b|\bmicrodnf\b|\blibrepo\b|\burlgrabber\b/i],
+  ['apk', /\bapk-tools\b|^apk\b/i],
+  ['wget', /^wget/i],
+  ['curl', /^(?:lib)?curl/i],
+] as const
+
+export const CLIENT_TYPES = [...TYPES.map(([type]) => type), 'other'] as const
+export type ClientType = (typeof CLIENT_TYPES)[number]
+
+export function clientTypeOf(agent: string): ClientType {
+  return TYPES.find(([, pattern]) => pattern.test(agent))?.[0] ?? 'other'
+}

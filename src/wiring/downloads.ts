@@ -1,0 +1,35 @@
+// Downloads: the reader of access logs, and what is known from them.
+import { createDownloads } from '../downloads/downloads.ts'
+import { createDownloadReader } from '../downloads/reader.ts'
+import type { PlacedTarget } from '../downloads/resolve.ts'
+import { formats } from '../formats/index.ts'
+import { mountsOf } from '../serve/mounts.ts'
+import { locate } from '../serve/request-path.ts'
+import type { Foundation } from './foundation.ts'
+import type { Publishing } from './publishing.ts'
+
+export type DownloadCounting = ReturnType<typeof createDownloadCounting>
+
+export function createDownloadCounting(
+  { env, db, clock, log, checkpoint, settings }: Foundation,
+  { registry }: Publishing,
+) {
+  // A log does not say which listener answered; the addresses of the trees differ.
+  const listeners = [...new Set(formats.map(({ serving }) => serving.listener))]
+  const mounts = listeners.flatMap((listener) => mountsOf(listener, formats, formats))
+  const place = (target: string): PlacedTarget | null => {
+    const found = locate(target, mounts)
+    if (typeof found === 'string' || !found.mount.format) return null
+    return { format: found.mount.format, path: found.path.slice(found.mount.path.length + 1) }
+  }
+  const deps = { db, clock, settings: settings.current }
+  return {
+    downloads: createDownloads(deps),
+    reader: createDownloadReader({
+      ...{ ...deps, log, checkpoint, place, find: registry.find },
+      directory: env.accessLogDir,
+      nginxDirectories: env.accessLogDirectories,
+      suffixes: formats.flatMap((format) => format.suffixes),
+    }),
+  }
+}
