@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventOf, type AuditRow } from './events.ts'
+import { eventOf, messageOf, type AuditRow } from './events.ts'
 
 const entry = (fields: Partial<AuditRow>) => ({ package: null, outcome: null, extra: {}, ...fields }) as AuditRow
 const run = (result: AuditRow['result'], counts: object) =>
@@ -14,4 +14,29 @@ test.each<[string, AuditRow, number, string | null]>([
   ['failed', run('FAILURE', {}), 100, 'MIRROR_RESULT'],
 ])('a mirror run that %s', (_, audited, least, event) => {
   expect(eventOf(audited, null, least)).toBe(event)
+})
+
+const sync = (result: AuditRow['result'], extra: object) => entry({ action: 'SYNC', result, extra: { ...extra } })
+
+test.each<[string, AuditRow, number, string | null]>([
+  ['brought enough', sync('SUCCESS', { count: 60_000, changed: 5 }), 5, 'SYNC_RESULT'],
+  ['brought too few', sync('SUCCESS', { count: 60_000, changed: 4 }), 5, null],
+  ['found nothing changed', sync('SUCCESS', { count: 60_000, changed: 0 }), 1, null],
+  ['found nothing changed, where nothing is enough', sync('SUCCESS', { changed: 0 }), 0, 'SYNC_RESULT'],
+  ['failed', sync('FAILURE', { source_id: 1 }), 100, 'SYNC_RESULT'],
+])('a sync that %s', (_, audited, least, event) => {
+  expect(eventOf(audited, null, least)).toBe(event)
+})
+
+test.each([
+  ['SYNC', 'SYNC_RESULT', 'a sync ended', 'a source could not be read'],
+  ['MIRROR', 'MIRROR_RESULT', 'a mirror run ended', 'a mirror run failed'],
+] as const)('%s: the text says whether it failed', (action, event, ended, failed) => {
+  const textOf = (result: AuditRow['result']) =>
+    messageOf(entry({ action, result, detail: 'why', at: new Date(0) }), event).text
+  expect([textOf('SUCCESS'), textOf('WARNING'), textOf('FAILURE')]).toEqual([
+    `Gatehouse: ${ended} (why)`,
+    `Gatehouse: ${ended} (why)`,
+    `Gatehouse: ${failed} (why)`,
+  ])
 })

@@ -9,6 +9,7 @@ export type NotifiedEvent =
   | 'DECISION'
   | 'SLA_EXPIRING'
   | 'SLA_OVERDUE'
+  | 'SYNC_RESULT'
   | 'MIRROR_RESULT'
   | 'UPLOAD_FAILED'
   | 'ANTIVIRUS_HIT'
@@ -30,7 +31,7 @@ const ORDINARY = new Set([
 
 /**
  * @param pipeline results of the record's checks; null when there is no record
- * @param minPackages new packages below which a run is not reported; one that failed always is
+ * @param minPackages new or changed packages below which a sync or a mirror run is not reported; one that failed always is
  */
 export function eventOf(
   entry: AuditRow,
@@ -59,8 +60,12 @@ export function eventOf(
       return entry.outcome === 'overdue' ? 'SLA_OVERDUE' : 'PENDING_REVIEW'
     case 'SLA_EXPIRING':
       return 'SLA_EXPIRING'
+    case 'SYNC':
+      return entry.result === 'FAILURE' || countOf(entry, 'changed') >= minPackages ? 'SYNC_RESULT' : null
     case 'MIRROR':
-      return entry.result === 'FAILURE' || newPackages(entry) >= minPackages ? 'MIRROR_RESULT' : null
+      return entry.result === 'FAILURE' || countOf(entry, 'added', 'pending', 'blocked') >= minPackages
+        ? 'MIRROR_RESULT'
+        : null
     case 'INTEGRITY_ALERT':
     case 'SCHEDULER_JOB_FAILED':
       return entry.action
@@ -69,9 +74,8 @@ export function eventOf(
   }
 }
 
-/** Packages that a mirror run brought, whatever the gate said of them. */
-function newPackages({ extra }: AuditRow): number {
-  return ['added', 'pending', 'blocked'].reduce((sum, key) => sum + (Number(extra[key]) || 0), 0)
+function countOf({ extra }: AuditRow, ...keys: string[]): number {
+  return keys.reduce((sum, key) => sum + (Number(extra[key]) || 0), 0)
 }
 
 const WORDS: Record<NotifiedEvent, string> = {
@@ -80,11 +84,18 @@ const WORDS: Record<NotifiedEvent, string> = {
   DECISION: 'has a decision',
   SLA_EXPIRING: 'deadlines approach',
   SLA_OVERDUE: 'is overdue for a decision',
+  SYNC_RESULT: 'a sync ended',
   MIRROR_RESULT: 'a mirror run ended',
   UPLOAD_FAILED: 'was not accepted',
   ANTIVIRUS_HIT: 'was quarantined: malware was found',
   INTEGRITY_ALERT: 'differs from what was stored',
   SCHEDULER_JOB_FAILED: 'a scheduled job failed',
+}
+
+/** Of runs, which may also succeed. */
+const FAILED: Partial<Record<NotifiedEvent, string>> = {
+  SYNC_RESULT: 'a source could not be read',
+  MIRROR_RESULT: 'a mirror run failed',
 }
 
 export interface Message {
@@ -103,7 +114,7 @@ export function messageOf(entry: AuditRow, event: NotifiedEvent): Message {
       : [entry.package, entry.version, entry.distribution && `in ${entry.distribution}`].filter(Boolean).join(' ')
   const { package: pkg, version, distribution, arch, outcome, detail } = entry
   return {
-    text: `${name}: ${WORDS[event]}${detail ? ` (${detail})` : ''}`,
+    text: `${name}: ${(entry.result === 'FAILURE' && FAILED[event]) || WORDS[event]}${detail ? ` (${detail})` : ''}`,
     event,
     id: `audit-${entry.seq}`,
     timestamp: isoTime(entry.at),

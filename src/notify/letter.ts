@@ -1,4 +1,5 @@
 // The layout of every mail, as text and as HTML with the same content. All input is escaped here. Pure.
+import { plain as plainText } from './plain.ts'
 
 export interface Letter {
   subject: string
@@ -26,9 +27,7 @@ const VALUE_LENGTH = 500
 /** Longer mails are not read, and servers refuse them. */
 const MOST_ITEMS = 100
 
-// Control characters, line separators, and marks that change the direction of text.
-
-const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/g
+const plain = (text: string, most = VALUE_LENGTH) => plainText(text, most)
 
 export function render(letter: Letter): Rendered {
   const { items = [], link } = letter
@@ -79,12 +78,6 @@ function itemHtml({ title, facts }: Item): string {
       `<tr><td style="padding:0 12px 0 0;color:#5a6072;vertical-align:top">${escape(plain(label))}</td><td>${escape(plain(value))}</td></tr>`,
   )
   return `<h3 style="margin:16px 0 4px;font-size:15px">${escape(plain(title))}</h3>\n<table style="border-collapse:collapse">${rows.join('')}</table>`
-}
-
-function plain(text: string, most = VALUE_LENGTH): string {
-  const line = text.replace(UNPRINTABLE, ' ').trim()
-  // By code point, so that no surrogate pair is split.
-  return line.length <= most ? line : `${[...line].slice(0, most - 1).join('')}…`
 }
 
 /** Only a web address becomes a link: other schemes could run code. */

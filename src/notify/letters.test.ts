@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { render } from './letter.ts'
-import { deadlineLetter, decisionLetter, heldLetter, resetLetter, testLetter, type HeldItem } from './letters.ts'
+import {
+  alertLetter,
+  deadlineLetter,
+  decisionLetter,
+  heldLetter,
+  resetLetter,
+  testLetter,
+  type HeldItem,
+} from './letters.ts'
 
 const APP = 'https://gate.example.org'
 const counts = { critical: 0, high: 2, medium: 1, low: 0, negligible: 0, unknown: 0 }
@@ -127,6 +135,7 @@ describe('text from packages and people', () => {
       [{ ...openssl, action: evil, by: evil, justification: evil, cves: [evil], expires: evil, target: evil }],
       APP,
     ),
+    alertLetter('ANTIVIRUS_HIT', [{ ...openssl, package: evil, what: evil, at: new Date(0) }], APP),
     testLetter(evil, new Date(0), `https://gate.example.org/"><script>`),
     resetLetter(evil, 'https://gate.example.org/?a=1&b="><script>', 30),
   ]

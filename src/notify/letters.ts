@@ -32,6 +32,11 @@ export interface DecidedItem extends LetterSubject {
   target: string | null
 }
 
+export interface AlertItem extends LetterSubject {
+  what: string | null
+  at: Date
+}
+
 /** Most names in a list, of which there may be hundreds. */
 const MOST_NAMES = 20
 
@@ -103,6 +108,29 @@ export function decisionLetter(items: readonly DecidedItem[], appUrl: string): R
         ...fact('Version asked for', item.target),
         ...fact('Ends', item.expires),
       ],
+    })),
+    link: { label: 'See it in Gatehouse', url: appUrl },
+  })
+}
+
+/** What each alert says of one, and of several. */
+const ALERTS = {
+  ANTIVIRUS_HIT: ['malware was found in a package', 'packages have malware'],
+  INTEGRITY_ALERT: ['files differ from what was stored', 'integrity alerts'],
+  SCHEDULER_JOB_FAILED: ['a scheduled job failed', 'scheduled jobs failed'],
+  SYNC_RESULT: ['a source could not be read', 'syncs failed'],
+  MIRROR_RESULT: ['a mirror run failed', 'mirror runs failed'],
+} as const
+
+export function alertLetter(event: keyof typeof ALERTS, items: readonly AlertItem[], appUrl: string): Rendered {
+  const [one, several] = ALERTS[event]
+  const what = items.length === 1 ? one : `${items.length} ${several}`
+  return render({
+    subject: what,
+    intro: [`${what.charAt(0).toUpperCase()}${what.slice(1)}.`],
+    items: items.map((item) => ({
+      title: item.package === null ? one : titleOf(item),
+      facts: [...fact('What', item.what), ['When', isoTime(item.at)] as const],
     })),
     link: { label: 'See it in Gatehouse', url: appUrl },
   })

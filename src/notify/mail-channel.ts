@@ -7,12 +7,16 @@ import { matchingRecords } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
 import { eventOf, type AuditRow } from './events.ts'
 import type { Rendered } from './letter.ts'
-import { deadlineLetter, decisionLetter, heldLetter, type DeadlineItem, type HeldItem } from './letters.ts'
+import { alertLetter, deadlineLetter, decisionLetter, heldLetter, type DeadlineItem, type HeldItem } from './letters.ts'
 import { MAIL_LIMIT_MS, recipientsOf, type Mailer } from './mail.ts'
 import type { Channel } from './outbox.ts'
+import { checksOf } from './record-checks.ts'
 
-/** docs/api-decisions.md, section 19: only the webhook sends the other events. */
-const MAILED = ['PENDING_REVIEW', 'DECISION', 'SLA_EXPIRING', 'SLA_OVERDUE'] as const
+/** docs/api-decisions.md, section 19: only the webhook sends the other events, and runs that did not fail. */
+const MAILED = [
+  ...(['PENDING_REVIEW', 'DECISION', 'SLA_EXPIRING', 'SLA_OVERDUE'] as const),
+  ...(['ANTIVIRUS_HIT', 'INTEGRITY_ALERT', 'SCHEDULER_JOB_FAILED', 'SYNC_RESULT', 'MIRROR_RESULT'] as const),
+]
 type MailedEvent = (typeof MAILED)[number]
 
 export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; settings(): Settings }): Channel {
@@ -45,6 +49,12 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
         )
       case 'SLA_EXPIRING':
         return deadlineLetter('expiring', entries.flatMap(expiringItems), appUrl)
+      default:
+        return alertLetter(
+          event,
+          entries.map((entry) => ({ ...subjectOf(entry), what: entry.detail, at: entry.at })),
+          appUrl,
+        )
     }
   }
 
@@ -63,7 +73,7 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
       return lacks === null
     },
     async next(entries) {
-      const events = entries.map(mailedEventOf)
+      const events = await Promise.all(entries.map((entry) => mailedEventOf(db, entry)))
       const first = events.findIndex((event) => event !== null)
       const event = events[first]
       if (!event) return null
@@ -87,8 +97,8 @@ export function createMailChannel(deps: { db: Db; log: Log; mailer: Mailer; sett
   }
 }
 
-function mailedEventOf(entry: AuditRow): MailedEvent | null {
-  const event = eventOf(entry, null, 0)
+async function mailedEventOf(db: Db, entry: AuditRow): Promise<MailedEvent | null> {
+  const event = eventOf(entry, await checksOf(db, entry), Infinity)
   return MAILED.find((mailed) => mailed === event) ?? null
 }
 

@@ -22,7 +22,7 @@ let database: Database
 let http: HttpClient
 let sink: MailSink
 let receiver: Server
-let posted: { event: string; id: string; data: { package: string | null } }[]
+let posted: any[]
 let answer: number
 let time: number
 let set: { email: Writable<Settings['email']>; notifications: Writable<Settings['notifications']> }
@@ -52,7 +52,7 @@ beforeEach(async () => {
     request
       .on('data', (part) => (body += String(part)))
       .on('end', () => {
-        if (answer === 200) posted.push(JSON.parse(body))
+        if (answer === 200) posted.push({ ...JSON.parse(body), headers: request.headers })
         response.writeHead(answer).end()
       })
   }).listen(0, '127.0.0.1')
@@ -70,6 +70,8 @@ beforeEach(async () => {
     },
     notifications: {
       webhook_enabled: true,
+      webhook_min_packages: 1,
+      webhook_format: 'generic',
       webhook_url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook?token=of-the-hook`,
     },
   }
@@ -200,6 +202,39 @@ describe('mail', () => {
     expect(bodies[2]).toContain('soon 2 (amd64) in jammy')
   })
 
+  test('reports alerts and runs that failed, of each kind together', async () => {
+    const infected = { package: 'eicar', outcome: 'quarantined', result: 'FAILURE' as const, detail: 'Eicar-Test' }
+    await insertRecord(database.db, { name: 'eicar', status: 'quarantined', pipeline: { antivirus: 'infected' } })
+    const run = (action: string, result: AuditEvent['result'], detail: string, extra: object = {}) => ({
+      ...{ action, result, detail, package: null, version: null, arch: null, distribution: null },
+      extra: { ...extra },
+    })
+    await happen(
+      infected,
+      run('SYNC', 'SUCCESS', 'Debian: 9 packages, 9 of them new or changed', { changed: 9 }),
+      run('SYNC', 'FAILURE', 'Debian: deb.example.org did not answer in time'),
+      run('MIRROR', 'SUCCESS', '9 added', { added: 9 }),
+      run('SYNC', 'FAILURE', 'Ubuntu: the signature is not of a known key'),
+      run('MIRROR', 'FAILURE', 'the disk is full'),
+      run('INTEGRITY_ALERT', 'FAILURE', '1 file differs from what was stored: pool/a.deb (missing)'),
+      run('SCHEDULER_JOB_FAILED', 'FAILURE', 'Backup: the directory is away'),
+    )
+    expect(await deliver('mail')).toBe(5)
+    expect(subjects()).toEqual(
+      [
+        'malware was found in a package',
+        '2 syncs failed',
+        'a mirror run failed',
+        'files differ from what was stored',
+        'a scheduled job failed',
+      ].map((subject) => `[Gatehouse] ${subject}`),
+    )
+    const bodies = sink.received.map(({ raw }) => partOf(raw, 'text/plain'))
+    for (const words of ['eicar 1.0-1 (amd64) in jammy', 'Eicar-Test']) expect(bodies[0]).toContain(words)
+    for (const words of ['did not answer in time', 'not of a known key']) expect(bodies[1]).toContain(words)
+    expect(bodies[3]).toContain('pool/a.deb (missing)')
+  })
+
   test('combines consecutive events of one kind, even with other entries in between', async () => {
     await happen(
       held('one'),
@@ -312,12 +347,66 @@ describe('the webhook', () => {
     time += 31_000
     await happen(held('later'))
     expect(await deliver('webhook')).toBe(0)
-    expect(await deliver('mail')).toBe(1)
-    expect(subjects()).toEqual(['[Gatehouse] 2 packages wait for a decision'])
+    expect(await deliver('mail')).toBe(3)
+    expect(subjects()).toEqual(
+      [
+        'both 1.0-1 in jammy waits for a decision',
+        'a scheduled job failed',
+        'later 1.0-1 in jammy waits for a decision',
+      ].map((subject) => `[Gatehouse] ${subject}`),
+    )
     answer = 200
     time += 3_000
     expect(await deliver('webhook')).toBe(1)
-    expect(posted.map(({ data }) => data.package)).toEqual(['both', null, 'later'])
+    expect(posted.map(({ data }) => data.package as string)).toEqual(['both', null, 'later'])
+  })
+})
+
+describe('a chat', () => {
+  const attack = '</b><!channel> <@U1> <https://evil.example|click> [click](https://evil.example) *x* @here {{DATE(1)}}'
+  /** Every event of the list, as the audit entry that gives it. */
+  const entries: [string, Partial<AuditEvent>][] = [
+    ['CVE_BLOCKED', { package: 'blocked', outcome: 'quarantined', result: 'FAILURE' }],
+    ['PENDING_REVIEW', held('waits')],
+    ['DECISION', { action: 'SECURITY_DECISION', package: 'waits', outcome: 'reject', user: attack }],
+    ['SLA_EXPIRING', { action: 'SLA_EXPIRING', package: null }],
+    ['SLA_OVERDUE', { action: 'SLA_EXPIRED', package: 'late', outcome: 'overdue' }],
+    ['SYNC_RESULT', { action: 'SYNC', package: null, extra: { changed: 2 } }],
+    ['MIRROR_RESULT', { action: 'MIRROR', package: null, extra: { added: 2 } }],
+    ['UPLOAD_FAILED', { package: attack, outcome: 'rejected', result: 'FAILURE' }],
+    ['ANTIVIRUS_HIT', { package: 'eicar', outcome: 'quarantined', result: 'FAILURE' }],
+    ['INTEGRITY_ALERT', { action: 'INTEGRITY_ALERT', package: null, result: 'FAILURE' }],
+    ['SCHEDULER_JOB_FAILED', { action: 'SCHEDULER_JOB_FAILED', package: null, result: 'FAILURE' }],
+  ]
+
+  test.each(['generic', 'slack', 'teams'] as const)('gets each event once, in the form %s', async (format) => {
+    set.notifications.webhook_format = format
+    await insertRecord(database.db, { name: 'blocked', status: 'quarantined', pipeline: { cve_scan: 'blocked' } })
+    await insertRecord(database.db, { name: 'eicar', status: 'quarantined', pipeline: { antivirus: 'infected' } })
+    await happen(...entries.map(([, event]) => ({ ...event, detail: attack })))
+    expect(await deliver('webhook')).toBe(entries.length)
+    expect((await notifier.testWebhook('ann')).status).toBe('ok')
+    const events = [...entries.map(([event]) => event), 'TEST']
+    expect(posted.map(({ headers }) => headers['x-svc-event'])).toEqual(events)
+    expect(new Set(posted.map(({ headers }) => headers['x-svc-delivery'])).size).toBe(events.length)
+    for (const [at, message] of posted.entries()) {
+      if (format === 'generic') expect(message.event).toBe(events[at])
+      if (format === 'slack') expect(Object.keys(message)).toContain('blocks')
+      if (format === 'teams') expect(message).toMatchObject({ type: 'message', attachments: [{ contentUrl: null }] })
+      if (format !== 'generic') expect(JSON.stringify(message)).toContain('https://gate.example.org/')
+      if (at < entries.length) expect(JSON.stringify(message)).toContain('click')
+    }
+  })
+
+  test('is called again when it asks for less', async () => {
+    set.notifications.webhook_format = 'slack'
+    answer = 429
+    await happen(held('patient'))
+    expect(await deliver('webhook')).toBe(0)
+    answer = 200
+    time += 2_001
+    expect(await deliver('webhook')).toBe(1)
+    expect(posted[0].text).toBe('patient 1.0-1 in jammy: waits for a decision (1 high)')
   })
 })
 

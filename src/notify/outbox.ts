@@ -3,6 +3,7 @@
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import { trace } from '../kernel/trace.ts'
 import type { Db } from '../store/db.ts'
 import type { AuditRow } from './events.ts'
 
@@ -108,7 +109,7 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
           if (!(await move(at, taken))) return arrived
           at = taken
           try {
-            await due.send()
+            await trace('notify', { 'gatehouse.channel': channel.name }, () => due.send())
             arrived++
           } catch (error) {
             const tries = at.tries + 1

@@ -4,10 +4,11 @@ import type { Settings } from '../domain/settings.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import { hmacSha256Hex } from '../kernel/crypto.ts'
 import { HttpError, type HttpClient } from '../kernel/http-client.ts'
-import { matchingRecords } from '../store/records/artifact-query.ts'
 import type { Db } from '../store/db.ts'
-import { eventOf, messageOf, type AuditRow, type Message } from './events.ts'
+import { eventOf, messageOf, type Message } from './events.ts'
 import type { Channel } from './outbox.ts'
+import { payloadOf } from './payloads.ts'
+import { checksOf } from './record-checks.ts'
 
 const TIMEOUT_MS = 5_000
 
@@ -31,10 +32,11 @@ export function createWebhook(deps: {
   httpsOnly: boolean
 }): Webhook {
   async function post(message: Message): Promise<number> {
-    const { webhook_url: url } = deps.settings().notifications
+    const { app_url: appUrl, notifications } = deps.settings()
+    const { webhook_url: url, webhook_format: format } = notifications
     if (deps.httpsOnly && !/^https:/i.test(url))
       throw new HttpError('forbidden_target', 'the webhook address is not https')
-    const body = JSON.stringify(message)
+    const body = JSON.stringify(payloadOf(message, format, appUrl))
     const signature: Record<string, string> = deps.secret
       ? { 'x-svc-signature-256': `sha256=${hmacSha256Hex(deps.secret, body)}` }
       : {}
@@ -59,7 +61,7 @@ export function createWebhook(deps: {
       async next(entries) {
         const { webhook_min_packages: minPackages } = deps.settings().notifications
         for (const entry of entries) {
-          const event = eventOf(entry, await pipelineOf(deps.db, entry), minPackages)
+          const event = eventOf(entry, await checksOf(deps.db, entry), minPackages)
           if (event !== null)
             return {
               upTo: entry.seq as number,
@@ -84,15 +86,4 @@ export function createWebhook(deps: {
       }
     },
   }
-}
-
-/** Results of the record's checks; only quarantined records need them to choose the event. */
-async function pipelineOf(
-  db: Db,
-  { distribution, package: name, version, arch, outcome }: AuditRow,
-): Promise<Readonly<Record<string, string>> | null> {
-  if (outcome !== 'quarantined' || distribution === null || name === null || version === null || arch === null)
-    return null
-  const row = await matchingRecords(db, { distribution, name, version, arch }).select('pipeline').executeTakeFirst()
-  return row?.pipeline ?? null
 }
