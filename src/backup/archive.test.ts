@@ -7,6 +7,7 @@ import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteArchive, keepNewest, listArchives, removeUnfinished } from './archives.ts'
 import { archiveName, archivePaths, madeAt } from './names.ts'
+import { textOfMissing } from './missing.ts'
 import { readArchive, verifyArchive } from './read-archive.ts'
 import { writeArchive, type ArchiveFile } from './write-archive.ts'
 
@@ -84,7 +85,7 @@ test('what is written is read back, with its modes and whatever long names', asy
   expect(read).toEqual(
     Object.fromEntries(Object.entries(contents).map(([name, [text, mode]]) => [name, [String(text), mode]])),
   )
-  expect(await verifyArchive(to)).toEqual({ entries: 6, packages: 1 })
+  expect(await verifyArchive(to)).toEqual({ entries: 6, packages: 1, missing: [] })
 })
 
 test('a file that grew is cut to its size, and one that changed since is left out', async () => {
@@ -133,6 +134,16 @@ describe('an archive', () => {
     ['with an unknown directory', [DUMP, { name: `${TOP}/dists/jammy/Release` }], /entry/],
     ['with two dumps', [DUMP, DUMP], /twice/],
     ['with a package of other bytes', [DUMP, { name: `${TOP}/${POOL}`, content: 'others' }], /other bytes/],
+    [
+      'with a damaged list of what it lacks',
+      [DUMP, { name: `${TOP}/missing.json`, content: '{"missing": 1}' }],
+      /list/,
+    ],
+    [
+      'with an endless list of what it lacks',
+      [DUMP, { name: `${TOP}/missing.json`, content: `"${'x'.repeat(5_000_000)}"` }],
+      /list/,
+    ],
     ['with a file in the pool that no digest names', [DUMP, { name: `${TOP}/pool/deb/a.deb`, content: 'x' }], /entry/],
   ])('%s is refused', async (_, items, sentence) => {
     const path = await archiveOf(items)
@@ -140,6 +151,12 @@ describe('an archive', () => {
       code: 'validation_error',
       detail: expect.stringMatching(sentence),
     })
+  })
+
+  test('says which package files it lacks', async () => {
+    const missing = [{ format: 'deb' as const, sha256: 'c'.repeat(64), filename: 'a_1_amd64.deb' }]
+    const path = await archiveOf([DUMP, { name: `${TOP}/missing.json`, content: textOfMissing(missing) }])
+    expect(await verifyArchive(path)).toEqual({ entries: 2, packages: 0, missing })
   })
 
   test('that is cut off anywhere is refused', async () => {
@@ -176,5 +193,17 @@ describe('the directory of archives', () => {
     await expect(deleteArchive(own, names[1]!)).rejects.toMatchObject({ code: 'not_found' })
     await expect(deleteArchive(own, '../notes.txt')).rejects.toMatchObject({ code: 'invalid_archive_name' })
     expect((await readdir(own)).sort()).toEqual(['notes.txt', names[2]])
+  })
+
+  test('keeps the newest archive that lacks nothing, however old it is', async () => {
+    const own = join(directory, 'incomplete')
+    await mkdir(own)
+    const names = [1, 2, 3, 4].map((day) => archiveName(new Date(Date.UTC(2026, 2, day, 4, 30))))
+    for (const name of names) await writeFile(join(own, name), name)
+    const lost = textOfMissing([{ format: 'deb', sha256: 'c'.repeat(64), filename: 'a_1_amd64.deb' }])
+    for (const name of names.slice(2)) await writeFile(archivePaths(own, name).missing, lost)
+    expect((await listArchives(own)).map(({ missing }) => missing)).toEqual([1, 1, 0, 0])
+    expect(await keepNewest(own, 1)).toEqual([names[2], names[0]])
+    expect((await readdir(own)).sort()).toEqual([names[1], names[3], `${names[3]}.missing.json`])
   })
 })

@@ -2,7 +2,8 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '../domain/problem.ts'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing, isMissing } from '../kernel/files.ts'
+import { parseMissing } from './missing.ts'
 import { archivePaths, isArchiveName, madeAt } from './names.ts'
 
 export interface Archive {
@@ -11,28 +12,20 @@ export interface Archive {
   created_at: string
   /** null when the file beside it that says so is gone */
   sha256: string | null
+  /** package files that it lacks */
+  missing: number
 }
 
 /** Newest first. */
 export async function listArchives(directory: string): Promise<Archive[]> {
   const names = await namesIn(directory)
-  const found = await Promise.all(
-    names.map((name) =>
-      archiveOf(directory, name).catch((error: unknown) => {
-        if (isMissing(error)) return null
-        throw error
-      }),
-    ),
-  )
+  const found = await Promise.all(names.map((name) => archiveOf(directory, name).catch(ifMissing(null))))
   return found.filter((archive) => archive !== null)
 }
 
 /** Names carry the time in UTC, so their order is that of the archives. */
 async function namesIn(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch((error: unknown) => {
-    if (isMissing(error)) return []
-    throw error
-  })
+  const names = await readdir(directory).catch(ifMissing([]))
   return names.filter(isArchiveName).sort().reverse()
 }
 
@@ -49,27 +42,32 @@ export async function findArchive(directory: string, name: string): Promise<Arch
 }
 
 async function archiveOf(directory: string, name: string): Promise<Archive> {
-  const { archive, digest } = archivePaths(directory, name)
+  const { archive, digest, missing } = archivePaths(directory, name)
   const { size } = await stat(archive)
   const text = await readFile(digest, 'utf8').catch(() => '')
+  const list = await readFile(missing, 'utf8').catch(ifMissing(null))
   return {
     name,
     size_bytes: size,
     created_at: madeAt(name),
     sha256: /^[0-9a-f]{64}(?= )/.exec(text)?.[0] ?? null,
+    missing: list === null ? 0 : parseMissing(list).length,
   }
 }
 
 /** @throws Problem('invalid_archive_name', 'not_found') */
 export async function deleteArchive(directory: string, name: string): Promise<void> {
   const { path } = await findArchive(directory, name)
+  const { digest, missing } = archivePaths(directory, name)
   await rm(path)
-  await rm(archivePaths(directory, name).digest, { force: true })
+  for (const beside of [digest, missing]) await rm(beside, { force: true })
 }
 
-/** Deletes the oldest archives. @returns the names of those */
+/** Deletes the oldest archives, but never the newest complete one. @returns the names of those */
 export async function keepNewest(directory: string, count: number): Promise<string[]> {
-  const superfluous = (await namesIn(directory)).slice(count)
+  const archives = await listArchives(directory)
+  const complete = archives.find(({ missing }) => missing === 0)
+  const superfluous = archives.slice(count).flatMap(({ name }) => (name === complete?.name ? [] : [name]))
   for (const name of superfluous) await deleteArchive(directory, name)
   return superfluous
 }

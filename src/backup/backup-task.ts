@@ -15,7 +15,8 @@ import { keepNewest, removeUnfinished } from './archives.ts'
 import { contentsOf, type DumpedState } from './contents.ts'
 import { holdRemovals } from './hold.ts'
 import { archiveName, archivePaths, madeAt, topOf } from './names.ts'
-import { DIRECTORIES, DUMP, verifyArchive } from './read-archive.ts'
+import { shownMissing, textOfMissing } from './missing.ts'
+import { DIRECTORIES, DUMP, MISSING, verifyArchive } from './read-archive.ts'
 import { writeArchive, type Written } from './write-archive.ts'
 
 export const BACKUP = 'backup'
@@ -51,8 +52,11 @@ export function backupKind(deps: BackupDeps): TaskKind {
         const made = await backUp(deps, context)
         const deleted = thinOut ? await keepNewest(deps.directory, deps.settings().backup.retention_count) : []
         for (const name of deleted) context.line(`${name} is deleted: more than the settings keep`)
+        const isComplete = made.missing === 0
         await deps.audit.record({
-          ...{ action: 'BACKUP_CREATE', result: 'SUCCESS', user: by, outcome: 'ok', detail: made.name },
+          ...{ action: 'BACKUP_CREATE', user: by, detail: made.name },
+          result: isComplete ? 'SUCCESS' : 'WARNING',
+          outcome: isComplete ? 'ok' : 'incomplete',
           extra: { ...made, deleted },
         })
         return { ...made, deleted }
@@ -70,7 +74,7 @@ export function backupKind(deps: BackupDeps): TaskKind {
 async function backUp(deps: BackupDeps, { line, signal }: TaskContext) {
   const { clock, directory, paths } = deps
   const name = archiveName(clock.now())
-  const { archive, partial, digest, scratch } = archivePaths(directory, name)
+  const { archive, partial, digest, missing: list, scratch } = archivePaths(directory, name)
   await ensurePrivateDirectory(directory)
   await removeUnfinished(directory)
   if (await exists(archive)) throw new Problem('already_running', `${name} is there already: one backup a second`)
@@ -79,15 +83,17 @@ async function backUp(deps: BackupDeps, { line, signal }: TaskContext) {
     const written = await write()
     signal.throwIfAborted()
     line(`verifying ${written.sizeBytes} bytes`)
-    const { packages } = await verifyArchive(partial)
+    const { packages, missing } = await verifyArchive(partial)
+    if (missing.length > 0) await writeFile(list, textOfMissing(missing), { mode: 0o600 })
     await writeFile(digest, `${written.sha256}  ${name}\n`, { mode: 0o600 })
     await rename(partial, archive)
     await fsyncPath(directory)
     line(`${name}: ${packages} package files, ${written.sizeBytes} bytes`)
+    for (const { filename } of missing) line(`${filename} is lost: the archive does not have it`)
     const { sizeBytes: size_bytes, sha256 } = written
-    return { name, filename: name, size_bytes, sha256, packages, created_at: madeAt(name) }
+    return { name, filename: name, size_bytes, sha256, packages, created_at: madeAt(name), ...shownMissing(missing) }
   } catch (error) {
-    await rm(digest, { force: true })
+    for (const beside of [digest, list]) await rm(beside, { force: true })
     if (isStorageFull(error)) throw new Problem('storage_full', 'the disk is full', {}, { cause: error })
     throw error
   } finally {
@@ -105,7 +111,10 @@ async function backUp(deps: BackupDeps, { line, signal }: TaskContext) {
       await deps.dump(dump, signal)
       hold.check()
       line('writing the archive')
-      const files = contentsOf(paths, deps.pool, dump, await deps.stateOf(dump), begunAt)
+      const files = contentsOf(paths, deps.pool, dump, await deps.stateOf(dump), begunAt, {
+        missing: [],
+        list: join(scratch, MISSING),
+      })
       const directories = DIRECTORIES.map((one) => ({ name: one, mode: 0o700 }))
       return await writeArchive(partial, topOf(name), directories, files, { signal, onFile: hold.check })
     } finally {

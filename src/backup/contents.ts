@@ -1,16 +1,17 @@
 // What belongs to a backup besides the dump: exactly the files that the dump's moment had.
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FormatId } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
-import { exists, isMissing } from '../kernel/files.ts'
+import { exists, ifMissing } from '../kernel/files.ts'
 import { CHECKPOINT_FILE } from '../store/audit-checkpoints.ts'
 import { DAY_FILE } from '../store/audit-chain.ts'
 import { linesOf } from '../store/audit-lines.ts'
 import { noteOf, REMOVAL_NOTE } from '../store/audit-removal-note.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Pool } from '../store/files/pool.ts'
-import { DUMP, SETTINGS } from './read-archive.ts'
+import { MOST_MISSING, textOfMissing, type MissingFile } from './missing.ts'
+import { DUMP, MISSING, SETTINGS } from './read-archive.ts'
 import type { ArchiveFile } from './write-archive.ts'
 
 /** A stored file, as the dump names it. */
@@ -18,7 +19,7 @@ export interface DumpedFile {
   format: FormatId
   sha256: string
   filename: string
-  /** of a record or of a kept publication: the backup fails without it */
+  /** of a record or of a kept publication: the archive names it when it is missing */
   isNeeded: boolean
 }
 
@@ -35,7 +36,8 @@ export const QUARANTINE = 'security/quarantine'
 /**
  * In the order in which they are restored.
  * @param begunAt before the dump, in milliseconds since 1970
- * @throws Problem('backup_unavailable') when bytes are missing that a record needs
+ * @param lost receives the files that are missing: an operator needs a backup most while some are
+ * @throws Problem('backup_unavailable') when there are more than `MOST_MISSING` of them
  */
 export async function* contentsOf(
   paths: Paths,
@@ -43,6 +45,7 @@ export async function* contentsOf(
   dump: string,
   dumped: DumpedState,
   begunAt: number,
+  lost: { missing: MissingFile[]; list: string },
 ): AsyncGenerator<ArchiveFile> {
   yield { name: DUMP, path: dump, mode: 0o600 }
   if (await exists(paths.settings)) yield { name: SETTINGS, path: paths.settings, mode: 0o600 }
@@ -51,15 +54,15 @@ export async function* contentsOf(
   yield* auditFiles(paths.audit, dumped.auditHead)
   // One that was written since is left out, and written again after a restore.
   for await (const file of filesBelow(paths.manifests, 'manifests')) yield { ...file, unchangedSince: begunAt }
-  for await (const file of dumped.files) yield* packageFiles(pool, file)
+  for await (const file of dumped.files) yield* packageFiles(pool, file, lost.missing)
+  if (lost.missing.length === 0) return
+  await writeFile(lost.list, textOfMissing(lost.missing), { mode: 0o600 })
+  yield { name: MISSING, path: lost.list, mode: 0o600 }
 }
 
 /** Regular files below a directory, with their modes; one that vanishes meanwhile is left out. */
 async function* filesBelow(directory: string, name: string): AsyncGenerator<ArchiveFile> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch((error: unknown) => {
-    if (isMissing(error)) return []
-    throw error
-  })
+  const entries = await readdir(directory, { withFileTypes: true }).catch(ifMissing([]))
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(directory, entry.name)
     if (entry.isDirectory()) yield* filesBelow(path, `${name}/${entry.name}`)
@@ -90,11 +93,7 @@ async function* auditFiles(directory: string, head: DumpedState['auditHead']): A
   if ((await readNote(directory)) !== note) throw removedMeanwhile()
 }
 
-const readNote = (directory: string) =>
-  readFile(join(directory, REMOVAL_NOTE), 'utf8').catch((error: unknown) => {
-    if (isMissing(error)) return ''
-    throw error
-  })
+const readNote = (directory: string) => readFile(join(directory, REMOVAL_NOTE), 'utf8').catch(ifMissing(''))
 
 const removedMeanwhile = () =>
   new Problem('backup_unavailable', 'old days of the audit log were removed while the backup was made: try again')
@@ -109,7 +108,11 @@ async function bytesUpTo(path: string, seq: number): Promise<number> {
   return kept
 }
 
-async function* packageFiles(pool: Pick<Pool, 'open'>, file: DumpedFile): AsyncGenerator<ArchiveFile> {
+async function* packageFiles(
+  pool: Pick<Pool, 'open'>,
+  file: DumpedFile,
+  missing: MissingFile[],
+): AsyncGenerator<ArchiveFile> {
   const { format, sha256, filename } = file
   let found = false
   for (const [place, name] of [
@@ -125,9 +128,10 @@ async function* packageFiles(pool: Pick<Pool, 'open'>, file: DumpedFile): AsyncG
       await stored.close()
     }
   }
-  if (!found && file.isNeeded)
+  if (found || !file.isNeeded) return
+  if (missing.push({ format, sha256, filename }) > MOST_MISSING)
     throw new Problem(
       'backup_unavailable',
-      `the bytes of ${filename} (SHA-256 ${sha256}) are missing: delete the package or restore its file first`,
+      `more than ${MOST_MISSING} package files are missing, the first of them ${missing[0]?.filename}: is the pool's disk mounted?`,
     )
 }

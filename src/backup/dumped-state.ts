@@ -1,7 +1,5 @@
 // What a dump says of the files beside it: read from the dump itself, so that both are of one moment.
 import type { FormatId } from '../domain/package.ts'
-import type { PackageStatus } from '../domain/status.ts'
-import { isRefused } from '../domain/transitions.ts'
 import type { DumpedFile, DumpedState } from './contents.ts'
 import { readDump, type Dump } from './database/read-dump.ts'
 
@@ -24,11 +22,10 @@ async function auditHeadOf(dump: Dump): Promise<DumpedState['auditHead']> {
   return null
 }
 
-/** Digests of files whose bytes must be in the pool: 32 bytes each, so 100 MB for a million packages. */
+/** Digests of files whose bytes must be in the pool or in quarantine: 32 bytes each, so 100 MB for a million packages. */
 async function neededDigests(dump: Dump): Promise<ReadonlySet<string>> {
   const needed = new Set<string>()
-  for await (const { sha256, status } of rowsOf(dump, 'packages', ['sha256', 'status']))
-    if (sha256 && !isRefused(status as PackageStatus)) needed.add(sha256)
+  for await (const { sha256 } of rowsOf(dump, 'packages', ['sha256'])) if (sha256) needed.add(sha256)
   for await (const { sha256, keeps_bytes } of rowsOf(dump, 'offers', ['sha256', 'keeps_bytes']))
     if (sha256 && keeps_bytes === 't') needed.add(sha256)
   return needed

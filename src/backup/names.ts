@@ -31,6 +31,8 @@ export interface ArchivePaths {
   partial: string
   /** its SHA-256, as sha256sum(1) writes it */
   digest: string
+  /** the list of package files that it lacks; there is none for a complete archive */
+  missing: string
   /** scratch space of its making */
   scratch: string
 }
@@ -44,6 +46,7 @@ export function archivePaths(directory: string, name: string): ArchivePaths {
     archive,
     partial: `${archive}.partial`,
     digest: `${archive}.sha256`,
+    missing: `${archive}.missing.json`,
     scratch: join(directory, `.${topOf(name)}`),
   }
 }

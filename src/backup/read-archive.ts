@@ -5,10 +5,13 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { readTar, type TarEntry } from '../archive/tar.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
+import { readMissing, type MissingFile } from './missing.ts'
 
 /** What is below the top directory. */
 export const DUMP = 'postgres.dump'
 export const SETTINGS = 'settings.json'
+/** only in an archive that lacks package files */
+export const MISSING = 'missing.json'
 export const DIRECTORIES = ['audit', 'security', 'manifests', 'gnupg', 'pool'] as const
 
 export interface ArchiveEntry {
@@ -56,7 +59,7 @@ export async function* readArchive(path: string): AsyncGenerator<ArchiveEntry> {
 function entryOf({ name, type, mode, sizeBytes, content }: TarEntry, parts: string[]): ArchiveEntry {
   const [first = ''] = parts
   const isKnown = (DIRECTORIES as readonly string[]).includes(first)
-  const isSingle = parts.length === 1 && (first === DUMP || first === SETTINGS)
+  const isSingle = parts.length === 1 && [DUMP, SETTINGS, MISSING].includes(first)
   if (type !== 'file' && type !== 'directory') throw foreign(`${shown(name)} is neither a file nor a directory`)
   if (!isKnown && !isSingle) throw foreign(`it has an entry ${shown(name)}`)
   if (isSingle && type !== 'file') throw foreign(`${shown(name)} is no file`)
@@ -80,19 +83,26 @@ function asDamage(error: unknown): Problem {
 
 /**
  * Reads all of an archive.
- * @returns the names of the package files in it
+ * @returns how many package files it has, and which ones it says it lacks
  * @throws Problem('validation_error') also when it lacks the dump, and when a package file has other bytes than its name says
  */
-export async function verifyArchive(path: string): Promise<{ entries: number; packages: number }> {
+export async function verifyArchive(
+  path: string,
+): Promise<{ entries: number; packages: number; missing: MissingFile[] }> {
   const seen = new Set<string>()
   let entries = 0
   let packages = 0
+  let missing: MissingFile[] = []
   for await (const { name, type, content } of readArchive(path)) {
     entries++
     if (type === 'directory') continue
     if (!name.includes('/')) {
       if (seen.has(name)) throw foreign(`it has ${name} twice`)
       seen.add(name)
+    }
+    if (name === MISSING) {
+      missing = await readMissing(content)
+      continue
     }
     const expected = BY_DIGEST.exec(name)?.[1]
     if (name.startsWith('pool/') && !expected) throw foreign(`it has an entry ${shown(name)}`)
@@ -103,7 +113,7 @@ export async function verifyArchive(path: string): Promise<{ entries: number; pa
     if (hash.digest('hex') !== expected) throw foreign(`${shown(name)} has other bytes than its name says`)
   }
   if (!seen.has(DUMP)) throw foreign(`it has no ${DUMP}`)
-  return { entries, packages }
+  return { entries, packages, missing }
 }
 
 const shown = (name: string) => JSON.stringify(name.slice(0, 200))

@@ -4,15 +4,19 @@ import { dirname, join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import type { FormatId } from '../domain/package.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
-import { createFile, ensureDirectory, ensurePrivateDirectory, exists, fsyncPath, isMissing } from '../kernel/files.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { createFile, ensureDirectory, ensurePrivateDirectory, exists, fsyncPath, ifMissing } from '../kernel/files.ts'
 import { openDatabase, type Database, type Db } from '../store/db.ts'
 import { createManifests } from '../store/records/manifests.ts'
 import { objectKey, type ObjectStore } from '../store/objects/object-store.ts'
 import { claimStore } from '../store/objects/ownership.ts'
 import { createPaths, type Paths } from '../store/paths.ts'
+import { createAuditLog } from '../store/audit-log.ts'
 import { BACKUP } from './backup-task.ts'
 import { QUARANTINE } from './contents.ts'
+import type { MissingFile } from './missing.ts'
 import { DUMP, readArchive, SETTINGS, verifyArchive } from './read-archive.ts'
+import { withdrawMissing } from './withdraw-missing.ts'
 
 export interface RestoreDeps {
   reposDir: string
@@ -38,7 +42,8 @@ export async function restore(archive: string, deps: RestoreDeps): Promise<void>
   const { reposDir, databaseUrl, print } = deps
   const paths = createPaths(resolve(reposDir))
   print(`verifying ${archive}`)
-  const { packages } = await verifyArchive(archive)
+  const { packages, missing } = await verifyArchive(archive)
+  if (missing.length > 0) print(`the archive lacks ${missing.length} package files, which were lost when it was made`)
   await requireEmpty(paths)
   await ensureDirectory(paths.root)
   await claimStore(paths, deps.store)
@@ -53,6 +58,7 @@ export async function restore(archive: string, deps: RestoreDeps): Promise<void>
     try {
       await deps.load(join(scratch, DUMP), database)
       await moveIntoPlace(scratch, paths, deps.store)
+      await withdraw(database.db, paths, missing, print)
       await settle(database.db, paths)
     } finally {
       await database.close()
@@ -67,10 +73,7 @@ export async function restore(archive: string, deps: RestoreDeps): Promise<void>
 async function requireEmpty(paths: Paths): Promise<void> {
   const { pool, manifests, audit, gnupg, security, quarantine, settings } = paths
   for (const directory of [pool, manifests, audit, gnupg, security, quarantine]) {
-    const names = await readdir(directory).catch((error: unknown) => {
-      if (isMissing(error)) return []
-      throw error
-    })
+    const names = await readdir(directory).catch(ifMissing([]))
     if (names.length > 0)
       throw new Problem('validation_error', `${directory} is not empty: restore into an empty REPOS_DIR`)
   }
@@ -120,6 +123,23 @@ async function moveIntoPlace(scratch: string, paths: Paths, store: ObjectStore |
     await rename(from, to)
     await fsyncPath(dirname(to))
   }
+}
+
+/** The service chains the entries when it starts: it has the key. */
+async function withdraw(
+  db: Db,
+  paths: Paths,
+  missing: readonly MissingFile[],
+  print: RestoreDeps['print'],
+): Promise<void> {
+  const onError = (error: unknown) => {
+    throw error
+  }
+  const options = { key: '', checkpoint: () => {}, mayFile: () => false, onError }
+  const audit = createAuditLog({ db, clock: systemClock, directory: paths.audit, ...options })
+  const withdrawn = await withdrawMissing({ db, clock: systemClock, audit }, missing)
+  for (const { filename, sha256 } of missing) print(`missing: ${filename} (SHA-256 ${sha256})`)
+  for (const one of withdrawn) print(`quarantined: ${one}, until it is deleted and uploaded again`)
 }
 
 /** What the processes of the old system had begun does not go on here. */

@@ -3,7 +3,7 @@ import { opendir, readFile, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { statSync } from 'node:fs'
 import type { IndexClaims, Offered, OwnSignatures } from '../formats/format.ts'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing, isMissing } from '../kernel/files.ts'
 import { BY_HASH, leadsTo, linkedGeneration, treeOf, type Tree } from '../publish/tree/generation.ts'
 import type { Db } from '../store/db.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
@@ -158,12 +158,7 @@ async function unknownIn(directory: string, { roots, listed }: IndexClaims): Pro
 }
 
 async function readOrNull(path: string): Promise<Buffer | null> {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
+  return readFile(path).catch(ifMissing(null))
 }
 
 /**

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Offered } from '../formats/format.ts'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing, isMissing } from '../kernel/files.ts'
 import { treeOf, type Tree } from '../publish/tree/generation.ts'
 import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
@@ -179,12 +179,8 @@ export function confirmLinked(deps: PublishedDeps): Confirm {
   }
 
   async function digestOf(path: string): Promise<string | null> {
-    try {
-      return (await deps.hashing.digest(path)).sha256
-    } catch (error) {
-      if (isMissing(error)) return null
-      throw error
-    }
+    const found = await deps.hashing.digest(path).catch(ifMissing(null))
+    return found && found.sha256
   }
 }
 

@@ -1,8 +1,8 @@
 // Where stored files are, as the scan reads them: the pool on the disk or in an object store, and the quarantine on the disk.
 import { join, relative } from 'node:path'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing } from '../kernel/files.ts'
 import type { LocalPool, Place } from '../store/files/pool.ts'
-import { objectKey, objectName, parseKey, type ObjectStore } from '../store/objects/object-store.ts'
+import { objectKey, objectName, objectOf, type ObjectStore } from '../store/objects/object-store.ts'
 import type { Paths } from '../store/paths.ts'
 import type { Hashing } from './hashing.ts'
 import type { Need } from './needs.ts'
@@ -31,12 +31,8 @@ export function placesOf({ paths, local, store, hashing }: PlacesDeps): Record<P
     subjectOf: (need) => relative(paths.root, pathOf(need)),
     sizeOf: async (subject) => sizeOf(join(paths.root, subject)),
     async digest(subject, signal) {
-      try {
-        return (await hashing.digest(join(paths.root, subject), signal)).sha256
-      } catch (error) {
-        if (isMissing(error)) return null
-        throw error
-      }
+      const found = await hashing.digest(join(paths.root, subject), signal).catch(ifMissing(null))
+      return found && found.sha256
     },
   })
   return {
@@ -44,12 +40,6 @@ export function placesOf({ paths, local, store, hashing }: PlacesDeps): Record<P
     quarantine: onDisk((need) => local.quarantinePath(need)),
   }
 }
-
-const OBJECT = 'object:'
-
-/** The package object that a finding names; null when it names a path. */
-export const objectOf = (subject: string) =>
-  subject.startsWith(OBJECT) ? parseKey(subject.slice(OBJECT.length)) : null
 
 /** Each object is one request: of 1,000,000 packages, 16 at a time and 10 ms each, ten minutes. */
 function inStore(store: ObjectStore, hashing: Hashing): StoredPlace {

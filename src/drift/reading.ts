@@ -1,7 +1,7 @@
 // Small reads of directories and files that may disappear meanwhile.
 import { lstatSync, statSync, type Dirent } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing, isMissing } from '../kernel/files.ts'
 
 /** Temporary files of `kernel/files` and links of the publisher, which a process that died leaves. */
 const TEMPORARY = /\.[0-9a-f]{12}(?:\.tmp)?$/
@@ -10,13 +10,8 @@ const UNFINISHED_MS = 3_600_000
 
 /** Entries of a directory, by name; none when it is missing or no directory. */
 export async function entriesIn(directory: string): Promise<Dirent[]> {
-  try {
-    const entries = await readdir(directory, { withFileTypes: true })
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
+  const entries = await readdir(directory, { withFileTypes: true }).catch(ifMissing<Dirent[]>([]))
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** The size of a file in bytes, links followed; null when it is missing. */

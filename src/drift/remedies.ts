@@ -10,6 +10,7 @@ import { treeOf } from '../publish/tree/generation.ts'
 import { removeUnknown } from '../publish/tree/remove-unknown.ts'
 import { placeBytes } from '../store/files/placement.ts'
 import type { Place, Pool } from '../store/files/pool.ts'
+import { objectOf } from '../store/objects/object-store.ts'
 import type { Manifests } from '../store/records/manifests.ts'
 import type { DriftDeps } from './drift.ts'
 import { noteFinding, type Finding } from './findings.ts'
@@ -18,7 +19,7 @@ import { suspectOf } from './inspection.ts'
 import { needsOf, type Need } from './needs.ts'
 import { ownFiles } from './own-files.ts'
 import { namedPaths } from './package-files.ts'
-import { objectOf, placesOf } from './places.ts'
+import { placesOf } from './places.ts'
 
 export type RemedyDeps = DriftDeps & {
   pool: Pool

@@ -1,4 +1,5 @@
 // The background work of a running service: how often each chore runs and what it does.
+import type { DownloadReader } from '../downloads/reader.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Activity } from '../insight/activity.ts'
 import type { Installability } from '../installability/installability.ts'
@@ -22,6 +23,8 @@ import { createInstallabilityQueue } from './installability-checks.ts'
 import { LEASE_MS, RENEW_MS, type Leader } from './leader.ts'
 
 const MINUTE = 60_000
+/** A download is in the statistics this long after it ended, and the second its log waits. */
+const READ_LOGS_MS = 10_000
 /** One piece of background work. It is idempotent: the next run repeats what a failed one left undone. */
 export interface Chore {
   name: string
@@ -51,6 +54,7 @@ export interface ChoreDeps {
   /** reads the components of stored packages */
   componentScan: { catchUp(): Promise<unknown> }
   activity: Pick<Activity, 'catchUp'>
+  downloadReader: DownloadReader
   tasks: Pick<Tasks, 'enqueue' | 'deleteEnded'>
   stopping(): boolean
 }
@@ -113,6 +117,13 @@ export function createChores(deps: ChoreDeps): {
       { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: queueIndexes },
       { name: 'installability', everyMs: MINUTE, leaderOnly: true, run: queueChecks },
       { name: 'activity', everyMs: MINUTE, leaderOnly: true, run: deps.activity.catchUp },
+      // Every process, because each may see the logs of another machine.
+      {
+        name: 'downloads',
+        everyMs: READ_LOGS_MS,
+        leaderOnly: false,
+        run: () => deps.downloadReader.catchUp(deps.stopping),
+      },
       { name: 'block cache', everyMs: MINUTE, leaderOnly: false, run: publisher.saveBlocks },
       { name: 'old generations', everyMs: MINUTE, leaderOnly: true, run: publisher.clean },
       { name: 'collection', everyMs: 60 * MINUTE, leaderOnly: true, run: publisher.collect },

@@ -3,6 +3,7 @@ import { Cron } from 'croner'
 import type { Settings } from '../domain/settings.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
+import { failureOf } from '../kernel/failure.ts'
 import { HttpError } from '../kernel/http-client.ts'
 import type { Log } from '../kernel/log.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -186,6 +187,5 @@ export function createScheduler(deps: {
 
 /** The failure as the audit log shows it. The message of an unexpected error is only in the service's log. */
 function reasonOf(cause: unknown): string {
-  if (isProblem(cause)) return cause.detail
-  return cause instanceof HttpError ? cause.message : 'an unexpected error; the log has it'
+  return cause instanceof HttpError ? cause.message : failureOf(cause).detail
 }

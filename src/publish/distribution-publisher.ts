@@ -9,6 +9,7 @@ import type { Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { exists, isMissing } from '../kernel/files.ts'
 import { createSerial } from '../kernel/serial.ts'
+import { trace } from '../kernel/trace.ts'
 import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Paths } from '../store/paths.ts'
@@ -104,13 +105,22 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
         .executeTakeFirstOrThrow()
       const isLive = row.generation !== null && (await isVisible(tree, row.generation))
       if (isLive && row.published_revision >= row.revision) return
-      if ((await attempt(row, started)) === 'published') return
+      const about = { 'gatehouse.distribution': codename, 'gatehouse.revision': row.revision }
+      const ended = await trace('publish', about, async (seen) => {
+        const how = await attempt(row, started)
+        seen['gatehouse.outcome'] = how
+        return how
+      })
+      if (ended === 'published') return
     }
   }
 
   async function attempt(row: Selectable<DistributionsTable>, started: number): Promise<Attempt> {
     // The date is committed before it is used: 3-6 ms that run beside the rest.
-    const [state, seconds] = await allEnded([followed(), reserveDate()])
+    const [state, seconds] = await allEnded([
+      trace('publish follow', {}, followed),
+      trace('publish reserve date', {}, reserveDate),
+    ])
     const { revision, cleaning } = state
     if (cleaning.active) {
       await cleaningEnded(db, codename)
@@ -118,27 +128,33 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     }
     const backgroundIndexes = await present(tree, row.background_indexes)
     const unchanged = unchangedIn(state, JSON.stringify(backgroundIndexes))
-    const rendered = format.index({
-      distribution,
-      architectures: distribution.architectures.filter((arch) => !unchanged?.architectures.includes(arch)),
-      revision,
-      date: new Date(seconds * 1000),
-      count: (arch) => countOf(state, arch),
-      signers: deps.signers,
-      backgroundIndexes,
-      compose: async (key, arch, head, tail) => {
-        const stream = state.streams.get(streamKey(key, arch))
-        if (!stream) throw new Error(`the format ${format.id} has no stream ${key} for ${arch}`)
-        return composeStream(stream.blocks, head, tail, stream.spec, stream.digests)
-      },
-    })
-    const [files, areLinked] = await allEnded([rendered, linkAll(state)])
+    const render = () =>
+      format.index({
+        distribution,
+        architectures: distribution.architectures.filter((arch) => !unchanged?.architectures.includes(arch)),
+        revision,
+        date: new Date(seconds * 1000),
+        count: (arch) => countOf(state, arch),
+        signers: deps.signers,
+        backgroundIndexes,
+        compose: async (key, arch, head, tail) => {
+          const stream = state.streams.get(streamKey(key, arch))
+          if (!stream) throw new Error(`the format ${format.id} has no stream ${key} for ${arch}`)
+          return composeStream(stream.blocks, head, tail, stream.spec, stream.digests)
+        },
+      })
+    const [files, areLinked] = await allEnded([
+      trace('publish render', {}, render),
+      trace('publish link packages', {}, () => linkAll(state)),
+    ])
     if (!areLinked) return 'package_deleted'
     deps.checkpoint('tree-linked')
     const name = generationName(revision, seconds)
     const generation = join(tree.base, name)
     try {
-      await writeGeneration(tree, offered, name, { files, backgroundIndexes, unchanged })
+      await trace('publish write generation', {}, () =>
+        writeGeneration(tree, offered, name, { files, backgroundIndexes, unchanged }),
+      )
     } catch (error) {
       await rm(generation, { recursive: true, force: true }).catch(deps.onError)
       if (!(error instanceof GenerationGone)) throw error
@@ -152,7 +168,8 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
       release_date: seconds,
       causes: causesOf(row, state, backgroundIndexes),
     }
-    if ((await flip(publication, cleaning.count)) === 'overtaken') {
+    const flipped = await trace('publish flip', {}, () => flip(publication, cleaning.count))
+    if (flipped === 'overtaken') {
       await rm(generation, { recursive: true, force: true })
       return 'overtaken'
     }

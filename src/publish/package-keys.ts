@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { readKeys } from 'openpgp'
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
-import { ensureContent, isMissing } from '../kernel/files.ts'
+import { ensureContent, ifMissing } from '../kernel/files.ts'
 import type { Db } from '../store/db.ts'
 
 const ARMORED_KEYS = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?-----END PGP PUBLIC KEY BLOCK-----/g
@@ -83,10 +83,7 @@ export function createPackageKeys({ db, clock, path, own }: PackageKeysDeps): Pa
   return {
     async restore() {
       const [ours] = await parseKeys(own)
-      const present = await readFile(path, 'utf8').catch((error: unknown) => {
-        if (isMissing(error)) return ''
-        throw error
-      })
+      const present = await readFile(path, 'utf8').catch(ifMissing(''))
       for (const key of await parseKeys(present)) if (key.fingerprint !== ours?.fingerprint) await add(key)
       await ensure()
     },

@@ -76,28 +76,34 @@ export async function createPublishingHouse(
   await ensureDistributions(db, clock, codenames.map(offered))
 
   /** Stores a file and the row of a record that is published, as an upload does, without the gate. */
-  async function addPackage(codename: string, name: string, files: readonly string[] = []): Promise<void> {
+  async function addPackage(
+    codename: string,
+    name: string,
+    files: readonly string[] = [],
+    { version = '1.0', requirements = [] }: Partial<Pick<PackageFacts, 'version' | 'requirements'>> = {},
+  ): Promise<void> {
     const { format, distribution } = offered(codename)
-    const bytes = Buffer.from(`${codename} ${name}`)
+    const bytes = Buffer.from(`${codename} ${name} ${version}`)
     const digest = (algorithm: string) => createHash(algorithm).update(bytes).digest('hex')
     const sha256 = digest('sha256')
-    const filename = `${name}_1.0_amd64.${format.id}`
+    const filename = `${name}_${version}_amd64.${format.id}`
     const staged = join(paths.incoming, sha256)
     await writeFile(staged, bytes)
     const facts: PackageFacts = {
       ...factsToMatch({
         format: format.id,
         name,
-        version: '1.0',
+        version,
         arch: 'amd64',
         sourcePackage: null,
         sourceVersion: null,
       }),
       files: [...files],
+      requirements: [...requirements],
       record: {
         fields: [
           ['Package', name],
-          ['Version', '1.0'],
+          ['Version', version],
           ['Architecture', 'amd64'],
         ],
       },
@@ -116,7 +122,7 @@ export async function createPublishingHouse(
           distribution: codename,
           format: format.id,
           name,
-          version: '1.0',
+          version,
           arch: 'amd64',
           status: 'published',
           cve_status: 'approved',

@@ -9,10 +9,16 @@ import { closeDecisionsOf } from '../store/records/decisions.ts'
 import { tally } from '../store/records/counters.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { inNameOrder, refreshArtifact } from './artifacts.ts'
-import { lockAndAdvance } from './distribution-row.ts'
+import { lockAndAdvance, lockDistributionsOf } from './distribution-row.ts'
 import { endOffer } from './offering.ts'
 
-/** Deletes records. @returns the rows as they were; ids that no longer exist are left out */
+/**
+ * Decides in the transaction which of the records go, when no other transaction can change their distributions any more.
+ * What it throws ends the transaction.
+ */
+export type ChooseRecords = (tx: Db, rows: readonly PackageRow[]) => Promise<readonly PackageRow[]>
+
+/** Deletes records. @returns the rows as they were; ids that no longer exist, and those not chosen, are left out */
 export async function deleteRecords(
   db: Db,
   audit: AuditLog,
@@ -21,16 +27,19 @@ export async function deleteRecords(
     offeredOf(row: PackageRow): Offered
     manifestKey(row: PackageRow): string
     auditOf(row: PackageRow): AuditEvent
+    choose?: ChooseRecords
   },
 ): Promise<PackageRow[]> {
   return db.transaction().execute(async (tx) => {
-    const rows = await tx
+    if (deps.choose) await lockDistributionsOf(tx, ids)
+    const found = await tx
       .selectFrom('records')
       .selectAll()
       .where('id', 'in', ids)
       .orderBy('distribution')
       .orderBy('id')
       .execute()
+    const rows = deps.choose ? await deps.choose(tx, found) : found
     const gone: PackageRow[] = []
     for (const row of rows) {
       const revision = await lockAndAdvance(tx, row.distribution, {

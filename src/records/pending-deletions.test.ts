@@ -12,7 +12,7 @@ import { systemClock } from '../kernel/clock.ts'
 import { insertRecord } from '../sbom/fixture.ts'
 import type { Database } from '../store/db.ts'
 import { createObjectPool } from '../store/files/object-pool.ts'
-import { insertBlobs, placeBytes, withBytes } from '../store/files/placement.ts'
+import { insertBlobs, placeBytes, removalsUnderWay, withBytes } from '../store/files/placement.ts'
 import { createPool, type Pool } from '../store/files/pool.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
 import { createMemoryStore } from '../store/objects/memory-store.fixture.ts'
@@ -153,7 +153,7 @@ describe('packages in an object store:', () => {
     await expect(placeBytes(database.db, pool, file.sha256, file.format)).rejects.toThrow(RemovalUncertain)
     const claim = await database.db
       .selectFrom('blobs')
-      .select(['removal_ended_at', sql<boolean>`removal_began_at > now() + interval '40 seconds'`.as('is_held')])
+      .select(['removal_ended_at', sql<boolean>`removal_began_at > now() + interval '15 minutes'`.as('is_held')])
       .where('sha256', '=', file.sha256)
       .executeTakeFirst()
     expect(claim).toEqual({ removal_ended_at: null, is_held: true })
@@ -161,15 +161,19 @@ describe('packages in an object store:', () => {
     store.remove = remove
     expect([await placeBytes(database.db, pool, file.sha256, file.format), has()]).toEqual([false, true])
 
-    // The store carries it out, and the claim becomes void.
-    store.objects.clear()
-    await sql`update blobs set removal_began_at = now() - interval '11 seconds'`.execute(database.db)
+    // A backup need not wait, and an upload is refused.
+    expect(await removalsUnderWay(database.db)).toBe(false)
     const facts = { ...factsToMatch({ ...PACKAGE, format: file.format }), files: [], record: { fields: [] } }
     const digests = { sha256: file.sha256, sha512: '', sha1: '', md5: '' }
     const row = blobRow({ digests, filename: file.filename, sizeBytes: 4 }, facts, new Date())
-    await withBytes(database.db, keep, (seen) =>
-      database.db.transaction().execute((tx) => insertBlobs(tx, [row], seen)),
-    )
+    const insert = () =>
+      withBytes(database.db, keep, (seen) => database.db.transaction().execute((tx) => insertBlobs(tx, [row], seen)))
+    await expect(insert()).rejects.toMatchObject({ code: 'storage_unavailable' })
+
+    // The store carries it out, and the claim becomes void.
+    store.objects.clear()
+    await sql`update blobs set removal_began_at = now() - interval '11 seconds'`.execute(database.db)
+    await insert()
     expect(has()).toBe(true)
   })
 })

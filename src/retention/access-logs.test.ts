@@ -2,9 +2,17 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import type { Database } from '../store/db.ts'
 import { accessLogsStep } from './access-logs.ts'
 import type { StepProgress } from './step.ts'
+
+let database: Database
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.close())
 
 let directory: string
 beforeEach(async () => {
@@ -23,6 +31,7 @@ const stepAt = (time: string) =>
   accessLogsStep({
     clock: { now: () => new Date(time) },
     directory,
+    db: database.db,
     settings: () => ({ retention: { access_log_days: 2 } }) as never,
   })
 
@@ -39,10 +48,10 @@ test('logs are renamed once a day and deleted after the kept days; other files s
   ])
     await put(name)
   const step = stepAt('2026-03-10T03:30:00Z')
-  expect(await step.plan(progress.signal)).toEqual({ files: 2 })
-  expect(await step.run(progress)).toEqual({ files: 2, rotated: 1 })
+  expect(await step.plan(progress.signal)).toEqual({ files: 2, downloads: 0 })
+  expect(await step.run(progress)).toEqual({ files: 2, rotated: 1, downloads: 0 })
   await put('access-apt.log', 'later\n')
-  expect(await step.run(progress)).toEqual({ files: 0, rotated: 0 })
+  expect(await step.run(progress)).toEqual({ files: 0, rotated: 0, downloads: 0 })
   expect((await readdir(directory)).sort()).toEqual([
     'access-apt.log',
     'access-apt.log-20260308',
@@ -56,5 +65,5 @@ test('logs are renamed once a day and deleted after the kept days; other files s
 
 test('a directory that is not there yet has nothing to remove', async () => {
   await rm(directory, { recursive: true })
-  expect(await stepAt('2026-03-10T03:30:00Z').run(progress)).toEqual({ files: 0, rotated: 0 })
+  expect(await stepAt('2026-03-10T03:30:00Z').run(progress)).toEqual({ files: 0, rotated: 0, downloads: 0 })
 })

@@ -1,9 +1,12 @@
-// Access logs of the repository listeners: rotated by name once a day, deleted when they are old.
+// Access logs of the repository listeners: rotated by name once a day, deleted when they are old, with what was read from them.
 import { readdir, rename, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { exists, isMissing } from '../kernel/files.ts'
+import { exists, ifMissing, isMissing } from '../kernel/files.ts'
+import type { Db } from '../store/db.ts'
+import { dayOf } from '../store/downloads/days.ts'
+import { countOldDownloads, removeOldDownloads } from '../store/downloads/removal.ts'
 import { DAY_MS, type RetentionStep } from './step.ts'
 
 const CURRENT = /^access-.+\.log$/
@@ -17,9 +20,12 @@ const ROTATED = /^access-.+\.log-(\d{4})(\d\d)(\d\d)(?:\.[a-z0-9]+)?$/
 export function accessLogsStep(deps: {
   clock: Clock
   directory: string
+  db: Db
   settings(): Pick<Settings, 'retention'>
 }): RetentionStep {
-  const { clock, directory } = deps
+  const { clock, directory, db } = deps
+
+  const firstDay = () => dayOf(clock.now()) - deps.settings().retention.access_log_days
 
   async function old(): Promise<string[]> {
     const days = deps.settings().retention.access_log_days
@@ -50,21 +56,19 @@ export function accessLogsStep(deps: {
 
   return {
     name: 'access_logs',
-    plan: async () => ({ files: (await old()).length }),
-    async run({ line }) {
+    plan: async () => ({ files: (await old()).length, downloads: await countOldDownloads(db, firstDay()) }),
+    async run({ line, signal }) {
       const rotated = await rotate()
       const names = await old()
       for (const name of names) await unlink(join(directory, name))
       if (names.length > 0) line(`${names.length} files are deleted`)
-      return { files: names.length, rotated }
+      const downloads = await removeOldDownloads(db, firstDay(), signal)
+      return { files: names.length, rotated, downloads }
     },
   }
 }
 
 /** The directory is made with the first request that is logged. */
 async function namesIn(directory: string): Promise<string[]> {
-  return readdir(directory).catch((error: unknown) => {
-    if (isMissing(error)) return []
-    throw error
-  })
+  return readdir(directory).catch(ifMissing([]))
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { isMissing } from '../kernel/files.ts'
+import { ifMissing } from '../kernel/files.ts'
 import type { Db } from '../store/db.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { DAY_MS, type RetentionStep } from './step.ts'
@@ -32,9 +32,9 @@ export function importsStep(deps: {
     const before = clock.now().getTime() - deps.settings().retention.import_cleanup_days * DAY_MS
     const found: string[] = []
     for (const instance of await readdir(directory)) {
-      for (const name of await readdir(join(directory, instance)).catch(noneIfMissing)) {
+      for (const name of await readdir(join(directory, instance)).catch(ifMissing([]))) {
         const path = join(directory, instance, name)
-        const info = await stat(path).catch(nullIfMissing)
+        const info = await stat(path).catch(ifMissing(null))
         if (info && info.mtimeMs < before && !IDENTIFIED.test(name)) found.push(path)
       }
     }
@@ -65,14 +65,4 @@ export function importsStep(deps: {
       return { tasks, files: files.length, catalog_rows: catalogRows }
     },
   }
-}
-
-function nullIfMissing(error: unknown): null {
-  if (isMissing(error)) return null
-  throw error
-}
-
-function noneIfMissing(error: unknown): string[] {
-  if (isMissing(error)) return []
-  throw error
 }

@@ -84,3 +84,23 @@ test('only refused packages without anything new for the kept days go, and none 
   expect(deleted.sort()).toEqual(['old-quarantined', 'old-rejected'])
   expect([...reasons]).toEqual(['retention.quarantine_days'])
 })
+
+test('a package that a person decides about after the plan stays', async () => {
+  const { db } = database
+  for (const name of ['decided-meanwhile', 'still-refused']) await insert(name, 'quarantined', [31, null, null])
+  const deleted: string[] = []
+  const step = refusedPackagesStep({
+    ...{ db, clock: { now: () => new Date(NOW) } },
+    settings: () => ({ retention: { quarantine_days: 30 } }) as never,
+    async deleteIds(ids, _by, _origin, _extra, choose) {
+      await db.updateTable('packages').set({ status: 'published' }).where('name', '=', 'decided-meanwhile').execute()
+      const rows = await db.selectFrom('packages').selectAll().where('id', 'in', ids).execute()
+      const chosen = await choose!(db, rows as never)
+      deleted.push(...chosen.map(({ name }) => name))
+      return chosen as never
+    },
+  })
+  const progress = { by: 'test', before: null, save: async () => {}, line: () => {} }
+  expect(await step.run({ ...progress, signal: new AbortController().signal })).toEqual({ packages: 1 })
+  expect(deleted).toEqual(['still-refused'])
+})

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { Settings } from '../domain/settings.ts'
 import type { DeleteIds } from '../intake/delete-packages.ts'
+import type { ChooseRecords } from '../records/delete-records.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import { DAY_MS, NO_ORIGIN, type RetentionStep } from './step.ts'
@@ -48,7 +49,15 @@ export function refusedPackagesStep(deps: {
         const ids = rows.map(({ id }) => id)
         if (ids.length === 0) break
         after = ids.at(-1)!
-        packages += (await deleteIds(ids, by, NO_ORIGIN, { reason: 'retention.quarantine_days' })).length
+        // A person may have decided about one of them since.
+        const choose: ChooseRecords = async (tx, found) => {
+          const still = await sql<{ id: number }>`select p.id ${old(before)} and p.id = any(${ids}::bigint[])`.execute(
+            tx,
+          )
+          const stillOld = new Set(still.rows.map(({ id }) => id))
+          return found.filter(({ id }) => stillOld.has(id))
+        }
+        packages += (await deleteIds(ids, by, NO_ORIGIN, { reason: 'retention.quarantine_days' }, choose)).length
         await save({ packages })
         line(`${packages} packages are deleted`)
       }

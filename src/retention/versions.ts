@@ -1,25 +1,26 @@
 // Old versions of published packages: deleted as a person deletes them, unless another package needs them.
-import { sql } from 'kysely'
 import type { Json } from '../domain/json.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Offered } from '../formats/format.ts'
 import { neededAmong } from '../gate/needed.ts'
 import type { DeleteIds } from '../intake/delete-packages.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { ChooseRecords } from '../records/delete-records.ts'
 import type { Db } from '../store/db.ts'
+import { hasChanged, manyVersions, versionsOf } from './published-versions.ts'
 import { DAY_MS, NO_ORIGIN, type RetentionStep, type StepProgress } from './step.ts'
 import { surplusVersions, type PublishedVersion } from './surplus-versions.ts'
 
 /** Records deleted in one transaction, with one publish. */
 const TOGETHER = 50
-/** Published versions that are read and compared at a time; more only when one package has more. */
-const PAGE = 1000
 /** Packages that a plan lists. */
 const MOST_LISTED = 100
 /** An old version that only old versions need goes with the pass after theirs. */
 const MOST_PASSES = 10
 /** Tries to find packages whose removal breaks nothing, before a page is left as it is. */
 const MOST_TRIES = 4
+/** Plans for a page whose distribution changes between each of them and its deletions. */
+const MOST_PLANS = 5
 
 export interface VersionsDeps {
   db: Db
@@ -35,10 +36,14 @@ export interface VersionsDeps {
 }
 
 interface Page {
+  /** what follows is true at it */
+  revision: number
   go: PublishedVersion[]
   /** why others stay */
   stay: { one: PublishedVersion; reason: string }[]
 }
+
+class PlanIsOld extends Error {}
 
 export function versionsStep(deps: VersionsDeps): RetentionStep {
   const { db, clock, active } = deps
@@ -51,17 +56,15 @@ export function versionsStep(deps: VersionsDeps): RetentionStep {
   }
 
   async function* pages(offered: Offered): AsyncGenerator<Page> {
-    const rule = ruleOf(offered)
-    if (rule.keep === 0) return
-    for await (const versions of manyVersions(db, offered.distribution.codename, rule.keep)) {
-      const surplus = surplusVersions(versions, rule)
-      if (surplus.length > 0) yield pageOf(offered, surplus)
-    }
+    const { keep } = ruleOf(offered)
+    if (keep === 0) return
+    for await (const names of manyVersions(db, offered.distribution.codename, keep)) yield pageOf(offered, names)
   }
 
-  async function pageOf(offered: Offered, surplus: readonly PublishedVersion[]): Promise<Page> {
+  async function pageOf(offered: Offered, names: readonly string[]): Promise<Page> {
     const { codename } = offered.distribution
-    let left = [...surplus]
+    const { revision, versions } = await versionsOf(db, codename, names)
+    let left = surplusVersions(versions, ruleOf(offered))
     const stay: Page['stay'] = []
     const keep = (reasonOf: (one: PublishedVersion) => string | null) => {
       left = left.filter((one) => {
@@ -89,28 +92,64 @@ export function versionsStep(deps: VersionsDeps): RetentionStep {
         isLast || !isNamed || broken.has(name) ? 'another package could no longer be installed' : null,
       )
     }
-    return { go: left, stay }
+    return { revision, go: left, stay }
   }
 
-  /** Deletes what can go, until nothing more can. @returns how many stay because they are needed */
+  /**
+   * Deletes what can go of some packages. What it was decided from may change at any moment, and a version be needed that
+   * was not: the transaction looks, and deletes nothing when it did.
+   * @returns how many are needed, and how many are left because the distribution changed each time
+   */
+  async function carryOut(
+    offered: Offered,
+    plan: Page,
+    remove: (ids: number[], choose: ChooseRecords) => Promise<void>,
+  ) {
+    const { codename } = offered.distribution
+    let page = plan
+    for (let tries = 1; ; tries++) {
+      const all = page.go.map(({ id }) => id)
+      const { revision } = page
+      const choose: ChooseRecords = async (tx, rows) => {
+        if (await hasChanged(tx, codename, revision, all)) throw new PlanIsOld()
+        return rows
+      }
+      let done = 0
+      try {
+        for (; done < all.length; done += TOGETHER) await remove(all.slice(done, done + TOGETHER), choose)
+        return { needed: page.stay.length, changing: 0 }
+      } catch (error) {
+        if (!(error instanceof PlanIsOld)) throw error
+      }
+      const left = page.go.slice(done)
+      if (tries === MOST_PLANS) return { needed: page.stay.length, changing: left.length }
+      page = await pageOf(offered, [...new Set([...left, ...page.stay.map(({ one }) => one)].map(({ name }) => name))])
+    }
+  }
+
+  /** Deletes what can go, until nothing more can. @returns as `carryOut` */
   async function runOne(offered: Offered, { by, line, signal }: StepProgress, deleted: (n: number) => Promise<void>) {
     const { codename } = offered.distribution
     const extra = { reason: 'retention.keep_versions', keep: ruleOf(offered).keep }
     for (let pass = 1; ; pass++) {
       let removed = 0
-      let needed = 0
-      for await (const { go, stay } of pages(offered)) {
-        needed += stay.length
-        for (let at = 0; at < go.length; at += TOGETHER) {
+      const total = { needed: 0, changing: 0 }
+      for await (const page of pages(offered)) {
+        const { needed, changing } = await carryOut(offered, page, async (ids, choose) => {
           signal.throwIfAborted()
-          const ids = go.slice(at, at + TOGETHER).map(({ id }) => id)
-          const gone = (await deps.deleteIds(ids, by, NO_ORIGIN, extra)).length
+          const gone = (await deps.deleteIds(ids, by, NO_ORIGIN, extra, choose)).length
           removed += gone
           await deleted(gone)
-        }
+        })
+        total.needed += needed
+        total.changing += changing
       }
-      if (removed > 0) line(`${codename}: ${removed} old versions are deleted, ${needed} are needed`)
-      if (removed === 0 || needed === 0 || pass === MOST_PASSES) return needed
+      if (removed > 0) line(`${codename}: ${removed} old versions are deleted, ${total.needed} are needed`)
+      if (removed === 0 || total.needed === 0 || pass === MOST_PASSES) {
+        if (total.changing > 0)
+          line(`${codename}: ${total.changing} old versions stay until the next run: packages arrived all the time`)
+        return total
+      }
     }
   }
 
@@ -137,34 +176,16 @@ export function versionsStep(deps: VersionsDeps): RetentionStep {
     },
     async run(progress) {
       let packages = Number(progress.before?.['packages'] ?? 0)
-      let needed = 0
-      for (const offered of active)
-        needed += await runOne(offered, progress, async (n) => {
+      const total = { needed: 0, changing: 0 }
+      for (const offered of active) {
+        const { needed, changing } = await runOne(offered, progress, async (n) => {
           packages += n
           await progress.save({ packages })
         })
-      return { packages, needed }
+        total.needed += needed
+        total.changing += changing
+      }
+      return { packages, ...total }
     },
-  }
-}
-
-/** All published versions of the packages that have more than `keep`, in the order of names; some packages at a time. */
-async function* manyVersions(db: Db, codename: string, keep: number): AsyncGenerator<PublishedVersion[]> {
-  for (let after = ''; ;) {
-    // Architectures are told apart later: a package with more versions in all may have few of each.
-    const { rows: names } = await sql<{ name: string; n: number }>`
-      select name, count(*)::int as n from offers
-      where distribution = ${codename} and until_revision is null and name > ${after}
-      group by name having count(*) > ${keep} order by name limit 200`.execute(db)
-    if (names.length === 0) return
-    let total = 0
-    const some = names.filter(({ n }, index) => (total += n) <= PAGE || index === 0).map(({ name }) => name)
-    after = some.at(-1)!
-    const { rows } = await sql<PublishedVersion>`
-      select p.id, o.name, o.version, o.arch, p.imported_at as "importedAt"
-      from offers o join packages p on p.id = o.package_id
-      where o.distribution = ${codename} and o.until_revision is null and o.name = any(${some}::text[])
-        and p.status = 'published' order by p.id`.execute(db)
-    yield rows
   }
 }

@@ -7,6 +7,7 @@ import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { wait, type Clock } from '../kernel/clock.ts'
 import { failureOf } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
+import { trace } from '../kernel/trace.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Events } from '../redis/events.ts'
 import type { LiveLines } from '../redis/live-lines.ts'
@@ -140,7 +141,10 @@ export function createRunner(deps: RunnerDeps): Runner {
       onError: (error) => log.warn({ err: error, task: id }, 'lines of a task could not be written'),
     })
     await lines.adopt()
-    const work = async () => kind.run(contextOf(task, hold, controller, lines.add))
+    const work = () =>
+      trace(`task ${kind.kind}`, { 'gatehouse.task_id': task.id, 'gatehouse.attempt': task.attempts }, async () =>
+        kind.run(contextOf(task, hold, controller, lines.add)),
+      )
     const outcome = await work().then(
       (result): Outcome => ({ event: 'succeed', result }),
       (error: unknown) => outcomeOf(error, task, signal),

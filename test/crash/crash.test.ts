@@ -1,37 +1,23 @@
 // Kills the process at every checkpoint of every operation: no acknowledged change is lost, and nothing is left over.
 // Cases whose code path another case covers run only in the long form:
 //   CRASH_FORM=long npx vitest run --config vitest.suites.config.ts test/crash/crash.test
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CHECKPOINTS } from '../../src/kernel/checkpoint.ts'
-import { createSemaphore } from '../../src/kernel/semaphore.ts'
-import { startFakeClamd, type FakeClamd } from '../fakes/clamd.ts'
-import { startService, type Service } from '../service.ts'
-import { createInstallations, type Engine, type Installation, type Installations } from './installations.ts'
-import { readRepository, readDisk, readHttp, type Repository, type Read } from './read-repository.ts'
-import { OPERATIONS, type Operation } from './operations.ts'
+import { testDeaths } from './die-and-return.ts'
+import type { Engine } from './installations.ts'
+import { OPERATIONS } from './operations.ts'
 import type { Format } from './packages.ts'
-import { examine } from './state.ts'
-
-const CODENAMES: Record<Format, string[]> = {
-  apt: ['jammy', 'noble', 'focal', 'bookworm'],
-  rpm: ['rocky9', 'fedora'],
-  apk: ['alpine3.20', 'alpine3.21'],
-}
-/** A process that lives longer than this never reaches its checkpoint. */
-const REACH_MS = 600_000
-/** One per processor, because starting processes takes most of the time. */
-const CASES_AT_ONCE = 2
 
 const LONG = process.env['CRASH_FORM'] === 'long'
-const CASES = OPERATIONS.map((operation) => ({
-  operation,
-  passes: operation.passes.filter(([, , form]) => LONG || form !== 'long'),
-}))
+const DEATHS = OPERATIONS.flatMap((operation) =>
+  operation.passes
+    .filter(([, , form]) => LONG || form !== 'long')
+    .map(([checkpoint, then]) => ({ operation, checkpoint, then })),
+)
 
 it('every checkpoint is covered by an operation', () => {
-  const passed = new Set(CASES.flatMap(({ passes }) => passes.map(([checkpoint]) => checkpoint.split(':')[0])))
+  // `downloads-counted` is passed without a request: test/gate/downloads.test.ts kills there.
+  const passed = new Set([...DEATHS.map(({ checkpoint }) => checkpoint.split(':')[0]), 'downloads-counted'])
   expect([...CHECKPOINTS].filter((name) => !passed.has(name))).toEqual([])
 })
 
@@ -41,156 +27,12 @@ describe.each<[Engine, Format]>([
   ['postgres', 'apk'],
   ['pglite', 'apt'],
 ])('on %s with %s packages a process that dies at', (engine, format) => {
-  const slots = createSemaphore(CASES_AT_ONCE)
-  let installations: Installations
-  let stock: string[]
-  let clamd: FakeClamd
-
-  beforeAll(async () => {
-    clamd = await startFakeClamd()
-    installations = await createInstallations(engine, format)
-    const installation = await installations.copy()
-    const state = await examine(installation)
-    expect(state.faults).toEqual([])
-    stock = state.records
-    await installation.remove()
-  })
-  afterAll(async () => {
-    await installations?.remove()
-    await clamd?.close()
-  })
-
-  for (const { operation, passes } of CASES.filter((candidate) => candidate.operation.format === format)) {
-    for (const [checkpoint, then] of passes) {
-      if (engine === 'pglite' && !operation.alsoEmbedded?.some((name) => checkpoint === name)) continue
-      it.concurrent(`${checkpoint} of ${operation.name}`, () =>
-        slots(() => endAll((started) => dieAndReturn(started, operation, checkpoint, then))),
-      )
-    }
-  }
-
-  async function dieAndReturn(
-    started: Service[],
-    operation: Operation,
-    checkpoint: string,
-    then: 'before' | 'after' | 'partly',
-  ): Promise<void> {
-    const installation = await installations.copy(operation)
-    const reader = await createReader(installation, CODENAMES[format])
-    const steps = await operation.steps()
-    const last = steps.at(-1) as (typeof steps)[number]
-    const before = steps
-      .slice(0, -1)
-      .reduce((records, step) => step.effect(records, stock), operation.emptyDatabase ? [] : stock)
-    const after = last.effect(before, stock)
-    const start = async (env: Record<string, string> = {}, raw = false) => {
-      const service = await startService({
-        ...installation,
-        ...(operation.emptyDatabase ? { token: undefined } : {}),
-        env: { ...installation.env, ...(operation.antivirus ? clamdAt(clamd) : {}), ...env },
-        raw,
-      })
-      started.push(service)
-      return service
-    }
-
-    // Kill it at the checkpoint.
-    const first = await start({ GATEHOUSE_DIE_AT: operation.diesFirstAt ?? checkpoint })
-    for (const step of steps) {
-      const answer = await step.ask(first).catch(() => null)
-      if (step === last) continue
-      expect([200, 201]).toContain(answer?.status)
-    }
-    // Reading the audit log writes it. Otherwise it is written every 15 s.
-    await first.call('GET', '/artifacts/audit/logs').catch(() => null)
-    await killed(first, operation.diesFirstAt ?? checkpoint)
-    await reader.all(readDisk(installation.reposDir), [before, after])
-    if (operation.diesFirstAt) {
-      await killed(await start({ GATEHOUSE_DIE_AT: checkpoint }, true), checkpoint)
-      await reader.all(readDisk(installation.reposDir), [before, after])
-    }
-
-    // Restart it twice.
-    for (let restart = 1; restart <= 2; restart++) {
-      const service = await start()
-      if (then !== 'partly') await reader.all(readHttp(service), [then === 'before' ? before : after])
-      if (restart === 1) {
-        await service.kill()
-        // Opening the embedded database takes a second, so it is examined only at the end.
-        if (engine === 'postgres' && then !== 'partly') {
-          const state = await examine({ ...installation, killed: true })
-          expect(state.faults).toEqual([])
-          expect(state.records).toEqual(then === 'before' ? before : after)
-        }
-        continue
-      }
-      const { status } = await last.ask(service)
-      if (then === 'after') expect(status).toBe(last.again)
-      else expect([200, 201]).toContain(status)
-      await reader.all(readHttp(service), [after])
-      expect(await service.stop()).toBe(0)
-    }
-    const state = await examine({ ...installation, collected: true })
-    expect(state.faults).toEqual([])
-    expect(state.records).toEqual(after)
-    await reader.all(readDisk(installation.reposDir), [after])
-    await installation.remove()
-  }
+  testDeaths(
+    { engine, format },
+    DEATHS.filter(
+      ({ operation, checkpoint }) =>
+        operation.format === format &&
+        (engine === 'postgres' || operation.alsoEmbedded?.some((name) => checkpoint === name)),
+    ),
+  )
 })
-
-/** Kills the processes that a case started, also when it fails. */
-async function endAll(work: (started: Service[]) => Promise<void>): Promise<void> {
-  const started: Service[] = []
-  try {
-    await work(started)
-  } finally {
-    for (const service of started) await service.kill()
-  }
-}
-
-function clamdAt({ address }: FakeClamd): Record<string, string> {
-  return { CLAMAV_HOST: address.host, CLAMAV_PORT: String(address.port) }
-}
-
-async function killed(service: Service, checkpoint: string): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${checkpoint} was never reached`)), REACH_MS)
-  })
-  try {
-    expect(await Promise.race([service.exited, late])).toEqual({ code: null, signal: 'SIGKILL' })
-  } catch (error) {
-    await service.kill()
-    throw error
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** Reads every distribution and checks that no Release is older than one read before. */
-async function createReader(installation: Installation, codenames: string[]) {
-  const publicKey = await readFile(join(installation.reposDir, 'keys', 'gpg.key'), 'utf8')
-  const newest = new Map<string, number>()
-  return {
-    /** @param allowed lists of records, one of which each distribution must offer */
-    async all(read: Read, allowed: string[][]): Promise<void> {
-      for (const codename of codenames) {
-        const seen = await readRepository(read, codename, publicKey)
-        expect(seen.date).toBeGreaterThanOrEqual(newest.get(codename) ?? 0)
-        newest.set(codename, seen.date)
-        expect(allowed.map((records) => offeredBy(records, codename))).toContainEqual(linesOf(seen))
-      }
-    },
-  }
-}
-
-function offeredBy(records: string[], codename: string): string[] {
-  const published = records
-    .map((record) => record.split(' '))
-    .filter(([distribution, , , , status]) => distribution === codename && status === 'published')
-  return published.map(([, name, version, arch]) => `${name} ${version} ${arch}`).sort()
-}
-
-function linesOf({ packages }: Repository): string[] {
-  return [...packages.keys()].sort()
-}

@@ -2,8 +2,9 @@
 import { execFileSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { buildPackage, type Format, type Sample } from './packages.ts'
+import type { ObjectServer } from '../pool/object-server.ts'
 import { startService, type Service } from '../service.ts'
 import { startPostgres, type Postgres } from './postgres.ts'
 
@@ -54,17 +55,23 @@ export const STOCK: Record<Format, (Sample & { distribution: string })[]> = {
 /** Key files made earlier, because making them takes seconds. */
 const keys = new Map<string, Buffer>()
 
-/** @param root the directory of another build, which makes the installation */
+export interface InstallationOptions {
+  /** the directory of another build, which makes the installation */
+  root?: string
+  /** keeps the packages, each installation's under a prefix of its own */
+  objects?: ObjectServer
+}
+
 export async function createInstallations(
   engine: Engine,
   format: Format = 'apt',
-  root?: string,
+  options: InstallationOptions = {},
 ): Promise<Installations> {
   const base = await mkdtemp(join(tmpdir(), `installations-${engine}-`))
   let postgres: Postgres | null = null
   try {
     if (engine === 'postgres') postgres = await startPostgres()
-    return await furnish(base, engine, postgres, format, root)
+    return await furnish(base, engine, postgres, format, options)
   } catch (error) {
     await postgres?.remove()
     await rm(base, { recursive: true, force: true })
@@ -77,7 +84,7 @@ async function furnish(
   engine: Engine,
   postgres: Postgres | null,
   format: Format,
-  root: string | undefined,
+  { root, objects }: InstallationOptions,
 ): Promise<Installations> {
   const original = join(base, 'original')
   const reposDir = join(original, 'repos')
@@ -85,8 +92,13 @@ async function furnish(
   for (const [name, content] of keys) await writeFile(join(reposDir, 'gnupg', name), content, { mode: 0o600 })
   const databaseUrl = postgres ? await postgres.create('original') : `pglite://${join(original, 'db')}`
 
-  const env = { REPO_FORMAT: format }
-  const service = await startService({ reposDir, databaseUrl, env, ...(root === undefined ? {} : { root }) })
+  const envOf = (name: string) => ({ REPO_FORMAT: format, ...objects?.envOf(`${basename(base)}/${name}`) })
+  const service = await startService({
+    reposDir,
+    databaseUrl,
+    env: envOf('original'),
+    ...(root === undefined ? {} : { root }),
+  })
   let token: string
   try {
     for (const { distribution, ...sample } of STOCK[format]) await uploaded(service, format, sample, distribution)
@@ -116,6 +128,7 @@ async function furnish(
       const directory = join(base, name)
       // Node has no function that keeps hard links.
       execFileSync('cp', ['-a', original, directory])
+      await objects?.copy(`${basename(base)}/original`, `${basename(base)}/${name}`)
       if (settings) await cp(join(base, `${settings}.json`), join(directory, 'repos', 'settings.json'))
       if (emptyDatabase) await rm(join(directory, 'db'), { recursive: true, force: true })
       return {
@@ -125,7 +138,7 @@ async function furnish(
           ? await postgres.create(name, emptyDatabase ? undefined : 'original')
           : `pglite://${join(directory, 'db')}`,
         token,
-        env,
+        env: envOf(name),
         async remove() {
           await rm(directory, { recursive: true, force: true })
           await postgres?.drop(name)

@@ -4,6 +4,7 @@ import type { CheckpointName } from '../../src/kernel/checkpoint.ts'
 import { eicar } from '../fakes/clamd.ts'
 import type { Service } from '../service.ts'
 import { archOf, buildPackage, type Format, type Sample } from './packages.ts'
+import { waitFor } from './state.ts'
 
 export interface Answer {
   status: number
@@ -40,6 +41,8 @@ export interface Operation {
   ][]
   /** the checkpoints also tried with the embedded database, which starts slowly */
   alsoEmbedded?: CheckpointName[]
+  /** those around which bytes enter, leave or are looked for in the pool: also tried with packages in an object store */
+  alsoInObjects?: Operation['passes'][number][0][]
 }
 
 /** @param status the status of the new record */
@@ -123,6 +126,7 @@ export const OPERATIONS: Operation[] = [
       ),
     ],
     alsoEmbedded: ['settled', 'after-flip'],
+    alsoInObjects: ['pooled', 'settled', 'tree-linked'],
   },
   {
     name: 'a second publish right after the first',
@@ -138,6 +142,7 @@ export const OPERATIONS: Operation[] = [
     format: 'apt',
     steps: async () => [await upload('apt', { name: 'shared', version: '1.0' }, 'focal')],
     passes: [...before('pooled'), ...long(after('tree-linked'))],
+    alsoInObjects: ['pooled'],
   },
   {
     name: 'an upload that is held',
@@ -159,6 +164,7 @@ export const OPERATIONS: Operation[] = [
       ),
     ],
     passes: [...before('pooled'), ...long(after('settled'))],
+    alsoInObjects: ['pooled'],
   },
   {
     name: 'an approval',
@@ -185,12 +191,14 @@ export const OPERATIONS: Operation[] = [
       ),
     ],
     passes: [...long(after('decided')), ...after('placed')],
+    alsoInObjects: ['placed'],
   },
   {
     name: 'a quarantine of a published package',
     format: 'apt',
     steps: async () => [review('alpha/1.0/quarantine', {}, ['published', 'quarantined'], 'jammy alpha 1.0 ')],
     passes: [...after('decided'), ...long(after('after-flip', 'placed'))],
+    alsoInObjects: ['decided'],
   },
   {
     name: 'the deletion of one version',
@@ -201,6 +209,7 @@ export const OPERATIONS: Operation[] = [
       ...long(after('generation-written', 'before-flip', 'published')),
     ],
     alsoEmbedded: ['manifest-removed'],
+    alsoInObjects: ['deleted', 'manifest-removed'],
   },
   {
     name: 'a promotion',
@@ -213,6 +222,29 @@ export const OPERATIONS: Operation[] = [
     format: 'apt',
     steps: async () => [remove('shared', (record) => record.split(' ')[1] === 'shared')],
     passes: [...after('before-flip:2'), ...long(after('published', 'manifest-removed:2'))],
+  },
+  {
+    name: 'retention of one version of each package',
+    format: 'apt',
+    steps: async () => [
+      {
+        ...nothing('PATCH', '/settings/'),
+        ask: (service) =>
+          service.call('PATCH', '/settings/', { retention: { keep_versions: { '*': 1 }, keep_versions_days: 0 } }),
+      },
+      {
+        // A run that died is continued by the next process.
+        ask: (service) =>
+          waitFor('the end of the other run', async () => {
+            const answer = await service.call('POST', '/settings/run-retention')
+            return answer.status !== 409 && answer
+          }),
+        effect: (records) => records.filter((record) => !record.startsWith('jammy alpha 1.0 ')),
+        again: 200,
+      },
+    ],
+    passes: after('deleted'),
+    alsoInObjects: ['deleted'],
   },
   {
     name: 'initialization',
@@ -232,6 +264,7 @@ export const OPERATIONS: Operation[] = [
       ...after('before-flip:6'),
       ...long(after('restored:7', 'after-flip:6')),
     ],
+    alsoInObjects: ['restored:3'],
   },
   {
     name: 'the recovery of an upload',
@@ -239,6 +272,7 @@ export const OPERATIONS: Operation[] = [
     diesFirstAt: 'settled',
     steps: async () => [await upload('apt', { name: 'fresh', version: '1.0' }, 'jammy')],
     passes: [...after('after-flip', 'collected'), ...long(after('before-flip', 'audit-appended'))],
+    alsoInObjects: ['collected'],
   },
   {
     name: 'the recovery of a deletion',
@@ -277,6 +311,7 @@ export const OPERATIONS: Operation[] = [
       await upload('apk', { name: 'alpha', version: '1.0-r0', content: 'other bytes' }, 'alpine3.20'),
     ],
     passes: [...after('before-flip:2'), ...long(after('settled'))],
+    alsoInObjects: ['before-flip:2'],
   },
   {
     name: 'the deletion of an apk',

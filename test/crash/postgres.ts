@@ -2,12 +2,12 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { once } from 'node:events'
 import pg from 'pg'
 import { need } from '../need.ts'
+import { freePort } from '../ports.ts'
 
 export interface Postgres {
   /** the URL of a database on this server */
@@ -99,12 +99,4 @@ function programs(): string | null {
     .sort((a, b) => b - a)
     .find((version) => existsSync(`/usr/lib/postgresql/${version}/bin/postgres`))
   return newest === undefined ? null : `/usr/lib/postgresql/${newest}/bin`
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return port
 }

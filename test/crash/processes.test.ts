@@ -3,7 +3,6 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { get } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -12,6 +11,7 @@ import { createAptRoot, type AptRoot } from '../clients/apt-root.ts'
 import { dnf } from '../clients/dnf-root.ts'
 import type { RpmRoot } from '../clients/rpm-root.ts'
 import { need } from '../need.ts'
+import { freePort } from '../ports.ts'
 import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { buildRpm } from '../samples/rpm.ts'
@@ -236,14 +236,5 @@ function request(url: string): Promise<{ status: number; arrayBuffer(): Promise<
       )
     })
     sent.on('error', reject)
-  })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
   })
 }

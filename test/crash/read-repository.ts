@@ -1,12 +1,15 @@
 // Reads a published repository as its clients do, but more strictly, from disk or over HTTP. This file reads apt and
 // calls the readers of the other formats.
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, readlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import * as openpgp from 'openpgp'
 import { findDistribution } from '../../src/formats/index.ts'
+import { ifMissing } from '../../src/kernel/files.ts'
+import { objectKey, parseLinkTarget, type ObjectStore } from '../../src/store/objects/object-store.ts'
 import type { Service } from '../service.ts'
 import { readApk } from './read-apk.ts'
 import { readRpm } from './read-rpm.ts'
@@ -158,14 +161,17 @@ export function fail(sentence: string): never {
   throw new Error(sentence)
 }
 
-/** Reads from the published trees on disk. */
-export function readDisk(reposDir: string): Read {
+/** Reads from the published trees on disk. @param store has the packages that the trees only name; null without one */
+export function readDisk(reposDir: string, store: ObjectStore | null = null): Read {
   return async (path) => {
     try {
       return await readFile(join(reposDir, path))
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-      throw error
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      const target = store && (await readlink(join(reposDir, path)).catch(ifMissing(null)))
+      const linked = target === null ? null : parseLinkTarget(target)
+      const object = linked && (await store!.get(objectKey(linked)))
+      return object && buffer(object.stream)
     }
   }
 }

@@ -1,7 +1,5 @@
 // Examines an installation without running processes: database, files and index must agree.
-import { createHash } from 'node:crypto'
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
-import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { sql } from 'kysely'
 import { isRefused } from '../../src/domain/transitions.ts'
@@ -12,12 +10,13 @@ import { createCleaner } from '../../src/publish/tree/cleaner.ts'
 import { treeOf } from '../../src/publish/tree/generation.ts'
 import { readAuditKey } from '../../src/signing/audit-keys.ts'
 import { verifyDirectory } from '../../src/store/audit-verify.ts'
+import type { FileId, Place } from '../../src/store/files/pool.ts'
 import { openDatabase, type Db } from '../../src/store/db.ts'
 import { createManifests } from '../../src/store/records/manifests.ts'
 import type { PackageRow } from '../../src/store/tables.ts'
 import { createPaths, type Paths } from '../../src/store/paths.ts'
-import { createPool } from '../../src/store/files/pool.ts'
 import { readRepository, readDisk } from './read-repository.ts'
+import { filesBelow, openStored, type Stored } from './stored.ts'
 
 const DAY_MS = 86_400_000
 
@@ -33,6 +32,8 @@ export interface State {
 export interface Examination {
   reposDir: string
   databaseUrl: string
+  /** of the service: names its object store, where it has one */
+  env?: Record<string, string>
   /** the service was killed: its temporary directories and audit entries not yet written to files are no faults */
   killed?: boolean
   /** examines the state of a day later, after the collection of unused files */
@@ -43,24 +44,27 @@ export interface Examination {
 export async function examine({
   reposDir,
   databaseUrl,
+  env = {},
   killed = false,
   collected = false,
 }: Examination): Promise<State> {
   const { db, close } = await openDatabase(databaseUrl, { poolSize: 2 })
+  const paths = createPaths(reposDir)
+  const stored = openStored(paths, env)
   try {
-    const paths = createPaths(reposDir)
-    if (collected) await collectTomorrow(db, paths)
+    if (collected) await collectTomorrow(db, paths, stored)
     const faults: string[] = []
     const rows = await db.selectFrom('records').selectAll().orderBy('id').execute()
-    const dates = await examineTrees(db, paths, rows, collected, faults)
+    const dates = await examineTrees(db, paths, stored, rows, collected, faults)
     await examineHistory(db, rows, faults)
-    await examineFiles(db, paths, rows, collected, faults)
+    await examineFiles(db, paths, stored, rows, collected, faults)
     await examineManifests(db, paths, rows, killed, faults)
     await examineTables(db, rows, faults)
     if (!killed) await examineAudit(db, paths, faults)
     await examineStaging(db, paths, killed, faults)
     return { records: rows.map(describe).sort(), dates, faults }
   } finally {
+    stored.close()
     await close()
   }
 }
@@ -85,14 +89,13 @@ export async function offeredAt(databaseUrl: string, codename: string, date: num
   }
 }
 
-async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
+async function collectTomorrow(db: Db, paths: Paths, { pool }: Stored): Promise<void> {
   await sql`update offers set unlink_at = unlink_at - interval '1 day'`.execute(db)
   // Claims of a process that was killed seconds ago are void by then, and deletions that waited for them are due.
   await sql`update blobs set removal_began_at = removal_began_at - interval '1 day'`.execute(db)
   await sql`update pending_deletions set due_at = due_at - interval '1 day'`.execute(db)
   const clock = { now: () => new Date(Date.now() + DAY_MS) }
   const checkpoint = () => {}
-  const pool = createPool(paths)
   const onError = (error: unknown) => {
     throw error
   }
@@ -122,6 +125,7 @@ async function collectTomorrow(db: Db, paths: Paths): Promise<void> {
 async function examineTrees(
   db: Db,
   paths: Paths,
+  { store }: Stored,
   rows: PackageRow[],
   collected: boolean,
   faults: string[],
@@ -143,7 +147,7 @@ async function examineTrees(
 
     const served = rows.filter((row) => row.distribution === codename && row.served)
     try {
-      const { date, packages } = await readRepository(readDisk(paths.root), codename, publicKey)
+      const { date, packages } = await readRepository(readDisk(paths.root, store), codename, publicKey)
       dates[codename] = date
       const wanted = new Map(served.map((row) => [`${row.name} ${row.version} ${row.arch}`, row.sha256]))
       for (const [id, sha256] of wanted)
@@ -227,43 +231,37 @@ async function examineHistory(db: Db, rows: PackageRow[], faults: string[]): Pro
   }
 }
 
-/** Files in pool and quarantine match their rows, and those that kept publications name are there. */
+/** Stored files in pool and quarantine match their rows, and those that kept publications name are there. */
 async function examineFiles(
   db: Db,
   paths: Paths,
+  stored: Stored,
   rows: PackageRow[],
   collected: boolean,
   faults: string[],
 ): Promise<void> {
-  const pool = createPool(paths)
-  const expected = new Map<string, string>()
-  for (const row of rows) {
-    const file = { format: row.format, sha256: row.sha256, filename: row.filename }
-    expected.set(isRefused(row.status) ? pool.quarantinePath(file) : pool.path(file), row.sha256)
-  }
   const past = await db
     .selectFrom('offers')
     .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
     .select(['blobs.sha256', 'blobs.format', 'blobs.filename', 'keeps_bytes'])
     .execute()
-  for (const file of past) if (file.keeps_bytes) expected.set(pool.path(file), file.sha256)
-  for (const [path, sha256] of expected) {
-    const bytes = await readFile(path).catch(() => null)
-    if (!bytes) faults.push(`${relative(paths.root, path)} is missing`)
-    else if (createHash('sha256').update(bytes).digest('hex') !== sha256)
-      faults.push(`${relative(paths.root, path)} has other bytes`)
-  }
+  const needed: Record<Place, Map<string, FileId>> = { pool: new Map(), quarantine: new Map() }
+  for (const row of rows) needed[isRefused(row.status) ? 'quarantine' : 'pool'].set(row.sha256, row)
+  for (const file of past) if (file.keeps_bytes) needed.pool.set(file.sha256, file)
   const used = new Set([...rows, ...past].map((row) => row.sha256))
-  for (const place of [paths.pool, paths.quarantine]) {
-    for (const path of await filesBelow(place)) {
-      const full = join(place, path)
-      // Bytes that one distribution refused and another accepted stay in both directories until no record has them.
-      if (!expected.has(full) && ![...used].some((sha256) => path.includes(sha256)))
-        faults.push(`${relative(paths.root, full)} belongs to no record`)
+  for (const place of ['pool', 'quarantine'] as const) {
+    for (const [sha256, { format, filename }] of needed[place]) {
+      const found = await stored.digest(place, { format, sha256, filename })
+      if (found === null) faults.push(`${filename} (${sha256}) is missing in ${place}`)
+      else if (found !== sha256) faults.push(`${filename} (${sha256}) has other bytes in ${place}`)
     }
-    for (const path of await directoriesBelow(place)) {
-      if (/[0-9a-f]{64}$/.test(path) && (await readdir(join(place, path))).length === 0)
-        faults.push(`${relative(paths.root, join(place, path))} is empty`)
+    // A removal that is under way or waits may not have taken them yet.
+    const wanted = collected ? [...needed[place].keys()] : [...used]
+    for (const name of await stored.names(place))
+      if (!wanted.some((sha256) => name.includes(sha256))) faults.push(`${name} in ${place} belongs to no record`)
+    for (const path of await directoriesBelow(paths[place])) {
+      if (/[0-9a-f]{64}$/.test(path) && (await readdir(join(paths[place], path))).length === 0)
+        faults.push(`${relative(paths.root, join(paths[place], path))} is empty`)
     }
   }
   // The row of a removed file is kept for an hour, then the sweep deletes it.
@@ -358,15 +356,6 @@ async function examineStaging(db: Db, paths: Paths, killed: boolean, faults: str
   const allowed = killed ? 1 : 0
   if (directories.length > allowed) faults.push(`${directories.length} directories in staging/incoming`)
   if (instances.length > allowed) faults.push(`${instances.length} instances are known`)
-}
-
-async function filesBelow(directory: string): Promise<string[]> {
-  if (!existsSync(directory)) return []
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
-    .sort()
 }
 
 async function directoriesBelow(directory: string): Promise<string[]> {

@@ -1,11 +1,12 @@
 // A real S3 server over a temporary directory (versitygw), which suites can stop and start again.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { accepts, freePort } from '../ports.ts'
 
 export interface ObjectServer {
   endpoint: string
@@ -21,6 +22,8 @@ export interface ObjectServer {
   killAfter(direction: 'received' | 'sent', bytes: number): Promise<void>
   /** keys of all objects below the prefix, or below another one */
   keys(prefix?: string): Promise<string[]>
+  /** Copies the objects below a prefix to another one. */
+  copy(from: string, to: string): Promise<void>
   /** the file that holds an object */
   pathOf(key: string): string
   remove(): Promise<void>
@@ -135,29 +138,14 @@ export async function startObjectServer(): Promise<ObjectServer> {
         .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
         .sort()
     },
+    async copy(from, to) {
+      for (const place of [join(objects, BUCKET), join(base, 'meta', BUCKET)])
+        await cp(join(place, from), join(place, to), { recursive: true })
+    },
     pathOf: (key) => join(directory, key),
     async remove() {
       await kill()
       await rm(base, { recursive: true, force: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address ? address.port : 0
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
 }

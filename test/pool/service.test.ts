@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient, type Client } from '../backup/clients.ts'
 import { buildPackage, type Format } from '../crash/packages.ts'
 import { readHttp, readRepository } from '../crash/read-repository.ts'
+import { eicar, startFakeClamd, type FakeClamd } from '../fakes/clamd.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 import { startObjectServer, type ObjectServer } from './object-server.ts'
@@ -23,6 +24,8 @@ const LARGE_BYTES = 40 * 1024 * 1024
 const NOTE = 'installation'
 
 let server: ObjectServer
+let clamd: FakeClamd
+let finds = true
 let service: Service
 let scratch: string
 let key: string
@@ -31,6 +34,7 @@ let alpha: Buffer
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'pool-'))
   server = await startObjectServer()
+  clamd = await startFakeClamd({ answer: () => (finds ? null : 'stream: OK') })
   service = await startService({ env: { ...server.env, REPO_FORMAT: 'all' } })
   addresses = { APT_PORT: new URL(service.apt).port, RPM_REPO_PORT: new URL(service.rpm).port }
   key = await readFile(join(service.reposDir, 'keys', 'gpg.key'), 'utf8')
@@ -39,6 +43,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service?.kill()
   await server?.remove()
+  await clamd?.close()
   await removeTemporary()
   await rm(scratch, { recursive: true, force: true })
 })
@@ -216,6 +221,8 @@ test('while the store is away, packages answer 503, indexes are served, and an u
   expect(await readdir(join(service.reposDir, 'backups'))).toEqual([])
   const health = await service.call('GET', '/health')
   expect([health.body.status, health.body.checks.critical.pool.ok]).toEqual(['unhealthy', false])
+  const ready = await service.call('GET', '/health/ready')
+  expect([ready.status, ready.body.ready, ready.body.degraded]).toEqual([200, true, ['pool']])
   await server.start()
   expect((await fetch(path)).status).toBe(200)
   await publish(bytes)
@@ -263,10 +270,24 @@ test('a process that dies between the object and its record leaves neither', asy
   await upload(bytes).catch(() => null)
   expect(await service.exited).toMatchObject({ signal: 'SIGKILL' })
   expect(await server.keys()).toContain(keyOf(bytes))
-  await restart()
+  await restart({ CLAMAV_HOST: clamd.address.host, CLAMAV_PORT: String(clamd.address.port) })
   await expect.poll(() => server.keys()).not.toContain(keyOf(bytes))
   await publish(bytes)
   expect((await bytesOf(await fetch(await pathOf('interrupted')))).equals(bytes)).toBe(true)
+})
+
+test('bytes of a package that a rescan clears come back from quarantine into the store', async () => {
+  const bytes = await buildDeb({ name: 'cleared', version: '1.0', files: { 'usr/share/x': eicar() } })
+  const { body } = await upload(bytes)
+  expect(body.status).toBe('quarantined')
+  expect(await server.keys()).not.toContain(keyOf(bytes))
+  finds = false
+  const { status, body: rescanned } = await service.call('POST', '/security/packages/cleared/1.0/rescan')
+  finds = true
+  expect([status, rescanned.records[0].new_status]).toEqual([200, 'pending_review'])
+  await expect.poll(() => server.keys()).toContain(keyOf(bytes))
+  await expect.poll(() => readdir(join(service.reposDir, 'staging', 'quarantine'))).not.toContain(sha256Of(bytes))
+  expect((await service.call('DELETE', '/artifacts/cleared')).status).toBe(200)
 })
 
 describe('apt and dnf', () => {

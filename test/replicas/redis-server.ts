@@ -2,10 +2,10 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { need } from '../need.ts'
+import { accepts, freePort } from '../ports.ts'
 
 export const REDIS_PASSWORD = 'redis-pass+word/1'
 
@@ -59,22 +59,4 @@ export async function startRedis(): Promise<RedisServer> {
   }
   await redis.start()
   return redis
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true))
-    socket.once('error', () => setTimeout(() => resolve(false), 20))
-    socket.once('connect', () => socket.destroy())
-  })
 }

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
 import { examine, waitFor } from '../crash/state.ts'
+import { openEventStream } from '../event-stream.ts'
 import { addSource, startAptUpstream, type AptUpstream } from '../gate/apt-upstream.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { startService, type Service } from '../service.ts'
@@ -103,7 +104,67 @@ it('totals of lists are never those from before a change that was answered, on a
   }
 })
 
+const stream = (service: Service, path: string, headers: Record<string, string> = {}) =>
+  openEventStream(`${service.api}/api/v1${path}`, service.token, headers)
+
+async function uploaded(service: Service, name: string): Promise<void> {
+  const reply = await service.upload(await buildDeb({ name }), 'a.deb', { distribution: 'jammy' })
+  expect(reply.status).toBe(201)
+}
+
+/** A stream of the dashboard that has begun, and the names of the packages that it told of. */
+async function watch(service: Service, headers: Record<string, string> = {}) {
+  const of = await stream(service, '/dashboard/events', headers)
+  await expect.poll(() => of.events('snapshot').length).toBe(1)
+  return { ...of, packages: () => of.events('package').map(({ package: name }) => name) }
+}
+
+it('each replica streams what happens through the other, and a client continues at either', async () => {
+  const [leader, other] = services
+  const [here, there] = [await watch(leader), await watch(other)]
+  await uploaded(leader, 'seen-1')
+  await expect.poll(there.packages).toEqual(['seen-1'])
+  there.leave()
+  await uploaded(other, 'seen-2')
+  await uploaded(leader, 'seen-3')
+  await expect.poll(here.packages).toEqual(['seen-1', 'seen-2', 'seen-3'])
+  const [first, ...later] = here.ids('package')
+  expect(there.ids('package')).toEqual([first])
+  for (const service of services) {
+    const again = await watch(service, { 'last-event-id': first! })
+    await expect.poll(again.packages).toEqual(['seen-2', 'seen-3'])
+    expect(again.ids('package')).toEqual(later)
+    again.leave()
+  }
+  here.leave()
+})
+
+it('each replica streams the log of the other, and a client continues at either', async () => {
+  const [leader, other] = services
+  const logged = async (service: Service, id: string) => {
+    await service.call('GET', '/distributions', undefined, { 'x-request-id': id })
+  }
+  const requests = ({ events }: { events(name: string): Record<string, unknown>[] }) =>
+    events('log').map(({ request_id: id }) => id)
+  const there = await stream(other, '/logs/stream?q=followed-')
+  // The first lines may come before the stream begins to listen.
+  for (let n = 0; requests(there).length === 0; n++) {
+    await logged(leader, `followed-${n}`)
+    await expect.poll(async () => (await other.call('GET', `/logs?q=followed-${n}`)).body.total as number).toBe(1)
+  }
+  there.leave()
+  const last = there.ids('log').at(-1)!
+  await logged(leader, 'followed-at-the-leader')
+  await logged(other, 'followed-at-the-other')
+  for (const service of services) {
+    const again = await stream(service, '/logs/stream?q=followed-at', { 'last-event-id': last })
+    await expect.poll(() => requests(again).sort()).toEqual(['followed-at-the-leader', 'followed-at-the-other'])
+    again.leave()
+  }
+})
+
 it('without Redis both replicas answer and say so, and with it they share their state again', async () => {
+  const streams = [await watch(services[LEADER]), await watch(services[OTHER])]
   await redis.kill()
   await bothReport('local')
   for (const service of services) {
@@ -111,8 +172,15 @@ it('without Redis both replicas answer and say so, and with it they share their 
     expect((await service.upload(file, 'a.deb', { distribution: 'jammy' })).status).toBe(201)
     expect((await service.call('GET', '/artifacts/?search=alone')).body.total).toBeGreaterThan(0)
   }
+  for (const { packages } of streams) await expect.poll(() => packages().length).toBe(2)
   await redis.start()
   await bothReport('redis')
+  await uploaded(services[LEADER], 'together')
+  for (const { packages, leave } of streams) {
+    await expect.poll(() => packages().at(-1)).toBe('together')
+    expect(packages()).toHaveLength(3)
+    leave()
+  }
   for (const { log } of services) {
     const text = log.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
     for (const sentence of ['Redis is unreachable', 'Redis is reachable again']) expect(text).toContain(sentence)

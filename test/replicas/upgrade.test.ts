@@ -17,7 +17,7 @@ const running: Service[] = []
 describe.skipIf(!hasHistory)('an upgrade', () => {
   beforeAll(async () => {
     last = await buildLast()
-    installations = await createInstallations('postgres', 'apt', last.directory)
+    installations = await createInstallations('postgres', 'apt', { root: last.directory })
     installation = await installations.copy()
   })
   afterAll(async () => {

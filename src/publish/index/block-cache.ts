@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Offered } from '../../formats/format.ts'
-import { createFile, fsyncPath, isMissing, removeFile } from '../../kernel/files.ts'
+import { createFile, fsyncPath, ifMissing, removeFile } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Block } from './blocks.ts'
 import { inflateBlock } from './gzip-member.ts'
@@ -98,13 +98,8 @@ function record(header: Header | BlockHeader): Buffer {
 
 /** @returns null when there is no file, or one that is damaged, older or of other streams */
 export async function loadBlocks(path: string, offered: Offered): Promise<IndexState | null> {
-  let file: Buffer
-  try {
-    file = await readFile(path)
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
+  const file = await readFile(path).catch(ifMissing(null))
+  if (!file) return null
   if (!(await isWhole(file))) return null
   let at = 0
   const take = (length: number) => file.subarray(at, (at += length))

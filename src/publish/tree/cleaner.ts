@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { GRACE_MS } from '../../domain/grace.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { isMissing } from '../../kernel/files.ts'
+import { ifMissing } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
@@ -227,7 +227,7 @@ export function createCleaner(deps: {
   async function removeOld(directory: string, matches: (name: string) => boolean, claim: Claim): Promise<void> {
     for (const name of await namesIn(directory)) {
       if (!matches(name)) continue
-      const info = await lstat(join(directory, name)).catch(nullIfMissing)
+      const info = await lstat(join(directory, name)).catch(ifMissing(null))
       if (!info || !isOld(info.mtime)) continue
       claim.check()
       await rm(join(directory, name), { recursive: true, force: true })
@@ -254,7 +254,8 @@ async function removePackage(tree: Tree, path: string): Promise<void> {
 
 /** @param shared receives the inodes of files that had another name besides */
 async function removeGeneration(directory: string, shared: Set<number>): Promise<void> {
-  for (const entry of (await readdir(directory, { recursive: true, withFileTypes: true }).catch(nullIfMissing)) ?? []) {
+  for (const entry of (await readdir(directory, { recursive: true, withFileTypes: true }).catch(ifMissing(null))) ??
+    []) {
     if (!entry.isFile()) continue
     const info = await stat(join(entry.parentPath, entry.name))
     if (info.nlink > 1) shared.add(info.ino)
@@ -272,23 +273,13 @@ async function removeUnlinked(
   for (const name of await namesIn(directory)) {
     await pace()
     const path = join(directory, name)
-    const info = await stat(path).catch(nullIfMissing)
+    const info = await stat(path).catch(ifMissing(null))
     if (!info?.isFile() || info.nlink > 1 || !mayGo(info, name)) continue
     claim.check()
     await rm(path, { force: true })
   }
 }
 
-function nullIfMissing(error: unknown): null {
-  if (isMissing(error)) return null
-  throw error
-}
-
 async function namesIn(directory: string): Promise<string[]> {
-  try {
-    return await readdir(directory)
-  } catch (error) {
-    if (isMissing(error)) return []
-    throw error
-  }
+  return readdir(directory).catch(ifMissing([]))
 }

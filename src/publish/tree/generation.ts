@@ -15,7 +15,7 @@ import {
   linkFile,
   writeDurably,
 } from '../../kernel/files.ts'
-import { inGroups } from '../../kernel/in-groups.ts'
+import { groupsOf, inGroups } from '../../kernel/in-groups.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Paths } from '../../store/paths.ts'
 import type { Pool } from '../../store/files/pool.ts'
@@ -142,16 +142,6 @@ export async function linkPackages(
     await pace()
   }
   await inGroups([...directories], FLUSHED_TOGETHER, fsyncPath)
-}
-
-function* groupsOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
-  let group: T[] = []
-  for (const item of items) {
-    if (group.push(item) < size) continue
-    yield group
-    group = []
-  }
-  if (group.length > 0) yield group
 }
 
 export interface GenerationContent {
