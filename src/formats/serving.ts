@@ -70,6 +70,21 @@ export interface ClientSetup {
   }
   /** a POSIX shell script, run as root, that does the whole set-up */
   script: string
+  /** a command that installs packages, to be followed by their names */
+  install: string
   /** a command that downloads and runs a script from an address */
   run(scriptUrl: string): string
+}
+
+/** How a client machine gets to use a distribution: the texts that the listeners answer with, and their addresses. */
+export interface DistributionSetup {
+  /** of the listener */
+  url: string
+  keyUrl: string
+  file: { url: string; installAs: string; content: string }
+  script: { url: string; content: string }
+  /** sets the machine up by the script */
+  command: string
+  /** installs packages, followed by their names */
+  install: string
 }

@@ -71,8 +71,7 @@ describe.each(all)('$distribution.codename', ({ format, distribution: { codename
   })
 
   test('has a command that fetches its script', () => {
-    const found = setups.commands({ apt: 'http://a', rpm: 'http://b:8080' })
-    const { command } = found.find(({ offered }) => offered.distribution.codename === codename)!
+    const { command } = setups.of(codename, { apt: 'http://a', rpm: 'http://b:8080' })!
     expect(command).toContain(` ${listener === 'apt' ? 'http://a' : 'http://b:8080'}/repos/${codename}.sh | `)
   })
 })
@@ -82,7 +81,14 @@ describe('on a listener', () => {
   let server: TestListener
   beforeEach(async () => {
     repository = createRepository()
-    server = await startListener(repository.dir, { setup: createSetupAnswer('apt', setups, null, () => false) })
+    server = await startListener(repository.dir, {
+      setup: createSetupAnswer(
+        'apt',
+        setups,
+        () => null,
+        () => false,
+      ),
+    })
   })
   afterEach(async () => {
     await server.close(1000)

@@ -1,9 +1,8 @@
 // Ready set-up files for package clients: `/repos/<codename>.sources`, `.repo`, `.list`, and `.sh` for each distribution.
 import type { IncomingMessage } from 'node:http'
 import type { Offered } from '../formats/format.ts'
-import type { ListenerId, SetupKeys } from '../formats/serving.ts'
-import { socketAddress } from '../kernel/client-address.ts'
-import { addressOf } from './public-address.ts'
+import type { DistributionSetup, ListenerId, SetupKeys } from '../formats/serving.ts'
+import { addressOf, peerOf } from './public-address.ts'
 
 export interface ClientSetups {
   /**
@@ -11,8 +10,8 @@ export interface ClientSetups {
    * @param url address of the listener without a slash at the end
    */
   find(listener: ListenerId, path: string, url: string): string | null
-  /** For each distribution the command that sets a machine up. */
-  commands(urls: Record<ListenerId, string>): { offered: Offered; command: string }[]
+  /** All about one distribution; null where it is not offered, and before there are keys. */
+  of(codename: string, urls: Record<ListenerId, string>): DistributionSetup | null
 }
 
 const SETUP_PATH = /^\/repos\/([a-z0-9.-]+)(\.[a-z]+)$/
@@ -23,6 +22,26 @@ const SETUP_PATH = /^\/repos\/([a-z0-9.-]+)(\.[a-z]+)$/
  */
 export function createClientSetups(active: readonly Offered[], keysOf: () => SetupKeys | null): ClientSetups {
   const byCodename = new Map(active.map((offered) => [offered.distribution.codename, offered]))
+
+  function of(codename: string, urls: Record<ListenerId, string>): DistributionSetup | null {
+    const offered = byCodename.get(codename)
+    const keys = keysOf()
+    if (!offered || !keys) return null
+    const { distribution, format } = offered
+    const { listener, key } = format.serving
+    const url = urls[listener]
+    const { file, script, run, install } = format.serving.setup({ distribution, url, keys })
+    const at = (suffix: string) => `${url}/repos/${codename}${suffix}`
+    return {
+      url,
+      keyUrl: `${url}${key.prefix}`,
+      file: { url: at(file.suffix), installAs: file.installAs, content: file.content },
+      script: { url: at('.sh'), content: script },
+      command: run(at('.sh')),
+      install,
+    }
+  }
+
   return {
     find(listener, path, url) {
       const [, codename = '', suffix = ''] = SETUP_PATH.exec(path) ?? []
@@ -33,38 +52,24 @@ export function createClientSetups(active: readonly Offered[], keysOf: () => Set
       const { file, script } = offered.format.serving.setup({ distribution: offered.distribution, url, keys })
       return suffix === '.sh' ? script : suffix === file.suffix ? file.content : null
     },
-    commands(urls) {
-      const keys = keysOf()
-      if (!keys) return []
-      return active.map((offered) => {
-        const { distribution, format } = offered
-        const url = urls[format.serving.listener]
-        const { run } = format.serving.setup({ distribution, url, keys })
-        return { offered, command: run(`${url}/repos/${distribution.codename}.sh`) }
-      })
-    },
+    of,
   }
 }
 
 /**
  * Answers the set-up paths of one listener.
- * @param publicUrl the configured address; null to name the address that each client used
+ * @param publicUrl the configured address, if any; null to name the address that each client used
  * @param trusts whether the forwarding headers of a peer are believed
  */
 export function createSetupAnswer(
   listener: ListenerId,
   setups: ClientSetups,
-  publicUrl: string | null,
+  publicUrl: () => string | null,
   trusts: (address: string) => boolean,
 ): (request: IncomingMessage) => string | null {
   return ({ url = '', headers, socket }) => {
     const [path = ''] = url.split('?', 1)
     if (!SETUP_PATH.test(path)) return null
-    const peer = {
-      remoteAddress: socketAddress(socket.remoteAddress),
-      localAddress: socketAddress(socket.localAddress),
-      localPort: socket.localPort ?? 0,
-    }
-    return setups.find(listener, path, addressOf(headers, peer, publicUrl, trusts))
+    return setups.find(listener, path, addressOf(headers, peerOf(socket), publicUrl(), trusts))
   }
 }

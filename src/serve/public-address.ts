@@ -1,6 +1,7 @@
 // The address under which a client reached a listener, for texts that tell the client where to come back. Pure.
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
+import { socketAddress } from '../kernel/client-address.ts'
 
 /** What is known of the connection a request came on. */
 export interface Peer {
@@ -8,6 +9,15 @@ export interface Peer {
   remoteAddress: string
   localAddress: string
   localPort: number
+}
+
+/** The ends of the connection that a request came on. */
+export function peerOf({ remoteAddress, localAddress, localPort }: Socket): Peer {
+  return {
+    remoteAddress: socketAddress(remoteAddress),
+    localAddress: socketAddress(localAddress),
+    localPort: localPort ?? 0,
+  }
 }
 
 const NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*\.?$/i

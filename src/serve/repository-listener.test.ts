@@ -1,8 +1,9 @@
 // A repository listener over real sockets: files, conditions, ranges, methods and refusals.
-import { utimesSync } from 'node:fs'
+import { readFileSync, utimesSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createClientAddress } from '../kernel/client-address.ts'
 import { createRepository, RPM_MOUNTS, startListener, type Repository, type TestListener } from './listener.fixture.ts'
 
 const PACKAGES = 'Package: hello\n'.repeat(5000)
@@ -348,6 +349,18 @@ test('a missing repositories directory is treated as empty', async () => {
   const early = await startListener(join(repository.dir, 'later'))
   expect((await early.get(INRELEASE)).status).toBe(404)
   await early.close(1000)
+})
+
+test.each([
+  ['that is trusted', ['127.0.0.1'], '192.0.2.7'],
+  ['that nobody trusts', ['10.0.0.0/8'], '127.0.0.1'],
+])('the access log names the client behind a proxy %s', async (_, trusted, address) => {
+  const behind = createRepository()
+  const listener = await startListener(behind.dir, { clientAddress: createClientAddress(trusted) })
+  await listener.get(INRELEASE, { 'X-Forwarded-For': '192.0.2.7' })
+  await listener.close(1000)
+  expect(readFileSync(listener.accessPath, 'latin1')).toMatch(new RegExp(`^${address} - - `))
+  behind.remove()
 })
 
 test('listen rejects for a port in use', async () => {

@@ -2,12 +2,12 @@
 import { isProblem } from '../domain/problem.ts'
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { socketAddress } from '../kernel/client-address.ts'
+import { socketAddress, type ClientAddress } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { answerWithContent, answerWithFile, answerWithText, refuse, type Exchange } from '../http-files/answers.ts'
 import type { AccessLog } from './access-log.ts'
-import { createConnections, hasBody } from '../kernel/connections.ts'
+import { createConnections, hasBody, hasTwoHosts } from '../kernel/connections.ts'
 import type { Mount } from './mounts.ts'
 import { createPublishedTree } from './published-tree.ts'
 import type { Representation } from '../http-files/representation.ts'
@@ -46,6 +46,8 @@ export interface RepositoryListenerDeps {
   accessLog: AccessLog
   clock: Clock
   log: Log
+  /** whom the access log names; the peer itself unless given */
+  clientAddress?: ClientAddress
   /** The set-up text a request asks for; null for requests of files. */
   setup?(request: IncomingMessage): string | null
   /** shared with the other processes of this listener; its own when it is the only one */
@@ -76,6 +78,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     accessLog,
     clock,
     log,
+    clientAddress = socketAddress,
     setup = () => null,
     memory = DEFAULT_MEMORY,
     timeouts = TIMEOUTS,
@@ -99,7 +102,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
 
   const serve = (request: IncomingMessage, response: ServerResponse): (() => void) => {
     const exchange: Exchange = { request, response, progress: { bytes: 0, lastBytes: 0 } }
-    const address = socketAddress(request.socket.remoteAddress)
+    const address = clientAddress(request.socket.remoteAddress, request.headers['x-forwarded-for'])
     // Bodies have no meaning here: instead of reading one, the connection is closed after the response.
     if (connections.draining || hasBody(request)) response.setHeader('Connection', 'close')
     try {
@@ -114,6 +117,10 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
   /** Synchronous for files in memory, which are nearly all requests: a promise for each is measurable. */
   const answer = (exchange: Exchange): Promise<void> | void => {
     const { method, url = '' } = exchange.request
+    if (hasTwoHosts(exchange.request)) {
+      refuse(exchange, 400, ['Connection', 'close'])
+      return
+    }
     if (method !== 'GET' && method !== 'HEAD') {
       refuse(exchange, 405, ['Allow', 'GET, HEAD'])
       return

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../domain/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { randomToken } from '../kernel/crypto.ts'
-import { isMissing, writeDurably } from '../kernel/files.ts'
+import { ifMissing, isMissing, writeDurably } from '../kernel/files.ts'
 
 /** The work under the lock reads and writes a few kilobytes; a process that holds it longer has died. */
 const STALE_AFTER_MS = 30_000
@@ -66,10 +66,5 @@ async function removeStale(lock: string, clock: Clock): Promise<boolean> {
 }
 
 async function contentOf(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (isMissing(error)) return null
-    throw error
-  }
+  return readFile(path, 'utf8').catch(ifMissing(null))
 }

@@ -8,6 +8,7 @@ test('the defaults are those of the specification', () => {
   const empty = (...keys: string[]) => Object.fromEntries(keys.map((key) => [key, '']))
   expect(defaults).toMatchObject({
     app_url: 'http://localhost:3003',
+    addresses: { apt_url: '', rpm_url: '' },
     sync: { enabled: true, hour: 3, minute: 0, timezone: 'Europe/Paris' },
   })
   expect(defaults['mirror']).toEqual({
@@ -17,7 +18,12 @@ test('the defaults are those of the specification', () => {
     min_free_disk_gb: 5,
     sources: {},
   })
-  expect(defaults['notifications']).toEqual({ webhook_url: '', webhook_enabled: false, webhook_min_packages: 1 })
+  expect(defaults['notifications']).toEqual({
+    webhook_url: '',
+    webhook_enabled: false,
+    webhook_min_packages: 1,
+    webhook_format: 'generic',
+  })
   expect(defaults['email']).toEqual({
     enabled: false,
     smtp_port: 587,
@@ -73,6 +79,7 @@ test('the defaults are those of the specification', () => {
     keep_versions: {},
     keep_versions_days: 7,
   })
+  expect(defaults['downloads']).toEqual({ nginx_logs: '', count: 'both' })
   expect(defaults['backup']).toEqual({ ...daily, retention_count: 7 })
   expect(defaults['validation']).toEqual({
     sha256_check: true,
@@ -83,6 +90,7 @@ test('the defaults are those of the specification', () => {
     on_unscanned: 'hold',
     gpg_required: false,
     sign_packages: true,
+    keep_vendor_signatures: false,
     on_uninstallable: 'warn',
   })
   expect(defaults['cve_policy']).toEqual({
@@ -97,6 +105,7 @@ test('the defaults are those of the specification', () => {
     sla_medium_days: 90,
     auto_enrich: true,
   })
+  expect(defaults['trusted_publishing']).toEqual({ publishers: [] })
   expect(defaults['security']).toEqual({ forbid_self_approval: false })
 })
 
@@ -165,11 +174,13 @@ const accepts: [string, unknown][] = [
   ['ldap.attr_username', '1.2.840.113556.1.4.221'],
   ['ldap.group_admin', 'CN=Repo Admins,OU=Groups,DC=example,DC=org'],
   ['ldap.ca_bundle_path', '/etc/ssl/ca.pem'],
+  ['downloads.nginx_logs', '/var/log/nginx/a.log, /var/log/nginx/b.log'],
   ['cve_policy.unknown', null],
   ['cve_policy.unknown', 'review'],
   ['mirror.sources', { 'alpine-3.18': true, '17': false }],
   ['oidc.role_map', { '/repo/admins': 'admin' }],
   ['notifications.webhook_url', ''],
+  ['notifications.webhook_format', 'teams'],
   ['notifications.webhook_url', 'http://hooks.local:8080/x?y=1'],
   ['retention.audit_days', 1],
   ['retention.keep_versions', { '*': 5, 'alpine-3.21': 0 }],
@@ -222,6 +233,9 @@ describe('refused', () => {
     ['ldap.attr_username', 'a)(b'],
     ['ldap.default_role', 'root'],
     ['ldap.ca_bundle_path', 'ca.pem'],
+    ['downloads.nginx_logs', 'access.log'],
+    ['downloads.nginx_logs', '/var/log/nginx/'],
+    ['downloads.nginx_logs', '/var/log/a.log,,'],
     ['ldap.bind_password', 12],
     ['ldap.bind_password', 'a\nb'],
     ['cve_policy.critical', 'Block'],
@@ -238,10 +252,57 @@ describe('refused', () => {
     ['oidc.role_map', { x: 'root' }],
     ['oidc.scopes', 'email'],
     ['notifications.webhook_url', 'hooks.local'],
+    ['notifications.webhook_format', 'Slack'],
     ['ldap.group_admin', 'x'.repeat(1025)],
   ])('%s: %j', (path, value) => {
     const fault = faultOf(LEAVES.get(path) as Leaf, value)
     expect(fault?.message).toMatch(/^(must|is) /)
+  })
+})
+
+describe('a list of publishers', () => {
+  const publisher = {
+    name: 'release',
+    issuer: 'https://token.actions.githubusercontent.com',
+    audience: 'https://gate.example.org',
+    claims: { repository: 'acme/tools' },
+    role: 'uploader',
+  }
+  const fault = (...items: unknown[]) => faultOf(LEAVES.get('trusted_publishing.publishers') as Leaf, items)
+  const changed = (more: object) => fault({ ...publisher, name: 'other' }, { ...publisher, ...more })
+
+  test('may be complete', () => {
+    const scopes = { distributions: ['noble'], actions: ['upload'] }
+    expect(
+      fault({ ...publisher, scopes, minutes: 60 }, { ...publisher, name: 'b', issuer: 'http://127.0.0.1:1/x' }),
+    ).toBeNull()
+  })
+
+  test.each<[object, string, RegExp]>([
+    [{ name: undefined }, '[1].name', /./],
+    [{ name: 'a b' }, '[1].name', /./],
+    [{ issuer: 'gitlab.com' }, '[1].issuer', /begins with http/],
+    [{ issuer: 'https://gitlab.com?x=1' }, '[1].issuer', /without query/],
+    [{ audience: '' }, '[1].audience', /empty/],
+    [{ claims: {} }, '[1].claims', /must have a condition/],
+    [{ claims: { sub: 'repo:*' } }, '[1].claims', /owner in sub/],
+    [{ claims: { repository: 'acme/x', ref: 7 } }, '[1].claims.ref', /string/],
+    [{ claims: { repository: 'acme/x', ref: '' } }, '[1].claims.ref', /./],
+    [{ claims: { repository: 'acme/x', 'a b': 'c' } }, '[1].claims.a b', /not a name/],
+    [{ role: 'admin' }, '[1].role', /one of maintainer, uploader, auditor, reader/],
+    [{ minutes: 61 }, '[1].minutes', /60/],
+    [{ scopes: { action: ['upload'] } }, '[1].scopes.action', /not a name/],
+    [{ scopes: { actions: ['fly'] } }, '[1].scopes.actions[0]', /one of read/],
+    [{ pattern: 'x' }, '[1].pattern', /not a name/],
+    [{ name: 'other' }, '', /different names/],
+  ])('%j is refused at %s', (more, at, message) => {
+    expect(changed(more)).toEqual({ at, message: expect.stringMatching(message) })
+  })
+
+  test('names what is missing', () => {
+    const { audience: _, ...rest } = publisher
+    expect(fault(rest)).toEqual({ at: '[0].audience', message: 'is missing' })
+    expect(fault('release')).toMatchObject({ at: '[0]' })
   })
 })
 

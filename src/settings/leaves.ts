@@ -111,10 +111,22 @@ export function faultOf(leaf: Leaf, value: unknown): { at: string; message: stri
   const errors = Value.Errors(leaf.schema, value)
   const allowed = errors.find((error) => error.keyword === 'enum')
   const first = allowed ?? errors[0]
-  const words = (allowed?.params as { allowedValues?: unknown[] } | undefined)?.allowedValues
-  // The path of a map entry is appended to that of its setting.
-  const at = first?.instancePath ? first.instancePath.replace('/', '.').replaceAll('~1', '/').replaceAll('~0', '~') : ''
-  // A key that the pattern of a map does not allow.
+  const at = placeOf(first?.instancePath ?? '', 'items' in leaf.schema)
+  const params = (first?.params ?? {}) as { allowedValues?: unknown[]; requiredProperties?: string[] }
+  const [missing] = first?.keyword === 'required' ? (params.requiredProperties ?? []) : []
+  if (missing !== undefined) return { at: `${at}.${missing}`, message: 'is missing' }
+  // A key that the pattern of a map, or an object of a list, does not allow.
   if (first?.keyword === 'boolean') return { at, message: 'is not a name that may be here' }
+  const words = params.allowedValues
   return { at, message: words ? `must be one of ${words.join(', ')}` : (first?.message ?? 'is not valid') }
+}
+
+/** The place inside a setting, to be appended to its path: `.key` of a map, `[0].key` of a list. */
+function placeOf(pointer: string, isList: boolean): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => (isList && /^\d+$/.test(part) ? `[${part}]` : `.${part}`))
+    .join('')
 }

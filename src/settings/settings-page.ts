@@ -11,7 +11,7 @@ export function settingsPage(): string {
     'Read by `GET /api/v1/settings`, changed by `PATCH /api/v1/settings` (administrators), kept in `settings.json`.',
     'A change is a partial document: it is applied as a whole or not at all. Secrets are shown as `***`; sending `***` keeps one,',
     '`null` or empty text clears it. Each key may also be sent flat, as `<section>_<key>`; `ldap_url` (`ldap://host:port`,',
-    '`ldaps://host:port`) sets `ldap.host`, `ldap.port` and `ldap.use_ssl`. In maps, `null` removes an entry.',
+    '`ldaps://host:port`) sets `ldap.host`, `ldap.port` and `ldap.use_ssl`. In maps, `null` removes an entry; lists are replaced as a whole.',
     'Settings marked **No effect** are accepted and kept, but change nothing yet; `_meta.inactive` lists them.',
     '',
   ]
@@ -56,6 +56,9 @@ interface Shape {
   minimum?: number
   maximum?: number
   patternProperties?: Record<string, Shape>
+  items?: Shape
+  properties?: Record<string, Shape>
+  required?: string[]
 }
 
 function kindOf(leaf: Leaf): string {
@@ -66,6 +69,11 @@ function kindOfShape(shape: Shape): string {
   if (shape.enum) return shape.enum.map((word) => `\`${word}\``).join(', ')
   if (shape.anyOf) return shape.anyOf.map(kindOfShape).join(', ')
   if (shape.patternProperties) return `map to ${Object.values(shape.patternProperties).map(kindOfShape).join()}`
+  if (shape.items) return `list of ${kindOfShape(shape.items)}`
+  if (shape.properties) {
+    const keys = Object.keys(shape.properties).map((key) => (shape.required?.includes(key) ? key : `${key}?`))
+    return `{${keys.join(', ')}}`
+  }
   if (shape.type === 'integer') return `whole number, ${shape.minimum} to ${shape.maximum}`
   if (shape.type === 'boolean') return '`true`, `false`'
   if (shape.type === 'null') return '`null`'

@@ -230,6 +230,26 @@ test('entries of a map are added, changed and removed one by one', async () => {
   expect(settings.current().oidc.role_map).toEqual({ ops: 'admin' })
 })
 
+test('a list is replaced as a whole, and its faults name the place', async () => {
+  const settings = await loaded()
+  const publisher = {
+    name: 'release',
+    issuer: 'https://gitlab.com',
+    audience: 'gate',
+    claims: { project_path: 'acme/*' },
+    role: 'uploader',
+  }
+  await settings.patch({ trusted_publishing: { publishers: [publisher, { ...publisher, name: 'second' }] } }, 'ann')
+  await settings.patch({ trusted_publishing_publishers: [{ ...publisher, minutes: 5 }] }, 'ann')
+  expect((await loaded()).current().trusted_publishing.publishers).toEqual([{ ...publisher, minutes: 5 }])
+  await expect(
+    settings.patch({ trusted_publishing: { publishers: [{ ...publisher, claims: { ref: 'x' } }] } }, 'ann'),
+  ).rejects.toMatchObject({
+    code: 'validation_error',
+    extra: { errors: [{ field: 'trusted_publishing.publishers[0].claims' }] },
+  })
+})
+
 test('a section alone is changed with its own names for fields', async () => {
   const settings = await loaded()
   expect(
@@ -247,7 +267,7 @@ test('a section alone is changed with its own names for fields', async () => {
 
 test('settings and variables without effect are named, those that act are not', async () => {
   const { inactive } = (await loaded()).masked()._meta
-  expect(inactive).toEqual(expect.arrayContaining(['REDIS_URL', 'oidc.role_map', 'validation.grype_fail_on']))
+  expect(inactive).toEqual(expect.arrayContaining(['REDIS_URL', 'validation.grype_fail_on']))
   for (const acting of [
     'sync.enabled',
     'sync.timezone',
@@ -256,6 +276,7 @@ test('settings and variables without effect are named, those that act are not', 
     'validation.clamav_scan',
     'email.enabled',
     'ldap.host',
+    'oidc.role_map',
     'cve_policy.critical',
   ])
     expect(inactive).not.toContain(acting)

@@ -25,6 +25,7 @@ ${line}
 GATEHOUSE
 apk update
 `,
+    install: 'apk add',
     run: (scriptUrl) => `wget -qO- ${scriptUrl} | sh`,
   }
 }

@@ -33,6 +33,7 @@ ${keyCommands}cat > ${installAs} <<'GATEHOUSE'
 ${content}GATEHOUSE
 apt-get update
 `,
+    install: 'sudo apt-get install',
     run: (scriptUrl) => `curl -fsSL ${scriptUrl} | sudo sh`,
   }
 }

@@ -32,6 +32,7 @@ cat > ${installAs} <<'GATEHOUSE'
 ${content}GATEHOUSE
 ${refresh}
 `,
+    install: `sudo ${packageManager} install`,
     run: (scriptUrl) => `curl -fsSL ${scriptUrl} | sudo sh`,
   }
 }

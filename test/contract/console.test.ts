@@ -1,0 +1,23 @@
+// What the web console asks for: filters of the lists, the evidence of a review, decisions about several packages.
+import { afterAll, describe, expect, test } from 'vitest'
+import { startGate } from './harness.ts'
+import { cveScanner, fill } from './console/samples.ts'
+import { bulkContract } from './console/bulk.ts'
+import { detailContract } from './console/details.ts'
+import { evidenceContract } from './console/evidence.ts'
+import { queueContract } from './console/queue.ts'
+import { vulnerabilityContract } from './console/vulnerabilities.ts'
+
+const gate = await startGate({ overrides: { cveScanner } })
+await fill(gate)
+afterAll(() => gate.close())
+
+describe('the review queue', () => queueContract(gate))
+describe('vulnerabilities', () => vulnerabilityContract(gate))
+describe('the evidence of a review', () => evidenceContract(gate))
+describe('details', () => detailContract(gate))
+describe('decisions about several packages', () => bulkContract(gate))
+
+test('no test above caused an unexpected error', () => {
+  expect(gate.errors).toEqual([])
+})
