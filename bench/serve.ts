@@ -4,13 +4,13 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { loadavg, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { build } from '../bin/build.mjs'
 import { SERVICE_ENV } from '../bin/service-env.mjs'
+import { accepts, freePort } from '../test/ports.ts'
 import { median } from './database.ts'
 
 const PROJECT = resolve(import.meta.dirname, '..')
@@ -231,23 +231,9 @@ function peakMemory(pid: number): number {
   return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }
 
-function freePort(): Promise<number> {
-  return new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => done(port))
-    })
-  })
-}
-
 async function reachable(port: number): Promise<void> {
   for (let attempt = 0; attempt < 200; attempt++) {
-    const open = await new Promise<boolean>((done) => {
-      const socket = connect(port, '127.0.0.1', () => done(true))
-      socket.once('error', () => done(false))
-      socket.once('connect', () => socket.destroy())
-    })
-    if (open) return
+    if (await accepts(port)) return
     await new Promise((done) => setTimeout(done, 50))
   }
   throw new Error(`nothing listens on port ${port}`)

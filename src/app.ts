@@ -6,6 +6,7 @@ import type { Overrides } from './wiring/engines.ts'
 import { createMaintenance } from './jobs/maintenance.ts'
 import { createAccounts } from './wiring/accounts.ts'
 import { createApi } from './wiring/api.ts'
+import { createDownloadCounting } from './wiring/downloads.ts'
 import { createFoundation, type Process } from './wiring/foundation.ts'
 import { createGate } from './wiring/gate.ts'
 import { createImports } from './wiring/imports.ts'
@@ -47,8 +48,9 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
   const accounts = await createAccounts(foundation, gate)
   const imports = await createImports(foundation, publishing, gate)
   const longWork = createLongWork(foundation, publishing, gate, imports, replicas)
-  const insight = createInsight(foundation, publishing, gate, longWork, replicas, () => state.notServing)
-  const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight, replicas }
+  const counting = createDownloadCounting(foundation, publishing)
+  const insight = createInsight(foundation, publishing, gate, longWork, replicas, counting, () => state.notServing)
+  const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight, replicas, counting }
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
   const listeners = await createListeners(foundation, publishing, server, servedAt)
 
@@ -60,6 +62,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
     ...foundation,
     ...publishing,
     ...{ componentScan, outboxes, backgroundIndexes, installability, tasks, activity: insight.activity },
+    downloadReader: counting.reader,
   })
 
   /** Vulnerability data may be days old or missing after a start; nobody waits for it. */

@@ -14,6 +14,7 @@ export interface RunService extends Process {
 export async function runService({ servedAt, ...given }: RunService): Promise<number> {
   const { env, log } = given
   const isChild = servedAt !== null
+  const tracing = await traced(given)
   const stopping = stopRequested({ isChild })
   const app = await createApp({ ...given, servedAt })
   const running = (async () => {
@@ -26,5 +27,15 @@ export async function runService({ servedAt, ...given }: RunService): Promise<nu
   // A signal during the start stops it too; a start that fails rejects.
   const signal = await Promise.race([stopping, running.then(() => stopping)])
   log.info({ signal }, 'stopping')
-  return closed(() => app.close(), log)
+  return closed(async () => {
+    await app.close()
+    await tracing?.close()
+  }, log)
+}
+
+/** Nothing of OpenTelemetry is loaded unless it is configured. It listens before anything that it traces is made. */
+async function traced({ env, log }: Process) {
+  if (env.otlpEndpoint === null || env.otelDisabled) return null
+  const { startTracing } = await import('./tracing/tracing.ts')
+  return startTracing({ version: env.appVersion, protocol: env.otlpProtocol, log })
 }

@@ -4,8 +4,9 @@ import { FORMATS } from '../domain/package.ts'
 import { PACKAGE_STATUSES } from '../domain/status.ts'
 import { ARTIFACT_SORTS } from '../store/records/artifact-query.ts'
 import { AuditEntrySchema, FindingSchema, ValidationStepSchema } from './evidence-schemas.ts'
-import { HeadSchema, RecordSchema, RequirementSchema } from './records.ts'
+import { HeadSchema, RecordSchema, RequirementSchema, SummarySchema } from './records.ts'
 import { Nullable, pageOf, pageQuery } from './schemas.ts'
+import { RadiusSchema } from './download-schemas.ts'
 import { BreakageKeys, DryRun } from './breakage-schemas.ts'
 import { DecisionSchema, NameVersion, Narrowed } from './security-schemas.ts'
 import { declare } from './route.ts'
@@ -34,6 +35,13 @@ export const getArtifacts = declare({
         latest_version: Type.String(),
         versions: Type.Array(Type.String()),
         distributions: Type.Array(Type.String()),
+        format: Type.String(),
+        sha256: Type.String(),
+        size_bytes: Type.Integer(),
+        deps_missing: Type.Array(Type.String()),
+        description: Nullable(Type.String()),
+        section: Nullable(Type.String()),
+        cve_summary: SummarySchema,
       }),
     ]),
   ),
@@ -65,6 +73,7 @@ export const getArtifactsName = declare({
     cve_status: Nullable(Type.String()),
     decision: Nullable(DecisionSchema),
     dependencies: Type.Array(RequirementSchema),
+    blast_radius: Nullable(RadiusSchema),
   }),
   problems: ['not_found'],
 })

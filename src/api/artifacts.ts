@@ -1,6 +1,7 @@
 // /artifacts: packages by name, their dependencies, and deleting them.
 import type { Finding } from '../domain/finding.ts'
 import { mayAccess } from '../domain/roles.ts'
+import type { Downloads } from '../downloads/downloads.ts'
 import type { Offered, PackageFormat } from '../formats/format.ts'
 import { withFixesAvailable } from '../imports/fix-available.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
@@ -42,6 +43,7 @@ export interface ArtifactDeps {
   deletePackages: DeletePackages
   previews: Pick<Previews, 'removal'>
   tasks: Pick<Tasks, 'run'>
+  downloads: Pick<Downloads, 'radiusOfName'>
 }
 
 const HISTORY = 100
@@ -137,6 +139,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
         cve_status,
         decision,
         dependencies,
+        blast_radius: mayAudit ? await deps.downloads.radiusOfName(params.name, latest.format) : null,
       }
     }),
     handle(getArtifactsNameDependencies, async ({ params, query }) => {

@@ -22,6 +22,8 @@ export const postBackup = declare({
     sha256: Type.String(),
     created_at: Type.String(),
     task_id: Type.Integer(),
+    missing: Type.Integer({ description: 'package files that are lost and that the archive lacks' }),
+    missing_files: Type.Array(Type.Object({ filename: Type.String(), sha256: Type.String() }), { maxItems: 20 }),
   }),
   problems: [
     'already_running',
@@ -46,6 +48,7 @@ export const getBackup = declare({
         size_bytes: Type.Integer(),
         created_at: Type.String(),
         sha256: Nullable(Type.String()),
+        missing: Type.Integer(),
       }),
     ),
     total: Type.Integer(),

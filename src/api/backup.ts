@@ -42,12 +42,14 @@ export function backupRoutes(deps: BackupRouteDeps): Route[] {
       if (open) throw new Problem('already_running', 'a backup is being made', { task_id: open.id })
       const request = { kind: BACKUP, arguments: { by: caller.name }, createdBy: caller.name }
       const made = await deps.tasks.run({ ...request, requestId: origin.requestId })
-      const { name, filename, size_bytes, sha256, created_at, task_id } = made as unknown as Archive & {
-        filename: string
-        sha256: string
-        task_id: number
-      }
-      return { status: 'ok', name, filename, size_bytes, sha256, created_at, task_id }
+      const { name, filename, size_bytes, sha256, created_at, task_id, missing, missing_files } =
+        made as unknown as Archive & {
+          filename: string
+          sha256: string
+          task_id: number
+          missing_files: { filename: string; sha256: string }[]
+        }
+      return { status: 'ok', name, filename, size_bytes, sha256, created_at, task_id, missing, missing_files }
     }),
     handle(getBackup, async () => {
       const backups = await listArchives(directory)

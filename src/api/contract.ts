@@ -1,10 +1,14 @@
 // All declarations of the API without handlers, for the OpenAPI document at build time and for TypeScript clients.
+import * as artifactDetails from './artifact-details.contract.ts'
 import * as artifacts from './artifacts.contract.ts'
 import * as audit from './audit.contract.ts'
 import * as auth from './auth.contract.ts'
 import * as backup from './backup.contract.ts'
+import * as cli from './cli.contract.ts'
 import * as dashboard from './dashboard.contract.ts'
+import * as downloads from './downloads.contract.ts'
 import * as drift from './drift.contract.ts'
+import * as distributionDetails from './distribution-details.contract.ts'
 import * as distributions from './distributions.contract.ts'
 import * as importGroups from './import-groups.contract.ts'
 import * as importReservations from './import-reservations.contract.ts'
@@ -18,11 +22,13 @@ import * as installability from './installability.contract.ts'
 import * as health from './health.contract.ts'
 import * as mfa from './mfa.contract.ts'
 import * as logs from './logs.contract.ts'
+import * as oidc from './oidc.contract.ts'
 import * as packages from './packages.contract.ts'
 import * as sbom from './sbom.contract.ts'
 import * as securityDecide from './security-decide.contract.ts'
 import * as securityDecisions from './security-decisions.contract.ts'
 import * as securityEngines from './security-engines.contract.ts'
+import * as securityEvidence from './security-evidence.contract.ts'
 import * as securityListing from './security-listing.contract.ts'
 import * as securityPolicy from './security-policy.contract.ts'
 import * as retention from './retention.contract.ts'
@@ -35,11 +41,15 @@ import type { Declaration } from './route.ts'
 
 const modules: readonly object[] = [
   artifacts,
+  artifactDetails,
   audit,
   auth,
   backup,
+  cli,
   dashboard,
   distributions,
+  distributionDetails,
+  downloads,
   drift,
   health,
   installability,
@@ -53,11 +63,13 @@ const modules: readonly object[] = [
   importSync,
   mfa,
   logs,
+  oidc,
   packages,
   sbom,
   securityDecide,
   securityDecisions,
   securityEngines,
+  securityEvidence,
   securityListing,
   securityPolicy,
   retention,

@@ -1,7 +1,7 @@
 // Declarations of /distributions: the distributions, and publishing their indexes again.
 import Type from 'typebox'
 import { BreakageKeys, DryRun } from './breakage-schemas.ts'
-import { listOf } from './schemas.ts'
+import { listOf, Nullable } from './schemas.ts'
 import { declare } from './route.ts'
 
 export const getDistributions = declare({
@@ -99,9 +99,13 @@ export const postDistributionsMigrate = declare({
   targets: ({ body }) => [{ distribution: body.from_dist }, { distribution: body.to_dist }],
   limit: 'distributions',
   flags: { leaderOnly: true },
-  body: Type.Object({ from_dist: Type.String({ minLength: 1 }), to_dist: Type.String({ minLength: 1 }) }),
+  body: Type.Object({
+    from_dist: Type.String({ minLength: 1 }),
+    to_dist: Type.String({ minLength: 1 }),
+    dry_run: DryRun,
+  }),
   answer: Type.Object({
-    status: Type.Enum(['ok', 'partial']),
+    status: Type.Enum(['ok', 'partial', 'dry_run']),
     from: Type.String(),
     to: Type.String(),
     migrated: Type.Integer(),
@@ -112,7 +116,7 @@ export const postDistributionsMigrate = declare({
       Type.Object({ package: Type.String(), version: Type.String(), code: Type.String(), message: Type.String() }),
     ),
     manifests_updated: Type.Integer(),
-    task_id: Type.Integer(),
+    task_id: Nullable(Type.Integer({ description: 'null for a dry run' })),
   }),
   problems: ['validation_error', ...COPY_PROBLEMS, 'publication_failed', 'storage_unavailable', 'task_cancelled'],
 })

@@ -37,7 +37,7 @@ export interface DistributionDeps {
   hasSigningKey(): Promise<boolean>
   registry: FormatRegistry
   promote: Promote
-  previews: Pick<Previews, 'promotion'>
+  previews: Pick<Previews, 'promotion' | 'migration'>
   tasks: Pick<Tasks, 'run'>
 }
 
@@ -115,12 +115,17 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
         ...preview,
       }
     }),
-    handle(postDistributionsMigrate, async ({ body, caller, origin }) => {
+    handle(postDistributionsMigrate, async ({ body: { dry_run, ...body }, caller, origin }) => {
+      const places = { from: body.from_dist, to: body.to_dist }
+      if (dry_run) {
+        const preview = await deps.previews.migration(body.from_dist, body.to_dist)
+        return { status: 'dry_run', ...places, ...preview, manifests_updated: 0, task_id: null }
+      }
       const { task_id, ...ended } = await deps.tasks.run(migrationRequest(deps.registry, body, caller, origin))
       const { migrated, skipped, failed, packages, errors, manifests_updated } = ended as unknown as MigrationResult
       return {
         status: failed === 0 ? 'ok' : 'partial',
-        ...{ from: body.from_dist, to: body.to_dist },
+        ...places,
         ...{ migrated, skipped, failed, packages, errors, manifests_updated, task_id },
       }
     }),

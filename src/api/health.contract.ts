@@ -44,7 +44,15 @@ export const getHealthReady = declare({
   summary: 'Whether requests can be served; 503 when not, and while stopping',
   access: 'public',
   limit: 'none',
-  answer: Type.Object({ ready: Type.Boolean(), timestamp: Type.String(), checks: Probes }),
+  answer: Type.Object({
+    ready: Type.Boolean(),
+    timestamp: Type.String(),
+    checks: Probes,
+    failing: Type.Optional(Type.Array(Type.String())),
+    degraded: Type.Optional(
+      Type.Array(Type.String(), { description: 'what does not work although requests can be served' }),
+    ),
+  }),
   problems: [],
 })
 

@@ -16,6 +16,7 @@ const MirrorJob = Type.Object({
   stopped: Nullable(Type.String({ description: 'the limit that ended the run early' })),
   withdrawn: Type.Integer(),
   removed: Type.Integer(),
+  refused: Type.Integer({ description: 'not fetched: the gate refused the same bytes before, under the same rules' }),
   message: Nullable(Type.String({ description: 'why the run failed' })),
 })
 const Jobs = Type.Object({ jobs: Type.Array(MirrorJob), total: Type.Integer() })

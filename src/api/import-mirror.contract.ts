@@ -109,6 +109,9 @@ const Plan = Type.Object({
     description: 'the distribution has other bytes under this name, version and architecture',
   }),
   rejected: Type.Integer({ description: 'a person rejected these bytes' }),
+  refused: Type.Integer({
+    description: 'the gate refused these bytes before, under the same rules: they are not fetched',
+  }),
   reserved: Type.Integer({ description: 'they claim a name that is reserved for another way of arrival' }),
   missing_bytes: Type.Integer(),
   packages: Type.Array(
@@ -117,6 +120,10 @@ const Plan = Type.Object({
   ),
   conflicting: Type.Array(Type.Object(named)),
   reserved_packages: Type.Array(Type.Object(named), { description: 'the first 200 reserved ones' }),
+  refused_packages: Type.Array(
+    Type.Object({ ...named, code: Type.String(), detail: Nullable(Type.String()), refused_at: TimeSchema }),
+    { description: 'the first 200 refused ones' },
+  ),
   policy: Type.Object({
     actions: Type.Record(Type.Enum([...ACTIONS]), Type.Integer()),
     unscanned: Type.Integer(),

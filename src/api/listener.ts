@@ -9,7 +9,7 @@ import {
 } from 'node:http'
 import type { Socket } from 'node:net'
 import { Problem } from '../domain/problem.ts'
-import { createConnections, type Connections } from '../kernel/connections.ts'
+import { createConnections, hasTwoHosts, type Connections } from '../kernel/connections.ts'
 import { answerOf } from './problems.ts'
 
 /** All in ms except `uploadRate`. */
@@ -58,6 +58,10 @@ export function createListener(timeouts: ListenerTimeouts = TIMEOUTS): Listener 
         keepAliveTimeout: 75_000,
       })
       const connections = createConnections(server, (request, response) => {
+        if (hasTwoHosts(request)) {
+          refuse(request.socket, unreadable(undefined))
+          return () => {}
+        }
         const timer = setInterval(watch(request, response, timeouts), timeouts.check)
         handle(request, response)
         return () => clearInterval(timer)

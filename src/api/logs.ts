@@ -4,37 +4,31 @@ import { invalidField } from '../domain/problem.ts'
 import type { LogTail } from '../insight/log-tail.ts'
 import { matches, readLog, type LogEntry, type LogFilter } from '../insight/log-reader.ts'
 import { isoTime } from '../kernel/clock.ts'
-import type { Log } from '../kernel/log.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
+import { goneSignal } from './gone.ts'
 import { getLogs, getLogsStream } from './logs.contract.ts'
+import { liveStream, type LiveStreamDeps } from './live-stream.ts'
 import { handle, type Route } from './route.ts'
-import { createOpenStreams, openStream } from './sse.ts'
-import { watchCaller, type Authenticate } from './watch-caller.ts'
+import { createOpenStreams } from './sse.ts'
 
-export interface LogDeps {
+export interface LogDeps extends LiveStreamDeps {
   /** of the log files */
   directory: string
   tail: Pick<LogTail, 'listen'>
-  log: Log
-  authenticate: Authenticate
 }
 
 /** Queries that read files at the same time. */
 const AT_ONCE = 2
 /** Entries that a client gets again when it connects again. */
 const REPLAYED = 500
-/** What a client may leave unread. */
-const MOST_UNREAD = 512 * 1024
 
 export function logRoutes(deps: LogDeps): Route[] {
   const openOne = createOpenStreams()
   const slot = createSemaphore(AT_ONCE)
   return [
     handle(getLogs, async ({ query: { limit, since, ...filter }, reply }) => {
-      const left = new AbortController()
-      reply.raw.once('close', () => left.abort())
       const wanted = { ...filter, since: since === undefined ? undefined : timeOf(since) }
-      const { entries, complete } = await slot(() => readLog(deps.directory, wanted, limit, left.signal))
+      const { entries, complete } = await slot(() => readLog(deps.directory, wanted, limit, goneSignal(reply)))
       return { items: entries.map(viewOf), total: entries.length, limit, complete }
     }),
     handle(getLogsStream, async ({ query, caller, raw, reply }) => {
@@ -46,20 +40,12 @@ export function logRoutes(deps: LogDeps): Route[] {
 }
 
 /** Runs until the client leaves, its credential ends, or the service stops. */
-async function streamLog(
-  deps: LogDeps,
-  filter: LogFilter,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  const events = openStream(reply, { heartbeat: true, mostUnread: MOST_UNREAD })
-  const watch = watchCaller(deps.authenticate, request, getLogsStream.access, () => events.close())
-  const ended = new Promise<void>((resolve) => reply.raw.once('close', resolve))
-  const send = (entry: LogEntry) => events.send(viewOf(entry), 'log', entry.id)
-  let waiting: LogEntry[] | null = []
-  let unlisten = () => {}
-  try {
-    unlisten = await deps.tail.listen({
+function streamLog(deps: LogDeps, filter: LogFilter, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const kind = { of: 'the log', access: getLogsStream.access }
+  return liveStream(deps, kind, request, reply, async ({ events, ended, atEnd }) => {
+    const send = (entry: LogEntry) => events.send(viewOf(entry), 'log', entry.id)
+    let waiting: LogEntry[] | null = []
+    const unlisten = await deps.tail.listen({
       receive(entry, line) {
         if (!matches(filter, entry, line)) return
         if (waiting === null) send(entry)
@@ -68,20 +54,14 @@ async function streamLog(
       dropped: (count) => events.send({ count }, 'dropped'),
       end: () => events.close(),
     })
+    atEnd.push(unlisten)
     const missed = await after(deps.directory, filter, request.headers['last-event-id'])
     missed.forEach(send)
     const sent = new Set(missed.map(({ id }) => id))
     waiting.filter(({ id }) => !sent.has(id)).forEach(send)
     waiting = null
     await ended
-  } catch (error) {
-    // The headers are sent: the client connects again and gets the error with its status.
-    deps.log.warn({ err: error, request_id: request.id }, 'a stream of the log ended early')
-  } finally {
-    unlisten()
-    watch.stop()
-    events.close()
-  }
+  })
 }
 
 /** The last entries after the one with this id, oldest first; none for an id that is not ours. */

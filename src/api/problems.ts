@@ -16,6 +16,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   last_admin: 400,
   external_account: 400,
   reset_token_invalid: 400,
+  oidc_disabled: 400,
   invalid_package: 400,
   unknown_distribution: 400,
   distribution_inactive: 400,

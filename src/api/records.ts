@@ -20,10 +20,24 @@ export const HeadSchema = Type.Object({
 /** One requirement of a package, as its record shows it. */
 export const RequirementSchema = Type.Object({ name: Type.String(), version_constraint: Type.String() })
 
+/** Findings of a record by severity, and whether it was compared at all; null when that step was not reached. */
+export const SummarySchema = Nullable(
+  Type.Object({
+    scanned: Type.Boolean(),
+    critical: Type.Integer(),
+    high: Type.Integer(),
+    medium: Type.Integer(),
+    low: Type.Integer(),
+    negligible: Type.Integer(),
+    unknown: Type.Integer(),
+  }),
+)
+
 export const RecordSchema = Type.Intersect([
   HeadSchema,
   Type.Object({
     format: Type.String(),
+    held_reason: Nullable(Type.String()),
     sha256: Type.String(),
     filename: Type.String(),
     size_bytes: Type.Integer(),
@@ -45,6 +59,7 @@ export const RecordSchema = Type.Intersect([
     deps_missing: Type.Array(Type.String()),
     validation_steps: Type.Array(ValidationStepSchema),
     coverage: Type.Record(Type.String(), Nullable(CoverageSchema)),
+    cve_summary: SummarySchema,
     cve_results: Nullable(Type.Array(FindingSchema)),
   }),
 ])

@@ -18,7 +18,7 @@ const RetentionResultSchema = Type.Object({
   ]),
   imports: Type.Union([Type.Object({ tasks: count, files: count, catalog_rows: Type.Optional(count) }), Failed]),
   quarantine: Type.Union([Type.Object({ packages: count }), Failed]),
-  access_logs: Type.Union([Type.Object({ files: count, rotated: Type.Optional(count) }), Failed]),
+  access_logs: Type.Union([Type.Object({ files: count, rotated: Type.Optional(count), downloads: count }), Failed]),
   versions: Type.Union([
     Type.Object({
       packages: count,

@@ -1,6 +1,8 @@
 // Declarations of actions on held packages: decide, rescan, quarantine; and the decisions about one version.
 import Type from 'typebox'
 import type { Target } from '../domain/scopes.ts'
+import { DECISION_ACTIONS, PACKAGE_STATUSES } from '../domain/status.ts'
+import { DryRun } from './breakage-schemas.ts'
 import { CoverageSchema, ReviewReasonSchema } from './evidence-schemas.ts'
 import { Nullable, StatusAnswer } from './schemas.ts'
 import {
@@ -71,6 +73,74 @@ export const postSecurityPackagesNameVersionDecide = declare({
     'storage_unavailable',
     'storage_full',
   ],
+})
+
+/** Packages that one request decides about. */
+const MOST_DECIDED = 200
+
+export const postSecurityDecisionsBulk = declare({
+  method: 'POST',
+  path: '/security/decisions/bulk',
+  tag: 'security',
+  summary: 'Decide about several held packages with one reason; each distribution is published once',
+  access: 'maintainer+',
+  action: 'review',
+  targets: ({ body }) =>
+    body.items.map((item) => ({ name: item.package, distribution: item.distribution ?? undefined })),
+  body: Type.Object({
+    items: Type.Array(
+      Type.Object({
+        package: Type.String({ minLength: 1 }),
+        version: Type.String({ minLength: 1 }),
+        distribution: Type.Optional(Nullable(Type.String())),
+        arch: Type.Optional(Nullable(Type.String())),
+      }),
+      { minItems: 1, maxItems: MOST_DECIDED },
+    ),
+    decision: Type.Optional(Type.Enum(['approve', 'reject'])),
+    action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
+    justification: Type.String({ description: '1 to 2000 characters' }),
+    expires_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
+    dry_run: DryRun,
+  }),
+  answer: Type.Object({
+    status: Type.Enum(['ok', 'partial', 'failed', 'dry_run']),
+    decided: Type.Integer({ description: 'items that are decided, or would be' }),
+    failed: Type.Integer(),
+    publishes: Type.Array(Type.String(), { description: 'distributions whose clients see a change' }),
+    items: Type.Array(
+      Type.Object({
+        package: Type.String(),
+        version: Type.String(),
+        result: Type.Enum(['decided', 'failed']),
+        records: Type.Array(
+          Type.Object({
+            distribution: Type.String(),
+            arch: Type.String(),
+            status: Type.Enum([...PACKAGE_STATUSES], { description: 'afterwards' }),
+            effect: Type.Enum(['offers', 'withdraws', 'none'], { description: 'for clients' }),
+          }),
+        ),
+        decisions: Type.Array(DecisionSchema),
+        code: Nullable(Type.String({ description: 'why it failed, as the status of one decision' })),
+        detail: Nullable(Type.String()),
+        candidates: Type.Optional(
+          Type.Array(
+            Type.Object({
+              distribution: Type.String(),
+              arch: Type.String(),
+              sha256: Type.String(),
+              held_reason: Nullable(Type.String()),
+              cve_ids: Type.Array(Type.String()),
+            }),
+            { description: 'of an ambiguous one: what to name' },
+          ),
+        ),
+      }),
+      { description: 'in the order of the request' },
+    ),
+  }),
+  problems: ['validation_error'],
 })
 
 export const postSecurityPackagesNameVersionRescan = declare({

@@ -12,6 +12,7 @@ import { type Route } from './route.ts'
 import { actorOf, optionalBody, selectorOf, textOf } from './security-schemas.ts'
 import { representative, reviewStateOf } from './security-views.ts'
 import {
+  postSecurityDecisionsBulk,
   postSecurityPackagesNameVersionDecide,
   postSecurityPackagesNameVersionRescan,
   postSecurityPackagesNameVersionQuarantine,
@@ -44,6 +45,34 @@ export function securityDecideRoutes(deps: { db: Db; clock: Clock; review: Revie
         action: first.action,
         new_status: first.status,
         message: MESSAGES[first.action],
+      }
+    }),
+    handle(postSecurityDecisionsBulk, async (call) => {
+      const { items: named, dry_run: dryRun = false, ...body } = call.body
+      const selectors = named.map((item) => ({
+        ...{ name: item.package, version: item.version },
+        ...{ distribution: item.distribution ?? undefined, arch: item.arch ?? undefined },
+      }))
+      const now = deps.clock.now()
+      const decided = await review.decideSeveral(selectors, body, actorOf(call), { dryRun })
+      const items = decided.map(({ selector, records, decisions, problem }) => ({
+        ...{ package: selector.name, version: selector.version as string },
+        result: problem ? ('failed' as const) : ('decided' as const),
+        records,
+        decisions: decisions.map((decision) => decisionOf(decision, now)),
+        code: problem?.code ?? null,
+        detail: problem?.detail ?? null,
+        ...(problem?.extra['candidates'] ? { candidates: problem.extra['candidates'] } : {}),
+      }))
+      const changed = decided.flatMap(({ records }) => records.filter(({ effect }) => effect !== 'none'))
+      const failed = decided.filter(({ problem }) => problem).length
+      const ended = failed === 0 ? 'ok' : failed < items.length ? 'partial' : 'failed'
+      return {
+        status: dryRun ? 'dry_run' : ended,
+        decided: items.length - failed,
+        failed,
+        publishes: [...new Set(changed.map(({ distribution }) => distribution))].sort(),
+        items,
       }
     }),
     handle(postSecurityPackagesNameVersionRescan, async (call) => {

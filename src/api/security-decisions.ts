@@ -5,7 +5,8 @@ import { decisionOf } from '../review/decisions.ts'
 import type { Review } from '../review/review.ts'
 import { decisionPage, type DecisionFilter } from '../store/records/decision-query.ts'
 import type { Db } from '../store/db.ts'
-import { queuePage, securityPage } from '../store/records/review-query.ts'
+import { queuePage } from '../store/records/queue-query.ts'
+import { securityPage } from '../store/records/review-query.ts'
 import { type Route } from './route.ts'
 import { actorOf, optionalBody, textOf } from './security-schemas.ts'
 import { securityItems } from './security-views.ts'
@@ -67,7 +68,7 @@ export function securityDecisionRoutes(deps: { db: Db; clock: Clock; review: Rev
         { severities: ['Critical', 'High', 'Medium', 'Low', 'Negligible', 'Unknown'] },
         at,
       )
-      const queue = await queuePage(db, at)
+      const queue = await queuePage(db, {}, 'due', at)
       const { decisions, total } = await list({}, { page: 1, per_page: query.limit })
       return {
         generated_at: isoTime(deps.clock.now()),

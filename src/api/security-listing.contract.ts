@@ -1,8 +1,11 @@
 // Declarations of the lists of /security: packages with findings, vulnerabilities, posture, review queue.
 import Type from 'typebox'
-import { FIX_STATES } from '../domain/finding.ts'
+import { FIX_STATES, SEVERITIES } from '../domain/finding.ts'
+import { PACKAGE_STATUSES } from '../domain/status.ts'
+import { QUEUE_SORTS } from '../store/records/queue-query.ts'
 import { FindingSchema, PackageFindingSchema } from './evidence-schemas.ts'
-import { pageOf, pageQuery } from './schemas.ts'
+import { RadiusSchema } from './download-schemas.ts'
+import { Nullable, pageOf, pageQuery } from './schemas.ts'
 import { CountsSchema, NameVersion, Narrowed, SecurityItem } from './security-schemas.ts'
 import { declare } from './route.ts'
 
@@ -40,6 +43,41 @@ const Affected = Type.Object({
   cve_ids: Type.Array(Type.String()),
 })
 
+const SearchText = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 200,
+    description: 'part of a package name, or the beginning of the id of an advisory: CVE-2024-3094',
+  }),
+)
+
+/** One advisory among all packages. */
+const AdvisorySchema = Type.Object({
+  id: Type.String(),
+  severity: Type.Enum([...SEVERITIES], { description: 'the worst' }),
+  cvss: Nullable(Type.Number()),
+  description: Nullable(Type.String()),
+  urls: Type.Array(Type.String()),
+  epss: Nullable(Type.Number()),
+  in_kev: Type.Boolean(),
+  packages_total: Type.Integer({ description: 'at most 1000' }),
+  served_total: Type.Integer(),
+  packages: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      version: Type.String(),
+      arch: Type.String(),
+      distribution: Type.String(),
+      status: Type.Enum([...PACKAGE_STATUSES]),
+      served: Type.Boolean(),
+      severity: Type.Enum([...SEVERITIES]),
+      fix_state: Type.Enum([...FIX_STATES]),
+      fix_versions: Type.Array(Type.String()),
+    }),
+    { description: 'the first 20, those that clients are offered first' },
+  ),
+})
+
 export const getSecurityVulnerabilities = declare({
   method: 'GET',
   path: '/security/vulnerabilities',
@@ -51,14 +89,20 @@ export const getSecurityVulnerabilities = declare({
     severity: Type.Optional(Type.String({ description: 'severities, separated by commas' })),
     fix_state: Type.Optional(Type.String({ description: FIX_STATES.join(', ') })),
     distribution: Type.Optional(Type.String()),
+    q: SearchText,
+    kev: Type.Optional(Type.Boolean({ description: 'whether it is known to be exploited' })),
+    epss_min: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'this EPSS score or more' })),
+    group: Type.Optional(Type.Enum(['cve'], { description: 'one item for each advisory, in `advisories`' })),
   }),
   answer: Type.Intersect([
     pageOf(PackageFindingSchema),
     Summary,
     Type.Object({
+      total_capped: Type.Boolean({ description: 'there are more than `total`' }),
       packages_scanned: Type.Integer(),
       packages: Type.Array(Affected),
       vulnerabilities: Type.Object({ items: Type.Array(PackageFindingSchema), total: Type.Integer() }),
+      advisories: Type.Optional(Type.Array(AdvisorySchema)),
     }),
   ]),
   problems: ['validation_error'],
@@ -85,19 +129,34 @@ export const getSecurityPackagesPosture = declare({
   problems: ['validation_error'],
 })
 
+const QueueItem = Type.Intersect([SecurityItem, Type.Object({ blast_radius: RadiusSchema })])
+
 export const getSecurityReviewQueue = declare({
   method: 'GET',
   path: '/security/review-queue',
   tag: 'security',
   summary: 'Packages under review, the most urgent first',
   access: 'auditor+',
-  query: Type.Object({ ...pageQuery(), include_findings: flag(true, 'with `cve_results`') }),
+  query: Type.Object({
+    ...pageQuery(),
+    include_findings: flag(true, 'with `cve_results`'),
+    q: SearchText,
+    severity: Type.Optional(Type.String({ description: 'severities, separated by commas' })),
+    distribution: Type.Optional(Type.String()),
+    reason: Type.Optional(Type.String({ description: 'values of `held_reason`, separated by commas' })),
+    kev: Type.Optional(Type.Boolean({ description: 'whether a finding is known to be exploited' })),
+    fix: Type.Optional(Type.Boolean({ description: 'whether a finding is fixed in some version' })),
+    sort: Type.Enum([...QUEUE_SORTS], {
+      default: 'due',
+      description: 'first the earliest deadline, the worst finding, known exploited ones, or the highest EPSS score',
+    }),
+  }),
   answer: Type.Intersect([
-    pageOf(SecurityItem),
+    pageOf(QueueItem),
     Type.Object({
       blocked_count: Type.Integer(),
       review_count: Type.Integer(),
-      packages: Type.Array(SecurityItem),
+      packages: Type.Array(QueueItem),
     }),
   ]),
   problems: ['validation_error'],

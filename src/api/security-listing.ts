@@ -2,19 +2,21 @@
 import { sql } from 'kysely'
 import { countSeverities, FIX_STATES, type Finding } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
-import { PACKAGE_STATUSES } from '../domain/status.ts'
+import { HELD_REASONS, PACKAGE_STATUSES } from '../domain/status.ts'
+import type { Downloads } from '../downloads/downloads.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { matchingRecords, recordsOf } from '../store/records/artifact-query.ts'
 import type { Offered } from '../formats/format.ts'
 import { withFixesAvailable } from '../imports/fix-available.ts'
 import type { Db } from '../store/db.ts'
+import { queuePage } from '../store/records/queue-query.ts'
+import { posturePage, securityPage, type At } from '../store/records/review-query.ts'
 import {
-  posturePage,
-  queuePage,
-  securityPage,
+  advisoryPage,
   vulnerabilityPage,
+  type VulnerabilityFilter,
   type VulnerabilityRow,
-} from '../store/records/review-query.ts'
+} from '../store/records/vulnerability-query.ts'
 import { type Route } from './route.ts'
 import { page } from './schemas.ts'
 import { selectorOf, severitiesOf, wordsOf } from './security-schemas.ts'
@@ -28,8 +30,41 @@ import {
 } from './security-listing.contract.ts'
 import { handle } from './route.ts'
 
-export function securityListingRoutes(deps: { db: Db; clock: Clock; offered(codename: string): Offered }): Route[] {
+export interface ListingDeps {
+  db: Db
+  clock: Clock
+  offered(codename: string): Offered
+  downloads: Pick<Downloads, 'radiusOf'>
+}
+
+export function securityListingRoutes(deps: ListingDeps): Route[] {
   const { db } = deps
+
+  async function byAdvisory(filter: VulnerabilityFilter, at: At, query: { page: number; per_page: number }) {
+    const { rows, total, capped, scanned, summary } = await advisoryPage(db, filter, at)
+    const advisories = rows.map(({ cve, finding, epss, in_kev, packages, served, affected }) => ({
+      id: cve,
+      severity: finding.severity,
+      cvss: finding.cvss,
+      description: finding.description,
+      urls: finding.urls,
+      epss,
+      in_kev,
+      packages_total: packages,
+      served_total: served,
+      packages: affected,
+    }))
+    return {
+      ...page([], total, query),
+      summary,
+      total_capped: capped,
+      packages_scanned: scanned,
+      packages: [],
+      vulnerabilities: { items: [], total: 0 },
+      advisories,
+    }
+  }
+
   return [
     handle(getSecurityPackages, async ({ query }) => {
       const filter = {
@@ -41,15 +76,17 @@ export function securityListingRoutes(deps: { db: Db; clock: Clock; offered(code
       return { ...page(await securityItems(deps, ids, query.include_findings), total, query), summary }
     }),
     handle(getSecurityVulnerabilities, async ({ query }) => {
-      const filter = {
+      const filter: VulnerabilityFilter = {
         severities: severitiesOf(query.severity),
         fixStates: wordsOf('fix_state', query.fix_state, FIX_STATES),
         distribution: query.distribution,
+        q: query.q,
+        kev: query.kev,
+        epssMin: query.epss_min,
       }
-      const { rows, total, scanned, summary } = await vulnerabilityPage(db, filter, {
-        page: query.page,
-        perPage: query.per_page,
-      })
+      const at = { page: query.page, perPage: query.per_page }
+      if (query.group === 'cve') return byAdvisory(filter, at, query)
+      const { rows, total, capped, scanned, summary } = await vulnerabilityPage(db, filter, at)
       const items = rows.map((row) => ({
         ...row.finding,
         package: row.name,
@@ -62,6 +99,7 @@ export function securityListingRoutes(deps: { db: Db; clock: Clock; offered(code
       return {
         ...page(items, total, query),
         summary,
+        total_capped: capped,
         packages_scanned: scanned,
         packages: packagesOf(rows),
         vulnerabilities: { items, total },
@@ -80,9 +118,20 @@ export function securityListingRoutes(deps: { db: Db; clock: Clock; offered(code
       }
     }),
     handle(getSecurityReviewQueue, async ({ query }) => {
-      const { ids, review, blocked } = await queuePage(db, { page: query.page, perPage: query.per_page })
-      const items = await securityItems(deps, ids, query.include_findings)
-      return { ...page(items, review, query), packages: items, blocked_count: blocked, review_count: review }
+      const filter = {
+        q: query.q,
+        severities: severitiesOf(query.severity),
+        distribution: query.distribution,
+        reasons: wordsOf('reason', query.reason, HELD_REASONS),
+        kev: query.kev,
+        fix: query.fix,
+      }
+      const at = { page: query.page, perPage: query.per_page }
+      const { ids, matching, review, blocked } = await queuePage(db, filter, query.sort, at)
+      const found = await securityItems(deps, ids, query.include_findings)
+      const radiusOf = await deps.downloads.radiusOf(found)
+      const items = found.map((item) => ({ ...item, blast_radius: radiusOf(item) }))
+      return { ...page(items, matching, query), packages: items, blocked_count: blocked, review_count: review }
     }),
     handle(getSecurityPackagesNameVersionCve, async ({ params, query }) => {
       const rows = await matchingRecords(db, selectorOf({ params, query }, undefined))

@@ -3,6 +3,7 @@ import { worstOfBits } from '../domain/risk.ts'
 import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
 import { decisionOf } from '../review/decisions.ts'
 import { slaOf, slaOfRecord } from '../review/sla.ts'
+import { matchingRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
@@ -38,6 +39,7 @@ function itemOf(row: LightRow, totals: FindingTotals | undefined, decisions: rea
   return {
     ...headOf(row),
     format: row.format,
+    sha256: row.sha256,
     held_reason: row.held_reason,
     origin: row.review_origin,
     reasons: row.review_reasons ?? [],
@@ -73,6 +75,14 @@ export async function reviewStateOf(
     const own = decisions.get(row.id) ?? []
     return { decision: own[0] ? decisionOf(own[0], now) : null, sla: slaOfRecord(row, own, now) }
   }
+}
+
+/** The one record of a version that a call is about, without what grows; null when there is none. */
+export async function findRepresentative(db: Db, selector: RecordSelector) {
+  const rows = await matchingRecords(db, selector)
+    .select(['id', 'name', 'version', 'arch', 'distribution', 'sha256', 'status', 'risk'])
+    .execute()
+  return representative(rows)
 }
 
 /** The record shown for a version: one under review, else the one with the highest risk, else the newest. */

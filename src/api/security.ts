@@ -8,9 +8,10 @@ import type { Route } from './route.ts'
 import { securityDecideRoutes } from './security-decide.ts'
 import { securityDecisionRoutes } from './security-decisions.ts'
 import { securityEngineRoutes, type EngineDeps } from './security-engines.ts'
-import { securityListingRoutes } from './security-listing.ts'
+import { securityEvidenceRoutes } from './security-evidence.ts'
+import { securityListingRoutes, type ListingDeps } from './security-listing.ts'
 
-export interface SecurityDeps extends EngineDeps {
+export interface SecurityDeps extends EngineDeps, ListingDeps {
   db: Db
   clock: Clock
   review: Review
@@ -21,6 +22,7 @@ export interface SecurityDeps extends EngineDeps {
 export function securityRoutes(deps: SecurityDeps): Route[] {
   return [
     ...securityListingRoutes(deps),
+    ...securityEvidenceRoutes(deps),
     ...securityDecideRoutes(deps),
     ...securityDecisionRoutes(deps),
     ...securityEngineRoutes(deps),

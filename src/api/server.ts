@@ -12,6 +12,8 @@ import { createListener, type ListenerTimeouts } from './listener.ts'
 import { countUnknown, mount, type MountDeps } from './mount.ts'
 import { createNotFound } from './not-found.ts'
 import { problemOf, sendProblem } from './problems.ts'
+import { traceRequests } from './request-spans.ts'
+import { templateOf } from './route-template.ts'
 import type { Route } from './route.ts'
 import { validatorCompiler } from './validation.ts'
 
@@ -66,6 +68,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
       return clientAddress(this.raw.socket.remoteAddress, this.raw.headers['x-forwarded-for'])
     },
   })
+  traceRequests(app)
   app.addHook('preClose', () => listener.drain(deps.drainMs ?? DRAIN_MS))
   acceptBodies(app)
   await app.register(multipart)
@@ -122,16 +125,16 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
   })
   app.addHook('onResponse', async (request, reply) => {
     const seconds = reply.elapsedTime / 1000
-    const route = (request.routeOptions.config as { route?: Route }).route
     deps.observe({
       method: request.method,
-      path: route ? (request.routeOptions.url?.replace(/:(\w+)/g, '{$1}') ?? 'other') : 'other',
+      path: templateOf(request) ?? 'other',
       status: reply.statusCode,
       seconds,
     })
     deps.log.info(
       {
         request_id: request.id,
+        ...(request.span?.traceId ? { trace_id: request.span.traceId } : {}),
         method: request.method,
         path: request.url.split('?')[0],
         status: reply.statusCode,

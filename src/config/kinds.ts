@@ -1,6 +1,7 @@
 // Parses the text of environment variables. Errors never quote the value.
 import { isIP } from 'node:net'
 import { isAbsolute } from 'node:path'
+import { isPublicAddress } from '../domain/setting-kinds.ts'
 import { CHECKPOINTS } from '../kernel/checkpoint.ts'
 
 /** One kind of value; `parse` throws an Error whose message finishes the sentence "NAME …" and never repeats the text. */
@@ -67,6 +68,15 @@ export const positiveNumber: Kind<number> = {
   },
 }
 
+export const ratio: Kind<number> = {
+  label: 'number from 0 to 1',
+  parse(value) {
+    const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : NaN
+    if (!(number >= 0 && number <= 1)) throw new Error('must be a number from 0 to 1')
+    return number
+  },
+}
+
 /** An absolute path, or one below the working directory. */
 export const path: Kind<string> = {
   label: 'path',
@@ -103,11 +113,8 @@ export function url(...schemes: string[]): Kind<string> {
 export const publicAddress: Kind<string> = {
   label: 'address, http:// or https://',
   parse(value) {
-    const parsed = URL.canParse(value) ? new URL(value) : null
-    const plain = /^https?:\/\/[A-Za-z0-9._:[\]-]+(\/[A-Za-z0-9._~-]+)*\/?$/.test(value)
-    if (!parsed || !plain) {
-      throw new Error('must be an address such as https://packages.example.org, without credentials and query')
-    }
+    const fault = isPublicAddress(value)
+    if (fault !== null) throw new Error(fault)
     return value.replace(/\/+$/, '')
   },
 }

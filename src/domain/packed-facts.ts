@@ -29,16 +29,40 @@ export function unpackFacts(blob: { facts: PackageFacts | string; files: Uint8Ar
   return { ...facts, files: unpackFiles(blob.files) }
 }
 
-/** Which of the wanted paths a stored file's list has. A list may have 1,000,000 lines; the event loop is never held. */
-export async function filesAmong(files: Uint8Array, wanted: ReadonlySet<string>): Promise<string[]> {
-  const found: string[] = []
+/** The paths of a stored file's list, some at a time. A list may have 1,000,000 lines; the event loop is never held. */
+async function* linesOf(files: Uint8Array): AsyncGenerator<string[]> {
   let rest = ''
   for await (const piece of Readable.from([files]).pipe(createGunzip()).setEncoding('utf8')) {
     const lines = (rest + String(piece)).split('\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) if (wanted.has(line)) found.push(line)
+    yield lines
   }
-  return wanted.has(rest) ? [...found, rest] : found
+  if (rest !== '') yield [rest]
+}
+
+/** Which of the wanted paths a stored file's list has. */
+export async function filesAmong(files: Uint8Array, wanted: ReadonlySet<string>): Promise<string[]> {
+  const found: string[] = []
+  for await (const lines of linesOf(files)) for (const line of lines) if (wanted.has(line)) found.push(line)
+  return found
+}
+
+/** Some paths of a stored file's list. @param at.q part of the path, in any case @returns `total`: how many have it */
+export async function filesPage(
+  files: Uint8Array,
+  at: { q?: string | undefined; skip: number; limit: number },
+): Promise<{ paths: string[]; total: number }> {
+  const part = at.q?.toLowerCase()
+  const paths: string[] = []
+  let total = 0
+  for await (const lines of linesOf(files)) {
+    for (const line of lines) {
+      if (part !== undefined && !line.toLowerCase().includes(part)) continue
+      if (total >= at.skip && paths.length < at.limit) paths.push(line)
+      total++
+    }
+  }
+  return { paths, total }
 }
 
 /** The paths of a stored file's list. */

@@ -15,6 +15,7 @@ export const PROBLEM_CODES = [
   'last_admin',
   'external_account',
   'reset_token_invalid',
+  'oidc_disabled',
   'invalid_package',
   'unknown_distribution',
   'distribution_inactive',

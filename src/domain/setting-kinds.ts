@@ -1,5 +1,5 @@
 // The kinds of value a setting can have, as TypeBox schemas with their default. Browser-safe.
-import Type, { type TSchema } from 'typebox'
+import Type, { type Static, type TObject, type TSchema } from 'typebox'
 
 /** Returns what is wrong, as the end of the sentence "FIELD …", or null. Empty text never reaches it. */
 export type TextCheck = (value: string) => string | null
@@ -42,6 +42,20 @@ export function entries<T extends TSchema>(key: string, value: T, description: s
     maxProperties: 200,
     description,
   })
+}
+
+/** Objects in their order; a change replaces the whole list. @param fault returns what is wrong with all of them, or null */
+export function list<T extends TObject>(
+  item: T,
+  maxItems: number,
+  fault: (items: Static<T>[]) => string | null,
+  description: string,
+) {
+  return Type.Refine(
+    Type.Array(item, { default: [], maxItems, description }),
+    (items) => fault(items) === null,
+    (items) => fault(items) ?? 'is not valid',
+  )
 }
 
 /** Marks a setting, or a section of them, that is accepted and kept but has no effect yet. @param reason ends "no effect: …" */
@@ -89,6 +103,16 @@ export const isHttpUrl: TextCheck = (value) => {
   return url.username || url.password ? 'must not carry a user name or password' : null
 }
 
+/** An http address that is copied into scripts and configuration files, so nothing in it may need escaping. */
+export const isPublicAddress: TextCheck = (value) =>
+  URL.canParse(value) && /^https?:\/\/[A-Za-z0-9._:[\]-]+(\/[A-Za-z0-9._~-]+)*\/?$/.test(value)
+    ? null
+    : 'must be an address such as https://packages.example.org, without credentials and query'
+
+/** OpenID Connect Discovery, section 2: an issuer has no query and no fragment. */
+export const isIssuer: TextCheck = (value) =>
+  isHttpUrl(value) ?? (/[?#]/.test(value) ? 'must be an address without query and fragment' : null)
+
 export const isHost: TextCheck = (value) => {
   const fits =
     HOSTNAME.test(value) ||
@@ -128,6 +152,11 @@ export const isTimeZone: TextCheck = (value) => {
 }
 
 export const isAbsolutePath: TextCheck = (value) => (value.startsWith('/') ? null : 'must be an absolute path')
+
+export const isPathList: TextCheck = (value) =>
+  value.split(',').every((path) => /^\/.*[^/]$/.test(path.trim()))
+    ? null
+    : 'must be absolute paths of files, separated by commas'
 
 /** RFC 4515: literal parentheses are written \28 and \29 inside a value, so the others balance. */
 export const isUserFilter: TextCheck = (value) => {

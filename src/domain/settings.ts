@@ -2,9 +2,11 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { ACTIONS } from './finding.ts'
 import { ROLES } from './roles.ts'
+import { claimsFault, PUBLISHER_MINUTES, PUBLISHER_ROLES } from './publishers.ts'
+import { ScopesSchema } from './scopes-schema.ts'
 import { BUILT_IN_SOURCES, BUILT_IN_SOURCE_KEYS, type BuiltInSourceKey } from './sources.ts'
 import * as is from './setting-kinds.ts'
-import { choice, entries, flag, inactive, integer, line, optionalChoice, secret } from './setting-kinds.ts'
+import { choice, entries, flag, inactive, integer, line, list, optionalChoice, secret } from './setting-kinds.ts'
 
 const section = <T extends TProperties>(description: string, keys: T) =>
   Type.Object(keys, { description, additionalProperties: false })
@@ -30,6 +32,9 @@ const BUILT_IN_OR_ID = `^(${BUILT_IN_SOURCE_KEYS.map((key) => key.replaceAll('.'
 /** As in a file of distributions; `*` stands for those that are not named. */
 const CODENAME_OR_ALL = '^(\\*|[A-Za-z0-9][A-Za-z0-9._-]{0,99})$'
 
+/** One line of text. */
+const LINE = '^[^\\u0000-\\u001f\\u007f]*$'
+
 const days = (value: number, severity: string) =>
   integer(value, 0, 3650, `Days within which a ${severity} finding must be decided; 0 means immediately.`)
 
@@ -41,11 +46,42 @@ const group = (role: string) => line('', `Group whose members are ${role}: its n
 const attribute = (value: string, what: string, needed = false) =>
   line(value, `Attribute that holds the ${what}.`, { check: is.isAttribute, needed })
 
+const MOST_CLAIMS = 20
+
+// prettier-ignore
+const PublisherSchema = Type.Object(
+  {
+    name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$', description: 'In the names of its tokens: `token:<name>#<id>`.' }),
+    issuer: line('', 'As in the claim `iss`: `https://token.actions.githubusercontent.com`, `https://gitlab.com`.', { needed: true, check: is.isIssuer, maxLength: 2048 }),
+    audience: line('', 'What jobs must ask their provider for, such as the address of this service.', { needed: true, maxLength: 512 }),
+    claims: Type.Refine(
+      Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.:/-]{1,100}$' }), Type.String({ minLength: 1, maxLength: 512, pattern: LINE }), {
+        additionalProperties: false,
+        maxProperties: MOST_CLAIMS,
+        description: 'Patterns by claim, all of which must match: `*` any text, `?` one character, case counts. One of them says whose jobs are meant. Names may change hands; ids (`repository_id`, `repository_owner_id`, `project_id`, `namespace_id`) do not.',
+      }),
+      (claims) => claimsFault(claims) === null,
+      (claims) => claimsFault(claims) ?? 'is not valid',
+    ),
+    role: Type.Enum([...PUBLISHER_ROLES]),
+    scopes: Type.Optional(ScopesSchema),
+    minutes: Type.Optional(Type.Integer({ minimum: 1, maximum: 60, description: `Life of a token, ${PUBLISHER_MINUTES} by default.` })),
+  },
+  { additionalProperties: false },
+)
+
+const publishersFault = (publishers: readonly { name: string }[]) =>
+  new Set(publishers.map(({ name }) => name)).size === publishers.length ? null : 'must have different names'
+
 /** The document as `GET /settings` shows it, without `_meta`. */
 // prettier-ignore
 export const SettingsSchema = Type.Object(
   {
     app_url: line('http://localhost:3003', 'Address of the web console, for links in mails.', { needed: true, check: is.isHttpUrl, maxLength: 2048 }),
+    addresses: section('Addresses under which package clients reach this service, for the set-up files and commands that it hands out. Empty: those of the environment, otherwise the host that the request named.', {
+      apt_url: line('', 'Repositories of apt and apk; replaces `PUBLIC_APT_URL`.', { check: is.isPublicAddress, maxLength: 2048 }),
+      rpm_url: line('', 'Repositories of dnf and zypper; replaces `PUBLIC_RPM_URL`.', { check: is.isPublicAddress, maxLength: 2048 }),
+    }),
     sync: section('The daily sync of security sources.', {
       enabled: flag(true, 'Run it.'),
       ...at(3, 0),
@@ -62,7 +98,8 @@ export const SettingsSchema = Type.Object(
     notifications: section('Outbound webhook.', {
       webhook_url: line('', 'Where events are posted.', { check: is.isHttpUrl, maxLength: 2048 }),
       webhook_enabled: flag(false, 'Post events.'),
-      webhook_min_packages: integer(1, 0, 1_000_000, 'Smallest number of new packages for which a mirror run is reported; one that fails always is.'),
+      webhook_min_packages: integer(1, 0, 1_000_000, 'Smallest number of new or changed packages for which a sync or a mirror run is reported; one that fails always is.'),
+      webhook_format: choice(['generic', 'slack', 'teams'], 'generic', 'What is posted: our own JSON, a message for a Slack incoming webhook, or a card for a Teams workflow that posts webhook requests.'),
     }),
     email: section('Mail by SMTP.', {
       enabled: flag(false, 'Send mail.'),
@@ -98,30 +135,37 @@ export const SettingsSchema = Type.Object(
       auto_provision: flag(true, 'Create an account at the first login.'),
       verify_cert: flag(true, 'Check the certificate of the server.'),
     }),
-    oidc: inactive('there is no OIDC login yet', section('Login by OpenID Connect.', {
+    oidc: section('Login by OpenID Connect, with authorization code and PKCE.', {
       enabled: flag(false, 'Allow it.'),
       provider_name: line('SSO', 'Label of the login button.', { needed: true, maxLength: 64 }),
-      discovery_url: line('', 'Issuer, or its discovery document.', { check: is.isHttpUrl, maxLength: 2048 }),
+      discovery_url: line('', 'Issuer, or its discovery document. https in production; a private address must be one of `OUTBOUND_ALLOWED_HOSTS`.', { check: is.isIssuer, maxLength: 2048 }),
       client_id: line('', 'Id of this service at the provider.'),
-      client_secret: secret('Secret of this service at the provider.'),
-      scopes: line('openid email profile', 'Scopes asked for.', { needed: true, check: is.hasOpenidScope }),
+      client_secret: secret('Secret of this service at the provider; empty for a public client.'),
+      scopes: line('openid email profile', 'Scopes asked for, separated by spaces.', { needed: true, check: is.hasOpenidScope }),
       redirect_uri: line('', 'Where the provider sends the browser back; empty is `app_url` + `/oidc-callback`.', { check: is.isHttpUrl, maxLength: 2048 }),
       auto_provision: flag(false, 'Create an account at the first login.'),
       default_role: choice(ROLES, 'reader', 'Role of users without a match in `role_map`.'),
-      claim_username: line('preferred_username', 'Claim that holds the user name.', { needed: true }),
+      claim_username: line('preferred_username', 'Claim that holds the user name of a new account. Accounts are found by issuer and subject.', { needed: true }),
       claim_email: line('email', 'Claim that holds the e-mail address.'),
       claim_fullname: line('name', 'Claim that holds the full name.'),
-      claim_role: line('', 'Claim whose values `role_map` translates.'),
-      role_map: entries('^[^\\u0000-\\u001f\\u007f]{1,256}$', Type.Enum([...ROLES]), 'Role by value of `claim_role`.'),
-    })),
+      claim_role: line('', 'Claim whose values `role_map` translates; dots lead into objects: `realm_access.roles`.'),
+      role_map: entries('^[^\\u0000-\\u001f\\u007f]{1,256}$', Type.Enum([...ROLES]), 'Role by value of `claim_role`. A person gets the first of their roles, from admin down, at each login. While it or `claim_role` is empty, a new account gets `default_role` and keeps what an admin sets.'),
+    }),
+    trusted_publishing: section('CI jobs exchange the ID token of their provider for a short-lived API token (`POST /auth/oidc/exchange`), so that no secret is stored there. See [ci.md](ci.md).', {
+      publishers: list(PublisherSchema, 100, publishersFault, 'Which jobs, and what they may do. The first whose conditions all match decides.'),
+    }),
     retention: section('How long records are kept. The job `retention_cleanup` removes what is older, every night at 03:30 in `sync.timezone`.', {
       audit_days: integer(90, 1, 36_500, 'Days the audit log is kept. A signed statement about the removed part stays, so the rest can be verified.'),
       import_cleanup_days: integer(30, 1, 3650, 'Days that ended tasks of imports, syncs and mirrors are kept with their lines and results, and that a file may stay in staging.'),
       history_days: integer(30, 0, 3650, 'Days that past publications are kept, with the bytes of every package they named.'),
       quarantine_days: integer(0, 0, 3650, 'Days after which quarantined and rejected packages are deleted, bytes and records; 0 keeps them. Without its record a rejection is forgotten: the same bytes can be uploaded again.'),
-      access_log_days: integer(90, 1, 3650, 'Days that access logs of the repository listeners are kept. They are rotated every night.'),
+      access_log_days: integer(90, 1, 3650, 'Days that access logs of the repository listeners are kept, and what was read from access logs: who downloaded which package. The logs are rotated every night.'),
       keep_versions: entries(CODENAME_OR_ALL, Type.Integer({ minimum: 0, maximum: 10_000 }), 'How many versions of each package (name and architecture) stay published, by codename, or `*` for all other distributions; 0 keeps all. Versions that another published package needs stay too.'),
       keep_versions_days: integer(7, 0, 3650, 'Days for which a version is kept although newer ones are published.'),
+    }),
+    downloads: section('Where downloads are counted.', {
+      nginx_logs: line('', 'Access logs of nginx in front of the repository listeners: absolute paths below `ACCESS_LOG_DIRECTORIES`, separated by commas. Their rotations (`.1`, `-20261123`, `.gz`) are read too. Empty: the logs of the listeners count.', { check: is.isPathList, maxLength: 4096 }),
+      count: choice(['both', 'nginx', 'listeners'], 'both', 'Which logs count, from the change on, while `nginx_logs` names some. `both`: those of nginx have only what it sends itself, as in deploy/nginx. `nginx`: they have every request, and those that reach the listeners are in two logs.'),
     }),
     backup: section('The daily backup.', {
       enabled: flag(false, 'Run it.'),
@@ -138,6 +182,7 @@ export const SettingsSchema = Type.Object(
       on_uninstallable: choice(['warn', 'hold'], 'warn', 'What happens to a package whose newer version leaves other published packages without something they need.'),
       gpg_required: flag(false, 'Quarantine packages without a verified signature.'),
       sign_packages: flag(true, 'Sign an rpm that carries no signature of a known key.'),
+      keep_vendor_signatures: flag(false, 'Leave the signature of an import source on its rpm packages and give clients that key beside ours. dnf and zypper then accept an index signed with it, too, because they have one list of keys for both. Otherwise the repository key replaces a verified signature.'),
     }),
     cve_policy: section('What findings do, by severity.', {
       critical: action('block', 'critical'),

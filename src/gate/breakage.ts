@@ -17,7 +17,7 @@ export interface Breakage {
 }
 
 /** Packages whose requirements are looked at for one change, in the order of their arrival. */
-const MOST_DEPENDENTS = 2000
+export const MOST_DEPENDENTS = 2000
 
 type Added = Pick<PackageFacts, 'name' | 'version' | 'arch' | 'provides' | 'multiArch'>
 

@@ -51,10 +51,10 @@ export async function missingIn(
   return unsatisfied(facts, offers, format.versions, reachOf(facts, format, distribution))
 }
 
-type OffersOf = (codename: string, names: readonly string[]) => Promise<Offers>
+export type OffersOf = (codename: string, names: readonly string[]) => Promise<Offers>
 
 /** Packages that are checked at the same time share a query. */
-function createOffersOf(db: Db): OffersOf {
+export function createOffersOf(db: Db): OffersOf {
   const byCodename = new Map<string, (names: readonly string[]) => Promise<Offers>>()
   return (codename, names) => {
     let read = byCodename.get(codename)
@@ -90,16 +90,26 @@ function verdictOf(
   { validation }: Settings,
 ): Verdict {
   const name = 'dependencies'
-  const named = missing.slice(0, NAMED).join('; ') + (missing.length > NAMED ? ' …' : '')
-  const missingMessage = missing.length === 0 ? null : `not published in ${codename}: ${named}`
   const warning = breakageWarning(breaks)
   if (warning !== null) {
     const outcome = validation.on_uninstallable === 'hold' ? 'hold' : 'warn'
-    const message = missingMessage === null ? warning : `${warning}; ${missingMessage}`
+    const message = missing.length === 0 ? warning : `${warning}; ${missingMessageOf(missing, codename)}`
     const detail = { missing, would_break: breaks.slice(0, MOST_BREAKAGES), would_break_total: breaks.length }
     return { name, outcome, result: 'breaks_others', message, detail }
   }
-  if (missingMessage !== null)
-    return { name, outcome: 'warn', result: 'missing', message: missingMessage, detail: { missing } }
-  return { name, outcome: 'pass', result: 'satisfied', message: 'every dependency is published here' }
+  return missingVerdict(missing, codename)
+}
+
+/** @param missing requirements that nothing published in the distribution meets, as texts */
+export function missingVerdict(missing: readonly string[], codename: string): Verdict {
+  const name = 'dependencies'
+  if (missing.length === 0)
+    return { name, outcome: 'pass', result: 'satisfied', message: 'every dependency is published here' }
+  const message = missingMessageOf(missing, codename)
+  return { name, outcome: 'warn', result: 'missing', message, detail: { missing } }
+}
+
+function missingMessageOf(missing: readonly string[], codename: string): string {
+  const named = missing.slice(0, NAMED).join('; ') + (missing.length > NAMED ? ' …' : '')
+  return `not published in ${codename}: ${named}`
 }

@@ -11,6 +11,7 @@ import type {
   Verdict,
 } from '../domain/status.ts'
 import { removeFile } from '../kernel/files.ts'
+import { trace } from '../kernel/trace.ts'
 import type { Candidate, Step, StepEvent, StepResult, ValidationStep } from './step.ts'
 
 export interface GateResult {
@@ -57,7 +58,13 @@ export async function runGate(
       const { label } = step
       const name = EVENT_NAMES[step.key]
       progress({ name, label, status: 'running', message: '', detail: null })
-      const ended = await step.run(result.candidate, settings)
+      const { candidate } = result
+      const ended = await trace(`gate ${step.key}`, {}, async (seen) => {
+        const said = await step.run(candidate, settings)
+        seen['gatehouse.result'] = said.verdict.result
+        seen['gatehouse.outcome'] = said.verdict.outcome
+        return said
+      })
       result = combine(result, step.key, ended)
       const { outcome, message, detail = null } = ended.verdict
       progress({ name, label, status: EVENT_STATUS[outcome], message, detail })

@@ -8,7 +8,11 @@ const OURS = 'our key'
 const THEIRS = { fingerprint: 'FF', armored: 'their key' }
 
 /** Runs the step on a package that verifies as given for each key. */
-async function run(by: Partial<Record<string, SignatureVerdict['outcome']>>, source: typeof THEIRS | null) {
+async function run(
+  by: Partial<Record<string, SignatureVerdict['outcome']>>,
+  source: typeof THEIRS | null,
+  isKept = true,
+) {
   const published: string[] = []
   const sourceKeys: SourceKeys = {
     find: async () => source,
@@ -20,7 +24,9 @@ async function run(by: Partial<Record<string, SignatureVerdict['outcome']>>, sou
   }
   const signers = { openpgp: { publicKeyArmored: OURS } } as never
   const step = signatureStep({ signers, sourceKeys, clock: { now: () => new Date() }, newPath: () => '' })
-  const settings = { validation: { sign_packages: false, gpg_required: false } } as Settings
+  const settings = {
+    validation: { sign_packages: false, gpg_required: false, keep_vendor_signatures: isKept },
+  } as Settings
   const { verdict } = await step.run({ path: 'a', format } as unknown as Candidate, settings)
   return [verdict.outcome, verdict.result, published]
 }
@@ -38,4 +44,12 @@ test.each([
   ['nobody', { [OURS]: 'unsigned' }, THEIRS, ['warn', 'unsigned', []]],
 ] as const)('a package signed by %s', async (_, by, source, expected) => {
   expect(await run(by, source)).toEqual(expected)
+})
+
+test('a key of a source is given to clients only where its signatures are kept', async () => {
+  const bySource = { [OURS]: 'unknown_key', [THEIRS.armored]: 'verified' } as const
+  expect(await run(bySource, THEIRS, true)).toEqual(['pass', 'signed', ['FF']])
+  // Neither kept nor replaced: clients need a key that they do not get here.
+  expect(await run(bySource, THEIRS, false)).toEqual(['warn', 'signed', []])
+  expect(await run({ [OURS]: 'verified' }, THEIRS, false)).toEqual(['pass', 'signed', []])
 })

@@ -20,12 +20,17 @@ const verdictOf = (outcome: Verdict['outcome'], result: PipelineResult, message:
   message,
 })
 
+interface VendorKey {
+  fingerprint: string
+  armored: string
+}
+
 /** The keys of import sources. */
 export interface SourceKeys {
   /** @param type the format's word in REPO_FORMAT */
-  find(type: string, keyId: string): Promise<{ fingerprint: string; armored: string } | null>
+  find(type: string, keyId: string): Promise<VendorKey | null>
   /** Resolves when clients can fetch the key. */
-  publish(key: { fingerprint: string; armored: string }): Promise<void>
+  publish(key: VendorKey): Promise<void>
 }
 
 export interface SignatureDeps {
@@ -36,24 +41,25 @@ export interface SignatureDeps {
 }
 
 /**
- * A deb or apk needs no signature of its own: we sign the index that lists its digest. An rpm that a key of an import
- * source has signed stays as it is, and clients get that key with ours. One that no known key has signed is signed by us,
- * on a copy, so that clients with `gpgcheck=1` accept it.
+ * A deb or apk needs no signature of its own: we sign the index that lists its digest. An rpm that does not carry our
+ * signature is signed by us, on a copy, so that clients with `gpgcheck=1` accept it. `keep_vendor_signatures` leaves those
+ * as they are that a key of an import source has signed, and clients get that key with ours.
+ *
+ * That is not the default, because clients take any key they have for the index too: libdnf checks repomd.xml with all of
+ * `gpgkey=`, and zypper with all keys of the rpm database. Whoever has the vendor's key could then sign another index.
  */
 export function signatureStep(deps: SignatureDeps): Step {
-  /** By our key or by one of an import source, which clients can then fetch. */
+  /** By our key or by one of an import source. */
   async function verify(
     path: string,
     { repoFormat }: Candidate['format'],
     verifySignature: NonNullable<Candidate['format']['verifySignature']>,
-  ): Promise<SignatureVerdict> {
-    const byOurs = await verifySignature(path, [deps.signers.openpgp.publicKeyArmored])
+  ): Promise<SignatureVerdict & { vendor: VendorKey | null }> {
+    const byOurs = { ...(await verifySignature(path, [deps.signers.openpgp.publicKeyArmored])), vendor: null }
     if (byOurs.outcome !== 'unknown_key' || !byOurs.keyId) return byOurs
     const key = await deps.sourceKeys.find(repoFormat, byOurs.keyId)
     if (!key) return byOurs
-    const bySource = await verifySignature(path, [key.armored])
-    if (bySource.outcome === 'verified') await deps.sourceKeys.publish(key)
-    return bySource
+    return { ...(await verifySignature(path, [key.armored])), vendor: key }
   }
 
   async function signedCopy(candidate: Candidate, sign: NonNullable<Candidate['format']['sign']>): Promise<Candidate> {
@@ -77,7 +83,8 @@ export function signatureStep(deps: SignatureDeps): Step {
       const { format } = candidate
       if (!format.verifySignature)
         return { verdict: verdictOf('pass', 'signed', 'the signed index lists the digest of this file') }
-      const { outcome, keyId } = await verify(candidate.path, format, format.verifySignature)
+      const { outcome, keyId, vendor } = await verify(candidate.path, format, format.verifySignature)
+      const { keep_vendor_signatures: isKept, gpg_required: isRequired, sign_packages: isSigning } = settings.validation
       const received = {
         verified: `signed by the known key ${keyId}`,
         unknown_key: `signed by the unknown key ${keyId ?? '(no key id)'}`,
@@ -85,21 +92,24 @@ export function signatureStep(deps: SignatureDeps): Step {
         unsigned: 'unsigned',
       }[outcome]
       const result = RESULTS[outcome]
-      if (outcome === 'verified') return { verdict: verdictOf('pass', result, received) }
+      if (outcome === 'verified' && vendor && isKept) await deps.sourceKeys.publish(vendor)
+      if (outcome === 'verified' && (!vendor || isKept)) return { verdict: verdictOf('pass', result, received) }
       if (outcome === 'invalid') return { verdict: verdictOf('refuse', result, received) }
-      if (settings.validation.gpg_required)
+      if (isRequired && outcome !== 'verified')
         return { verdict: verdictOf('refuse', result, `${received}, and the settings require a known signature`) }
-      if (!settings.validation.sign_packages || !format.sign)
-        return { verdict: verdictOf('warn', result, `${received}; clients that check signatures refuse it`) }
+      if (!isSigning || !format.sign) {
+        const refusing = outcome === 'verified' ? 'that do not have that key' : 'that check signatures'
+        return { verdict: verdictOf('warn', result, `${received}; clients ${refusing} refuse it`) }
+      }
       // Whoever compares digests with the vendor's has to know that the signature was replaced.
-      const replaced = outcome === 'unknown_key'
+      const replaced = outcome !== 'unsigned'
       const message = replaced
         ? `received ${received}; the repository key replaces that signature, so the served file differs from the received one`
         : `received ${received}; signed with the repository key`
       return {
         candidate: await signedCopy(candidate, format.sign),
         verdict: {
-          ...verdictOf(replaced ? 'warn' : 'pass', 'signed', message),
+          ...verdictOf(outcome === 'unknown_key' ? 'warn' : 'pass', 'signed', message),
           detail: { received_sha256: candidate.receivedSha256 },
         },
       }

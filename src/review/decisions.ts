@@ -7,7 +7,7 @@ import { changeRecord, lockIfThere, noteChanged } from '../records/change-record
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
-import { decideOne, type DecideDeps } from './decide.ts'
+import { decideOne, type DecideDeps } from './decide-one.ts'
 import { eventBase, type Actor } from './deps.ts'
 import { readPlan, type DecisionBody } from './plan.ts'
 import { cleanUp } from './settle.ts'

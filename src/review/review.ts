@@ -2,7 +2,9 @@
 import type { Changed } from '../records/change-record.ts'
 import type { RecordSelector } from '../store/records/artifact-query.ts'
 import type { DecisionRow } from '../store/tables.ts'
-import { decide, type Decided } from './decide.ts'
+import { decideSeveral, type DecidedItem } from './decide-several.ts'
+import type { Decided } from './decide-one.ts'
+import { decide } from './decide.ts'
 import { assignDecision, replaceDecision, resolveDecision, revokeDecision } from './decisions.ts'
 import type { Actor, ReviewDeps } from './deps.ts'
 import type { DecisionBody } from './plan.ts'
@@ -13,6 +15,12 @@ import { checkSla, type SlaReport } from './sla.ts'
 /** The functions are documented where they are defined. */
 export interface Review {
   decide(selector: RecordSelector, body: DecisionBody, actor: Actor): Promise<Decided[]>
+  decideSeveral(
+    selectors: readonly RecordSelector[],
+    body: DecisionBody,
+    actor: Actor,
+    options: { dryRun: boolean },
+  ): Promise<DecidedItem[]>
   quarantine(selector: RecordSelector, reason: string | null, actor: Actor): Promise<Changed[]>
   rescan(selector: RecordSelector, actor: Actor): Promise<Rescanned[]>
   checkSla(actor: Actor): Promise<SlaReport>
@@ -25,6 +33,7 @@ export interface Review {
 export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Review {
   return {
     decide: (selector, body, actor) => decide(deps, selector, body, actor),
+    decideSeveral: (selectors, body, actor, options) => decideSeveral(deps, selectors, body, actor, options),
     quarantine: (selector, reason, actor) => quarantine(deps, selector, reason, actor),
     rescan: (selector, actor) => rescan(deps, selector, actor, options),
     checkSla: (actor) => checkSla(deps, actor),

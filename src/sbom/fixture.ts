@@ -34,6 +34,8 @@ export interface SampleRecord {
   provides?: Capability[]
   files?: string[]
   findings?: Finding[]
+  /** results of the checks, by step */
+  pipeline?: Record<string, string>
 }
 
 const digest = (algorithm: string, text: string) => createHash(algorithm).update(text).digest('hex')
@@ -128,7 +130,7 @@ export async function insertRecord(db: Db, sample: SampleRecord): Promise<Packag
       imported_at: sample.importedAt ?? ARRIVAL,
       imported_by: 'somebody',
       import_method: 'upload',
-      pipeline: '{}',
+      pipeline: JSON.stringify(sample.pipeline ?? {}),
       validation_steps: '[]',
       coverage: '{}',
       deps_missing: '[]',

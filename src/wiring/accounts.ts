@@ -5,6 +5,10 @@ import { createDirectory } from '../accounts/ldap/directory.ts'
 import { createLdapLogin } from '../accounts/ldap/ldap-login.ts'
 import { createLogin } from '../accounts/login.ts'
 import { createMfa } from '../accounts/mfa.ts'
+import { createExchange } from '../accounts/oidc/exchange.ts'
+import { createGuardedFetch } from '../accounts/oidc/guarded-fetch.ts'
+import { createOidcLogin } from '../accounts/oidc/oidc-login.ts'
+import { createProviders } from '../accounts/oidc/providers.ts'
 import { createOwnAccount } from '../accounts/own-account.ts'
 import { createPasswordReset, RESET_MINUTES } from '../accounts/password-reset.ts'
 import { createPasswords } from '../accounts/passwords.ts'
@@ -55,6 +59,11 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
   })
   const isLicensed = () => license.includes('ldap')
   const ldap = createLdapLogin({ ...changing, settings: settings.current, isLicensed, directory, secondStep })
+  const providers = createProviders({
+    clock,
+    fetch: createGuardedFetch(outbound, production),
+    allowHttp: !production,
+  })
   const setup = createSetup({
     ...changing,
     passwords,
@@ -82,6 +91,8 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     passwordReset,
     secondStep,
     directory,
+    oidc: createOidcLogin({ ...changing, settings: settings.current, providers, secondStep }),
+    exchange: createExchange({ ...changing, settings: settings.current, providers }),
     login: createLogin({ ...changing, passwords, secondStep, slowing, ldap }),
     mfa: createMfa({ ...changing, secretBox, codes, passwords, slowing }),
     ownAccount: createOwnAccount({ ...changing, passwords, slowing }),

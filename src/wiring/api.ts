@@ -1,13 +1,17 @@
 // The HTTP API: every room's routes and the server that mounts them.
 import { join } from 'node:path'
 import { createAuthenticate } from '../accounts/authenticate.ts'
+import { artifactDetailRoutes } from '../api/artifact-details.ts'
 import { artifactRoutes } from '../api/artifacts.ts'
 import { auditRoutes } from '../api/audit.ts'
 import { authRoutes } from '../api/auth.ts'
 import { backupRoutes } from '../api/backup.ts'
+import { cliRoutes } from '../api/cli.ts'
 import { declarations } from '../api/contract.ts'
+import { distributionDetailRoutes } from '../api/distribution-details.ts'
 import { distributionRoutes } from '../api/distributions.ts'
 import { dashboardRoutes } from '../api/dashboard.ts'
+import { downloadRoutes } from '../api/downloads.ts'
 import { driftRoutes } from '../api/drift.ts'
 import { docsRoutes } from '../api/docs.ts'
 import { healthRoutes } from '../api/health.ts'
@@ -41,6 +45,7 @@ import { createPreviews } from '../intake/previews.ts'
 import { embeddedOf } from '../sbom/embedded.ts'
 import { createSbom } from '../sbom/sbom.ts'
 import type { Accounts } from './accounts.ts'
+import type { DownloadCounting } from './downloads.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
@@ -48,6 +53,9 @@ import type { Insight } from './insight.ts'
 import type { Publishing } from './publishing.ts'
 import type { LongWork } from './long-work.ts'
 import type { Replicas } from './replicas.ts'
+
+/** Made by the build; the same from `dist/wiring` and from `src/wiring`. */
+const COMMAND_PATH = join(import.meta.dirname, '..', '..', 'dist', 'cli', 'gatehouse.mjs')
 
 interface Rooms {
   foundation: Foundation
@@ -58,13 +66,19 @@ interface Rooms {
   accounts: Accounts
   insight: Insight
   replicas: Replicas
+  counting: DownloadCounting
 }
 
 /** @param accepting false once the service is stopping */
 export async function createApi(rooms: Rooms, accepting: () => boolean) {
   const { foundation, accounts, insight, replicas } = rooms
   const { env, db, clock, log, audit, license, leader, production } = foundation
-  const authenticate = createAuthenticate({ db, clock, sessions: accounts.sessions })
+  const authenticate = createAuthenticate({
+    db,
+    clock,
+    sessions: accounts.sessions,
+    publishers: () => foundation.settings.current().trusted_publishing.publishers,
+  })
   const routes = routesOf(rooms, authenticate)
   const server = await createServer({
     routes,
@@ -95,7 +109,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
 }
 
 function routesOf(
-  { foundation, publishing, gate, imports, longWork, accounts, insight }: Rooms,
+  { foundation, publishing, gate, imports, longWork, accounts, insight, counting }: Rooms,
   authenticate: ReturnType<typeof createAuthenticate>,
 ): Route[] {
   const { env, db, clock, log, audit, paths, production } = foundation
@@ -120,11 +134,15 @@ function routesOf(
       previews,
       deletePackages: createDeletePackages({ db, deleteIds: gate.deleteIds }),
       tasks,
+      downloads: counting.downloads,
     }),
+    ...artifactDetailRoutes({ db, offered }),
+    ...downloadRoutes(counting),
     ...dashboardRoutes({ ...insight, db, log, audit, authenticate }),
     ...logRoutes({ directory: env.accessLogDir, tail: insight.logTail, log, authenticate }),
     ...driftRoutes({ db, audit, tasks, drift: longWork.drift }),
     ...backupRoutes({ db, audit, tasks, settings, backupDirectory: env.backupDir }),
+    ...cliRoutes({ path: COMMAND_PATH, version: env.appVersion }),
     ...importRoutes({ ...imports, db, log, tasks }),
     ...severalRoutes({ db, log, registry, importRequested: imports.importRequested, tasks }),
     ...reservationRoutes(imports),
@@ -156,6 +174,11 @@ function routesOf(
       tasks,
       hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
     }),
+    ...distributionDetailRoutes({
+      db,
+      all: publishing.all,
+      setupOf: (codename, request) => publishing.setups.of(codename, publishing.reachedAt.of(request)),
+    }),
     ...installabilityRoutes({ db, audit, registry, tasks, installability: longWork.installability }),
     ...securityRoutes({
       db,
@@ -165,6 +188,7 @@ function routesOf(
       offered,
       audit,
       log,
+      downloads: counting.downloads,
       antivirus: engines.antivirusStatus,
       freshclam: engines.freshclam && {
         ...engines.freshclam,

@@ -37,7 +37,7 @@ export async function createImports(
   const settings = foundation.settings.current
   const sources = createSources({ db, clock, audit, formats, upstreams, registry, settings })
   const { newPath } = staging
-  const importMany = createImportMany({ db, audit, registry, upstreams, intake, newPath, onError })
+  const importMany = createImportMany({ db, clock, audit, registry, upstreams, intake, newPath, onError })
   return {
     formats,
     sources,

@@ -10,6 +10,7 @@ import { createLogTail } from '../insight/log-tail.ts'
 import { createHealth } from '../insight/health.ts'
 import { createMetrics } from '../insight/metrics.ts'
 import { readTotals } from '../insight/totals.ts'
+import type { DownloadCounting } from './downloads.ts'
 import type { Foundation } from './foundation.ts'
 import type { Gate } from './gate.ts'
 import type { LongWork } from './long-work.ts'
@@ -25,6 +26,7 @@ export function createInsight(
   { engines, vulnscan }: Gate,
   { scheduler, drift }: LongWork,
   replicas: Replicas,
+  { downloads }: DownloadCounting,
   notServing: () => 'starting' | 'draining' | null,
 ) {
   const { env, db, clock, log, bus, audit, paths, objectStore, staging, leader } = foundation
@@ -61,6 +63,7 @@ export function createInsight(
     advisoriesAgeSeconds: advisoryData.ageSeconds,
     drift: drift.state,
     selfTests,
+    downloads: downloads.everCounted,
   })
   bus.on('published', (event) => log.info(event, 'published'))
   bus.on('intake', ({ status, findings }) => {

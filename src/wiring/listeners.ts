@@ -1,6 +1,7 @@
-// The ports: the API and the front page, and the repository listeners where this process runs them.
+// The ports: the API, the web console, and the repository listeners where this process runs them.
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import { createFrontPage } from '../serve/front-page.ts'
+import { createConsole } from '../console/console.ts'
 import type { Foundation } from './foundation.ts'
 import { openPort } from './ports.ts'
 import type { Publishing } from './publishing.ts'
@@ -8,7 +9,7 @@ import { createRepositoryListeners, type RepositoryPorts } from './repository-li
 
 export interface Ports extends RepositoryPorts {
   api: number
-  front: number
+  console: number
 }
 
 export interface Listeners {
@@ -20,24 +21,22 @@ export interface Listeners {
 
 /** @param elsewhere where other processes listen for package clients; null when this one does */
 export async function createListeners(
-  { env, clock, log, production }: Foundation,
-  { keys }: Publishing,
+  { env, clock, log, production, settings }: Foundation,
+  { reachedAt }: Pick<Publishing, 'reachedAt'>,
   server: FastifyInstance,
   elsewhere: RepositoryPorts | null,
 ): Promise<Listeners> {
   const repositories = await createRepositoryListeners({ env, clock, log })
-  const ports: Ports = { api: 0, front: 0, ...(elsewhere ?? { apt: 0, rpm: 0 }) }
-  const front = createFrontPage(() => ({
+  const ports: Ports = { api: 0, console: 0, ...(elsewhere ?? { apt: 0, rpm: 0 }) }
+  const console = createConsole({
+    app: server,
+    directory: fileURLToPath(new URL('../../dist/web', import.meta.url)),
+    trustedProxies: env.trustedProxies,
+    appUrl: () => settings.current().app_url,
+    production,
     version: env.appVersion,
-    fingerprint: keys.openpgp.fingerprint,
-    documentation: !production,
-    addresses: (host) => ({
-      api: `http://${host}:${ports.api}`,
-      apt: env.publicAptUrl ?? `http://${host}${ports.apt === 80 ? '' : `:${ports.apt}`}`,
-      rpm: env.publicRpmUrl ?? `http://${host}:${ports.rpm}`,
-    }),
-    setups: repositories.setups,
-  }))
+    log,
+  })
 
   return {
     async listen() {
@@ -47,11 +46,12 @@ export async function createListeners(
       const listenApi = async (port: number) => Number(new URL(await server.listen({ port, host })).port)
       ports.api = await open('the API', env.backendPort, listenApi)
       if (!elsewhere) Object.assign(ports, await repositories.listen())
-      ports.front = await open('the front page', env.frontendPort, (port) => front.listen(port, host))
+      reachedAt.ports = { apt: ports.apt, rpm: ports.rpm }
+      ports.console = await open('the console', env.frontendPort, (port) => console.listen(port, host))
       return ports
     },
     async close(deadlineMs) {
-      await Promise.all([server.close(), elsewhere ? null : repositories.close(deadlineMs), front.close()])
+      await Promise.all([server.close(), elsewhere ? null : repositories.close(deadlineMs), console.close(deadlineMs)])
     },
   }
 }

@@ -12,6 +12,7 @@ import { ensureContent } from '../kernel/files.ts'
 import { ensureDistributions, formerDistributions } from '../publish/initialize.ts'
 import { createPackageKeys } from '../publish/package-keys.ts'
 import { createPublisher } from '../publish/publisher.ts'
+import { createClientSetups } from '../serve/client-setups.ts'
 import { createHistory } from '../records/history.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
 import { createSignatureCheck, readAuditKey, readPublicKey } from '../signing/audit-keys.ts'
@@ -20,6 +21,7 @@ import { createAuditCheckpoints } from '../store/audit-checkpoints.ts'
 import { createAuditRemoval } from '../store/audit-removal.ts'
 import { readDeclared } from './declared.ts'
 import type { Foundation } from './foundation.ts'
+import { createReachedAt, publicUrls } from './public-addresses.ts'
 
 export type Publishing = Awaited<ReturnType<typeof createPublishing>>
 
@@ -84,7 +86,17 @@ export async function createPublishing(foundation: Foundation) {
   const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
   const history = createHistory({ db, clock, days: () => foundation.settings.current().retention.history_days })
+  const setups = createClientSetups(active, () => ({
+    openpgpArmored: keys.openpgp.publicKeyArmored,
+    apk: { name: keys.apk.keyName, pem: keys.apk.publicKeyPem },
+  }))
+  const reachedAt = createReachedAt({
+    configured: () => publicUrls(env, foundation.settings.current().addresses),
+    trustedProxies: env.trustedProxies,
+  })
   return {
+    setups,
+    reachedAt,
     formats: isolated,
     readers,
     keys,

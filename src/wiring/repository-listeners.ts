@@ -5,12 +5,12 @@ import type { ListenerEnv } from '../config/env.ts'
 import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
 import { formatOf, formats, switchedOn } from '../formats/index.ts'
 import type { ListenerId, SetupKeys } from '../formats/serving.ts'
-import { createTrust } from '../kernel/client-address.ts'
+import { createClientAddress, createTrust } from '../kernel/client-address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isMissing } from '../kernel/files.ts'
 import type { Log } from '../kernel/log.ts'
 import { createAccessLog } from '../serve/access-log.ts'
-import { createClientSetups, createSetupAnswer, type ClientSetups } from '../serve/client-setups.ts'
+import { createClientSetups, createSetupAnswer } from '../serve/client-setups.ts'
 import { mountsOf } from '../serve/mounts.ts'
 import type { PairTurns } from '../serve/pair-turns.ts'
 import { createRepositoryListener, DEFAULT_MEMORY } from '../serve/repository-listener.ts'
@@ -20,6 +20,7 @@ import { readDeclared } from './declared.ts'
 import { checkStore } from '../store/objects/ownership.ts'
 import { openObjectStore } from './object-store.ts'
 import { openPort } from './ports.ts'
+import { readPublicUrls } from './public-addresses.ts'
 
 export interface RepositoryPorts {
   apt: number
@@ -27,7 +28,6 @@ export interface RepositoryPorts {
 }
 
 export interface RepositoryListeners {
-  setups: ClientSetups
   /** @returns the ports in use */
   listen(): Promise<RepositoryPorts>
   /** Accepts nothing new and gives open transfers at most `deadlineMs`. */
@@ -57,8 +57,8 @@ export async function createRepositoryListeners({
     .filter(({ format }) => activeFormats.some(({ id }) => id === format))
     .map((distribution) => ({ distribution, format: formatOf(distribution.format) }))
   const setups = createClientSetups(offered, () => readKeys(paths))
-  const publicUrls: Record<ListenerId, string | null> = { apt: env.publicAptUrl, rpm: env.publicRpmUrl }
   const trusts = createTrust(env.trustedProxies)
+  const clientAddress = createClientAddress(env.trustedProxies)
   const totalBytes = Math.max(LEAST_MEMORY_BYTES, DEFAULT_MEMORY.totalBytes / env.serveProcesses)
   const store = await openObjectStore(env, log)
   await checkStore(paths, store)
@@ -68,8 +68,9 @@ export async function createRepositoryListeners({
       mounts: mountsOf(id, formats, activeFormats),
       clock,
       log,
+      clientAddress,
       accessLog: createAccessLog({ path: join(env.accessLogDir, `access-${id}.log`), clock, log }),
-      setup: createSetupAnswer(id, setups, publicUrls[id], trusts),
+      setup: createSetupAnswer(id, setups, () => readPublicUrls(env, paths.settings)[id], trusts),
       pairTurns,
       objects: store && { store, redirects: env.poolRedirect },
       memory: { ...DEFAULT_MEMORY, totalBytes },
@@ -77,7 +78,6 @@ export async function createRepositoryListeners({
   const apt = repository('apt')
   const rpm = repository('rpm')
   return {
-    setups,
     async listen() {
       const open = (name: string, port: number, listener: typeof apt) =>
         openPort({ mode: env.mode, log }, name, port, (port) => listener.listen(port, env.bindHost))

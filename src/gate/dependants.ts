@@ -1,0 +1,55 @@
+// Which published packages need a record: what approving, rejecting or deleting it concerns.
+import type { PackageFacts, Requirement } from '../domain/package.ts'
+import { reachOf, satisfies, type Offer } from '../formats/dependencies.ts'
+import type { Offered } from '../formats/format.ts'
+import type { Db } from '../store/db.ts'
+import { dependentsOf, MOST_DEPENDENTS, providersOf, type Dependent } from './breakage.ts'
+
+export interface Dependant {
+  id: number
+  name: string
+  version: string
+  arch: string
+  /** those that the record meets, as the package states them */
+  requirements: string[]
+  /** nothing else that is published meets one of them */
+  only: boolean
+}
+
+export interface Dependants {
+  packages: Dependant[]
+  /** there are more: the first `MOST_DEPENDENTS` that name something the record offers were looked at */
+  truncated: boolean
+}
+
+type Needed = { id: number } & Pick<PackageFacts, 'name' | 'version' | 'arch' | 'provides' | 'multiArch'>
+
+/**
+ * The published packages of the record's distribution with a strong requirement that it meets, or would meet once it is
+ * published, in the order of their arrival.
+ */
+export async function dependantsOf(db: Db, offered: Offered, needed: Needed): Promise<Dependants> {
+  const { format, distribution } = offered
+  const { name, version, arch, provides, multiArch = null } = needed
+  const own = new Map<string, Offer[]>()
+  for (const one of [{ name, version }, ...provides])
+    own.set(one.name, [...(own.get(one.name) ?? []), { version: one.version ?? null, arch, multiArch }])
+  const dependents = await dependentsOf(db, offered, [...own.keys()])
+  const providers = await providersOf(db, offered, dependents)
+  const meets = (dependent: Dependent, { anyOf }: Requirement, offers: (name: string) => readonly Offer[]) => {
+    const reach = reachOf({ arch: dependent.arch }, format, distribution)
+    return anyOf.some((relation) =>
+      offers(relation.name).some((offer) => satisfies(relation, offer, format.versions, reach)),
+    )
+  }
+  const others = (capability: string) => providers.get(capability)?.filter(({ id }) => id !== needed.id) ?? []
+  const packages = dependents.flatMap((dependent): Dependant[] => {
+    if (dependent.id === needed.id) return []
+    const met = dependent.requirements.filter((one) => meets(dependent, one, (capability) => own.get(capability) ?? []))
+    if (met.length === 0) return []
+    const { id, name, version, arch } = dependent
+    const only = met.some((one) => !meets(dependent, one, others))
+    return [{ id, name, version, arch, requirements: met.map(({ text }) => text), only }]
+  })
+  return { packages, truncated: dependents.length === MOST_DEPENDENTS }
+}

@@ -1,0 +1,83 @@
+// Takes decisions back that could not be published.
+import { isProblem, Problem } from '../domain/problem.ts'
+import { asError } from '../kernel/errors.ts'
+import { isStorageFull } from '../kernel/files.ts'
+import { changeRecord, lockIfThere, type Changed } from '../records/change-record.ts'
+import { activeDecisions, closeDecisions, reopenDecisions } from '../store/records/decisions.ts'
+import { findingsOf } from '../store/records/findings.ts'
+import { withAcceptance } from './coverage.ts'
+import { REPLACED, type DecideDeps, type DecidedHere } from './decide-one.ts'
+import { eventBase, inLockOrder, type Actor } from './deps.ts'
+import { cleanUp, publishChanges } from './settle.ts'
+
+/**
+ * The approvals were not published, so they are reverted: records and earlier decisions are as before.
+ * @returns what to tell the caller
+ */
+export async function revertDecisions(
+  deps: DecideDeps,
+  decided: readonly DecidedHere[],
+  actor: Actor,
+  failure: unknown,
+): Promise<Error> {
+  const undone = await deps.db.transaction().execute(async (tx) => {
+    const done: Changed[] = []
+    for (const { before, decision, replaced } of inOrder(decided)) {
+      const row = await lockIfThere(tx, before.id)
+      await closeDecisions(tx, [decision.id], {
+        at: deps.clock.now(),
+        by: 'system',
+        note: 'the index could not be published',
+      })
+      await reopenDecisions(tx, replaced, REPLACED)
+      // Another change came first, and it counts.
+      if (row?.status !== 'published') continue
+      const { cve_status, held_reason, review_due_at, review_origin, review_since, overdue_noted_at } = before
+      done.push(
+        await changeRecord(
+          tx,
+          deps.audit,
+          row,
+          {
+            event: before.served ? 'revoke' : 'unpublishable',
+            findings: withAcceptance(findingsOf(row), (await activeDecisions(tx, [row.id])).get(row.id) ?? []),
+            set: {
+              ...{ cve_status, held_reason, review_due_at },
+              validation_steps: JSON.stringify(before.validation_steps),
+            },
+            review: {
+              ...{ review_origin, review_since, overdue_noted_at },
+              review_reasons: before.review_reasons && JSON.stringify(before.review_reasons),
+            },
+            audit: {
+              ...eventBase(row, actor),
+              action: 'PUBLISH_FAILURE',
+              result: 'FAILURE',
+              outcome: 'publication_failed',
+              detail: 'the approval was reverted',
+              extra: { decision_id: decision.id },
+            },
+          },
+          deps.offered(row.distribution),
+        ),
+      )
+    }
+    return done
+  })
+  // Whatever fails here is done by the next recovery.
+  await publishChanges(deps, undone)
+  await cleanUp(deps, undone)
+  if (isProblem(failure) || isStorageFull(failure)) return asError(failure)
+  return new Problem(
+    'publication_failed',
+    'the package could not be published; it is still under review',
+    {},
+    { cause: failure },
+  )
+}
+
+/** As every transaction locks distributions. */
+function inOrder(decided: readonly DecidedHere[]): DecidedHere[] {
+  const byId = new Map(decided.map((one) => [one.before.id, one]))
+  return inLockOrder(decided.map(({ before }) => before)).map(({ id }) => byId.get(id) as DecidedHere)
+}
