@@ -1,0 +1,107 @@
+// Writes the types of the client from dist/openapi.json: one entry for each endpoint, keyed `METHOD /path`.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+
+/**
+ * @typedef {{
+ *   type?: string | string[], enum?: unknown[], const?: unknown, anyOf?: Schema[], allOf?: Schema[], description?: string,
+ *   properties?: Record<string, Schema>, required?: string[], items?: Schema, default?: unknown, $ref?: string,
+ *   additionalProperties?: boolean | Schema, patternProperties?: Record<string, Schema>
+ * }} Schema
+ * @typedef {{ name: string, in: string, required: boolean, schema: Schema }} Parameter
+ * @typedef {{
+ *   summary: string, parameters: Parameter[], requestBody?: { required: boolean, content: Record<string, { schema: Schema }> },
+ *   responses: Record<string, { content?: Record<string, { schema: Schema }> }>
+ * }} Operation
+ */
+
+/** Paths of the API are written without it; the client puts it back. */
+const PREFIX = '/api/v1'
+
+/**
+ * The TypeScript type of values that match a schema, for the keywords that the declarations use.
+ * @param {Schema} schema
+ * @returns {string}
+ */
+export function typeOf(schema) {
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if (schema.anyOf) return `(${schema.anyOf.map(typeOf).join(' | ')})`
+  if (schema.allOf) return `(${schema.allOf.map(typeOf).join(' & ')})`
+  switch (schema.type) {
+    case 'string':
+      return 'string'
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'boolean':
+      return 'boolean'
+    case 'null':
+      return 'null'
+    case 'array':
+      return `(${typeOf(schema.items ?? {})})[]`
+    case 'object':
+      return objectOf(schema)
+    default:
+      return 'unknown'
+  }
+}
+
+/** @param {Schema} schema */
+function objectOf({ properties = {}, required = [], patternProperties, additionalProperties }) {
+  const keys = Object.entries(properties).map(([name, inner]) => {
+    const note = inner.description ? `/** ${inner.description.replaceAll('*/', '* /')} */ ` : ''
+    return `${note}${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(inner)}`
+  })
+  const [others] = Object.values(patternProperties ?? {})
+  if (others) return `Record<string, ${typeOf(others)}>`
+  if (typeof additionalProperties === 'object') return `Record<string, ${typeOf(additionalProperties)}>`
+  if (keys.length === 0) return 'Record<string, unknown>'
+  return `{ ${keys.join('; ')} }${additionalProperties === true ? ' & Record<string, unknown>' : ''}`
+}
+
+/**
+ * Parameters of one place. Those with a default may be left out.
+ * @param {Operation} operation
+ * @param {string} place
+ */
+function parametersOf({ parameters }, place) {
+  const keys = parameters
+    .filter((one) => one.in === place)
+    .map(({ name, required, schema }) => `${JSON.stringify(name)}${required ? '' : '?'}: ${typeOf(schema)} | undefined`)
+  return keys.length > 0 ? `{ ${keys.join('; ')} }` : 'undefined'
+}
+
+/** @param {Operation} operation */
+function answerOf({ responses }) {
+  const success = responses['200'] ?? responses['201']
+  const schema = success?.content?.['application/json']?.schema
+  return schema ? typeOf(schema) : 'null'
+}
+
+/** @param {{ paths: Record<string, Record<string, Operation>> }} document */
+export function operations({ paths }) {
+  const entries = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const body = operation.requestBody?.content['application/json']?.schema
+      const optional = operation.requestBody?.required === false ? ' | undefined' : ''
+      return `  /** ${operation.summary.replaceAll('*/', '* /')} */
+  '${method.toUpperCase()} ${path.startsWith(PREFIX) ? path.slice(PREFIX.length) : path}': {
+    params: ${parametersOf(operation, 'path')}
+    query: ${parametersOf(operation, 'query')}
+    body: ${body ? `${typeOf(body)}${optional}` : 'undefined'}
+    answer: ${answerOf(operation)}
+  }`
+    }),
+  )
+  return `// Made by bin/client-types.mjs from dist/openapi.json; not kept in the repository.\nexport interface Operations {\n${entries.join('\n')}\n}\n`
+}
+
+/**
+ * @param {string} from path of openapi.json
+ * @param {string} to path of the file to write
+ */
+export function writeClientTypes(from, to) {
+  const text = operations(JSON.parse(readFileSync(from, 'utf8')))
+  // A file that did not change must not look new to the builds that read it.
+  if (!existsSync(to) || readFileSync(to, 'utf8') !== text) writeFileSync(to, text)
+}

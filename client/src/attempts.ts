@@ -1,0 +1,111 @@
+// When a request is sent again, and how long everybody waits before.
+import { localProblem, type Problem, type Result } from './problem.ts'
+
+/** Tries after the first one. */
+const RETRIES = 5
+const FIRST_DELAY_MS = 1000
+const LONGEST_DELAY_MS = 30_000
+/** How long rate limits may hold up one request. */
+const PATIENCE_MS = 15 * 60_000
+
+/** Nothing was done, so another try is safe for every request. The API answers them before it begins. */
+const NOT_BEGUN = new Set([
+  'passive_replica',
+  'shutting_down',
+  'overloaded',
+  'scanner_unavailable',
+  'storage_unavailable',
+])
+/** A later try gives the same answer. */
+const LASTING = new Set(['scan_incomplete', 'webhook_not_configured'])
+
+export interface Retry {
+  problem: Problem
+  delayMs: number
+  /** 1 for the second try; tries that a rate limit refused are not counted */
+  attempt: number
+}
+
+export interface AttemptDeps {
+  pace: Pace
+  random(): number
+  onRetry?: ((retry: Retry) => void) | undefined
+}
+
+/**
+ * @param attempt tries that failed before
+ * @param repeatable whether the request may be carried out twice: reads, and uploads, because the same bytes are found
+ * @returns ms to wait before the next try; null to give up
+ */
+export function delayBefore(problem: Problem, attempt: number, repeatable: boolean, random: number): number | null {
+  const { code, status, retryAfterMs } = problem
+  // Half of it is random, so that clients that failed together do not come back together.
+  const backOff = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + random / 2)
+  if (status === 429) return (retryAfterMs ?? backOff) + random * 500
+  if (attempt >= RETRIES || LASTING.has(code)) return null
+  const passes = code === 'network_error' || status === 502 || status === 503 || status === 504 || NOT_BEGUN.has(code)
+  if (!passes || !(repeatable || NOT_BEGUN.has(code))) return null
+  return Math.max(backOff, retryAfterMs ?? 0)
+}
+
+/** Runs the work until it succeeds or another try makes no sense. */
+export async function attempts<T>(
+  work: () => Promise<Result<T>>,
+  { repeatable, signal }: { repeatable: boolean; signal: AbortSignal | undefined },
+  { pace, random, onRetry }: AttemptDeps,
+): Promise<Result<T>> {
+  let waited = 0
+  for (let attempt = 0; ;) {
+    if (!(await pace.ready(signal))) return { ok: false, error: localProblem('aborted', 'interrupted') }
+    const result = await work()
+    if (result.ok || result.error.code === 'aborted') return result
+    const delayMs = delayBefore(result.error, attempt, repeatable, random())
+    if (delayMs === null) return result
+    const isLimited = result.error.status === 429
+    if (isLimited) {
+      if (waited + delayMs > PATIENCE_MS) return result
+      waited += delayMs
+      pace.hold(delayMs)
+    } else attempt++
+    onRetry?.({ problem: result.error, delayMs, attempt })
+    if (!(await sleep(delayMs, signal))) return { ok: false, error: localProblem('aborted', 'interrupted') }
+  }
+}
+
+/** One for a client: what a rate limit tells one request, all others obey too. */
+export interface Pace {
+  hold(ms: number): void
+  /** Resolves when requests may be sent; false when the signal came first. */
+  ready(signal?: AbortSignal): Promise<boolean>
+}
+
+export function createPace(now: () => number = Date.now): Pace {
+  let until = 0
+  return {
+    hold(ms) {
+      until = Math.max(until, now() + ms)
+    },
+    async ready(signal) {
+      while (until > now()) if (!(await sleep(until - now(), signal))) return false
+      return !signal?.aborted
+    },
+  }
+}
+
+/** @returns false when the signal ended it */
+export function sleep(ms: number, signal?: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) {
+      resolve(false)
+      return
+    }
+    const timer = setTimeout(() => end(true), ms)
+    const stop = () => end(false)
+    const end = (slept: boolean) => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', stop)
+      resolve(slept)
+    }
+    signal?.addEventListener('abort', stop)
+  })
+}

@@ -1,0 +1,158 @@
+// The client: one function for every endpoint of the API, with its types, and readers of streams.
+import { attempts, createPace, type AttemptDeps, type Retry } from './attempts.ts'
+import type { ServerEvent } from './events.ts'
+import { followEvents, type EventsOptions } from './follow.ts'
+import type { Operations } from './operations.ts'
+import { answeredProblem, localProblem, thrownProblem, type Result } from './problem.ts'
+import { sendUpload, type UploadAnswer, type UploadOptions } from './upload.ts'
+
+/** `METHOD /path`, as the API declares it, without `/api/v1`. */
+export type Endpoint = keyof Operations
+export type AnswerOf<E extends Endpoint> = Operations[E]['answer']
+
+/** A key that may be left out when everything in it may. */
+type Part<Name extends string, T> = [T] extends [undefined]
+  ? Partial<Record<Name, undefined>>
+  : object extends T
+    ? Partial<Record<Name, T>>
+    : undefined extends T
+      ? Partial<Record<Name, T>>
+      : Record<Name, T>
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined
+  headers?: Record<string, string>
+}
+
+export type Call<E extends Endpoint> = Part<'params', Operations[E]['params']> &
+  Part<'query', Operations[E]['query']> &
+  Part<'body', Operations[E]['body']> &
+  CallOptions
+
+export type Opened = Result<Response>
+
+type Arguments<E extends Endpoint> = object extends Call<E> ? [call?: Call<E>] : [call: Call<E>]
+
+export interface ClientOptions {
+  /** address of the service; `/api/v1` at its end is the same */
+  url: string
+  /** a session or an API token; asked for each request when it is a function; null sends none, as for cookies */
+  token?: string | null | (() => string | null | Promise<string | null>)
+  /** another `fetch`, for proxies or certificates */
+  fetch?: typeof fetch
+  headers?: Record<string, string>
+  /** called before each wait for another try */
+  onRetry?: (retry: Retry) => void
+  /** from 0 to 1, for tests */
+  random?: () => number
+}
+
+export interface Client {
+  readonly url: string
+  /** Calls an endpoint and reads its JSON. Retries by the rules of the README. Never throws for what the server says. */
+  call<E extends Endpoint>(endpoint: E, ...call: Arguments<E>): Promise<Result<AnswerOf<E>>>
+  /** The same for files and streams: gives the answer unread. */
+  open<E extends Endpoint>(endpoint: E, ...call: Arguments<E>): Promise<Opened>
+  /** Any path, for what the types do not know. */
+  request(
+    method: string,
+    path: string,
+    call?: CallOptions & { query?: Record<string, unknown>; body?: unknown },
+  ): Promise<Opened>
+  /** Follows a stream of events; connects again with `Last-Event-ID`. */
+  events(path: string, options?: EventsOptions): AsyncGenerator<Result<ServerEvent>>
+  /** Sends a package file, with progress. */
+  upload(options: UploadOptions): Promise<Result<UploadAnswer>>
+}
+
+/** What the other parts of the client send requests with. */
+export interface Transport {
+  /** One try. Redirects are not followed: they would carry the credential elsewhere, or make a GET of a POST. */
+  send(method: string, path: string, init: RequestInit & { duplex?: 'half' }): Promise<Opened>
+  deps: AttemptDeps
+}
+
+const SAFE = new Set(['GET', 'HEAD', 'PUT', 'DELETE'])
+/** Paths that are not below /api/v1. */
+const AT_ROOT = /^\/(health|metrics|webhooks|cli)(\/|$)/
+
+export function createClient(options: ClientOptions): Client {
+  const url = options.url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+  const fetcher = options.fetch ?? fetch
+  const deps: AttemptDeps = { pace: createPace(), random: options.random ?? Math.random, onRetry: options.onRetry }
+
+  const transport: Transport = {
+    deps,
+    async send(method, path, init) {
+      try {
+        const token = typeof options.token === 'function' ? await options.token() : options.token
+        const headers = new Headers({ ...options.headers, ...(init.headers as Record<string, string> | undefined) })
+        if (token) headers.set('authorization', `Bearer ${token}`)
+        const at = `${url}${AT_ROOT.test(path) || path.startsWith('/api/') ? '' : '/api/v1'}${path}`
+        const response = await fetcher(at, { ...init, method, headers, redirect: 'manual' })
+        if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+          const to = response.headers.get('location')
+          await response.body?.cancel()
+          const where = to ? ` to ${new URL(to, at).origin}` : ''
+          return {
+            ok: false,
+            error: localProblem('redirected', `the server redirects${where}; use that address`, response.status),
+          }
+        }
+        if (!response.ok) return { ok: false, error: await answeredProblem(response) }
+        return { ok: true, data: response, status: response.status, headers: response.headers }
+      } catch (error) {
+        return { ok: false, error: thrownProblem(error, init.signal ?? undefined) }
+      }
+    },
+  }
+
+  const request: Client['request'] = (method, path, { signal, headers, query, body } = {}) => {
+    const init = {
+      ...(signal ? { signal } : {}),
+      headers: {
+        accept: 'application/json',
+        ...headers,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }
+    const again = { repeatable: SAFE.has(method), signal }
+    return attempts(() => transport.send(method, `${path}${queryOf(query)}`, init), again, deps)
+  }
+
+  const open = (endpoint: Endpoint, call: AnyCall = {}) => {
+    const [method = 'GET', template = '/'] = endpoint.split(' ')
+    const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(call.params?.[name])))
+    return request(method, path, call)
+  }
+
+  return {
+    url,
+    request,
+    open: (endpoint, ...[call]) => open(endpoint, call as AnyCall | undefined),
+    async call(endpoint, ...[given]) {
+      const opened = await open(endpoint, given as AnyCall | undefined)
+      if (!opened.ok) return opened
+      try {
+        return { ...opened, data: (await opened.data.json()) as never }
+      } catch (error) {
+        return { ok: false, error: thrownProblem(error, (given as AnyCall | undefined)?.signal) }
+      }
+    },
+    events: (path, eventOptions = {}) => followEvents(transport, path, eventOptions),
+    upload: (upload) => sendUpload(transport, upload),
+  }
+}
+
+interface AnyCall extends CallOptions {
+  params?: Record<string, string | number>
+  query?: Record<string, unknown>
+  body?: unknown
+}
+
+function queryOf(query: Record<string, unknown> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  const text = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)])).toString()
+  return text ? `?${text}` : ''
+}

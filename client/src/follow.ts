@@ -1,0 +1,72 @@
+// Follows a stream of events across connections.
+import { delayBefore, sleep } from './attempts.ts'
+import type { Transport } from './client.ts'
+import { createEventParser, textOf, type ServerEvent } from './events.ts'
+import { localProblem, thrownProblem, type Problem, type Result } from './problem.ts'
+
+export interface EventsOptions {
+  signal?: AbortSignal
+  /** continue after the event that had this id */
+  lastEventId?: string
+  /** false: the end of the connection is the end; by default the stream is opened again */
+  reconnect?: boolean
+}
+
+const SILENCE_MS = 60_000
+
+/**
+ * The events, and each interruption as a failure; after one that no other try can mend it ends. The server sends a
+ * heartbeat every 15 s, so a stream that is silent for a minute is opened again.
+ */
+export async function* followEvents(
+  { send, deps }: Transport,
+  path: string,
+  { signal, lastEventId = '', reconnect = true }: EventsOptions,
+): AsyncGenerator<Result<ServerEvent>> {
+  let id = lastEventId
+  let wait = 3000
+  for (let failures = 0; ;) {
+    const silence = new AbortController()
+    const stop = () => silence.abort()
+    signal?.addEventListener('abort', stop)
+    let problem: Problem
+    try {
+      const opened = await send('GET', path, {
+        signal: silence.signal,
+        headers: { accept: 'text/event-stream', ...(id ? { 'last-event-id': id } : {}) },
+      })
+      if (opened.ok) {
+        const parser = createEventParser(id)
+        let timer = setTimeout(stop, SILENCE_MS)
+        try {
+          for await (const text of textOf(opened.data)) {
+            clearTimeout(timer)
+            timer = setTimeout(stop, SILENCE_MS)
+            for (const data of parser.push(text)) {
+              failures = 0
+              id = parser.lastId
+              wait = parser.retryMs ?? wait
+              yield { ...opened, data }
+            }
+          }
+          problem = localProblem('network_error', 'the stream ended')
+        } finally {
+          clearTimeout(timer)
+        }
+      } else problem = opened.error
+    } catch (error) {
+      problem = thrownProblem(error, signal)
+    } finally {
+      signal?.removeEventListener('abort', stop)
+      silence.abort()
+    }
+    if (signal?.aborted) return
+    if (!reconnect) {
+      if (problem.detail !== 'the stream ended') yield { ok: false, error: problem }
+      return
+    }
+    yield { ok: false, error: problem }
+    const delay = delayBefore(problem, failures++, true, deps.random())
+    if (delay === null || !(await sleep(Math.max(delay, wait), signal))) return
+  }
+}

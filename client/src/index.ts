@@ -1,0 +1,10 @@
+// What the package offers.
+export { createClient } from './client.ts'
+export type { Call, CallOptions, Client, ClientOptions, Endpoint, AnswerOf, Opened } from './client.ts'
+export type { EventsOptions } from './follow.ts'
+export type { ServerEvent } from './events.ts'
+export type { FileSource } from './multipart.ts'
+export type { Problem, Result } from './problem.ts'
+export type { Retry } from './attempts.ts'
+export type { UploadAnswer, UploadOptions, UploadStep } from './upload.ts'
+export { readLines } from './lines.ts'
