@@ -1,0 +1,128 @@
+// What a command is. Parser, help, completion, manual and documentation follow from the table of commands.
+import type { Client } from 'gatehouse-client'
+import type { Access } from './access.ts'
+import type { Exit } from './exits.ts'
+import { usage } from './failure.ts'
+import type { Terminal } from './terminal.ts'
+
+export interface Argument {
+  name: string
+  summary: string
+  optional?: boolean
+  many?: boolean
+  /** completed with file names */
+  files?: boolean
+  choices?: readonly string[]
+}
+
+export interface Flag {
+  /** without dashes */
+  name: string
+  short?: string
+  /** what the value is called; a flag without one is on or off */
+  value?: string
+  /** may be given several times */
+  many?: boolean
+  /** the value when the flag is given without one: `--wait` or `--wait=2h` */
+  bare?: string
+  choices?: readonly string[]
+  required?: boolean
+  files?: boolean
+  summary: string
+}
+
+export interface Command {
+  /** one word, or a group and a word: `review list` */
+  name: string
+  /** one line */
+  summary: string
+  /** more, for its help */
+  details?: string
+  arguments?: readonly Argument[]
+  flags?: readonly Flag[]
+  /** what it does, and the command line without `gatehouse` */
+  examples?: readonly (readonly [string, string])[]
+  /** not listed in help */
+  hidden?: boolean
+  run(context: Context, given: Given): Promise<Exit | undefined>
+}
+
+/** What a command works with. */
+export interface Context {
+  terminal: Terminal
+  /** one JSON document instead of text */
+  json: boolean
+  env: Readonly<Record<string, string | undefined>>
+  version: string
+  /** ends when the person interrupts */
+  signal: AbortSignal
+  access: Access
+  /** the client for the service that flags, environment and configuration name, signed in. @throws Failure */
+  client(): Promise<Client>
+}
+
+/** Arguments and flags as they were given. */
+export interface Given {
+  text(name: string): string | undefined
+  list(name: string): string[]
+  is(name: string): boolean
+  /** @throws Failure when it is no whole number in the range */
+  number(name: string, least: number, most: number): number | undefined
+}
+
+export function givenOf(values: Readonly<Record<string, unknown>>): Given {
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined)
+  return {
+    text,
+    list(name) {
+      const value = values[name]
+      return Array.isArray(value) ? (value as string[]) : typeof value === 'string' ? [value] : []
+    },
+    is: (name) => values[name] === true,
+    number(name, least, most) {
+      const value = text(name)
+      if (value === undefined) return undefined
+      const number = Number(value)
+      if (!/^\d+$/.test(value) || number < least || number > most)
+        throw usage(`--${name} is a whole number from ${least} to ${most}, not ${value}`)
+      return number
+    },
+  }
+}
+
+/** An argument or flag that the parser made sure of. */
+export function must(given: Given, name: string): string {
+  const value = given.text(name)
+  if (value === undefined) throw usage(`${name} is missing`)
+  return value
+}
+
+/** The flags of several commands, so that they mean the same everywhere. */
+export const FLAGS = {
+  distribution: { name: 'distribution', short: 'd', value: 'CODENAME', summary: 'only in this distribution' },
+  arch: { name: 'arch', value: 'ARCH', summary: 'only for this architecture' },
+  limit: { name: 'limit', value: 'N', summary: 'at most so many, 1 to 200 (default 50)' },
+  page: { name: 'page', value: 'N', summary: 'which page of them (default 1)' },
+  yes: { name: 'yes', short: 'y', summary: 'do not ask' },
+  output: {
+    name: 'output',
+    short: 'o',
+    value: 'FILE',
+    files: true,
+    summary: 'write to this file instead of standard output',
+  },
+} as const satisfies Record<string, Flag>
+
+export const pageOf = (given: Given) => ({
+  page: given.number('page', 1, 10_000_000),
+  per_page: given.number('limit', 1, 200),
+})
+
+/** Flags of every command. */
+export const GLOBAL_FLAGS: readonly Flag[] = [
+  { name: 'url', value: 'URL', summary: 'address of the service (GATEHOUSE_URL)' },
+  { name: 'profile', value: 'NAME', summary: 'which sign-in of the configuration (GATEHOUSE_PROFILE)' },
+  { name: 'ca-file', value: 'FILE', files: true, summary: 'trust the certificates in this PEM file too' },
+  { name: 'json', summary: 'one JSON document, with the fields of the API' },
+  { name: 'quiet', short: 'q', summary: 'no progress, only errors' },
+]

@@ -1,0 +1,76 @@
+// backup create, list, download.
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { rename, rm, stat } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ReadableStream } from 'node:stream/web'
+import { FLAGS, must, type Command, type Context, type Given } from '../command.ts'
+import { EXITS } from '../exits.ts'
+import { failed, need } from '../failure.ts'
+import { sizeText } from '../spans.ts'
+import { plain } from '../terminal.ts'
+
+async function create(context: Context) {
+  const client = await context.client()
+  context.terminal.note('the service reads and verifies everything; this can take long')
+  const made = need(await client.call('POST /backup', { signal: context.signal }))
+  if (context.json) context.terminal.print(JSON.stringify(made, null, 2))
+  else context.terminal.print(`${plain(made.name)}\t${sizeText(made.size_bytes)}\t${made.sha256}`)
+  return EXITS.done
+}
+
+async function list(context: Context) {
+  const client = await context.client()
+  const answer = need(await client.call('GET /backup', { signal: context.signal }))
+  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  else
+    context.terminal.table(
+      ['NAME', 'SIZE', 'MADE', 'SHA256'],
+      answer.backups.map((one) => [one.name, sizeText(one.size_bytes), one.created_at, one.sha256 ?? '-']),
+    )
+  return EXITS.done
+}
+
+/** Continues where an interrupted download ended, and verifies the digest before the file gets its name. */
+async function download(context: Context, given: Given) {
+  const { terminal, signal } = context
+  const client = await context.client()
+  const name = must(given, 'NAME')
+  const known = need(await client.call('GET /backup', { signal })).backups.find((one) => one.name === name)
+  if (!known) throw failed(`there is no backup ${name}; \`gatehouse backup list\` names them`)
+  const file = given.text('output') ?? name
+  const partial = `${file}.partial`
+  const have = (await stat(partial).catch(() => null))?.size ?? 0
+  if (have < known.size_bytes) {
+    const headers: Record<string, string> = have > 0 ? { range: `bytes=${have}-` } : {}
+    const opened = need(await client.open('GET /backup/{name}', { params: { name }, signal, headers }))
+    const continues = opened.status === 206
+    if (continues) terminal.note(`continuing after ${sizeText(have)}`)
+    const body = Readable.fromWeb(opened.body as unknown as ReadableStream<Uint8Array>)
+    await pipeline(body, createWriteStream(partial, { flags: continues ? 'a' : 'w', mode: 0o600 }), { signal })
+  }
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(partial)) hash.update(chunk as Buffer)
+  if (known.sha256 !== null && hash.digest('hex') !== known.sha256) {
+    await rm(partial)
+    throw failed('what arrived is not what the service has; the same command loads it again')
+  }
+  await rename(partial, file)
+  if (context.json) terminal.print(JSON.stringify({ ...known, file }, null, 2))
+  else terminal.print(`${file}\t${sizeText(known.size_bytes)}${known.sha256 ? '\tverified' : ''}`)
+  return EXITS.done
+}
+
+export const backupCommands: readonly Command[] = [
+  { name: 'backup create', summary: 'Back up the whole service; ends when the archive is verified', run: create },
+  { name: 'backup list', summary: 'The archives, newest first', run: list },
+  {
+    name: 'backup download',
+    summary: 'Load an archive and verify its digest; continues an interrupted download',
+    details: 'It holds all keys of the service: the file can be read by you only.',
+    arguments: [{ name: 'NAME', summary: 'as `backup list` shows it' }],
+    flags: [FLAGS.output],
+    run: download,
+  },
+]

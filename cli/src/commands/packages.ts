@@ -1,0 +1,192 @@
+// search, show, deps, delete.
+import { FLAGS, must, pageOf, type Command, type Context, type Given } from '../command.ts'
+import { EXITS } from '../exits.ts'
+import { failed, need } from '../failure.ts'
+import { confirm } from '../prompt.ts'
+import { sizeText } from '../spans.ts'
+import { plain } from '../terminal.ts'
+
+const STATUSES = ['published', 'pending_review', 'quarantined', 'rejected'] as const
+
+async function search(context: Context, given: Given) {
+  const client = await context.client()
+  const query = {
+    ...pageOf(given),
+    search: given.text('TEXT'),
+    distribution: given.text('distribution'),
+    status: given.text('status') as (typeof STATUSES)[number] | undefined,
+  }
+  const page = need(await client.call('GET /artifacts', { query, signal: context.signal }))
+  if (context.json) context.terminal.print(JSON.stringify(page, null, 2))
+  else {
+    context.terminal.table(
+      ['NAME', 'LATEST', 'STATUS', 'DISTRIBUTIONS'],
+      page.items.map((item) => [item.name, item.latest_version, item.status, item.distributions.join(', ')]),
+    )
+    if (page.total > page.items.length)
+      context.terminal.note(`${page.items.length} of ${page.total}; --page and --limit show others`)
+    if (page.total === 0) context.terminal.note('nothing found')
+  }
+  return EXITS.done
+}
+
+async function show(context: Context, given: Given) {
+  const { terminal } = context
+  const client = await context.client()
+  const name = must(given, 'PKG')
+  const found = need(await client.call('GET /artifacts/{name}', { params: { name }, signal: context.signal }))
+  const version = given.text('VERSION')
+  const [distribution, arch] = [given.text('distribution'), given.text('arch')]
+  const records = found.versions.filter(
+    (one) =>
+      (!version || one.version === version) &&
+      (!distribution || one.distribution === distribution) &&
+      (!arch || one.arch === arch),
+  )
+  if (records.length === 0)
+    throw failed(`${name} is here, but not ${[version, distribution, arch].filter(Boolean).join(', ')}`)
+  if (context.json) {
+    terminal.print(JSON.stringify(version || distribution || arch ? { ...found, versions: records } : found, null, 2))
+    return EXITS.done
+  }
+  const [first] = records
+  terminal.print(`${plain(found.name)}: ${plain(found.info.description?.split('\n')[0] ?? '')}`)
+  terminal.table(
+    ['VERSION', 'ARCH', 'DISTRIBUTION', 'STATUS', 'SERVED', 'SIZE', 'FINDINGS', 'CAME IN'],
+    records.map((one) => [
+      ...[one.version, one.arch, one.distribution, one.status, one.served ? 'yes' : 'no', sizeText(one.size_bytes)],
+      one.cve_results === null ? 'not scanned' : one.cve_results.length,
+      one.imported_at,
+    ]),
+  )
+  if (records.length === 1 && first) {
+    terminal.print('')
+    terminal.print(`sha256 ${first.sha256}`)
+    terminal.table(
+      ['STEP', 'RESULT', 'WHAT'],
+      first.validation_steps.map(({ name: step, passed, message, warning }) => [
+        step,
+        passed ? (warning ? 'warning' : 'ok') : 'stopped',
+        message,
+      ]),
+    )
+  }
+  if (found.versions_total > found.versions.length)
+    terminal.note(`the latest ${found.versions.length} of ${found.versions_total} records`)
+  return EXITS.done
+}
+
+async function deps(context: Context, given: Given) {
+  const client = await context.client()
+  const query = {
+    version: given.text('version-of'),
+    distribution: given.text('distribution'),
+    arch: given.text('arch'),
+  }
+  const answer = need(
+    await client.call('GET /artifacts/{name}/dependencies', {
+      params: { name: must(given, 'PKG') },
+      query,
+      signal: context.signal,
+    }),
+  )
+  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  else {
+    context.terminal.table(
+      ['NEEDS', 'HERE', 'UPSTREAM'],
+      answer.dependencies.map((one) => [
+        `${one.name} ${one.version_constraint}`.trim(),
+        one.available_internally ? 'yes' : 'no',
+        one.available_upstream === null ? 'unknown' : one.available_upstream ? 'yes' : 'no',
+      ]),
+    )
+    context.terminal.note(
+      answer.all_satisfied
+        ? `everything that ${plain(answer.package)} ${plain(answer.version)} needs is in ${plain(answer.distribution)}`
+        : `${answer.missing_total} of ${answer.dependencies_total} are missing in ${plain(answer.distribution)}`,
+    )
+  }
+  return EXITS.done
+}
+
+async function remove(context: Context, given: Given) {
+  const { terminal, signal } = context
+  const client = await context.client()
+  const [name, version] = [must(given, 'PKG'), must(given, 'VERSION')]
+  const selected = { distribution: given.text('distribution'), arch: given.text('arch') }
+  const isDry = given.is('dry-run')
+  const call = (dry: boolean) =>
+    client.call('DELETE /artifacts/{name}/{version}', {
+      params: { name, version },
+      query: { ...selected, dry_run: dry },
+      signal,
+    })
+  if (!isDry && !given.is('yes')) {
+    if (!terminal.canAsk) await confirm(terminal, 'whether to delete it', '--yes')
+    const preview = need(await call(true))
+    for (const warning of preview.warnings) terminal.complain(`warning: ${plain(warning)}`)
+    const where = preview.distributions.map(plain).join(', ')
+    if (!(await confirm(terminal, `delete ${name} ${version} from ${where}?`, '--yes')))
+      throw failed('nothing was deleted')
+  }
+  const answer = need(await call(isDry))
+  if (context.json) terminal.print(JSON.stringify(answer, null, 2))
+  else {
+    terminal.print(
+      `${isDry ? 'would delete' : 'deleted'} ${plain(answer.package)} ${plain(answer.version)} from ${answer.distributions.map(plain).join(', ')}`,
+    )
+    for (const warning of isDry || given.is('yes') ? answer.warnings : [])
+      terminal.complain(`warning: ${plain(warning)}`)
+  }
+  return EXITS.done
+}
+
+const PKG = { name: 'PKG', summary: 'name of the package' }
+
+export const packageCommands: readonly Command[] = [
+  {
+    name: 'search',
+    summary: 'Find packages by a part of their name or description',
+    arguments: [{ name: 'TEXT', optional: true, summary: 'part of the name or description; without it all packages' }],
+    flags: [
+      FLAGS.distribution,
+      { name: 'status', value: 'STATUS', choices: STATUSES, summary: 'only those with this status' },
+      FLAGS.limit,
+      FLAGS.page,
+    ],
+    examples: [['what is held in noble', 'search -d noble --status pending_review']],
+    run: search,
+  },
+  {
+    name: 'show',
+    summary: 'What is known about a package: where it is, its status, size and findings',
+    details: 'With a single record left, also the steps of the gate.',
+    arguments: [PKG, { name: 'VERSION', optional: true, summary: 'only this version' }],
+    flags: [FLAGS.distribution, FLAGS.arch],
+    run: show,
+  },
+  {
+    name: 'deps',
+    summary: 'What a package needs, and whether its distribution has it',
+    arguments: [PKG],
+    flags: [
+      { name: 'version-of', value: 'VERSION', summary: 'this version; by default the latest' },
+      FLAGS.distribution,
+      FLAGS.arch,
+    ],
+    run: deps,
+  },
+  {
+    name: 'delete',
+    summary: 'Delete a version of a package',
+    details: 'From every distribution and architecture, unless -d and --arch say which.',
+    arguments: [PKG, { name: 'VERSION', summary: 'the version' }],
+    flags: [
+      FLAGS.distribution,
+      FLAGS.arch,
+      { name: 'dry-run', summary: 'change nothing, and say what would break' },
+      FLAGS.yes,
+    ],
+    run: remove,
+  },
+]

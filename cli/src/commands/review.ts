@@ -1,0 +1,206 @@
+// review list, show, approve, reject, rescan.
+import { FLAGS, must, pageOf, type Command, type Context, type Given } from '../command.ts'
+import { EXITS } from '../exits.ts'
+import { failed, need } from '../failure.ts'
+import { confirm } from '../prompt.ts'
+import { spanDays } from '../spans.ts'
+import { plain } from '../terminal.ts'
+
+async function list(context: Context, given: Given) {
+  const client = await context.client()
+  const query = {
+    ...pageOf(given),
+    include_findings: given.is('findings'),
+    q: given.text('text'),
+    severity: given.text('severity'),
+    distribution: given.text('distribution'),
+    kev: given.is('kev') ? true : undefined,
+  }
+  const page = need(await client.call('GET /security/review-queue', { query, signal: context.signal }))
+  if (context.json) context.terminal.print(JSON.stringify(page, null, 2))
+  else {
+    context.terminal.table(
+      ['NAME', 'VERSION', 'ARCH', 'DISTRIBUTION', 'WHY', 'WORST', 'FINDINGS', 'EXPLOITED', 'DUE', 'SERVED'],
+      page.items.map((one) => [
+        ...[
+          one.name,
+          one.version,
+          one.arch,
+          one.distribution,
+          one.held_reason,
+          one.worst_severity ?? '-',
+          one.total_cve,
+        ],
+        ...[one.kev_count, one.sla.expires_at ?? '-', one.served ? 'yes' : 'no'],
+      ]),
+    )
+    if (page.total > page.items.length) context.terminal.note(`${page.items.length} of ${page.total}`)
+    if (page.total === 0) context.terminal.note('nothing waits for a decision')
+  }
+  return EXITS.done
+}
+
+const selected = (given: Given) => ({
+  params: { name: must(given, 'PKG'), version: must(given, 'VERSION') },
+  query: { distribution: given.text('distribution'), arch: given.text('arch') },
+})
+
+async function show(context: Context, given: Given) {
+  const { terminal } = context
+  const client = await context.client()
+  const answer = need(
+    await client.call('GET /security/packages/{name}/{version}/decision', {
+      ...selected(given),
+      signal: context.signal,
+    }),
+  )
+  if (context.json) {
+    terminal.print(JSON.stringify(answer, null, 2))
+    return EXITS.done
+  }
+  const { manifest, decision, sla } = answer
+  terminal.print(
+    `${plain(manifest.name)} ${plain(manifest.version)} (${plain(manifest.arch)}) in ${plain(manifest.distribution)}: ${manifest.status}${manifest.served ? ', served' : ', not served'}`,
+  )
+  if (sla.expires_at) terminal.print(`due ${sla.expires_at}${sla.expired ? ' (over)' : ''}`)
+  if (decision)
+    terminal.print(`decided by ${plain(decision.decided_by)}: ${decision.action}, ${plain(decision.justification)}`)
+  for (const { name, passed, message, warning } of manifest.validation_steps)
+    terminal.print(
+      `  ${passed && !warning ? 'ok     ' : passed ? 'warning' : 'stopped'}  ${plain(name)}: ${plain(message)}`,
+    )
+  const findings = manifest.cve_results
+  if (findings === null) terminal.print('not scanned for vulnerabilities')
+  else if (findings.length === 0) terminal.print('no findings')
+  else
+    terminal.table(
+      ['FINDING', 'SEVERITY', 'CVSS', 'EPSS', 'EXPLOITED', 'POLICY', 'FIX'],
+      findings.map((one) => [
+        one.id,
+        one.severity,
+        one.cvss ?? '-',
+        one.epss_label ?? '-',
+        one.in_kev ? 'yes' : 'no',
+        one.action,
+        one.fix_versions.join(', ') || one.fix_state,
+      ]),
+    )
+  return EXITS.done
+}
+
+async function decide(context: Context, given: Given, decision: 'approve' | 'reject') {
+  const { terminal } = context
+  const { params, query } = selected(given)
+  const what = `${params.name} ${params.version}`
+  if (decision === 'reject' && !given.is('yes')) {
+    const question = `reject ${what}? Clients lose it where they have it, and the same bytes are refused from now on.`
+    if (!(await confirm(terminal, question, '--yes'))) throw failed('nothing was decided')
+  }
+  const expires = given.text('expires')
+  const cves = given.list('cve')
+  const body = {
+    decision,
+    justification: must(given, 'reason'),
+    ...(expires === undefined ? {} : { expires_in_days: spanDays(expires, 'expires') }),
+    ...(cves.length > 0 ? { cve_ids: cves } : {}),
+  }
+  const client = await context.client()
+  const answer = need(
+    await client.call('POST /security/packages/{name}/{version}/decide', {
+      params,
+      query,
+      body,
+      signal: context.signal,
+    }),
+  )
+  if (context.json) terminal.print(JSON.stringify(answer, null, 2))
+  else
+    terminal.print(
+      `${plain(what)}: ${answer.new_status} (${answer.decisions.length === 1 ? plain(answer.decisions[0]?.distribution ?? '') : `${answer.decisions.length} records`})`,
+    )
+  return EXITS.done
+}
+
+async function rescan(context: Context, given: Given) {
+  const client = await context.client()
+  const answer = need(
+    await client.call('POST /security/packages/{name}/{version}/rescan', {
+      ...selected(given),
+      signal: context.signal,
+    }),
+  )
+  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  else
+    context.terminal.table(
+      ['DISTRIBUTION', 'ARCH', 'SCAN', 'BEFORE', 'NOW', 'NEW', 'GONE'],
+      answer.records.map((one) => [
+        one.distribution,
+        one.arch,
+        one.cve_scan,
+        one.previous_status,
+        one.new_status,
+        one.new_cve_ids.join(', ') || '-',
+        one.dropped_cve_ids.join(', ') || '-',
+      ]),
+    )
+  return EXITS.done
+}
+
+const ARGUMENTS = [
+  { name: 'PKG', summary: 'name of the package' },
+  { name: 'VERSION', summary: 'the version' },
+]
+const REASON = { name: 'reason', value: 'TEXT', required: true, summary: 'why, for those who ask later' }
+const CVE = { name: 'cve', value: 'ID', many: true, summary: 'the findings that the decision is about; all by default' }
+
+export const reviewCommands: readonly Command[] = [
+  {
+    name: 'review list',
+    summary: 'What waits for a decision, the most urgent first',
+    flags: [
+      { name: 'text', value: 'TEXT', summary: 'only those with this text, such as a CVE id or a name' },
+      { name: 'severity', value: 'WORDS', summary: 'only with findings so severe; several with commas' },
+      { name: 'kev', summary: 'only those with a finding that is known to be exploited' },
+      FLAGS.distribution,
+      { name: 'findings', summary: 'with the findings of each, for --json' },
+      FLAGS.limit,
+      FLAGS.page,
+    ],
+    run: list,
+  },
+  {
+    name: 'review show',
+    summary: 'Why a version is held: steps, findings, decision',
+    arguments: ARGUMENTS,
+    flags: [FLAGS.distribution, FLAGS.arch],
+    run: show,
+  },
+  {
+    name: 'review approve',
+    summary: 'Let a held version in; ends when clients can install it',
+    arguments: ARGUMENTS,
+    flags: [
+      REASON,
+      { name: 'expires', value: 'TIME', summary: 'until then only, such as 30d: it comes back for review' },
+      CVE,
+      FLAGS.distribution,
+      FLAGS.arch,
+    ],
+    examples: [['for a month', "review approve hello 1.0 --reason 'not reachable from outside' --expires 30d"]],
+    run: (context, given) => decide(context, given, 'approve'),
+  },
+  {
+    name: 'review reject',
+    summary: 'Refuse a held version for good',
+    arguments: ARGUMENTS,
+    flags: [REASON, CVE, FLAGS.distribution, FLAGS.arch, FLAGS.yes],
+    run: (context, given) => decide(context, given, 'reject'),
+  },
+  {
+    name: 'review rescan',
+    summary: 'Scan a version again with the data of now',
+    arguments: ARGUMENTS,
+    flags: [FLAGS.distribution, FLAGS.arch],
+    run: rescan,
+  },
+]

@@ -1,0 +1,183 @@
+// upload.
+import type { Client } from 'gatehouse-client'
+import { must, type Command, type Context, type Given } from '../command.ts'
+import { EXITS, gravest, type Exit } from '../exits.ts'
+import { need } from '../failure.ts'
+import { filesOf } from '../glob.ts'
+import { createProgress, type Progress } from '../progress.ts'
+import { spanMs } from '../spans.ts'
+import { plain } from '../terminal.ts'
+import { decidedOutcome, outcomeOf, problemOutcome, type Outcome } from '../upload/outcome.ts'
+import { hashed, sourceOf, type LocalFile } from '../upload/source.ts'
+import { createWaiter, type Waiter } from '../upload/wait.ts'
+
+interface Job {
+  file: string
+  distribution: string
+}
+
+async function upload(context: Context, given: Given) {
+  const { terminal, json, signal } = context
+  const parallel = given.number('parallel', 1, 16) ?? 3
+  const wait = given.text('wait')
+  const waitMs = wait === undefined ? null : spanMs(wait, 'wait')
+  const files = await filesOf(given.list('FILES'))
+  const client = await context.client()
+  // Before gigabytes are read and sent: whether anybody is signed in.
+  need(await client.call('GET /auth/me', { signal }))
+  const jobs = files.flatMap((file) =>
+    [...new Set(given.list('distribution'))].map((distribution): Job => ({ file, distribution })),
+  )
+  const progress = createProgress(terminal)
+  const waiter = waitMs === null ? null : createWaiter(client, Date.now() + waitMs, signal)
+  const outcomes: Outcome[] = []
+  try {
+    const digests = new Map<string, Promise<LocalFile>>()
+    const fileOf = (path: string) => {
+      const known = digests.get(path) ?? hashed(path, signal)
+      digests.set(path, known)
+      return known
+    }
+    await inParallel(jobs, parallel, async (job, i) => {
+      outcomes[i] = await one(job, { client, progress, waiter, signal, fileOf })
+      if (!json) terminal.print([outcomes[i].word, job.file, job.distribution, outcomes[i].text].map(plain).join('\t'))
+    })
+  } finally {
+    waiter?.close()
+    progress.close()
+  }
+  const exit = gravest(outcomes.map((outcome) => exitWith(outcome, given)))
+  if (json) {
+    const results = jobs.map((job, i) => ({
+      ...job,
+      outcome: outcomes[i]?.word,
+      exit: exitWith(outcomes[i]!, given),
+      answer: outcomes[i]?.answer,
+    }))
+    terminal.print(JSON.stringify({ results, exit }, null, 2))
+  }
+  if (exit === EXITS.interrupted) terminal.note('interrupted; the same command sends what is missing')
+  return exit
+}
+
+const exitWith = ({ exit }: Outcome, given: Given): Exit =>
+  exit === EXITS.held && given.is('allow-held') ? EXITS.done : exit
+
+interface Means {
+  client: Client
+  progress: Progress
+  waiter: Waiter | null
+  signal: AbortSignal
+  fileOf(path: string): Promise<LocalFile>
+}
+
+async function one({ file, distribution }: Job, { client, progress, waiter, signal, fileOf }: Means): Promise<Outcome> {
+  let local: LocalFile
+  try {
+    local = await fileOf(file)
+  } catch (error) {
+    const { message: detail } = error as Error
+    const exit = signal.aborted ? EXITS.interrupted : EXITS.failed
+    return { exit, word: 'failed', text: detail, held: null, answer: { code: 'unreadable_file', detail } }
+  }
+  const item = progress.begin(`${file} (${distribution})`, local.size)
+  const result = await client.upload({
+    file: sourceOf(local, item.sent),
+    distribution,
+    sha256: local.sha256,
+    signal,
+    onStep: ({ label, status }) => item.step(status === 'running' ? label : `${label}: ${status}`),
+  })
+  let outcome = result.ok ? outcomeOf(result.data) : problemOutcome(result.error, distribution)
+  if (outcome.held && waiter) {
+    item.step('waiting for a decision')
+    outcome = decidedOutcome(outcome, await waiter.decision(outcome.held))
+  }
+  item.end(outcome.word)
+  return outcome
+}
+
+/** Runs the work for each item, so many at a time, and begins none after an interruption of all. */
+async function inParallel<T>(
+  items: readonly T[],
+  parallel: number,
+  work: (item: T, i: number) => Promise<void>,
+): Promise<void> {
+  let next = 0
+  const worker = async () => {
+    for (let i = next++; i < items.length; i = next++) await work(items[i]!, i)
+  }
+  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, worker))
+}
+
+async function promote(context: Context, given: Given) {
+  const client = await context.client()
+  const { json, terminal } = context
+  const body = {
+    package: must(given, 'PKG'),
+    from_dist: must(given, 'from'),
+    to_dist: must(given, 'to'),
+    version: given.text('version-of'),
+    arch: given.text('arch'),
+    dry_run: given.is('dry-run'),
+  }
+  const answer = need(await client.call('POST /distributions/promote', { body, signal: context.signal }))
+  if (json) terminal.print(JSON.stringify(answer, null, 2))
+  else {
+    terminal.table(
+      ['VERSION', 'ARCH', answer.status === 'dry_run' ? 'WOULD BE' : 'RESULT'],
+      answer.versions.map(({ version, arch, result }) => [version, arch, result]),
+    )
+    for (const warning of answer.warnings) terminal.complain(`warning: ${plain(warning)}`)
+    terminal.note(plain(answer.message))
+  }
+  return EXITS.done
+}
+
+export const uploadCommands: readonly Command[] = [
+  {
+    name: 'upload',
+    summary: 'Send packages through the gate into one or more distributions',
+    details:
+      'All files are tried; the gravest result is the exit code. Network errors and busy answers are tried again, up to five times. The same command again sends what is missing: bytes that are there already count as done. Prints a line for each file: result, file, distribution, text.',
+    arguments: [{ name: 'FILES', many: true, files: true, summary: 'package files; * ? [] and ** are expanded' }],
+    flags: [
+      {
+        name: 'distribution',
+        short: 'd',
+        value: 'CODENAME',
+        many: true,
+        required: true,
+        summary: 'where to; several with several -d',
+      },
+      {
+        name: 'wait',
+        value: 'TIME',
+        bare: '30m',
+        summary: 'wait for people to decide about what is held, at most so long (30m)',
+      },
+      { name: 'allow-held', summary: 'exit 0 for packages that are held for review' },
+      { name: 'parallel', value: 'N', summary: 'files at a time, 1 to 16 (default 3)' },
+    ],
+    examples: [
+      ['everything that a build made', 'upload dist/*.deb -d noble'],
+      ['in CI, with the verdicts in a file', 'upload dist/*.deb -d noble --json > verdict.json'],
+      ['wait two hours for a reviewer', 'upload out/*.rpm -d rocky9 --wait=2h'],
+    ],
+    run: upload,
+  },
+  {
+    name: 'promote',
+    summary: 'Copy a published package into another distribution, with its verdicts and decisions',
+    arguments: [{ name: 'PKG', summary: 'name of the package' }],
+    flags: [
+      { name: 'from', value: 'CODENAME', required: true, summary: 'where it is' },
+      { name: 'to', value: 'CODENAME', required: true, summary: 'where it goes' },
+      { name: 'version-of', value: 'VERSION', summary: 'this version; by default the newest one of each architecture' },
+      { name: 'arch', value: 'ARCH', summary: 'only for this architecture' },
+      { name: 'dry-run', summary: 'change nothing, and say what would happen' },
+    ],
+    examples: [['see first what it would do', 'promote hello --from noble-test --to noble --dry-run']],
+    run: promote,
+  },
+]

@@ -1,0 +1,87 @@
+// The configuration file: where people signed in, and with what.
+import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { failed, usage } from './failure.ts'
+
+export interface Profile {
+  url: string
+  username?: string
+  /** an API token, or the JWT of a session */
+  token?: string
+  /** a shell command that prints the token, such as that of a password manager */
+  token_command?: string
+  /** of a session; it is renewed before it ends */
+  session?: { expires_at: string; life_seconds: number }
+  ca_file?: string
+}
+
+export interface Config {
+  /** the profile that is used without `--profile` */
+  current?: string
+  profiles: Record<string, Profile>
+}
+
+export function configPath(env: Readonly<Record<string, string | undefined>>): string {
+  const base = env['XDG_CONFIG_HOME']
+  return join(base?.startsWith('/') ? base : join(env['HOME'] ?? homedir(), '.config'), 'gatehouse', 'config.json')
+}
+
+/** @throws Failure when others can read the file, or it is not what this command wrote */
+export async function readConfig(path: string): Promise<Config> {
+  const info = await stat(path).catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null
+    throw failed(`${path} cannot be read: ${message}`)
+  })
+  if (!info) return { profiles: {} }
+  if (process.platform !== 'win32' && (info.mode & 0o077) !== 0)
+    throw usage(`others can read ${path}, which holds credentials: chmod 600 it, and replace the credentials`)
+  try {
+    const config = JSON.parse(await readFile(path, 'utf8')) as Partial<Config>
+    if (typeof config.profiles !== 'object') throw new Error('it has no "profiles"')
+    return { ...config, profiles: config.profiles }
+  } catch (error) {
+    throw usage(`${path} is damaged: ${(error as Error).message}`)
+  }
+}
+
+export async function writeConfig(path: string, config: Config): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const next = `${path}.${process.pid}`
+  const file = await open(next, 'w', 0o600)
+  try {
+    await chmod(next, 0o600)
+    await file.writeFile(`${JSON.stringify(config, null, 2)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(next, path)
+}
+
+const STALE_LOCK_MS = 30_000
+
+/** Changes the file while no other process of this command does. */
+export async function changeConfig<T>(path: string, change: (config: Config) => Promise<T>): Promise<T> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const lock = `${path}.lock`
+  for (;;) {
+    const mine = await mkdir(lock).then(
+      () => true,
+      () => false,
+    )
+    if (mine) break
+    const age = Date.now() - ((await stat(lock).catch(() => null))?.mtimeMs ?? 0)
+    if (age > STALE_LOCK_MS) await rm(lock, { recursive: true, force: true })
+    else await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  try {
+    const config = await readConfig(path)
+    const result = await change(config)
+    await writeConfig(path, config)
+    return result
+  } finally {
+    await rm(lock, { recursive: true, force: true })
+  }
+}

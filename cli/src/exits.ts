@@ -1,0 +1,71 @@
+// Exit codes, and which code of a failure gives which.
+import type { Problem } from 'gatehouse-client'
+
+export const EXITS = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  refused: 3,
+  signedOut: 4,
+  held: 5,
+  interrupted: 130,
+} as const
+
+export type Exit = (typeof EXITS)[keyof typeof EXITS]
+
+/** What each means, for help, manual and documentation. */
+export const EXIT_TEXTS: [Exit, string][] = [
+  [0, 'done, or the same bytes are there already'],
+  [1, 'failed, after retries where they make sense'],
+  [2, 'wrong use; no file matched'],
+  [3, 'refused: quarantined, rejected, or other bytes have that name and version'],
+  [4, 'not signed in, or no right to do this'],
+  [5, 'held for review (with --allow-held: 0; with --wait: what people decide)'],
+  [130, 'interrupted'],
+]
+
+/** The gravest first: of several files the gravest decides the exit code. */
+const GRAVEST: Exit[] = [130, 4, 3, 2, 1, 5, 0]
+
+export function gravest(exits: readonly Exit[]): Exit {
+  return GRAVEST.find((exit) => exits.includes(exit)) ?? EXITS.done
+}
+
+/** The server understood and will say the same again. */
+const REFUSED = new Set([
+  'duplicate_conflict',
+  'name_reserved',
+  'policy_blocked',
+  'rejected_bytes',
+  'invalid_package',
+  'file_too_large',
+  'not_published',
+])
+/** The command was given something that cannot be. */
+const USAGE = new Set([
+  'validation_error',
+  'unknown_distribution',
+  'distribution_inactive',
+  'format_mismatch',
+  'arch_mismatch',
+  'same_distribution',
+  'invalid_role',
+  'unknown_key',
+  'unknown_api_version',
+  'invalid_archive_name',
+])
+
+export function exitOf({ code, status }: Pick<Problem, 'code' | 'status'>): Exit {
+  if (code === 'aborted') return EXITS.interrupted
+  if (status === 401 || status === 402 || status === 403 || code === 'unauthorized' || code === 'forbidden')
+    return EXITS.signedOut
+  if (REFUSED.has(code)) return EXITS.refused
+  if (USAGE.has(code)) return EXITS.usage
+  return EXITS.failed
+}
+
+/** The exit code for a package that has this status now. */
+export function exitOfStatus(status: string): Exit {
+  if (status === 'published') return EXITS.done
+  return status === 'pending_review' ? EXITS.held : EXITS.refused
+}

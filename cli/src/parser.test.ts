@@ -1,0 +1,68 @@
+// The parser, and what a stranger reads in the help of each command.
+import { expect, test } from 'vitest'
+import { parse, withBareFlags } from './parser.ts'
+import { GROUPS, TABLE } from './table.ts'
+
+function parsed(...argv: string[]) {
+  let text = ''
+  const write = (piece: string) => void (text += piece)
+  try {
+    return { ...parse(argv, TABLE, '1', { out: write, err: write }), text }
+  } catch {
+    return { text, failed: true }
+  }
+}
+
+test('a flag with an optional value takes it after = only, and nothing behind --', () => {
+  expect(withBareFlags(['upload', '--wait', 'a.deb', '--wait=2h', '--', '--wait'], TABLE)).toEqual([
+    'upload',
+    '--wait=30m',
+    'a.deb',
+    '--wait=2h',
+    '--',
+    '--wait',
+  ])
+})
+
+test('flags of every command go before and after it', () => {
+  for (const argv of [
+    ['--json', 'whoami'],
+    ['whoami', '--json'],
+  ])
+    expect(parsed(...argv)).toMatchObject({ values: { json: true } })
+  expect(parsed('upload', 'a', 'b', '-d', 'x', '-d', 'y')).toMatchObject({
+    values: { FILES: ['a', 'b'], distribution: ['x', 'y'] },
+  })
+  expect(parsed('review', 'approve', 'a', '1', '--reason', 'r', '--cve', 'A', '--cve', 'B')).toMatchObject({
+    values: { cve: ['A', 'B'] },
+  })
+})
+
+test.each([
+  ['upload'],
+  ['nothing'],
+  ['review'],
+  ['review', 'nothing'],
+  ['promote', 'a'],
+  ['completion', 'cmd'],
+  ['whoami', 'more'],
+  ['whoami', '--token', 'x'],
+])('wrong use is refused: %s', (...argv) => {
+  expect(parsed(...argv).failed).toBe(true)
+})
+
+test.each(TABLE.map((command) => [command.name, command] as const))(
+  '%s --help says what it is for and names every flag and argument',
+  (name, command) => {
+    const { text } = parsed(...name.split(' '), '--help')
+    expect(text.replace(/\s+/g, ' ')).toContain(command.summary)
+    for (const { name: flag, summary } of command.flags ?? [])
+      expect([flag, text.replace(/\s+/g, ' ')]).toEqual([flag, expect.stringContaining(summary)])
+    for (const { name: argument } of command.arguments ?? []) expect(text).toContain(argument)
+  },
+)
+
+test('every group has words, and every word of two a group', () => {
+  const used = new Set(TABLE.filter(({ name }) => name.includes(' ')).map(({ name }) => name.split(' ')[0]))
+  expect([...used].sort()).toEqual(Object.keys(GROUPS).sort())
+})

@@ -1,0 +1,61 @@
+// Runs one command line: parses it, gives the command what it works with, and turns every end into an exit code.
+import { CommanderError } from 'commander'
+import type { Retry } from 'gatehouse-client'
+import { createAccess } from './access.ts'
+import { givenOf, type Context } from './command.ts'
+import { EXITS, type Exit } from './exits.ts'
+import { Failure } from './failure.ts'
+import { parse } from './parser.ts'
+import { TABLE } from './table.ts'
+import { createTerminal, plain, type Streams } from './terminal.ts'
+
+export interface Surroundings extends Streams {
+  env: Readonly<Record<string, string | undefined>>
+  version: string
+  /** ends when the person interrupts */
+  signal: AbortSignal
+}
+
+export async function run(argv: readonly string[], around: Surroundings): Promise<Exit> {
+  const { stdout, stderr, env, version, signal } = around
+  let parsed
+  try {
+    parsed = parse(argv, TABLE, version, {
+      out: (text) => void stdout.write(text),
+      err: (text) => void stderr.write(text),
+    })
+  } catch (error) {
+    if (error instanceof CommanderError) return EXITS.usage
+    throw error
+  }
+  if (!parsed) return EXITS.done
+  const { command, values } = parsed
+  const given = givenOf(values)
+  const json = given.is('json')
+  const terminal = createTerminal(around, { quiet: given.is('quiet'), env })
+  const onRetry = ({ problem, delayMs }: Retry) => {
+    terminal.note(`${plain(problem.detail)}; trying again in ${Math.ceil(delayMs / 1000)} s`)
+  }
+  const flags = { url: given.text('url'), profile: given.text('profile'), caFile: given.text('ca-file') }
+  const access = createAccess({ env, flags, version, onRetry })
+  const context: Context = { terminal, json, env, version, signal, access, client: access.client }
+  try {
+    return (await command.run(context, given)) ?? EXITS.done
+  } catch (error) {
+    if (signal.aborted) {
+      terminal.note('interrupted')
+      return EXITS.interrupted
+    }
+    const failure = failureOfThrown(error)
+    terminal.complain(`gatehouse ${command.name}: ${plain(failure.detail)}`)
+    if (json) terminal.print(JSON.stringify(failure.body, null, 2))
+    return failure.exit
+  }
+}
+
+function failureOfThrown(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  // A file that cannot be written, or a connection that broke while an answer was read.
+  const detail = error instanceof Error ? error.message : String(error)
+  return new Failure(EXITS.failed, detail, { code: 'failed', detail })
+}

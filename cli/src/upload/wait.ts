@@ -1,0 +1,100 @@
+// Waits for what people decide about held packages: follows the events of the service, and looks itself now and then.
+import type { Client } from 'gatehouse-client'
+
+/** One that is looked for: a record. */
+export interface Held {
+  package: string
+  version: string
+  arch: string
+  distribution: string
+}
+
+export type Decided =
+  { status: string } | { status: null; why: 'deleted' | 'time' | 'interrupted' | 'unreadable'; detail?: string }
+
+export interface Waiter {
+  /** Resolves with the status when it is no longer `pending_review`. */
+  decision(held: Held): Promise<Decided>
+  close(): void
+}
+
+/** Without events: how often it looks. With them too, because a stream can be silent for bad reasons. */
+const LOOK_MS = 15_000
+
+/** @param deadline ms since 1970 */
+export function createWaiter(client: Client, deadline: number, signal: AbortSignal): Waiter {
+  const ended = new AbortController()
+  const stop = () => ended.abort()
+  signal.addEventListener('abort', stop)
+  const timer = setTimeout(stop, Math.min(deadline - Date.now(), 2 ** 31 - 1))
+  const wakers = new Map<() => void, Held>()
+  let follows = false
+
+  // One stream for all: a person or token may open five at a time.
+  async function follow(): Promise<void> {
+    for await (const result of client.events('/dashboard/events', { signal: ended.signal })) {
+      if (!result.ok) continue
+      const { event, data } = result.data
+      const about = data as Partial<Held>
+      for (const [wake, held] of wakers) {
+        const isIt =
+          about.package === held.package && about.version === held.version && about.distribution === held.distribution
+        if (event === 'snapshot' || event === 'dropped' || isIt) wake()
+      }
+    }
+  }
+
+  /** Until an event about it, or the time to look. */
+  function news(held: Held): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        clearTimeout(look)
+        ended.signal.removeEventListener('abort', wake)
+        wakers.delete(wake)
+        resolve()
+      }
+      const look = setTimeout(wake, LOOK_MS)
+      ended.signal.addEventListener('abort', wake)
+      wakers.set(wake, held)
+    })
+  }
+
+  async function statusOf({ package: name, version, distribution, arch }: Held): Promise<Decided> {
+    const params = { name, version }
+    const result = await client.call('GET /security/packages/{name}/{version}/cve', {
+      params,
+      query: { distribution, arch },
+    })
+    if (!result.ok) {
+      const { code, detail } = result.error
+      return code === 'not_found' ? { status: null, why: 'deleted' } : { status: null, why: 'unreadable', detail }
+    }
+    const record = result.data.records.find((one) => one.distribution === distribution && one.arch === arch)
+    return record ? { status: record.status } : { status: null, why: 'deleted' }
+  }
+
+  return {
+    async decision(held) {
+      if (!follows) {
+        follows = true
+        void follow()
+      }
+      for (;;) {
+        if (ended.signal.aborted) return { status: null, why: signal.aborted ? 'interrupted' : 'time' }
+        // Waiting begins before the look, so that nothing between them is missed.
+        const next = news(held)
+        const found = await statusOf(held)
+        if (found.status !== 'pending_review') {
+          for (const [wake, one] of wakers) if (one === held) wake()
+          return found
+        }
+        await next
+      }
+    },
+    close() {
+      signal.removeEventListener('abort', stop)
+      clearTimeout(timer)
+      ended.abort()
+    },
+  }
+}

@@ -1,0 +1,43 @@
+// The built command against a real service, as people and CI systems use it. One service for all: its start takes longest.
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { removeTemporary } from '../service.ts'
+import { accountCases } from './accounts.ts'
+import { commandCases } from './commands.ts'
+import { exampleCases } from './examples.ts'
+import { killCases } from './kills.ts'
+import { networkCases } from './network.ts'
+import { shellCases } from './shells.ts'
+import { startStage, type Stage } from './stage.ts'
+import { waitingCases } from './waiting.ts'
+import { uploadCases } from './uploads.ts'
+
+const stage = {} as Stage
+
+beforeAll(async () => {
+  Object.assign(stage, await startStage())
+})
+afterAll(async () => {
+  await stage.close?.()
+  await removeTemporary()
+})
+
+// It waits a minute for the limit, beside all others.
+const lookAtWaiting = waitingCases(stage)
+uploadCases(stage)
+commandCases(stage)
+accountCases(stage)
+networkCases(stage)
+shellCases(stage)
+exampleCases(stage)
+lookAtWaiting()
+
+test('no token or password was printed by any of these runs', () => {
+  const printed = stage.homes.flatMap((home) => home.printed).join('\n')
+  expect(printed.length).toBeGreaterThan(10_000)
+  expect(stage.secrets.length).toBeGreaterThan(4)
+  for (const secret of stage.secrets) expect(printed.includes(secret)).toBe(false)
+  // A JWT begins with this.
+  expect(printed).not.toContain('eyJ')
+})
+
+killCases(stage)

@@ -1,0 +1,82 @@
+// Runs the built command as a person or a CI system would: with a home of its own and nothing else in the environment.
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+export const COMMAND = join(ROOT, 'dist', 'cli', 'gatehouse.mjs')
+/** A terminal for programs: see the file. */
+const TERMINAL = join(import.meta.dirname, 'terminal.py')
+
+export interface Ran {
+  code: number | null
+  signal: NodeJS.Signals | null
+  out: string
+  err: string
+}
+
+export interface RunOptions {
+  env?: Record<string, string>
+  /** standard input; empty and closed by default */
+  input?: string
+  cwd?: string
+}
+
+export interface Home {
+  path: string
+  /** everything that any run printed, to search for secrets */
+  printed: string[]
+  run(args: readonly string[], options?: RunOptions): Promise<Ran>
+  /** @returns the process and what it will have done */
+  start(args: readonly string[], options?: RunOptions): { child: ChildProcess; ended: Promise<Ran>; seen: Ran }
+  /** In a pseudo-terminal; `answers` are typed when their prompt shows. `out` has all that the terminal showed. */
+  onTerminal(
+    args: readonly string[],
+    answers?: readonly (readonly [prompt: string, typed: string])[],
+    options?: RunOptions,
+  ): Promise<Ran>
+  /** any program, in the same surroundings */
+  program(command: readonly string[], options?: RunOptions): Promise<Ran>
+  remove(): Promise<void>
+}
+
+/** @param common variables of every run, such as GATEHOUSE_URL */
+export async function newHome(common: Record<string, string> = {}): Promise<Home> {
+  const path = await mkdtemp(join(tmpdir(), 'gatehouse-home-'))
+  const printed: string[] = []
+
+  function begin([program = '', ...args]: readonly string[], { env = {}, input = '', cwd = path }: RunOptions) {
+    const child = spawn(program, args, {
+      cwd,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { PATH: process.env['PATH'], HOME: path, LC_ALL: 'C.UTF-8', TERM: 'xterm', ...common, ...env },
+    })
+    const seen: Ran = { code: null, signal: null, out: '', err: '' }
+    child.stdout.on('data', (piece) => (seen.out += String(piece)))
+    child.stderr.on('data', (piece) => (seen.err += String(piece)))
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+    const ended = new Promise<Ran>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code, signal) => {
+        Object.assign(seen, { code, signal })
+        printed.push(seen.out, seen.err)
+        resolve(seen)
+      })
+    })
+    return { child, ended, seen }
+  }
+
+  const start: Home['start'] = (args, options = {}) => begin([process.execPath, COMMAND, ...args], options)
+  return {
+    path,
+    printed,
+    start,
+    run: (args, options) => start(args, options).ended,
+    onTerminal: (args, answers = [], options = {}) =>
+      begin(['python3', TERMINAL, JSON.stringify(answers), process.execPath, COMMAND, ...args], options).ended,
+    program: (command, options = {}) => begin(command, options).ended,
+    remove: () => rm(path, { recursive: true, force: true }),
+  }
+}

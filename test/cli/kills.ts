@@ -1,0 +1,41 @@
+// The service dies while a package is sent; the same command sends it again.
+import { randomBytes } from 'node:crypto'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { deb, type Stage } from './stage.ts'
+
+/** Large enough that it is still under way when it is noticed. */
+const BYTES = 48 * 1024 ** 2
+
+export function killCases(stage: Stage): void {
+  describe('a service that is killed', () => {
+    test('the same command again is the resume: one record, the very bytes', async () => {
+      const home = await stage.home('uploader')
+      const file = await deb(home, 'interrupted', {
+        files: { 'usr/share/large': randomBytes(BYTES) },
+        compression: 'none',
+      })
+      const staging = join(stage.service.reposDir, 'staging', 'incoming')
+      const before = new Set(await readdir(staging, { recursive: true }).catch(() => []))
+      const arriving = async () => {
+        for (const name of await readdir(staging, { recursive: true }).catch(() => []))
+          if (!before.has(name) && (await stat(join(staging, name)).catch(() => null))?.isFile()) return true
+        return false
+      }
+      const first = home.start(['upload', file, '-d', 'bookworm'])
+      await expect.poll(arriving, { interval: 1 }).toBe(true)
+      await stage.service.kill()
+      // It tries again by itself until it gives up or the service is back.
+      await stage.restart()
+      expect([0, 1]).toContain((await first.ended).code)
+      expect(first.seen.err).toContain('trying again')
+      const again = await home.run(['upload', file, '-d', 'bookworm'])
+      expect([again.code, again.out]).toEqual([0, expect.stringMatching(/^(published|already_there)\t/)])
+      const { body } = await stage.service.call('GET', '/artifacts/interrupted')
+      expect(body.versions).toMatchObject([
+        { distribution: 'bookworm', status: 'published', size_bytes: expect.any(Number) },
+      ])
+    })
+  })
+}

@@ -1,0 +1,88 @@
+// What the cases of the command share: a service with an antivirus engine and advisories, homes, tokens, packages.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eicar, startFakeClamd } from '../fakes/clamd.ts'
+import { readAdvisories } from '../gate/read-advisories.ts'
+import { freePort } from '../ports.ts'
+import { buildDeb, type SampleDeb } from '../samples/deb.ts'
+import { writeAdvisories } from '../samples/osv.ts'
+import { ADMIN, startService, type Service, type ServiceOptions } from '../service.ts'
+import { newHome, type Home } from './gatehouse.ts'
+
+export interface Stage {
+  service: Service
+  /** starts the service again on the same data and port */
+  restart(): Promise<void>
+  homes: Home[]
+  /** what no run may print */
+  secrets: string[]
+  /** a home that is signed in by environment, as in CI, with a token of its own */
+  home(role: string): Promise<Home>
+  /** a home without anything */
+  stranger(env?: Record<string, string>): Promise<Home>
+  close(): Promise<void>
+}
+
+export const HELD = 'CVE-2026-2001'
+
+export async function startStage(): Promise<Stage> {
+  const advisories = await mkdtemp(join(tmpdir(), 'cli-advisories-'))
+  const about = { ecosystem: 'Ubuntu:24.04:LTS', fixed: null, severity: 'high' as const, cve: HELD }
+  const held = ['held', 'held-wait', 'held-reject', 'held-time', 'held-new-user']
+  await writeAdvisories(
+    advisories,
+    held.map((name) => ({ ...about, id: `SA-${name}`, package: name })),
+  )
+  const clamd = await startFakeClamd()
+  const options: ServiceOptions = {
+    env: {
+      ...{ SVC_OSV_DIR: advisories, CLAMAV_HOST: clamd.address.host, CLAMAV_PORT: String(clamd.address.port) },
+      // The real limits: each token has its own.
+      ...{ RATE_LIMIT_FACTOR: '1', BACKEND_PORT: String(await freePort()), REPO_FORMAT: 'all' },
+    },
+  }
+  let service = await startService(options)
+  await readAdvisories(service)
+  const homes: Home[] = []
+  const secrets = [ADMIN.password, service.token]
+  const keep = async (env: Record<string, string>) => {
+    const home = await newHome(env)
+    await mkdir(join(home.path, 'dist'))
+    homes.push(home)
+    return home
+  }
+  const stage: Stage = {
+    service,
+    homes,
+    secrets,
+    async restart() {
+      service = await startService({ ...options, reposDir: service.reposDir, databaseUrl: service.databaseUrl })
+      stage.service = service
+    },
+    async home(role) {
+      const name = `${role}-${homes.length}`
+      const { body } = await service.call('POST', '/auth/api-tokens', { name, role })
+      secrets.push(body.token)
+      return keep({ GATEHOUSE_URL: service.api, GATEHOUSE_TOKEN: body.token })
+    },
+    stranger: (env = {}) => keep(env),
+    async close() {
+      await stage.service.stop()
+      await clamd.close()
+      for (const home of homes) await home.remove()
+      await rm(advisories, { recursive: true, force: true })
+    },
+  }
+  return stage
+}
+
+/** Writes a package below `dist/` of a home. @returns its path there */
+export async function deb(home: Home, name: string, sample: SampleDeb = {}): Promise<string> {
+  const path = join('dist', `${name}_${sample.version ?? '1.0-1'}.deb`)
+  await writeFile(join(home.path, path), await buildDeb({ name, ...sample }))
+  return path
+}
+
+export const infected = (home: Home, name: string) => deb(home, name, { files: { 'usr/bin/bad': eicar() } })
