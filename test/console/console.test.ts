@@ -1,0 +1,343 @@
+// The console in a real browser against the built service: what people do there, with the keyboard too, and what a page may never do.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eicar, startFakeClamd } from '../fakes/clamd.ts'
+import { readAdvisories } from '../gate/read-advisories.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { writeAdvisories } from '../samples/osv.ts'
+import { ADMIN, removeTemporary, startService, type Service } from '../service.ts'
+import { openBrowser, seat, signIn, titled, watch, type Person, type Seat } from './browser.ts'
+
+const PASSWORD = 'Console-pass-1'
+const MAINTAINER: Person = { username: 'maria', password: PASSWORD }
+const READER: Person = { username: 'rita', password: PASSWORD }
+
+let browser: Browser
+let service: Service
+let files: string
+let close: () => Promise<void>
+const seats: Seat[] = []
+
+async function place(person: Person | null, options?: Parameters<typeof seat>[2]): Promise<Seat> {
+  const taken = await seat(browser, service.console, options)
+  seats.push(taken)
+  if (person) {
+    await taken.page.goto('/')
+    await signIn(taken, person)
+    await titled(taken.page, 'Overview')
+  }
+  return taken
+}
+
+const statusOf = async (name: string) =>
+  (await service.call('GET', `/artifacts/${name}`)).body.manifest_status as string
+
+async function packageFile(name: string, options: Partial<Parameters<typeof buildDeb>[0]> = {}): Promise<string> {
+  const path = join(files, `${name}.deb`)
+  await writeFile(path, await buildDeb({ name, ...options }))
+  return path
+}
+
+beforeAll(async () => {
+  files = await mkdtemp(join(tmpdir(), 'console-files-'))
+  const advisories = await mkdtemp(join(tmpdir(), 'console-advisories-'))
+  const about = { ecosystem: 'Ubuntu:24.04:LTS', fixed: null, severity: 'high' as const }
+  await writeAdvisories(
+    advisories,
+    ['first', 'second', 'third', 'fourth'].map((name) => ({
+      ...about,
+      id: `SA-${name}`,
+      package: `held-${name}`,
+      cve: `CVE-2026-20${name.length}0`,
+    })),
+  )
+  const clamd = await startFakeClamd()
+  service = await startService({
+    env: { SVC_OSV_DIR: advisories, CLAMAV_HOST: clamd.address.host, CLAMAV_PORT: String(clamd.address.port) },
+  })
+  await readAdvisories(service)
+  for (const [person, role] of [
+    [MAINTAINER, 'maintainer'],
+    [READER, 'reader'],
+  ] as const)
+    await service.call('POST', '/auth/users', { ...person, role })
+  for (const name of ['held-first', 'held-second', 'held-third', 'held-fourth', 'plain'])
+    await service.upload(await buildDeb({ name }), `${name}.deb`, { distribution: 'noble' })
+  browser = await openBrowser()
+  close = async () => {
+    await browser.close()
+    await service.stop()
+    await clamd.close()
+    for (const path of [files, advisories]) await rm(path, { recursive: true, force: true })
+    await removeTemporary()
+  }
+})
+afterAll(() => close?.())
+
+describe('signing in', () => {
+  test('one text for every refused login; then the page that was asked for', async () => {
+    const { page } = await place(null)
+    await page.goto('/packages?format=deb')
+    await signIn({ page }, { ...MAINTAINER, password: 'wrong' })
+    await page.getByRole('alert').getByText('Name, password or code is wrong').waitFor()
+    await signIn({ page }, MAINTAINER)
+    await titled(page, 'Packages')
+    expect(new URL(page.url()).search).toBe('?format=deb')
+  })
+
+  test('an address in `next` that leads elsewhere is not followed', async () => {
+    const { page } = await place(null)
+    await page.goto('/login?next=%2F%2Fevil.test%2F')
+    await signIn({ page }, READER)
+    await titled(page, 'Overview')
+    expect(new URL(page.url()).host).toBe(new URL(service.console).host)
+  })
+
+  test('no script can read the session, and nothing of it is stored', async () => {
+    const { page } = await place(READER)
+    const seen = await page.evaluate<string>(
+      'JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])',
+    )
+    expect(seen).not.toContain('eyJ')
+  })
+
+  test('a logout in one tab reaches the other', async () => {
+    const { page, context, faults } = await place(READER)
+    const other = await context.newPage()
+    watch(other, faults)
+    await other.goto('/packages')
+    await titled(other, 'Packages')
+    await page.getByRole('button', { name: /Account of rita/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await titled(page, 'Sign in')
+    await titled(other, 'Sign in')
+  })
+
+  test('navigation has what the role may see, and a forbidden page names the role it needs', async () => {
+    const { page } = await place(READER)
+    const pages = page.getByRole('navigation', { name: 'Pages' })
+    await pages.getByRole('link', { name: 'Packages' }).waitFor()
+    for (const hidden of ['Review', 'Upload', 'Audit', 'Users', 'Settings'])
+      expect(await pages.getByRole('link', { name: hidden }).count()).toBe(0)
+    await page.goto('/users')
+    await titled(page, 'Your role does not allow this')
+    await page.getByText('admin', { exact: true }).waitFor()
+  })
+})
+
+describe('the five jobs', () => {
+  test('decide what waits: g r, a, a reason, Ctrl Enter; the next opens', async () => {
+    const { page } = await place(MAINTAINER)
+    await page.keyboard.press('g')
+    await page.keyboard.press('r')
+    await titled(page, 'Review')
+    const article = page.getByRole('article')
+    const name = /^(held-\w+)/.exec((await article.getAttribute('aria-label')) ?? '')?.[1] ?? ''
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor()
+    await page.keyboard.press('a')
+    await page.getByLabel('Reason').fill('a test of the console')
+    await page.keyboard.press('Control+Enter')
+    await expect.poll(() => statusOf(name)).toBe('published')
+    await expect.poll(async () => (await article.getAttribute('aria-label'))?.startsWith(name)).toBe(false)
+    await page.getByRole('listitem').filter({ hasText: name }).getByText('decided').waitFor()
+  })
+
+  test('reject says what clients lose, and needs a reason', async () => {
+    const { page } = await place(MAINTAINER)
+    await page.goto('/review')
+    const article = page.getByRole('article')
+    await page.getByRole('button', { name: 'Reject', exact: true }).click()
+    await page.getByText('the same bytes are refused from then on').waitFor()
+    const name = /^(held-\w+)/.exec((await article.getAttribute('aria-label')) ?? '')?.[1] ?? ''
+    expect(await article.getByRole('button', { name: 'Reject' }).last().isDisabled()).toBe(true)
+    await page.getByLabel('Reason').fill('not wanted')
+    await article.getByRole('button', { name: 'Reject' }).last().click()
+    await expect.poll(() => statusOf(name)).toBe('rejected')
+  })
+
+  test('several at once: the server says first what each would do', async () => {
+    const { page } = await place(MAINTAINER)
+    await page.goto('/review')
+    await page
+      .getByRole('checkbox', { name: /Select held-/ })
+      .first()
+      .waitFor()
+    const boxes = await page.getByRole('checkbox', { name: /Select held-/ }).all()
+    expect(boxes.length).toBe(2)
+    for (const box of boxes) await box.check()
+    await page.getByRole('status').getByRole('button', { name: 'Approve' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('2 packages would be decided').waitFor()
+    await dialog.getByLabel('Reason for all').fill('together')
+    await dialog.getByRole('button', { name: 'Approve' }).click()
+    await expect.poll(async () => (await service.call('GET', '/security/review-queue')).body.total).toBe(0)
+  })
+
+  test('bring packages in: clean, infected, and the same bytes again', async () => {
+    const { page } = await place(MAINTAINER)
+    await page.goto('/upload?distribution=noble')
+    const paths = [
+      await packageFile('brought'),
+      await packageFile('infected', { files: { './usr/share/eicar': eicar() } }),
+      await packageFile('plain'),
+    ]
+    await page.locator('input[type=file]').setInputFiles(paths)
+    await page.getByRole('button', { name: 'Send 3 files' }).click()
+    const card = (name: string) => page.getByRole('article', { name: `${name}.deb` })
+    await card('brought').getByText('Published: clients get it').waitFor()
+    await card('infected').getByText('Quarantined: no client will see it').waitFor()
+    await card('plain').getByText('These bytes are here already').waitFor()
+    expect(await statusOf('brought')).toBe('published')
+  })
+
+  test('find and install: /, the name, Enter; the command is on top', async () => {
+    const { page } = await place(READER)
+    await page.keyboard.press('/')
+    await page.getByPlaceholder('Package, CVE or page').fill('plain')
+    await page
+      .getByRole('dialog')
+      .getByText(/, noble/)
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await titled(page, 'plain')
+    await page.getByText('apt-get install plain').waitFor()
+  })
+
+  test('does a CVE hit us: the palette leads to the packages that have it', async () => {
+    const { page } = await place(READER)
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Package, CVE or page').fill('cve-2026-2050')
+    await page.keyboard.press('Enter')
+    await titled(page, 'Vulnerabilities')
+    await page
+      .getByRole('cell')
+      .getByRole('link', { name: /held-f/ })
+      .first()
+      .waitFor()
+    expect(page.url()).toContain('q=CVE-2026-2050')
+  })
+
+  test('promote: what it would do is below the target, and Confirm does it', async () => {
+    const { page } = await place(MAINTAINER)
+    await page.goto('/packages/plain')
+    await page.getByRole('button', { name: 'Promote' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('From noble to').click()
+    await page.getByRole('option', { name: 'jammy' }).click()
+    await dialog.getByText('will be published in jammy').waitFor()
+    await dialog.getByRole('button', { name: 'Confirm' }).click()
+    await expect
+      .poll(async () =>
+        (await service.call('GET', '/artifacts/plain')).body.versions
+          .map((one: { distribution: string }) => one.distribution)
+          .sort(),
+      )
+      .toEqual(['jammy', 'noble'])
+  })
+})
+
+describe('the rest', () => {
+  test('filters are in the address, and Back restores them', async () => {
+    const { page } = await place(MAINTAINER)
+    await page.goto('/packages')
+    await page.getByLabel('Name or description').fill('plain')
+    await expect.poll(() => new URL(page.url()).search).toBe('?q=plain')
+    await page.getByRole('link', { name: 'plain', exact: true }).click()
+    await titled(page, 'plain')
+    await page.goBack()
+    await titled(page, 'Packages')
+    expect(await page.getByLabel('Name or description').inputValue()).toBe('plain')
+  })
+
+  test('a secret is never shown, can be set, and the page says so', async () => {
+    const { page } = await place(ADMIN)
+    await page.goto('/settings/email')
+    await page.getByRole('button', { name: 'Set smtp password' }).click()
+    await page.getByLabel('smtp password').first().fill('a-secret-of-the-test')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Replace smtp password' }).waitFor()
+    expect(await page.content()).not.toContain('a-secret-of-the-test')
+    expect((await service.call('GET', '/settings')).body.email.smtp_password).toBe('***')
+  })
+
+  test('a session that ended elsewhere asks for the password and comes back', async () => {
+    const { page, context } = await place(READER)
+    await page.goto('/packages?q=plain')
+    await titled(page, 'Packages')
+    await context.clearCookies()
+    await page.getByLabel('Name or description').fill('brought')
+    await titled(page, 'Sign in')
+    await signIn({ page }, READER)
+    await titled(page, 'Packages')
+  })
+
+  const PAGES = [
+    '/',
+    '/review',
+    '/packages',
+    '/packages/plain',
+    '/upload',
+    '/import',
+    '/distributions',
+    '/distributions/noble',
+    '/vulnerabilities',
+    '/decisions',
+    '/audit',
+    '/users',
+    '/tokens',
+    '/settings',
+    '/settings/ldap',
+    '/backup',
+    '/health',
+    '/logs',
+    '/account',
+  ]
+
+  test.each(['light', 'dark'] as const)(
+    'every page can be used with assistive technology (%s)',
+    async (colorScheme) => {
+      const { page } = await place(ADMIN, { colorScheme })
+      const found: string[] = []
+      for (const path of PAGES) {
+        await page.goto(path)
+        await page.locator('#page-title').waitFor()
+        await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
+        const { violations } = await new AxeBuilder({ page })
+          .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
+          .analyze()
+        for (const { id, nodes } of violations)
+          found.push(
+            `${path}: ${id}: ${nodes
+              .map(({ html }) => html.slice(0, 120))
+              .slice(0, 3)
+              .join(' | ')}`,
+          )
+      }
+      expect(found).toEqual([])
+    },
+  )
+
+  test('no page is wider than a phone', async () => {
+    const { page } = await place(ADMIN, { width: 390 })
+    const wide: string[] = []
+    for (const path of PAGES) {
+      await page.goto(path)
+      await page.locator('#page-title').waitFor()
+      await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
+      const over = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      if (over > 0) wide.push(`${path}: ${over} px wider than 390`)
+    }
+    expect(wide).toEqual([])
+  })
+
+  test('nothing broke the content policy, and no script failed, in any of these', () => {
+    expect(seats.length).toBeGreaterThan(10)
+    expect(seats.flatMap(({ faults }) => faults)).toEqual([])
+  })
+})

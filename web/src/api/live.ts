@@ -1,0 +1,135 @@
+// What happens, while it happens. One tab holds the stream for all tabs of this browser, because HTTP/1.1 gives a page six connections;
+// the others hear of it by BroadcastChannel. An event makes queries stale, never rows move by themselves.
+import { useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { useEffect, useSyncExternalStore } from 'react'
+import { client, read, type Endpoint } from './api.ts'
+
+/** Which queries each event makes stale. */
+const STALE: Record<string, readonly Endpoint[]> = {
+  snapshot: ['GET /dashboard/summary'],
+  package: [
+    'GET /dashboard/summary',
+    'GET /dashboard/stats',
+    'GET /artifacts',
+    'GET /artifacts/{name}',
+    'GET /distributions',
+  ],
+  decision: ['GET /security/decisions', 'GET /artifacts/{name}', 'GET /dashboard/stats'],
+  scan: ['GET /artifacts/{name}', 'GET /security/vulnerabilities'],
+  review_queue: ['GET /dashboard/summary', 'GET /security/review-queue'],
+  sync: ['GET /import/sync-status', 'GET /import/sources'],
+  job: ['GET /import/sync/jobs', 'GET /import/mirror/jobs', 'GET /tasks'],
+  health: ['GET /health'],
+  dropped: [
+    'GET /dashboard/summary',
+    'GET /dashboard/stats',
+    'GET /artifacts',
+    'GET /artifacts/{name}',
+    'GET /security/review-queue',
+  ],
+}
+
+/** Lists whose rows must not move under the cursor: they say that there is news instead. */
+const ANNOUNCED: ReadonlySet<string> = new Set<Endpoint>(['GET /security/review-queue', 'GET /artifacts'])
+
+const POLL_MS = 30_000
+const FAILURES_BEFORE_POLLING = 3
+
+type Connection = 'live' | 'polling'
+/** What the tab with the stream tells the others. */
+interface Told {
+  event?: string
+  data?: unknown
+  connection?: Connection
+}
+let connection: Connection = 'live'
+const watchers = new Set<() => void>()
+const news = new Map<string, number>()
+
+function changed(): void {
+  for (const watcher of watchers) watcher()
+}
+
+const subscribe = (watcher: () => void) => {
+  watchers.add(watcher)
+  return () => watchers.delete(watcher)
+}
+
+/** Whether events arrive, or the numbers are read again at intervals. */
+export const useConnection = () => useSyncExternalStore(subscribe, () => connection)
+
+/** How many events concerned this list since it was last read. */
+export const useNews = (endpoint: Endpoint) => useSyncExternalStore(subscribe, () => news.get(endpoint) ?? 0)
+
+export function clearNews(endpoint: Endpoint): void {
+  news.delete(endpoint)
+  changed()
+}
+
+function take(queries: QueryClient, event: string, data: unknown): void {
+  if (event === 'snapshot' && data !== undefined) {
+    // It has the counts only.
+    const { queryKey } = read('GET /dashboard/summary')
+    queries.setQueryData(queryKey, (now) => now && { ...now, ...data })
+    return
+  }
+  for (const endpoint of STALE[event] ?? []) {
+    if (ANNOUNCED.has(endpoint) && event !== 'snapshot') {
+      // Only when somebody looks at the list; otherwise it is read when it is opened.
+      if (queries.isFetching({ queryKey: [endpoint] }) === 0) news.set(endpoint, (news.get(endpoint) ?? 0) + 1)
+      void queries.invalidateQueries({ queryKey: [endpoint], refetchType: 'none' })
+    } else void queries.invalidateQueries({ queryKey: [endpoint] })
+  }
+  changed()
+}
+
+function setConnection(now: Connection): void {
+  if (connection === now) return
+  connection = now
+  changed()
+}
+
+/** Follows the events while `on`. */
+export function useLive(on: boolean): void {
+  const queries = useQueryClient()
+  useEffect(() => {
+    if (!on) return
+    const end = new AbortController()
+    const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('gatehouse-events')
+    const hear = (data: Told) => {
+      if (data.connection) setConnection(data.connection)
+      if (data.event) take(queries, data.event, data.data)
+    }
+    const onMessage = ({ data }: MessageEvent<Told>) => hear(data)
+    tabs?.addEventListener('message', onMessage)
+    const tell = (message: Told) => {
+      hear(message)
+      tabs?.postMessage(message)
+    }
+
+    async function follow(): Promise<void> {
+      let failures = 0
+      let polling: ReturnType<typeof setInterval> | undefined
+      for await (const result of client.events('/dashboard/events', { signal: end.signal })) {
+        if (result.ok) {
+          failures = 0
+          clearInterval(polling)
+          polling = undefined
+          tell({ event: result.data.event, data: result.data.data, connection: 'live' })
+        } else if (++failures >= FAILURES_BEFORE_POLLING && polling === undefined) {
+          polling = setInterval(() => tell({ event: 'snapshot', connection: 'polling' }), POLL_MS)
+          tell({ connection: 'polling' })
+        }
+      }
+      clearInterval(polling)
+    }
+
+    const locks = (navigator as { locks?: LockManager }).locks
+    const running = locks ? locks.request('gatehouse-events', { signal: end.signal }, follow) : follow()
+    running.catch(() => undefined)
+    return () => {
+      end.abort()
+      tabs?.close()
+    }
+  }, [on, queries])
+}

@@ -1,0 +1,81 @@
+// What surrounds every page: sign-in first, then the frame with its navigation, then the right of the role.
+import { Alert, Button, Center, Code, Loader } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Outlet, useLocation, useMatches, useNavigate, useRouter } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { mayAccess } from '../../../src/domain/roles.ts'
+import { useLive } from '../api/live.ts'
+import { Failure } from '../parts/answer.tsx'
+import { Page } from '../parts/page.tsx'
+import { keepAlive } from '../session/keep-alive.ts'
+import { onSessionEnd } from '../session/renewal.ts'
+import type { PageFacts } from '../routes.tsx'
+import { sessionQuery } from '../session/session.ts'
+import { Shell } from './shell.tsx'
+
+export function Root() {
+  const session = useQuery(sessionQuery)
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const here = useLocation()
+  const router = useRouter()
+  // Of the address, not of what is shown: the page of a new address may still be on its way.
+  const [, , found] = router.getMatchedRoutes(here.pathname)
+  const facts: PageFacts | undefined = found?.options.staticData?.page
+  const shown = useMatches().at(-1)?.staticData.page
+  const user = session.data?.user
+  const isPublic = facts?.access === null
+
+  useEffect(() => {
+    const leave = () => {
+      queries.clear()
+      void queries.refetchQueries({ queryKey: sessionQuery.queryKey })
+      const next = `${location.pathname}${location.search}`
+      if (!location.pathname.endsWith('/login')) void navigate({ to: '/login', search: { next } })
+    }
+    onSessionEnd(leave)
+    return keepAlive(queries, leave)
+  }, [queries, navigate])
+
+  useEffect(() => {
+    if (!session.data || isPublic) return
+    if (session.data.needs_setup) void navigate({ to: '/setup', replace: true })
+    else if (!user)
+      void navigate({ to: '/login', replace: true, search: here.pathname === '/' ? {} : { next: here.href } })
+  }, [session.data, user, isPublic, here, navigate])
+
+  useLive(user !== null && user !== undefined)
+
+  if (session.isError && !session.data)
+    return (
+      <Center p="xl">
+        <Failure error={session.error} retry={() => void session.refetch()} />
+      </Center>
+    )
+  // The page of a new address may still be on its way, and the old one must not ask for what it may not read.
+  if (isPublic && shown?.access === null) return <Outlet />
+  if (!user || isPublic)
+    return (
+      <Center h="60vh">
+        <Loader aria-label="Loading" />
+      </Center>
+    )
+  const allowed = !facts?.access || mayAccess(user.role, facts.access)
+  return <Shell>{allowed ? <Outlet /> : <Forbidden access={facts.access ?? 'admin'} role={user.role} />}</Shell>
+}
+
+function Forbidden({ access, role }: { access: string; role: string }) {
+  return (
+    <Page title="Your role does not allow this">
+      <Alert color="gray" variant="outline">
+        This page needs <Code>{access.endsWith('+') ? `${access.slice(0, -1)} or more` : access}</Code>; you are{' '}
+        <Code>{role}</Code>. An administrator can change that under Users.
+        <div style={{ marginTop: '1rem' }}>
+          <Button variant="default" onClick={() => history.back()}>
+            Back
+          </Button>
+        </div>
+      </Alert>
+    </Page>
+  )
+}

@@ -1,0 +1,190 @@
+// The frame: navigation by role, search, the account. On narrow screens the navigation is a drawer.
+import {
+  ActionIcon,
+  Anchor,
+  AppShell,
+  Badge,
+  Burger,
+  Button,
+  Group,
+  Kbd,
+  Menu,
+  NavLink,
+  Text,
+  UnstyledButton,
+} from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { spotlight } from '@mantine/spotlight'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useLocation } from '@tanstack/react-router'
+import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react'
+import { mayAccess } from '../../../src/domain/roles.ts'
+import { read } from '../api/api.ts'
+import { useConnection } from '../api/live.ts'
+import { navigation } from '../routes.tsx'
+import { signOut } from '../session/keep-alive.ts'
+import { useSession } from '../session/session.ts'
+import { useGoKeys } from './keys.ts'
+
+const Palette = lazy(() => import('./palette.tsx'))
+
+const GROUPS = { work: 'Work', look: 'Look', run: 'Run' } as const
+
+export function Shell({ children }: { children: ReactNode }) {
+  const [opened, { toggle, close }] = useDisclosure(false)
+  const here = useLocation()
+  const session = useSession()
+  const user = session?.user
+  const wide = useWide()
+  useGoKeys()
+  useEffect(close, [here.pathname, close])
+
+  const summary = useQuery({ ...read('GET /dashboard/summary'), enabled: user !== undefined })
+  const waiting = summary.data?.pending_reviews ?? 0
+  const allowed = navigation.filter(({ access }) => user && access && mayAccess(user.role, access))
+
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 210, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+      padding="md"
+    >
+      <a className="skip-link" href="#page-title">
+        Skip to content
+      </a>
+      <AppShell.Header>
+        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+          <Group gap="sm" wrap="nowrap">
+            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+            <Link to="/" style={{ textDecoration: 'none', color: 'inherit', fontWeight: 700 }}>
+              Gatehouse
+            </Link>
+          </Group>
+          <Group gap="sm" wrap="nowrap">
+            <Button
+              variant="default"
+              size="xs"
+              onClick={spotlight.open}
+              rightSection={wide ? <Kbd size="xs">/</Kbd> : undefined}
+            >
+              Search
+            </Button>
+            <Menu position="bottom-end">
+              <Menu.Target>
+                <UnstyledButton aria-label={`Account of ${user?.username ?? ''}`}>
+                  <Text size="sm" fw={600} truncate maw={160}>
+                    {user?.username}
+                  </Text>
+                  <Text size="xs" c="dimmed">
+                    {user?.role}
+                  </Text>
+                </UnstyledButton>
+              </Menu.Target>
+              <Menu.Dropdown>
+                <Menu.Item component={Link} to="/account">
+                  Your account
+                </Menu.Item>
+                <Menu.Item
+                  onClick={() => void signOut().then(() => location.assign(new URL('./login', document.baseURI)))}
+                >
+                  Sign out
+                </Menu.Item>
+              </Menu.Dropdown>
+            </Menu>
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" style={{ overflowY: 'auto' }}>
+        <nav aria-label="Pages">
+          {Object.entries(GROUPS).map(([group, label]) => {
+            const entries = allowed.filter((entry) => entry.group === group)
+            return entries.length === 0 ? null : (
+              <div key={group} style={{ marginBottom: '0.75rem' }}>
+                <Text size="xs" c="dimmed" px="sm" py={4} fw={600}>
+                  {label}
+                </Text>
+                {entries.map(({ path, title }) => (
+                  <NavLink
+                    key={path}
+                    component={Link}
+                    to={path}
+                    activeOptions={{ exact: path === '/' }}
+                    label={title}
+                    active={
+                      path === '/'
+                        ? here.pathname === '/'
+                        : here.pathname === path || here.pathname.startsWith(`${path}/`)
+                    }
+                    variant="light"
+                    rightSection={
+                      path === '/review' && waiting > 0 ? (
+                        <Badge variant="default" size="sm">
+                          {waiting}
+                        </Badge>
+                      ) : undefined
+                    }
+                  />
+                ))}
+              </div>
+            )
+          })}
+        </nav>
+        <Text size="xs" c="dimmed" px="sm" mt="auto">
+          Gatehouse {session?.version}
+        </Text>
+      </AppShell.Navbar>
+      <AppShell.Main id="main">
+        <Banners secure={session?.secure ?? true} />
+        {children}
+      </AppShell.Main>
+      <Suspense>
+        <Palette />
+      </Suspense>
+    </AppShell>
+  )
+}
+
+/** What concerns every page: an open wire, and a stream of events that is cut. */
+function Banners({ secure }: { secure: boolean }) {
+  const connection = useConnection()
+  const [hidden, setHidden] = useState(() => sessionStorage.getItem('plain-http-seen') === '1')
+  const local = ['localhost', '127.0.0.1', '[::1]'].includes(location.hostname)
+  const hide = () => {
+    sessionStorage.setItem('plain-http-seen', '1')
+    setHidden(true)
+  }
+  return (
+    <>
+      {!secure && !local && !hidden && (
+        <Group role="status" gap="sm" mb="sm" p="xs" style={{ border: '1px solid var(--gh-line)' }}>
+          <Text size="sm">
+            This connection is not encrypted: passwords and sessions can be read on the way. Put a TLS proxy in front
+            and name it in <span className="mono">TRUSTED_PROXIES</span>.
+          </Text>
+          <ActionIcon variant="subtle" color="gray" onClick={hide} aria-label="Hide this note">
+            ×
+          </ActionIcon>
+        </Group>
+      )}
+      {connection === 'polling' && (
+        <Text size="sm" role="status" mb="sm" c="dimmed">
+          Live updates are cut off. The numbers are read again every 30 seconds.{' '}
+          <Anchor component={Link} to="/health">
+            Health
+          </Anchor>
+        </Text>
+      )}
+    </>
+  )
+}
+
+function useWide(): boolean {
+  const [wide, setWide] = useState(() => matchMedia('(min-width: 48em)').matches)
+  useEffect(() => {
+    const list = matchMedia('(min-width: 48em)')
+    const change = () => setWide(list.matches)
+    list.addEventListener('change', change)
+    return () => list.removeEventListener('change', change)
+  }, [])
+  return wide
+}

@@ -1,0 +1,52 @@
+// Starts the console.
+import '@mantine/core/styles.css'
+import '@mantine/spotlight/styles.css'
+import './styles.css'
+import { MantineProvider } from '@mantine/core'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { setNonce } from 'get-nonce'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { ApiError } from './api/problem.ts'
+import { router } from './routes.tsx'
+import { cssVariables, theme } from './theme.ts'
+
+const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
+// Mantine's own styles take it from the provider; those of react-remove-scroll (dialogs, palette) from here.
+setNonce(nonce)
+
+// A file of an older build is gone after an update: load the page again, once.
+addEventListener('vite:preloadError', (event) => {
+  if (sessionStorage.getItem('reloaded')) return
+  sessionStorage.setItem('reloaded', '1')
+  event.preventDefault()
+  location.reload()
+})
+addEventListener('load', () => setTimeout(() => sessionStorage.removeItem('reloaded'), 10_000))
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      placeholderData: (previous: unknown) => previous,
+      // What the server refused it refuses again; only a lost connection is worth another try.
+      retry: (failures, error) => failures < 2 && !(error instanceof ApiError),
+    },
+  },
+})
+
+createRoot(document.getElementById('root') as HTMLElement).render(
+  <StrictMode>
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      defaultColorScheme="auto"
+      getStyleNonce={() => nonce}
+    >
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+)

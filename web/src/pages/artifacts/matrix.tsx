@@ -1,0 +1,72 @@
+// Which version is where: rows are versions, columns distributions. A cell is the status and the worst finding.
+import { Link } from '@tanstack/react-router'
+import { SeverityMark, Status } from '../../parts/marks.tsx'
+import { SEVERITIES } from '../../parts/words.ts'
+import type { Detail, PackageRecord } from './package.tsx'
+
+export function Matrix({ detail, shown }: { detail: Detail; shown: PackageRecord }) {
+  const versions = [...new Set(detail.versions.map(({ version }) => version))]
+  const distributions = [...new Set(detail.versions.map(({ distribution }) => distribution))].sort()
+  return (
+    <div
+      className="scroll-x"
+      tabIndex={0}
+      role="region"
+      aria-label="Versions by distribution"
+      style={{ marginBottom: '1.5rem' }}
+    >
+      <table className="rows" style={{ width: 'auto' }}>
+        <thead>
+          <tr>
+            <th>Version</th>
+            {distributions.map((distribution) => (
+              <th key={distribution}>
+                <Link to="/distributions/$codename" params={{ codename: distribution }}>
+                  {distribution}
+                </Link>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {versions.map((version) => (
+            <tr key={version} data-selected={version === shown.version || undefined}>
+              <th scope="row">
+                <Link to="." search={((now: object) => ({ ...now, version })) as never} className="mono">
+                  {version}
+                </Link>
+              </th>
+              {distributions.map((distribution) => (
+                <td key={distribution}>
+                  <Cell
+                    records={detail.versions.filter(
+                      (one) => one.version === version && one.distribution === distribution,
+                    )}
+                  />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {detail.versions_total > detail.versions.length && (
+        <p>{`The ${detail.versions.length} latest of ${detail.versions_total} records.`}</p>
+      )}
+    </div>
+  )
+}
+
+function Cell({ records }: { records: readonly PackageRecord[] }) {
+  return records.map((record) => {
+    const worst = SEVERITIES.find((severity) =>
+      record.cve_results?.some((finding) => finding.severity.toLowerCase() === severity),
+    )
+    return (
+      <div key={record.arch} style={{ display: 'flex', gap: '0.6em' }}>
+        <Status value={record.status} />
+        {records.length > 1 && <span>{record.arch}</span>}
+        {worst && <SeverityMark value={worst} />}
+      </div>
+    )
+  })
+}

@@ -1,0 +1,143 @@
+// One package: how to install it, where which version is, what was found in it, what it needs, who decided what.
+import { Button, Group, Tabs, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { linkTo, read, type Answered } from '../../api/api.ts'
+import { Answer } from '../../parts/answer.tsx'
+import { Status } from '../../parts/marks.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Rows } from '../../parts/rows.tsx'
+import { When } from '../../parts/when.tsx'
+import { HELD_REASONS, bytes, count } from '../../parts/words.ts'
+import { useMay } from '../../session/session.ts'
+import { DeleteVersion } from './delete.tsx'
+import { Dependencies } from './dependencies.tsx'
+import { FindingsTable } from './findings.tsx'
+import { Install } from './install.tsx'
+import { Matrix } from './matrix.tsx'
+import { Promote } from './promote.tsx'
+import { saw, Verdicts } from './verdicts.tsx'
+
+const route = getRouteApi('/packages/$name')
+export type Detail = Answered<'GET /artifacts/{name}'>
+export type PackageRecord = Detail['versions'][number]
+
+export default function Package() {
+  const { name } = route.useParams()
+  const detail = useQuery(read('GET /artifacts/{name}', { params: { name } }))
+  return <Answer of={detail}>{(data) => <Known detail={data} />}</Answer>
+}
+
+function Known({ detail }: { detail: Detail }) {
+  const { version, tab = 'findings' } = route.useSearch()
+  const navigate = useNavigate()
+  const [asks, setAsks] = useState<'promote' | 'delete' | null>(null)
+  const mayMaintain = useMay('maintainer+')
+  const mayAudit = useMay('auditor+')
+  const record = detail.versions.find((one) => one.version === version) ?? detail.versions[0]
+  if (!record) return <Page title={detail.name}>This package has no records any more.</Page>
+  const { distribution, arch } = record
+  const params = { name: detail.name, version: record.version }
+  const narrowed = { distribution, arch }
+  return (
+    <Page
+      title={detail.name}
+      about={detail.info.description}
+      actions={
+        mayMaintain && (
+          <>
+            {record.status === 'published' && <Button onClick={() => setAsks('promote')}>Promote</Button>}
+            {record.status === 'pending_review' && (
+              <Button
+                component={Link}
+                to="/review"
+                search={{ item: `${detail.name} ${record.version} ${arch} ${distribution}` } as never}
+              >
+                Review
+              </Button>
+            )}
+            <Button variant="default" onClick={() => setAsks('delete')}>
+              Delete
+            </Button>
+          </>
+        )
+      }
+    >
+      {record.status === 'published' && <Install record={record} />}
+      {detail.blast_radius && (
+        <Text size="sm" mb="md">
+          {`Downloaded ${count(detail.blast_radius.downloads, 'time')} by ${count(detail.blast_radius.clients, 'client')} in ${detail.blast_radius.days} days.`}
+        </Text>
+      )}
+      <Matrix detail={detail} shown={record} />
+      <Group gap="lg" mb="md">
+        <Text fw={650} className="mono">
+          {record.version}
+        </Text>
+        <Text size="sm">
+          {distribution}, {arch}
+        </Text>
+        <Status value={record.status} />
+        {record.status === 'pending_review' && <HeldReason reason={record.held_reason} />}
+        <Text size="sm" c="dimmed">
+          {bytes(record.size_bytes)}, {record.source.import_method} by {record.imported_by}{' '}
+          <When at={record.imported_at} />
+        </Text>
+      </Group>
+      <Verdicts record={record} />
+      <Tabs
+        value={tab}
+        onChange={(value) =>
+          void navigate({
+            to: '.',
+            search: ((now: object) => ({ ...now, tab: value === 'findings' ? undefined : value })) as never,
+          })
+        }
+        keepMounted={false}
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="findings">Findings</Tabs.Tab>
+          <Tabs.Tab value="dependencies">Dependencies</Tabs.Tab>
+          <Tabs.Tab value="history">History</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="findings">
+          <FindingsTable findings={record.cve_results} compared={saw(record.coverage['cve_scan'])} />
+        </Tabs.Panel>
+        <Tabs.Panel value="dependencies">
+          <Dependencies record={record} />
+        </Tabs.Panel>
+        <Tabs.Panel value="history">
+          <Rows
+            of={detail.history}
+            label="History"
+            id={({ seq, timestamp, action }) => `${seq ?? timestamp} ${action}`}
+            columns={[
+              { head: 'When', cell: ({ timestamp }) => <When at={timestamp} /> },
+              { head: 'Who', cell: ({ user }) => user },
+              { head: 'What', cell: ({ action }) => action.toLowerCase().replaceAll('_', ' ') },
+              { head: 'Version', cell: (entry) => `${entry.version ?? ''} ${entry.distribution ?? ''}` },
+              { head: 'Outcome', cell: ({ detail: text, outcome }) => text ?? outcome },
+            ]}
+          />
+        </Tabs.Panel>
+      </Tabs>
+      {mayAudit && (
+        <Text size="sm" mt="lg" component="p">
+          SBOM of this version:{' '}
+          <a href={linkTo('GET /sbom/{name}/{version}', { params, query: { ...narrowed, format: 'cyclonedx' } })}>
+            CycloneDX
+          </a>
+          , <a href={linkTo('GET /sbom/{name}/{version}', { params, query: { ...narrowed, format: 'spdx' } })}>SPDX</a>,{' '}
+          <a href={linkTo('GET /sbom/{name}/{version}/sarif', { params, query: narrowed })}>SARIF</a>
+        </Text>
+      )}
+      {asks === 'promote' && <Promote record={record} close={() => setAsks(null)} />}
+      {asks === 'delete' && <DeleteVersion record={record} close={() => setAsks(null)} />}
+    </Page>
+  )
+}
+
+function HeldReason({ reason }: { reason: string | null | undefined }) {
+  return reason ? <Text size="sm">held: {HELD_REASONS[reason] ?? reason}</Text> : null
+}

@@ -1,0 +1,123 @@
+// All packages: one row for each name and format, its latest record first.
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { read, type Answered } from '../../api/api.ts'
+import { clearNews, useNews } from '../../api/live.ts'
+import { useKeys } from '../../app/keys.ts'
+import { Answer, Empty } from '../../parts/answer.tsx'
+import { useCodenames } from '../../parts/distributions.ts'
+import { ChoiceFilter, Filters, TextFilter } from '../../parts/filters.tsx'
+import { Findings, Status, Toned } from '../../parts/marks.tsx'
+import { News } from '../../parts/news.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager } from '../../parts/pager.tsx'
+import { Rows, type Column } from '../../parts/rows.tsx'
+import { When } from '../../parts/when.tsx'
+import { STATUSES } from '../../parts/words.ts'
+import { useMay } from '../../session/session.ts'
+
+const route = getRouteApi('/packages')
+type Item = Answered<'GET /artifacts'>['items'][number]
+
+const COLUMNS: readonly Column<Item>[] = [
+  {
+    head: 'Name',
+    sort: 'name',
+    cell: ({ name, description }) => (
+      <>
+        <Link to="/packages/$name" params={{ name }}>
+          {name}
+        </Link>
+        {description && (
+          <div
+            style={{
+              color: 'var(--mantine-color-dimmed)',
+              maxWidth: '36rem',
+              overflow: 'hidden',
+              textOverflow: 'ellipsis',
+              whiteSpace: 'nowrap',
+            }}
+          >
+            {description}
+          </div>
+        )}
+      </>
+    ),
+  },
+  {
+    head: 'Latest',
+    cell: ({ latest_version: latest, versions }) => (
+      <span className="mono">{`${latest}${versions.length > 1 ? ` +${versions.length - 1}` : ''}`}</span>
+    ),
+  },
+  { head: 'Format', cell: ({ format }) => format },
+  { head: 'Distributions', cell: ({ distributions }) => distributions.join(', ') },
+  {
+    head: 'Status',
+    cell: ({ status, served }) =>
+      status === 'published' && !served ? <Toned tone="care">published, not served</Toned> : <Status value={status} />,
+  },
+  {
+    head: 'Findings',
+    cell: ({ cve_summary: summary }) => <Findings counts={summary} scanned={summary?.scanned ?? false} />,
+  },
+  { head: 'Taken in', sort: 'imported_at', cell: ({ imported_at: at }) => <When at={at} /> },
+]
+
+export default function Packages() {
+  const { q, page = 1, ...filters } = route.useSearch()
+  const list = useQuery(read('GET /artifacts', { query: { ...filters, search: q, page, per_page: 50 } }))
+  const codenames = useCodenames()
+  const mayUpload = useMay('uploader+')
+  const news = useNews('GET /artifacts')
+  const reload = () => {
+    clearNews('GET /artifacts')
+    void list.refetch()
+  }
+  useEffect(() => clearNews('GET /artifacts'), [])
+  useKeys({ '.': reload })
+  return (
+    <Page title="Packages" actions={mayUpload && <Link to="/upload">Upload</Link>}>
+      <Filters>
+        <TextFilter name="q" label="Name or description" value={q} />
+        <ChoiceFilter name="distribution" label="Distribution" value={filters.distribution} choices={codenames} />
+        <ChoiceFilter
+          name="status"
+          label="Status"
+          value={filters.status}
+          choices={Object.entries(STATUSES).map(([value, { word }]) => ({ value, label: word }))}
+        />
+        <ChoiceFilter name="format" label="Format" value={filters.format} choices={['deb', 'rpm', 'apk']} />
+      </Filters>
+      <News count={news} show={reload} />
+      <Answer of={list}>
+        {({ items, total, pages }) =>
+          items.length === 0 ? (
+            <Empty title={q || Object.keys(filters).length > 0 ? 'No package matches' : 'There are no packages yet'}>
+              {q || Object.keys(filters).length > 0 ? (
+                <Link to="/packages">Show all</Link>
+              ) : (
+                <>
+                  {mayUpload && <Link to="/upload">Upload the first</Link>}{' '}
+                  {mayUpload && <Link to="/import">or import from an upstream</Link>}
+                </>
+              )}
+            </Empty>
+          ) : (
+            <>
+              <Rows
+                of={items}
+                columns={COLUMNS}
+                id={({ name, format }) => `${format} ${name}`}
+                label="Packages"
+                sort={filters.sort ?? 'name'}
+              />
+              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'package' : 'packages'} />
+            </>
+          )
+        }
+      </Answer>
+    </Page>
+  )
+}

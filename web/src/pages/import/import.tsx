@@ -1,0 +1,42 @@
+// From upstream: search the catalogs of the sources and import with dependencies; the sources, their jobs, and newer fixes.
+import { Tabs } from '@mantine/core'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Page } from '../../parts/page.tsx'
+import { Catalog } from './catalog.tsx'
+import { Jobs } from './jobs.tsx'
+import { Sources } from './sources.tsx'
+import { SecurityUpdates } from './updates.tsx'
+
+const route = getRouteApi('/import')
+
+export default function Import() {
+  const { tab = 'search' } = route.useSearch()
+  const navigate = useNavigate()
+  return (
+    <Page title="Import" about="Packages of other repositories pass the same gate as an upload.">
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(value) =>
+          void navigate({ to: '/import', search: { tab: (value === 'search' ? undefined : value) as never } })
+        }
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="search">Search and sources</Tabs.Tab>
+          <Tabs.Tab value="updates">Security updates</Tabs.Tab>
+          <Tabs.Tab value="jobs">Jobs</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="search">
+          <Catalog />
+          <Sources />
+        </Tabs.Panel>
+        <Tabs.Panel value="updates">
+          <SecurityUpdates />
+        </Tabs.Panel>
+        <Tabs.Panel value="jobs">
+          <Jobs />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  )
+}

@@ -1,0 +1,11 @@
+// What the review page asks for.
+import { read, type Answered } from '../../api/api.ts'
+import type { RecordId } from './record-id.ts'
+
+export type QueueItem = Answered<'GET /security/review-queue'>['items'][number]
+
+export const evidenceOf = ({ name, version, distribution, arch }: RecordId) =>
+  read('GET /security/packages/{name}/{version}/evidence', { params: { name, version }, query: { distribution, arch } })
+
+export type Evidence = Answered<'GET /security/packages/{name}/{version}/evidence'>
+export type Action = 'accept_risk' | 'exception' | 'upgrade_required' | 'reject'

@@ -1,0 +1,306 @@
+// What waits for a decision: the queue at the left, everything about the open record at the right, decided with the keyboard.
+import { Button, Checkbox, Group, Kbd, Modal, Text } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { read } from '../../api/api.ts'
+import { clearNews, useNews } from '../../api/live.ts'
+import { useKeys } from '../../app/keys.ts'
+import { Answer, Empty } from '../../parts/answer.tsx'
+import { useCodenames } from '../../parts/distributions.ts'
+import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
+import { Mark, SeverityMark, Toned } from '../../parts/marks.tsx'
+import { News } from '../../parts/news.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Pager } from '../../parts/pager.tsx'
+import { distance } from '../../parts/when.tsx'
+import { HELD_REASONS, SEVERITIES } from '../../parts/words.ts'
+import { useMay } from '../../session/session.ts'
+import { Bulk } from './bulk.tsx'
+import { Detail } from './detail.tsx'
+import { evidenceOf, type Action, type QueueItem } from './item.ts'
+import { idOf, parseId } from './record-id.ts'
+
+const route = getRouteApi('/review')
+const QUEUE = 'GET /security/review-queue'
+
+export default function Queue() {
+  const { item, page = 1, ...filters } = route.useSearch()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const change = route.useNavigate()
+  const mayDecide = useMay('maintainer+')
+  const codenames = useCodenames()
+  const list = useQuery(read(QUEUE, { query: { ...filters, page, per_page: 50, include_findings: false } }))
+  const [decided, setDecided] = useState<ReadonlySet<string>>(new Set())
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [action, setAction] = useState<Action | null>(null)
+  const [bulk, setBulk] = useState<'approve' | 'reject' | null>(null)
+  const [help, setHelp] = useState(false)
+  const news = useNews(QUEUE)
+
+  const items = list.data?.items ?? []
+  const open = parseId(item) ?? items.find((one) => !decided.has(idOf(one))) ?? null
+  const openId = open && idOf(open)
+  const at = items.findIndex((one) => idOf(one) === openId)
+
+  const show = (one: QueueItem | undefined) => {
+    if (!one) return
+    setAction(null)
+    void change({ search: (now) => ({ ...now, item: idOf(one) }), replace: true })
+  }
+  const move = (step: number) => show(items[Math.min(items.length - 1, Math.max(0, at + step))])
+  const toggle = (id: string) =>
+    setSelected((now) => (now.has(id) ? new Set([...now].filter((one) => one !== id)) : new Set([...now, id])))
+  const reload = () => {
+    clearNews(QUEUE)
+    setDecided(new Set())
+    void list.refetch()
+  }
+
+  // The next and the previous record are there before somebody asks for them.
+  useEffect(() => {
+    for (const neighbour of [items[at + 1], items[at - 1]])
+      if (neighbour) queries.query(evidenceOf(neighbour)).catch(() => undefined)
+  }, [at, items, queries])
+  useEffect(() => clearNews(QUEUE), [])
+
+  const onDecided = (id: string) => {
+    setDecided((now) => new Set([...now, id]))
+    setAction(null)
+    const next =
+      items.slice(at + 1).find((one) => !decided.has(idOf(one))) ??
+      items.find((one) => !decided.has(idOf(one)) && idOf(one) !== id)
+    if (next) show(next)
+    void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })
+  }
+
+  const decide = (one: Action) => {
+    if (!mayDecide || !open) return
+    if (selected.size > 0 && (one === 'accept_risk' || one === 'reject'))
+      setBulk(one === 'reject' ? 'reject' : 'approve')
+    else setAction(one)
+  }
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    x: () => openId && toggle(openId),
+    a: () => decide('accept_risk'),
+    r: () => decide('reject'),
+    u: () => decide('upgrade_required'),
+    o: () =>
+      open && void navigate({ to: '/packages/$name', params: { name: open.name }, search: { version: open.version } }),
+    '.': reload,
+    '?': () => setHelp(true),
+  })
+
+  return (
+    <Page
+      title="Review"
+      about={list.data && `${list.data.review_count} wait for a decision`}
+      actions={
+        <Button size="compact-sm" variant="default" onClick={() => setHelp(true)}>
+          Keys{' '}
+          <Kbd size="xs" ml={6}>
+            ?
+          </Kbd>
+        </Button>
+      }
+    >
+      <Filters>
+        <TextFilter name="q" label="Package or advisory" value={filters.q} />
+        <ChoiceFilter name="severity" label="Severity" value={filters.severity} choices={SEVERITIES} />
+        <ChoiceFilter name="distribution" label="Distribution" value={filters.distribution} choices={codenames} />
+        <ChoiceFilter
+          name="reason"
+          label="Held because"
+          value={filters.reason}
+          choices={Object.keys(HELD_REASONS).map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
+        />
+        <FlagFilter name="kev" label="Known exploited" value={filters.kev} />
+        <FlagFilter name="fix" label="Has a fix" value={filters.fix} />
+      </Filters>
+      <News count={news} show={reload} />
+      <Answer of={list}>
+        {({ items: shown, total, pages }) =>
+          shown.length === 0 && !parseId(item) ? (
+            <Empty
+              title={Object.keys(filters).length > 0 ? 'Nothing in the queue matches' : 'Nothing waits for a decision'}
+            >
+              {Object.keys(filters).length > 0 ? (
+                <Link to="/review">Show all</Link>
+              ) : (
+                'Packages that the policy holds appear here.'
+              )}
+            </Empty>
+          ) : (
+            <div className="split">
+              <div>
+                {mayDecide && selected.size > 0 && (
+                  <Group gap="xs" mb="xs" role="status">
+                    <Text size="sm">{selected.size} selected</Text>
+                    <Button size="compact-sm" onClick={() => setBulk('approve')}>
+                      Approve
+                    </Button>
+                    <Button size="compact-sm" variant="default" onClick={() => setBulk('reject')}>
+                      Reject
+                    </Button>
+                    <Button size="compact-sm" variant="subtle" onClick={() => setSelected(new Set())}>
+                      None
+                    </Button>
+                  </Group>
+                )}
+                <ul aria-label="Review queue" style={{ listStyle: 'none', margin: 0, padding: 0 }}>
+                  {shown.map((one) => (
+                    <Entry
+                      key={idOf(one)}
+                      item={one}
+                      isOpen={idOf(one) === openId}
+                      isDecided={decided.has(idOf(one))}
+                      isSelected={selected.has(idOf(one))}
+                      select={mayDecide ? () => toggle(idOf(one)) : null}
+                    />
+                  ))}
+                </ul>
+                <Pager page={page} pages={pages} total={total} what="in the queue" />
+              </div>
+              {open && (
+                <Detail
+                  key={openId}
+                  record={open}
+                  radius={items[at]?.blast_radius ?? null}
+                  action={action}
+                  setAction={setAction}
+                  mayDecide={mayDecide}
+                  onDecided={() => onDecided(idOf(open))}
+                />
+              )}
+            </div>
+          )
+        }
+      </Answer>
+      {bulk && (
+        <Bulk
+          decision={bulk}
+          records={[...selected].map((id) => parseId(id)).filter((one) => one !== null)}
+          close={() => setBulk(null)}
+          onDone={(failed) => {
+            setDecided((now) => new Set([...now, ...[...selected].filter((id) => !failed.has(id))]))
+            setSelected(failed)
+          }}
+        />
+      )}
+      <Help opened={help} close={() => setHelp(false)} />
+    </Page>
+  )
+}
+
+interface EntryProps {
+  item: QueueItem
+  isOpen: boolean
+  isDecided: boolean
+  isSelected: boolean
+  select: (() => void) | null
+}
+
+function Entry({ item, isOpen, isDecided, isSelected, select }: EntryProps) {
+  const {
+    name,
+    version,
+    distribution,
+    worst_severity: worst,
+    kev_count: exploited,
+    held_reason: reason,
+    imported_by: who,
+    sla,
+  } = item
+  const ref = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    if (isOpen) ref.current?.scrollIntoView({ block: 'nearest' })
+  }, [isOpen])
+  return (
+    <li
+      ref={ref}
+      aria-current={isOpen || undefined}
+      style={{
+        display: 'flex',
+        gap: '0.6rem',
+        padding: '0.5rem',
+        borderBottom: '1px solid var(--gh-line)',
+        background: isOpen ? 'var(--gh-selected)' : undefined,
+        opacity: isDecided ? 0.6 : 1,
+      }}
+    >
+      {select && (
+        <Checkbox
+          size="xs"
+          mt={4}
+          checked={isSelected}
+          onChange={select}
+          aria-label={`Select ${name} ${version} ${distribution}`}
+        />
+      )}
+      <div style={{ minWidth: 0, flex: 1 }}>
+        <Link from="/review" to="/review" search={(now) => ({ ...now, item: idOf(item) })} replace>
+          <b>{name}</b> <span className="mono">{version}</span>
+        </Link>
+        <Group gap="sm">
+          <Text size="sm">{distribution}</Text>
+          {worst && <SeverityMark value={worst} />}
+          {exploited > 0 && <Mark color="var(--mantine-color-red-9)">{`${exploited} exploited`}</Mark>}
+        </Group>
+        <Group gap="sm">
+          {isDecided ? (
+            <Toned tone="good">decided</Toned>
+          ) : (
+            sla.has_sla &&
+            sla.expires_at && (
+              <Toned tone={sla.expired ? 'bad' : sla.warning ? 'care' : 'good'}>
+                {sla.expired ? `overdue since ${distance(sla.expires_at)}` : `due ${distance(sla.expires_at)}`}
+              </Toned>
+            )
+          )}
+          <Text size="xs" c="dimmed">
+            {(reason ?? '').replaceAll('_', ' ')}, by {who}
+          </Text>
+        </Group>
+      </div>
+    </li>
+  )
+}
+
+const KEYS: readonly [string, string][] = [
+  ['j k', 'next, previous'],
+  ['a', 'approve'],
+  ['r', 'reject'],
+  ['u', 'upgrade required'],
+  ['s', 'scan again'],
+  ['x', 'select, for one decision about several'],
+  ['o', 'open the package'],
+  ['.', 'read the queue again'],
+  ['Ctrl Enter', 'send the decision'],
+  ['g and a letter', 'open a page: r review, p packages, u upload …'],
+  ['/', 'search'],
+]
+
+function Help({ opened, close }: { opened: boolean; close: () => void }) {
+  return (
+    <Modal opened={opened} onClose={close} title="Keys">
+      <table className="rows">
+        <tbody>
+          {KEYS.map(([keys, what]) => (
+            <tr key={keys}>
+              <th scope="row">
+                <Kbd>{keys}</Kbd>
+              </th>
+              <td>{what}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Text size="sm" mt="sm">
+        They sleep in fields, and can be switched off under <Link to="/account">Your account</Link>.
+      </Text>
+    </Modal>
+  )
+}

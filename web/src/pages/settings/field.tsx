@@ -1,0 +1,268 @@
+// The control of one setting, with its description, its default, and the server's complaint about it.
+import {
+  ActionIcon,
+  Button,
+  Group,
+  JsonInput,
+  NumberInput,
+  PasswordInput,
+  Select,
+  Switch,
+  Text,
+  TextInput,
+} from '@mantine/core'
+import { useState } from 'react'
+import type { FieldSchema } from 'virtual:settings-schema'
+import { choicesOf, controlOf, type Values } from './fields.ts'
+
+interface FieldProps {
+  name: string
+  schema: FieldSchema
+  value: unknown
+  /** what the service has now */
+  stored: unknown
+  error: string | undefined
+  inactive: boolean
+  onChange: (value: unknown) => void
+}
+
+export function Field(props: FieldProps) {
+  return <div style={{ marginBottom: '1rem' }}>{control(props)}</div>
+}
+
+function control({ name, schema, value, stored, error, inactive, onChange }: FieldProps) {
+  const label = name.replaceAll('_', ' ')
+  const isDefault = JSON.stringify(value) === JSON.stringify(schema.default)
+  const description = [
+    schema.description,
+    inactive && 'Has no effect yet.',
+    !isDefault &&
+      ['string', 'number', 'boolean'].includes(typeof schema.default) &&
+      schema.default !== '' &&
+      `Default: ${JSON.stringify(schema.default)}.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+  const common = { label, description, error, disabled: inactive }
+  switch (controlOf(schema)) {
+    case 'switch':
+      return <Switch {...common} checked={value === true} onChange={(event) => onChange(event.currentTarget.checked)} />
+    case 'number':
+      return (
+        <NumberInput
+          {...common}
+          min={schema.minimum}
+          max={schema.maximum}
+          allowDecimal={false}
+          value={value as number}
+          onChange={(next) => onChange(typeof next === 'number' ? next : value)}
+        />
+      )
+    case 'choice':
+      return (
+        <Select
+          {...common}
+          data={(choicesOf(schema) ?? []).map((word) => ({ value: word, label: word || 'not set' }))}
+          value={(value as string | null) ?? ''}
+          allowDeselect={false}
+          onChange={(next) => onChange(next === '' ? null : next)}
+        />
+      )
+    case 'secret':
+      return <Secret {...common} value={value} stored={stored} onChange={onChange} />
+    case 'map':
+      return (
+        <Entries
+          {...common}
+          schema={Object.values(schema.patternProperties ?? {})[0] ?? {}}
+          value={(value ?? {}) as Values}
+          onChange={onChange}
+        />
+      )
+    case 'list':
+      return <List {...common} value={value} onChange={onChange} />
+    case 'text':
+      return (
+        <TextInput
+          {...common}
+          maxLength={schema.maxLength}
+          value={typeof value === 'string' ? value : ''}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )
+  }
+}
+
+interface Common {
+  label: string
+  description: string
+  error: string | undefined
+  disabled: boolean
+}
+
+/** A secret is never shown: it is kept, replaced or cleared. */
+function Secret({
+  value,
+  stored,
+  onChange,
+  ...common
+}: Common & { value: unknown; stored: unknown; onChange: (value: unknown) => void }) {
+  const [replacing, setReplacing] = useState(false)
+  const isSet = stored !== ''
+  if (!replacing && value === stored)
+    return (
+      <div>
+        <Text size="sm" fw={500}>
+          {common.label}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {common.description}
+        </Text>
+        <Group gap="xs" mt={4}>
+          <Text size="sm">{isSet ? 'set' : 'not set'}</Text>
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => setReplacing(true)}
+            aria-label={`${isSet ? 'Replace' : 'Set'} ${common.label}`}
+          >
+            {isSet ? 'Replace' : 'Set'}
+          </Button>
+          {isSet && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={() => onChange('')}
+              aria-label={`Clear ${common.label}`}
+            >
+              Clear
+            </Button>
+          )}
+        </Group>
+      </div>
+    )
+  if (value === '' && isSet && !replacing)
+    return (
+      <Group gap="xs">
+        <Text size="sm">{common.label}: will be cleared</Text>
+        <Button size="compact-sm" variant="default" onClick={() => onChange(stored)}>
+          Keep it
+        </Button>
+      </Group>
+    )
+  return (
+    <Group gap="xs" align="flex-end">
+      <PasswordInput
+        {...common}
+        flex={1}
+        autoComplete="new-password"
+        autoFocus
+        value={value === stored ? '' : String(value)}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+      <Button
+        variant="default"
+        onClick={() => {
+          setReplacing(false)
+          onChange(stored)
+        }}
+      >
+        Keep
+      </Button>
+    </Group>
+  )
+}
+
+/** Entries that come and go by name. */
+function Entries({
+  schema,
+  value,
+  onChange,
+  ...common
+}: Common & { schema: FieldSchema; value: Values; onChange: (value: Values) => void }) {
+  const [name, setName] = useState('')
+  const initial =
+    schema.type === 'boolean' ? true : schema.type === 'integer' ? (schema.minimum ?? 0) : (schema.enum?.[0] ?? '')
+  return (
+    <fieldset style={{ border: 0, padding: 0, margin: 0 }}>
+      <legend style={{ padding: 0 }}>
+        <Text size="sm" fw={500}>
+          {common.label}
+        </Text>
+      </legend>
+      <Text size="xs" c="dimmed">
+        {common.description}
+      </Text>
+      {common.error && (
+        <Text size="xs" c="red" role="alert">
+          {common.error}
+        </Text>
+      )}
+      {Object.entries(value).map(([key, entry]) => (
+        <Group key={key} gap="xs" mt={4} wrap="nowrap" align="center">
+          <Text size="sm" className="mono" miw={140}>
+            {key}
+          </Text>
+          <div style={{ flex: 1 }}>
+            <Field
+              name={key}
+              schema={{ ...schema, description: undefined }}
+              value={entry}
+              stored={entry}
+              error={undefined}
+              inactive={common.disabled}
+              onChange={(next) => onChange({ ...value, [key]: next })}
+            />
+          </div>
+          <ActionIcon
+            variant="default"
+            aria-label={`Remove ${key}`}
+            onClick={() => onChange(Object.fromEntries(Object.entries(value).filter(([one]) => one !== key)))}
+          >
+            ×
+          </ActionIcon>
+        </Group>
+      ))}
+      <Group gap="xs" mt="xs">
+        <TextInput
+          aria-label={`New name for ${common.label}`}
+          placeholder="name"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Button
+          variant="default"
+          disabled={name === '' || name in value}
+          onClick={() => {
+            onChange({ ...value, [name]: initial })
+            setName('')
+          }}
+        >
+          Add
+        </Button>
+      </Group>
+    </fieldset>
+  )
+}
+
+/** Lists of objects are edited as JSON; the server names the entry and key that is wrong. */
+function List({ value, onChange, ...common }: Common & { value: unknown; onChange: (value: unknown) => void }) {
+  const [text, setText] = useState(JSON.stringify(value ?? [], null, 2))
+  return (
+    <JsonInput
+      {...common}
+      autosize
+      minRows={3}
+      value={text}
+      validationError="This is not JSON yet."
+      onChange={(next) => {
+        setText(next)
+        try {
+          onChange(JSON.parse(next))
+        } catch {
+          // Not complete yet; the field says so.
+        }
+      }}
+    />
+  )
+}

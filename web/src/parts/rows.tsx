@@ -1,0 +1,71 @@
+// A plain table. Columns are declared once, with what they show.
+import type { ReactNode } from 'react'
+import { Link } from '@tanstack/react-router'
+
+export interface Column<T> {
+  head: string
+  cell: (row: T) => ReactNode
+  /** right-aligned figures */
+  number?: boolean
+  /** the value of the URL's `sort` for this column */
+  sort?: string
+}
+
+interface RowsProps<T> {
+  of: readonly T[]
+  columns: readonly Column<T>[]
+  id: (row: T) => string
+  /** describes the table to screen readers */
+  label: string
+  sort?: string
+  selected?: string
+}
+
+export function Rows<T>({ of, columns, id, label, sort, selected }: RowsProps<T>) {
+  return (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label={label}>
+      <table className="rows">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th
+                key={column.head}
+                className={column.number ? 'number' : undefined}
+                aria-sort={sortState(column.sort, sort)}
+              >
+                {column.sort ? <SortLink column={column.sort} sort={sort} head={column.head} /> : column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {of.map((row) => (
+            <tr key={id(row)} data-selected={id(row) === selected || undefined}>
+              {columns.map((column) => (
+                <td key={column.head} className={column.number ? 'number' : undefined}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function sortState(column: string | undefined, sort: string | undefined) {
+  if (!column) return undefined
+  return sort === column ? 'ascending' : sort === `-${column}` ? 'descending' : 'none'
+}
+
+function SortLink({ column, sort, head }: { column: string; sort: string | undefined; head: string }) {
+  const next = sort === column ? `-${column}` : column
+  const arrow = sort === column ? ' ▲' : sort === `-${column}` ? ' ▼' : ''
+  return (
+    <Link to="." search={((now: object) => ({ ...now, sort: next, page: undefined })) as never}>
+      {head}
+      {arrow}
+    </Link>
+  )
+}

@@ -1,0 +1,93 @@
+// Words for the values of the API, once for all pages.
+import type { ReactNode } from 'react'
+
+export const STATUSES = {
+  published: { word: 'published', color: 'var(--mantine-color-teal-7)' },
+  pending_review: { word: 'in review', color: 'var(--mantine-color-violet-6)' },
+  quarantined: { word: 'quarantined', color: 'var(--mantine-color-red-8)' },
+  rejected: { word: 'rejected', color: 'var(--mantine-color-gray-7)' },
+} as const
+
+export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'negligible', 'unknown'] as const
+export type Severity = (typeof SEVERITIES)[number]
+
+export const SEVERITY_COLORS: Record<Severity, string> = {
+  critical: 'var(--mantine-color-red-9)',
+  high: 'var(--mantine-color-red-6)',
+  medium: 'var(--mantine-color-yellow-7)',
+  low: 'var(--mantine-color-blue-5)',
+  negligible: 'var(--mantine-color-gray-5)',
+  unknown: 'var(--mantine-color-gray-5)',
+}
+
+/** Why a package waits for a person. */
+export const HELD_REASONS: Record<string, string> = {
+  cve_review: 'the policy asks for a review of its findings',
+  unscanned: 'it could not be scanned completely',
+  breaks_others: 'other packages could not be installed any more',
+  dependency_scan: 'a scan of the components inside it found something',
+  second_scanner: 'the second scanner found more',
+  rematch: 'a new advisory matches it',
+  rescan: 'a new scan found more',
+  decision_expired: 'the exception that allowed it has expired',
+  decision_withdrawn: 'the decision that allowed it was withdrawn',
+}
+
+/** What a step of the gate answered: the word, and whether it is fine, needs care, or is unknown (never shown as fine). */
+export const VERDICTS: Record<string, { word: string; tone: Tone }> = {
+  clean: { word: 'clean', tone: 'good' },
+  infected: { word: 'infected', tone: 'bad' },
+  limited: { word: 'only partly scanned', tone: 'unknown' },
+  skipped: { word: 'not scanned: switched off', tone: 'unknown' },
+  error: { word: 'scan failed', tone: 'unknown' },
+  no_findings: { word: 'no findings', tone: 'good' },
+  allowed: { word: 'findings, all allowed', tone: 'good' },
+  warning: { word: 'findings with a warning', tone: 'care' },
+  review: { word: 'findings to review', tone: 'care' },
+  blocked: { word: 'blocked by the policy', tone: 'bad' },
+  no_data: { word: 'no advisories for this distribution', tone: 'unknown' },
+  signed: { word: 'signed', tone: 'good' },
+  unsigned: { word: 'not signed', tone: 'care' },
+  unverified: { word: 'signed by an unknown key', tone: 'care' },
+  invalid: { word: 'signature invalid', tone: 'bad' },
+  satisfied: { word: 'dependencies satisfied', tone: 'good' },
+  missing: { word: 'dependencies missing', tone: 'care' },
+  breaks_others: { word: 'breaks other packages', tone: 'bad' },
+  not_run: { word: 'not run', tone: 'unknown' },
+}
+
+export type Tone = 'good' | 'care' | 'bad' | 'unknown'
+
+export const STEPS: Record<string, string> = {
+  format: 'Format',
+  provenance: 'Provenance',
+  antivirus: 'Malware',
+  cve: 'Vulnerabilities',
+  cve_scan: 'Vulnerabilities',
+  gpg: 'Signature',
+  dependencies: 'Dependencies',
+  publication: 'Publication',
+}
+
+export const ACTIONS = {
+  accept_risk: 'Accept the risk',
+  exception: 'Exception',
+  upgrade_required: 'Upgrade required',
+  reject: 'Reject',
+} as const
+
+/** @returns "1 package", "2 packages" */
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${new Intl.NumberFormat().format(n)} ${n === 1 ? one : many}`
+}
+
+const SIZES = ['B', 'KB', 'MB', 'GB', 'TB']
+
+/** @returns "1.4 MB" for a number of bytes */
+export function bytes(n: number): string {
+  const step = n < 1000 ? 0 : Math.min(SIZES.length - 1, Math.floor(Math.log10(n) / 3))
+  const value = n / 1000 ** step
+  return `${value.toLocaleString(undefined, { maximumFractionDigits: value < 10 && step > 0 ? 1 : 0 })} ${SIZES[step] ?? ''}`
+}
+
+export type Words = ReactNode

@@ -1,0 +1,106 @@
+// Every page: its path, who may see it, what its URL may hold, and the file that shows it. Navigation and palette follow from this.
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  type AnyRoute,
+  type SearchSchemaInput,
+} from '@tanstack/react-router'
+import type { ComponentType } from 'react'
+import type { Access } from '../../src/domain/roles.ts'
+import { Broken } from './app/broken.tsx'
+import { NotFound } from './app/not-found.tsx'
+import { Root } from './app/root.tsx'
+import { flag, number, oneOf, search, text } from './search.ts'
+
+export interface PageFacts {
+  title: string
+  /** null: for everybody, also without a session */
+  access: Access | null
+  /** keys after `g` that open the page */
+  keys?: string
+  group?: 'work' | 'look' | 'run'
+}
+
+declare module '@tanstack/react-router' {
+  interface StaticDataRouteOption {
+    page?: PageFacts
+  }
+}
+
+const root = createRootRoute({ component: Root, notFoundComponent: NotFound })
+
+type Load = () => Promise<{ default: ComponentType }>
+const none = search({})
+
+function route<const P extends string, S extends object>(
+  path: P,
+  facts: PageFacts,
+  validate: (raw: Record<string, unknown>) => S,
+  load: Load,
+) {
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: validate as (raw: S & SearchSchemaInput) => S,
+    staticData: { page: facts },
+    component: lazyRouteComponent(load),
+  })
+}
+
+const STATUS = oneOf('published', 'pending_review', 'quarantined', 'rejected')
+const SEVERITY = oneOf('critical', 'high', 'medium', 'low', 'negligible', 'unknown')
+const FORMAT = oneOf('deb', 'rpm', 'apk')
+
+// prettier-ignore
+const routes = [
+  route('/', { title: 'Overview', access: 'reader+', keys: 'h', group: 'work' }, none, () => import('./pages/dashboard/overview.tsx')),
+  route('/review', { title: 'Review', access: 'auditor+', keys: 'r', group: 'work' }, search({ q: text, severity: SEVERITY, distribution: text, reason: text, kev: flag, fix: flag, item: text, page: number(1) }), () => import('./pages/review/queue.tsx')),
+  route('/packages', { title: 'Packages', access: 'reader+', keys: 'p', group: 'work' }, search({ q: text, format: FORMAT, distribution: text, status: STATUS, arch: text, sort: oneOf('name', '-name', 'imported_at', '-imported_at'), page: number(1) }), () => import('./pages/artifacts/packages.tsx')),
+  route('/packages/$name', { title: 'Package', access: 'reader+' }, search({ version: text, tab: oneOf('findings', 'dependencies', 'history', 'decisions') }), () => import('./pages/artifacts/package.tsx')),
+  route('/upload', { title: 'Upload', access: 'uploader+', keys: 'u', group: 'work' }, search({ distribution: text }), () => import('./pages/upload/upload.tsx')),
+  route('/import', { title: 'Import', access: 'uploader+', keys: 'i', group: 'work' }, search({ q: text, source: number(0), tab: oneOf('search', 'jobs', 'updates') }), () => import('./pages/import/import.tsx')),
+  route('/distributions', { title: 'Distributions', access: 'reader+', keys: 'd', group: 'work' }, none, () => import('./pages/distributions/distributions.tsx')),
+  route('/distributions/$codename', { title: 'Distribution', access: 'reader+' }, none, () => import('./pages/distributions/distribution.tsx')),
+  route('/vulnerabilities', { title: 'Vulnerabilities', access: 'reader+', keys: 'v', group: 'look' }, search({ q: text, severity: SEVERITY, fix: oneOf('fixed', 'not-fixed', 'wont-fix', 'unknown'), kev: flag, distribution: text, page: number(1) }), () => import('./pages/security/vulnerabilities.tsx')),
+  route('/decisions', { title: 'Decisions', access: 'auditor+', keys: 'c', group: 'look' }, search({ show: oneOf('mine', 'all'), page: number(1) }), () => import('./pages/security/decisions.tsx')),
+  route('/audit', { title: 'Audit', access: 'auditor+', keys: 'a', group: 'look' }, search({ q: text, action: text, result: oneOf('SUCCESS', 'WARNING', 'FAILURE'), user: text, package: text, from: text, to: text, page: number(1) }), () => import('./pages/audit/audit.tsx')),
+  route('/users', { title: 'Users', access: 'admin', group: 'run' }, none, () => import('./pages/auth/users.tsx')),
+  route('/tokens', { title: 'API tokens', access: 'admin', keys: 't', group: 'run' }, none, () => import('./pages/auth/tokens.tsx')),
+  route('/settings', { title: 'Settings', access: 'admin', keys: 's', group: 'run' }, none, () => import('./pages/settings/settings.tsx')),
+  route('/settings/$section', { title: 'Settings', access: 'admin' }, none, () => import('./pages/settings/settings.tsx')),
+  route('/backup', { title: 'Backup', access: 'admin', keys: 'b', group: 'run' }, none, () => import('./pages/backup/backup.tsx')),
+  route('/health', { title: 'Health', access: 'reader+', group: 'run' }, none, () => import('./pages/health/health.tsx')),
+  route('/logs', { title: 'Logs', access: 'auditor+', keys: 'l', group: 'run' }, search({ q: text, level: oneOf('debug', 'info', 'warn', 'error') }), () => import('./pages/health/logs.tsx')),
+  route('/account', { title: 'Your account', access: 'reader+' }, none, () => import('./pages/auth/account.tsx')),
+  route('/login', { title: 'Sign in', access: null }, search({ next: text }), () => import('./pages/auth/login.tsx')),
+  route('/forgot-password', { title: 'Forgotten password', access: null }, none, () => import('./pages/auth/forgot-password.tsx')),
+  route('/reset-password', { title: 'New password', access: null }, search({ token: text }), () => import('./pages/auth/reset-password.tsx')),
+  route('/oidc-callback', { title: 'Signing in', access: null }, search({ code: text, state: text, error: text }), () => import('./pages/auth/oidc-callback.tsx')),
+  route('/setup', { title: 'Set up', access: null }, none, () => import('./pages/setup/setup.tsx')),
+] as const
+
+export interface NavigationEntry extends PageFacts {
+  path: string
+}
+
+/** The pages of the navigation, in order. */
+export const navigation: readonly NavigationEntry[] = (routes as readonly AnyRoute[]).flatMap((one) => {
+  const { staticData, path } = one.options as { staticData?: { page?: PageFacts }; path?: string }
+  return staticData?.page?.group ? [{ path: String(path), ...staticData.page }] : []
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren(routes),
+  basepath: new URL(document.baseURI).pathname,
+  scrollRestoration: true,
+  defaultPreload: 'intent',
+  defaultErrorComponent: Broken,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

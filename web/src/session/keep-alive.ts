@@ -1,0 +1,57 @@
+// Keeps the session of somebody who works, and ends it in all tabs at once.
+import type { QueryClient } from '@tanstack/react-query'
+import { alone } from './renewal.ts'
+import { session, sessionQuery, type Session } from './session.ts'
+
+/** Part of the life of a JWT after which it is exchanged. */
+const RENEW_AT = 0.8
+const CHECK_MS = 15_000
+
+const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('gatehouse-session')
+
+/** @returns a function that stops it */
+export function keepAlive(queries: QueryClient, onSignedOut: () => void): () => void {
+  let lastInput = Date.now()
+  const noteInput = () => (lastInput = Date.now())
+  for (const event of ['keydown', 'pointerdown'] as const) addEventListener(event, noteInput, { passive: true })
+
+  const timer = setInterval(() => void check(), CHECK_MS)
+
+  async function check(): Promise<void> {
+    if (!isDue()) return
+    await alone(async () => {
+      // Another tab may have done it while this one waited for the lock.
+      const now = await session<Session>('GET', '').catch(() => null)
+      if (now) queries.setQueryData(sessionQuery.queryKey, now)
+      if (!now?.user || !isDue()) return
+      await session('POST', '/refresh').catch(() => undefined)
+      await queries.refetchQueries({ queryKey: sessionQuery.queryKey })
+    })
+  }
+
+  /** The whole life is not known to the page; it is the longest remaining time that this page saw. */
+  let longest = 0
+  function isDue(): boolean {
+    const state = queries.getQueryState<Session>(sessionQuery.queryKey)
+    const left = state?.data?.expires_in
+    if (!state || left === null || left === undefined) return false
+    const remaining = left - (Date.now() - state.dataUpdatedAt) / 1000
+    longest = Math.max(longest, left)
+    const worked = Date.now() - lastInput < longest * RENEW_AT * 1000
+    return worked && remaining < longest * (1 - RENEW_AT)
+  }
+
+  const onMessage = () => onSignedOut()
+  tabs?.addEventListener('message', onMessage)
+  return () => {
+    clearInterval(timer)
+    for (const event of ['keydown', 'pointerdown'] as const) removeEventListener(event, noteInput)
+    tabs?.removeEventListener('message', onMessage)
+  }
+}
+
+/** Ends the session here and tells the other tabs. */
+export async function signOut(): Promise<void> {
+  await session('DELETE', '').catch(() => undefined)
+  tabs?.postMessage('signed out')
+}
