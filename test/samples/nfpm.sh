@@ -1,21 +1,10 @@
 #!/bin/sh
 # Makes one package of each format with nfpm, which most CI uses, and prints their paths: nfpm.sh DIRECTORY.
 # Also makes sample-plain.apk, because apko cannot read the .PKGINFO that nfpm writes for a description of several lines.
-# NFPM_BIN names an existing nfpm; without it, nfpm is built with Go (half a minute).
 set -eu
 
-version=v2.43.0
 directory=$1
-tools="${XDG_CACHE_HOME:-$HOME/.cache}/gatehouse"
-program="${NFPM_BIN:-$tools/nfpm-$version}"
-if [ ! -x "$program" ]; then
-  go=$("$(dirname "$0")/../go.sh")
-  work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
-  GOBIN="$work" "$go" install "github.com/goreleaser/nfpm/v2/cmd/nfpm@$version" >&2
-  mkdir -p "$tools"
-  mv "$work/nfpm" "$program"
-fi
+program=$("$(dirname "$0")/../nfpm.sh")
 
 mkdir -p "$directory"
 cd "$directory"

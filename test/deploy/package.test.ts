@@ -1,0 +1,134 @@
+// Packages of Gatehouse itself: made, uploaded into a running Gatehouse, installed from it by apt and dnf, and started.
+import { execFileSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { dnf } from '../clients/dnf-root.ts'
+import { need } from '../need.ts'
+import { buildDeb } from '../samples/deb.ts'
+import { buildRpm } from '../samples/rpm.ts'
+import { removeTemporary, startService, type Service } from '../service.ts'
+import { createMachine, type Machine } from './machine.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const VERSION = (JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
+
+let directory: string
+let service: Service
+
+beforeAll(async () => {
+  need('curl', ...dnf.needs)
+  directory = await mkdtemp(join(tmpdir(), 'packages-'))
+  execFileSync(process.execPath, [join(ROOT, 'bin/package.mjs'), directory], { stdio: ['ignore', 'ignore', 'inherit'] })
+  service = await startService({ env: { REPO_FORMAT: 'all', SVC_DISTRIBUTIONS: 'bookworm,almalinux9' } })
+})
+afterAll(async () => {
+  await service?.stop()
+  await removeTemporary()
+  await rm(directory, { recursive: true, force: true })
+})
+
+/** Uploads the package of one suffix, and what stands for the Node that it needs. */
+async function publish(suffix: string, distribution: string, node: Uint8Array): Promise<void> {
+  const name = (await readdir(directory)).find((file) => file.endsWith(suffix))!
+  for (const file of [node, await readFile(join(directory, name))]) {
+    const { status, body } = await service.upload(file, name, { distribution })
+    expect([status, body.status], JSON.stringify(body)).toEqual([201, 'published'])
+  }
+}
+
+describe('the deb, on a copy of this machine', () => {
+  let machine: Machine
+  beforeAll(async () => {
+    await publish('.deb', 'bookworm', await buildDeb({ name: 'nodejs', version: '20.19.0', arch: 'all' }))
+    machine = createMachine()
+    machine.run('rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/gatehouse')
+  })
+  afterAll(() => machine?.remove())
+
+  test('is installed by apt-get after the set-up script of the repository', () => {
+    machine.run(`curl -fsS ${service.apt}/repos/bookworm.sh | sh`)
+    machine.run('apt-get install -y --no-install-recommends gatehouse')
+    expect(machine.run('gatehouse-server --version').trim()).toBe(VERSION)
+    expect(machine.run("dpkg-query -W -f '${db:Status-Status}' gatehouse")).toBe('installed')
+  })
+
+  test('its unit files are in order', () => {
+    machine.run('systemd-analyze verify gatehouse.service gatehouse-serve.service')
+  })
+
+  test('brings secrets of its own, which only its user reads, and keeps them in another installation', () => {
+    const secrets = () => machine.run('cat /etc/gatehouse/secrets.env')
+    const before = secrets()
+    for (const name of ['JWT_SECRET_KEY', 'WEBHOOK_SECRET', 'SETTINGS_ENCRYPTION_KEY', 'SETUP_TOKEN'])
+      expect(before).toMatch(new RegExp(`^${name}=[A-Za-z0-9]{40,}$`, 'm'))
+    const modes = machine.run(
+      'stat -c "%a %U %G" /etc/gatehouse/secrets.env /etc/gatehouse/gatehouse.env /var/lib/gatehouse',
+    )
+    expect(modes).toBe('640 root gatehouse\n640 root gatehouse\n711 gatehouse gatehouse\n')
+    machine.run('apt-get install -y --reinstall gatehouse')
+    expect(secrets()).toBe(before)
+  })
+
+  test('runs in production as its user with the settings it brings, and stops cleanly', async () => {
+    const unit = machine.run('cat /usr/lib/systemd/system/gatehouse.service')
+    const command = /^ExecStart=(.+)$/m.exec(unit)?.[1]
+    // What systemd does, apart from the sandbox; ports are free ones.
+    const running = machine.start(`
+      set -a; . /etc/gatehouse/gatehouse.env; . /etc/gatehouse/secrets.env
+      BIND_HOST=127.0.0.1 BACKEND_PORT=0 FRONTEND_PORT=0 APT_PORT=0 RPM_REPO_PORT=0 SERVE_PROCESSES=1 SVC_OSV_URL=none
+      cd /
+      exec setpriv --reuid gatehouse --regid gatehouse --clear-groups --no-new-privs ${command}`)
+    try {
+      const port = await listening(running)
+      await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200)
+      const status = await fetch(`http://127.0.0.1:${port}/api/v1/setup/status`)
+      expect(await status.json()).toMatchObject({ needs_setup: true, setup_token_required: true })
+      const health = await fetch(`http://127.0.0.1:${port}/health`)
+      expect(await health.json()).toMatchObject({ version: VERSION })
+    } finally {
+      const ended = once(running, 'exit')
+      running.kill('SIGTERM')
+      expect(await ended).toEqual([0, null])
+    }
+    expect(machine.run('find /var/lib/gatehouse ! -user gatehouse')).toBe('')
+  })
+
+  test('is removed, and leaves packages and secrets', () => {
+    machine.run('apt-get remove -y gatehouse')
+    expect(machine.run('ls /etc/gatehouse /var/lib/gatehouse')).toMatch(/secrets\.env[^]*repos/)
+  })
+})
+
+/** The port of the API, once the service says so. */
+function listening(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    child.once('exit', (code) => reject(new Error(`the service ended with ${code}:\n${seen}`)))
+    child.stderr!.on('data', (piece) => (seen += String(piece)))
+    createInterface({ input: child.stdout! }).on('line', (line) => {
+      seen += `${line}\n`
+      const entry = line.startsWith('{') ? (JSON.parse(line) as { msg?: string; ports?: { api: number } }) : {}
+      if (entry.msg === 'listening') resolve(entry.ports!.api)
+    })
+  })
+}
+
+test('the rpm is installed by dnf, and its program runs', async () => {
+  await publish('.rpm', 'almalinux9', await buildRpm({ name: 'nodejs', version: '20.19.0', arch: 'noarch' }))
+  const key = await (await fetch(`${service.rpm}/repos/gpg.key`)).text()
+  const root = await dnf.createRoot({ url: `${service.rpm}/repos/almalinux9/x86_64/`, key })
+  try {
+    // The root has no shell for the scripts.
+    const { code, text } = await root.run('--setopt=tsflags=noscripts', 'install', 'gatehouse')
+    expect(code, text).toBe(0)
+    expect(await root.installed()).toMatchObject({ gatehouse: `${VERSION}-1` })
+    const program = join(root.directory, 'usr/lib/gatehouse/server.mjs')
+    expect(execFileSync(program, ['--version'], { encoding: 'utf8' }).trim()).toBe(VERSION)
+  } finally {
+    await root.dispose()
+  }
+})
