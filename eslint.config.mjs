@@ -3,12 +3,18 @@ import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 export default defineConfig(
-  globalIgnores(['dist/', 'data/', 'node_modules/']),
+  globalIgnores(['**/dist/', 'data/', '**/node_modules/', 'client/src/operations.ts', 'cli/gatehouse.mjs']),
   tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
       parserOptions: {
-        project: ['tsconfig.json', 'tsconfig.scripts.json'],
+        project: [
+          'tsconfig.json',
+          'tsconfig.scripts.json',
+          'client/tsconfig.json',
+          'cli/tsconfig.json',
+          'web/tsconfig.json',
+        ],
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -34,7 +40,17 @@ export default defineConfig(
   },
   {
     // Answers are read as JSON of any shape, and the assertions are the check.
-    files: ['test/**', 'bench/**', 'bin/**', '**/*.test.ts', '**/*.fixture.ts', '**/fixture.ts', '*.mjs', '*.ts'],
+    files: [
+      'test/**',
+      'bench/**',
+      'bin/**',
+      'deploy/**',
+      '**/*.test.ts',
+      '**/*.fixture.ts',
+      '**/fixture.ts',
+      '*.mjs',
+      '*.ts',
+    ],
     rules: {
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -12,7 +12,14 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/contract/**/*.test.ts', 'test/house/**/*.test.ts'],
+    include: [
+      'src/**/*.test.ts',
+      'client/**/*.test.ts',
+      'cli/**/*.test.ts',
+      'web/**/*.test.ts',
+      'test/contract/**/*.test.ts',
+      'test/house/**/*.test.ts',
+    ],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // Threads that the sources start are loaded by Node, not by vitest.

@@ -31,7 +31,7 @@ function secrets() {
 }
 
 /**
- * @typedef {{ api: number, apt: number, rpm: number, front: number }} Ports
+ * @typedef {{ api: number, apt: number, rpm: number, console: number }} Ports
  * @typedef {{ username: string, password: string }} Login
  * @typedef {Record<string, string> & { admin: Login }} Secrets
  */
@@ -147,9 +147,9 @@ const sample = token ? await publishSample(api, token) : 'not checked'
 console.log(`
 Gatehouse runs. Everything it keeps is under ${data}
 
+  Console          http://127.0.0.1:${ports.console}/
   API              ${api}
   API docs         http://127.0.0.1:${ports.api}/docs
-  Front page       http://127.0.0.1:${ports.front}/
   apt, apk         ${apt}/repos   ${apt}/apk
   dnf, zypper      http://127.0.0.1:${ports.rpm}/repos
 ${notes.map((line) => `\n  Note: ${line}`).join('')}

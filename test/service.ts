@@ -15,6 +15,7 @@ const START_MS = 240_000
 
 export interface Service {
   api: string
+  console: string
   apt: string
   rpm: string
   reposDir: string
@@ -116,29 +117,32 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       console.error(`the service ended by itself: ${JSON.stringify({ code, signal })}\n${tail(log)}`)
   })
   let late: NodeJS.Timeout | undefined
-  const listening = new Promise<{ ports: { api: number; apt: number; rpm: number } }>((resolve, reject) => {
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const entry = parse(line)
-      log.push(entry)
-      if (typeof entry === 'object' && entry['msg'] === 'listening') resolve(entry as never)
-      if (typeof entry === 'object' && entry['msg'] === 'ready') readied()
-    })
-    createInterface({ input: child.stderr }).on('line', (line) => log.push(line))
-    void exited.then(({ code }) =>
-      reject(new Error(`the service ended with ${code} before it listened:\n${tail(log)}`)),
-    )
-    late = setTimeout(() => {
-      child.kill('SIGKILL')
-      reject(new Error(`the service did not listen in time:\n${tail(log)}`))
-    }, START_MS)
-    late.unref()
-  }).finally(() => clearTimeout(late))
+  const listening = new Promise<{ ports: { api: number; console: number; apt: number; rpm: number } }>(
+    (resolve, reject) => {
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        const entry = parse(line)
+        log.push(entry)
+        if (typeof entry === 'object' && entry['msg'] === 'listening') resolve(entry as never)
+        if (typeof entry === 'object' && entry['msg'] === 'ready') readied()
+      })
+      createInterface({ input: child.stderr }).on('line', (line) => log.push(line))
+      void exited.then(({ code }) =>
+        reject(new Error(`the service ended with ${code} before it listened:\n${tail(log)}`)),
+      )
+      late = setTimeout(() => {
+        child.kill('SIGKILL')
+        reject(new Error(`the service did not listen in time:\n${tail(log)}`))
+      }, START_MS)
+      late.unref()
+    },
+  ).finally(() => clearTimeout(late))
   let readied!: () => void
   const ready = new Promise<void>((resolve) => (readied = resolve))
   if (options.raw) listening.catch(() => {})
-  const ports = options.raw ? { api: 0, apt: 0, rpm: 0 } : (await listening).ports
+  const ports = options.raw ? { api: 0, console: 0, apt: 0, rpm: 0 } : (await listening).ports
   const service: Service = {
     api: `http://127.0.0.1:${ports.api}`,
+    console: `http://127.0.0.1:${ports.console}`,
     apt: `http://127.0.0.1:${ports.apt}`,
     rpm: `http://127.0.0.1:${ports.rpm}`,
     reposDir,

@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eicar } from '../fakes/clamd.ts'
+import { freePort } from '../ports.ts'
 
 /** Text that the body signature `Test.Body` matches anywhere in a file. EICAR has a hash and a body signature. */
 export const BODY_MARKER = 'gatehouse-body-signature-marker'
@@ -75,12 +75,4 @@ export async function startClamd(settings: string[] = []): Promise<RealClamd> {
       await rm(directory, { recursive: true, force: true })
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -256,40 +256,87 @@ export function rpmClientSuite(
       expectClean(await (await newRoot()).install('came-signed'))
     })
 
-    it('an imported package keeps the signature of its source, whose key clients get with ours', async () => {
-      const upstream = join(work, 'upstream')
-      const vendor = await openKeys(join(work, 'vendor'), new Date(Date.now() - 86_400_000))
-      const file = await signedBy(vendor, await buildRpm({ name: 'came-from-vendor' }))
-      await mkdir(upstream)
-      await writeFile(join(upstream, 'came-from-vendor-1.0-1.x86_64.rpm'), file)
-      execFileSync('createrepo_c', ['--quiet', upstream])
-      const repomd = join(upstream, 'repodata/repomd.xml')
-      await writeFile(`${repomd}.asc`, await vendor.openpgp.detach(await readFile(repomd), new Date()))
-      // This client knows the repository from the time before.
-      const early = await newRoot({ key: `${service.rpm}/repos/gpg.key` })
-      expectClean(await early.refresh())
-      const { body: source } = await service.call('POST', '/import/sources', {
-        ...{ name: 'vendor', type: 'rpm', url: pathToFileURL(upstream).href },
-        gpg_key: vendor.openpgp.publicKeyArmored,
+    describe('of an import source', () => {
+      let vendor: Keys
+      let source: { id: number }
+      const files: Record<string, Buffer> = {}
+      const keyFile = async () => (await fetch(`${service.rpm}/repos/gpg.key`)).text()
+      const keep = (on: boolean) => service.call('PATCH', '/settings/', { validation: { keep_vendor_signatures: on } })
+
+      beforeAll(async () => {
+        const upstream = join(work, 'upstream')
+        vendor = await openKeys(join(work, 'vendor'), new Date(Date.now() - 86_400_000))
+        await mkdir(upstream)
+        for (const name of ['came-from-vendor', 'stays-vendor']) {
+          files[name] = await signedBy(vendor, await buildRpm({ name }))
+          await writeFile(join(upstream, `${name}-1.0-1.x86_64.rpm`), files[name])
+        }
+        execFileSync('createrepo_c', ['--quiet', upstream])
+        const repomd = join(upstream, 'repodata/repomd.xml')
+        await writeFile(`${repomd}.asc`, await vendor.openpgp.detach(await readFile(repomd), new Date()))
+        const { body } = await service.call('POST', '/import/sources', {
+          ...{ name: 'vendor', type: 'rpm', url: pathToFileURL(upstream).href },
+          gpg_key: vendor.openpgp.publicKeyArmored,
+        })
+        source = body
+        await service.call('POST', `/import/sources/${source.id}/sync`)
       })
-      await service.call('POST', `/import/sources/${String(source.id)}/sync`)
-      const { body } = await service.call('POST', '/import/packages', {
-        ...{ source_id: source.id, package: 'came-from-vendor', version: '1.0-1', arch: 'x86_64' },
-        distribution: main,
-      })
-      expect(body, JSON.stringify(body)).toMatchObject({ status: 'published', pipeline: { gpg: 'signed' } })
-      expect(body.sha256).toBe(createHash('sha256').update(file).digest('hex'))
-      const keys = await (await fetch(`${service.rpm}/repos/gpg.key`)).text()
-      expect(keys.startsWith(key.trimEnd())).toBe(true)
-      expect(keys.match(/BEGIN PGP PUBLIC KEY BLOCK/g)).toHaveLength(2)
-      for (const root of [early, await newRoot({ key: `${service.rpm}/repos/gpg.key` })]) {
-        expectClean(await root.refresh())
-        expectClean(await root.install('came-from-vendor', 'came-unsigned'))
-        expect(await root.installed()).toEqual({ 'came-from-vendor': '1.0-1', 'came-unsigned': '1.0-1' })
+
+      const importOne = async (name: string) => {
+        const { body } = await service.call('POST', '/import/packages', {
+          ...{ source_id: source.id, package: name, version: '1.0-1', arch: 'x86_64' },
+          distribution: main,
+        })
+        expect(body, JSON.stringify(body)).toMatchObject({ status: 'published', pipeline: { gpg: 'signed' } })
+        return body.sha256 === createHash('sha256').update(files[name]!).digest('hex')
       }
-      // With our key alone the client refuses it.
-      const { code } = await (await newRoot()).install('came-from-vendor')
-      expect(code).not.toBe(0)
+
+      /** What a client makes of an index that the vendor signed in our place. */
+      async function refreshOfTheirIndex(): Promise<CommandResult> {
+        const proxy = await startTamperingProxy(service.rpm)
+        try {
+          const repomd = Buffer.from(await (await fetch(`${baseUrl(main)}repodata/repomd.xml`)).arrayBuffer())
+          const theirs = Buffer.from(await vendor.openpgp.detach(repomd, new Date()))
+          proxy.tamper((path, body) => (path.endsWith('/repomd.xml.asc') ? theirs : body))
+          const url = `${proxy.url}/repos/${main}/x86_64/`
+          const root = await newRoot({ url, key: `${service.rpm}/repos/gpg.key` })
+          return await root.refresh()
+        } finally {
+          await proxy.close()
+        }
+      }
+
+      it('are verified and replaced, so that clients need our key alone and take no index by another', async () => {
+        expect(await importOne('came-from-vendor')).toBe(false)
+        expect(await keyFile()).toBe(key)
+        const root = await newRoot()
+        expectClean(await root.install('came-from-vendor'))
+        expectRefused(await refreshOfTheirIndex(), client.messages.badSignature)
+      })
+
+      it('stay where the settings say so, and clients get that key with ours, also for the index', async () => {
+        // This client knows the repository from the time before.
+        const early = await newRoot({ key: `${service.rpm}/repos/gpg.key` })
+        expectClean(await early.refresh())
+        expect((await keep(true)).status).toBe(200)
+        try {
+          expect(await importOne('stays-vendor')).toBe(true)
+        } finally {
+          await keep(false)
+        }
+        const keys = await keyFile()
+        expect(keys.startsWith(key.trimEnd())).toBe(true)
+        expect(keys.match(/BEGIN PGP PUBLIC KEY BLOCK/g)).toHaveLength(2)
+        for (const root of [early, await newRoot({ key: `${service.rpm}/repos/gpg.key` })]) {
+          expectClean(await root.refresh())
+          expectClean(await root.install('stays-vendor', 'came-unsigned'))
+          expect(await root.installed()).toEqual({ 'stays-vendor': '1.0-1', 'came-unsigned': '1.0-1' })
+        }
+        // With our key alone the client refuses it.
+        expect((await (await newRoot()).install('stays-vendor')).code).not.toBe(0)
+        // Why this is not the default.
+        expect((await refreshOfTheirIndex()).code).toBe(0)
+      })
     })
 
     it('a package with a forged signature of that key is refused and never published', async () => {

@@ -17,6 +17,7 @@ const EXCEPTIONS: Partial<Record<ProblemCode, string>> = {
   timeout: 'needs a scanner that hangs for minutes; review/rescan gives it',
   last_admin: 'needs two admins who race, because one alone may not change the own account; src/accounts/users.test.ts',
   upstream_error: 'needs an upstream repository; test/gate/import.test.ts',
+  account_conflict: 'needs an identity provider; src/accounts/oidc/oidc-login.test.ts',
   overloaded: 'needs 32 MB of unfinished bodies; src/api/bodies.test.ts',
   task_cancelled: 'needs a task that runs for some time; src/tasks/tasks.test.ts',
   backup_unavailable: 'needs a lost package file or a failing pg_dump; test/backup, src/backup/database',

@@ -2,9 +2,9 @@
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openEventStream } from '../event-stream.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { API, startGate, type Gate } from './harness.ts'
-import { eventsOf } from './http.ts'
 
 interface Summary {
   package_count: number
@@ -75,30 +75,8 @@ describe('the dashboard', () => {
   })
 })
 
-/** Reads a stream in the background until its end. */
-async function open(path: string, as: string, headers: Record<string, string> = {}) {
-  const leaving = new AbortController()
-  const response = await fetch(`http://127.0.0.1:${gate.port}${API}${path}`, {
-    headers: { authorization: `Bearer ${as}`, ...headers },
-    signal: leaving.signal,
-  })
-  const state = { text: '', ended: false }
-  const reading = (async () => {
-    for await (const bytes of response.body!) state.text += Buffer.from(bytes as Uint8Array).toString('utf8')
-  })()
-  void reading.catch(() => {}).finally(() => (state.ended = true))
-  return {
-    status: response.status,
-    headers: response.headers,
-    ended: () => state.ended,
-    text: () => state.text,
-    leave: () => leaving.abort(),
-    events: (name: string) =>
-      eventsOf(state.text)
-        .filter(({ event }) => event === name)
-        .map(({ data }) => JSON.parse(data) as Record<string, unknown>),
-  }
-}
+const open = (path: string, as: string, headers: Record<string, string> = {}) =>
+  openEventStream(`http://127.0.0.1:${gate.port}${API}${path}`, as, headers)
 
 describe('the log', () => {
   const line = (n: number, more: object = {}) =>

@@ -46,6 +46,7 @@ export interface CallOptions {
 export interface Gate {
   app: App
   port: number
+  consolePort: number
   /** port of the listener for apt clients */
   aptPort: number
   clock: TestClock
@@ -82,7 +83,7 @@ export interface GateOptions {
   people?: boolean
 }
 
-const ROOT_PATHS = /^\/(api|health|metrics|docs|redoc|openapi\.json|webhooks)(\/|\?|$)/
+const ROOT_PATHS = /^\/(api|health|metrics|docs|redoc|openapi\.json|webhooks|cli)(\/|\?|$)/
 
 export function createTestClock(): TestClock {
   let time = Date.now()
@@ -121,7 +122,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
     ...options.env,
   })
   const app = await createApp({ env, clock, log, ...(options.overrides ? { overrides: options.overrides } : {}) })
-  const { api: port, apt: aptPort } = await app.listen()
+  const { api: port, console: consolePort, apt: aptPort } = await app.listen()
   if (options.start !== false) await app.start()
 
   const check = createDeclaredCheck(app.routes)
@@ -130,6 +131,7 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
   const gate: Gate = {
     app,
     port,
+    consolePort,
     aptPort,
     clock,
     reposDir,

@@ -1,9 +1,8 @@
 // REPO_FORMAT: which formats are active, accepted, refused and served for each value. Unknown values mean apt.
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FormatId } from '../../src/domain/package.ts'
 import { formats } from '../../src/formats/index.ts'
+import { freePort } from '../ports.ts'
 import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { buildRpm } from '../samples/rpm.ts'
@@ -126,11 +125,3 @@ describe.each<[string, string, FormatId[]]>([
     }
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

@@ -14,11 +14,13 @@ let gate: Gate
 const source = { id: 0 }
 
 /** What the repository lists, each with the file that it serves. */
-const LISTED: { name: string; provides?: string; file: SampleDeb }[] = [
+const LISTED: { name: string; depends?: string; file: SampleDeb }[] = [
   { name: 'acme-agent', file: { name: 'acme-agent' } },
   { name: 'harmless', file: { name: 'acme-hidden' } },
   { name: 'innocent', file: { name: 'innocent', fields: { Provides: 'acme-agent (= 9)' } } },
   { name: 'plain', file: { name: 'plain' } },
+  { name: 'acme-needy', depends: 'only-needed', file: { name: 'acme-needy' } },
+  { name: 'only-needed', file: { name: 'only-needed' } },
 ]
 
 beforeAll(async () => {
@@ -29,11 +31,11 @@ beforeAll(async () => {
     await mkdir(dirname(join(directory, path)), { recursive: true })
     await writeFile(join(directory, path), content)
   }
-  for (const { name, file } of LISTED) {
+  for (const { name, depends = null, file } of LISTED) {
     const bytes = await buildDeb(file)
     const Filename = `pool/${name}.deb`
     await put(Filename, bytes)
-    const stated = { Package: name, Version: '1.0-1', Depends: null, Filename }
+    const stated = { Package: name, Version: '1.0-1', Depends: depends, Filename }
     stanzas.push(stanza({ ...stated, Size: String(bytes.length), SHA256: sha256(bytes) }))
   }
   const { release, files } = aptFiles({ packages: stanzas.join('') })
@@ -95,6 +97,20 @@ test('a bulk import reports the refusal, and brings the others', async () => {
   expect(Object.fromEntries(results.map((one) => [one.package, one.code ?? one.status]))).toEqual({
     ...{ 'acme-agent': 'name_reserved', innocent: 'name_reserved', plain: 'added' },
   })
+})
+
+test('a package that is refused brings nothing that it needs', async () => {
+  await reserve('acme-*')
+  const wanted = { source_id: source.id, package: 'acme-needy', version: '1.0-1', arch: 'amd64' }
+  const common = { distribution: 'jammy', with_dependencies: true }
+  const one = await gate.call('POST', '/import/packages', { body: { ...wanted, ...common } })
+  expect([one.status, one.body]).toMatchObject([409, { code: 'name_reserved' }])
+  expect(await lastAudited(gate, { action: 'IMPORT' })).toMatchObject({
+    ...{ package: 'acme-needy', outcome: 'name_reserved' },
+  })
+  const several = await gate.call('POST', '/import/', { body: { packages: [wanted], ...common } })
+  expect(several.body['results']).toMatchObject([{ package: 'acme-needy', code: 'name_reserved' }])
+  expect((await gate.call('GET', '/artifacts/only-needed')).status).toBe(404)
 })
 
 test('an upload of a name for uploads is accepted, and one of a name for a source is refused', async () => {

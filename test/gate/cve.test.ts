@@ -231,9 +231,24 @@ it('a changed policy applies to the next upload', async () => {
     { id: 'SA-dim', ecosystem: 'Ubuntu:22.04:LTS', package: 'dim', fixed: null },
   ])
   await imported()
+  const before = await samples()
   expect((await upload('deb', 'later', 1)).body.status).toBe('quarantined')
   expect((await upload('deb', 'dim', 1)).body).toMatchObject({ status: 'pending_review', held_reason: 'cve_review' })
+  const after = await samples()
+  expect(after.map((value, n) => value - before[n]!)).toEqual(COUNTED.map(() => 1))
 })
+
+/** Each of them counts one of the two packages. */
+const COUNTED = [
+  ...['svc_cve_findings_total{severity="medium"}', 'svc_cve_findings_total{severity="unknown"}'],
+  ...['svc_uploads_total{status="quarantined"}', 'svc_uploads_total{status="pending_review"}'],
+  ...['svc_quarantine_total', 'svc_pending_review_total', 'svc_packages_total'],
+]
+
+async function samples(): Promise<number[]> {
+  const lines = (await (await fetch(`${service.api}/metrics`)).text()).split('\n')
+  return COUNTED.map((name) => Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length)))
+}
 
 it('status, metrics and health show the state and age of the advisory data', async () => {
   const { body } = await service.call('GET', '/security/vulnscan/status')

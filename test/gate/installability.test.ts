@@ -1,12 +1,14 @@
 // What can be installed from a distribution, alone and together with an upstream repository, and what a change would break.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildApk } from '../samples/apk.ts'
 import { buildDeb } from '../samples/deb.ts'
+import { buildRpm } from '../samples/rpm.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
 
 let upstream: Service
 let service: Service
 beforeAll(async () => {
-  ;[upstream, service] = await Promise.all([startService(), startService()])
+  ;[upstream, service] = await Promise.all([startService(), startService({ env: { REPO_FORMAT: 'all' } })])
 })
 afterAll(async () => {
   await upstream?.stop()
@@ -202,3 +204,96 @@ describe('a change that takes something from another package', () => {
     await service.call('PATCH', '/settings/', { validation: { on_uninstallable: 'warn' } })
   })
 })
+
+interface Sample {
+  name: string
+  version: string
+  needs?: string[]
+  provides?: string[]
+}
+
+/** The same repository in the words of the other formats. @property exactly a requirement of one version */
+const OTHERS = [
+  {
+    format: 'rpm',
+    ...{ from: 'almalinux9', to: 'almalinux8' },
+    exactly: (name: string, version: string) => `${name} = ${version}-1`,
+    either: ['(engine >= 1.0-1 or extra)'],
+    shown: (version: string) => `${version}-1`,
+    build: ({ name, version, needs = [], provides = [] }: Sample) =>
+      buildRpm({ name, version, requires: needs, provides: [`${name} = ${version}-1`, ...provides] }),
+  },
+  {
+    format: 'apk',
+    ...{ from: 'alpine3.21', to: 'alpine3.20' },
+    exactly: (name: string, version: string) => `${name}=${version}-r0`,
+    either: ['engine>=1.0-r0'],
+    shown: (version: string) => `${version}-r0`,
+    build: ({ name, version, needs = [], provides = [] }: Sample) =>
+      buildApk({ name, version: `${version}-r0`, info: { depend: needs, provides } }),
+  },
+] as const
+
+describe.each(OTHERS)(
+  'a change in a distribution of $format packages',
+  ({ from, to, exactly, either, shown, build }) => {
+    const requirement = exactly('engine', '1.0')
+    const broken = expect.objectContaining({ name: 'pinned', version: shown('1.0'), distribution: to, requirement })
+    const warning = `no longer installable in ${to}: pinned ${shown('1.0')} (needs ${requirement})`
+    const upload = async (codename: string, sample: Sample) =>
+      (await service.upload(await build(sample), 'any', { distribution: codename })).body
+    const published = async (codename: string, sample: Sample) =>
+      expect(await upload(codename, sample)).toMatchObject({ status: 'published', held_reason: null })
+
+    it('is checked, with the cause of what cannot be installed', async () => {
+      await published(to, { name: 'engine', version: '1.0', provides: [] })
+      await published(to, { name: 'pinned', version: '1.0', needs: [requirement] })
+      await published(to, { name: 'either', version: '1.0', needs: [...either] })
+      await published(to, { name: 'lost', version: '1.0', needs: ['never-there'] })
+      const body = await checked(to)
+      expect(body).toMatchObject({ total: 4, uninstallable_total: 1, undecided_total: 0 })
+      expect(body.uninstallable.map(sentences)).toEqual([
+        [`lost ${shown('1.0')} needs never-there; nothing provides it`],
+      ])
+    })
+
+    it('is reported by a deletion, which a dry run does not carry out', async () => {
+      const dry = await service.call('DELETE', `/artifacts/engine/${shown('1.0')}?dry_run=true&distribution=${to}`)
+      expect(dry.body).toMatchObject({ status: 'dry_run', would_break: expect.arrayContaining([broken]) })
+      expect(dry.body.warnings).toEqual([expect.stringContaining(`pinned ${shown('1.0')} (needs ${requirement})`)])
+      expect((await service.call('DELETE', `/artifacts/either?dry_run=true&distribution=${to}`)).body).toMatchObject({
+        ...{ status: 'dry_run', would_break: [], warnings: [] },
+      })
+      expect((await service.call('GET', '/artifacts/engine')).status).toBe(200)
+    })
+
+    it('is reported by a promotion, which a dry run does not carry out', async () => {
+      await published(from, { name: 'engine', version: '2.0', needs: ['not-there-either'] })
+      const promotion = { package: 'engine', version: shown('2.0'), from_dist: from, to_dist: to }
+      const dry = await service.call('POST', '/distributions/promote', { ...promotion, dry_run: true })
+      expect(dry.body).toMatchObject({
+        ...{ status: 'dry_run', versions: [{ result: 'promoted' }], would_break: [broken] },
+        warnings: [warning, `engine ${shown('2.0')} needs what ${to} lacks: not-there-either`],
+      })
+      const done = await service.call('POST', '/distributions/promote', promotion)
+      expect(done.body).toMatchObject({ status: 'ok', would_break: [broken] })
+      await service.call('DELETE', `/artifacts/engine/${shown('2.0')}?distribution=${to}`)
+    })
+
+    it('is a warning of an upload, or holds it where the settings say so', async () => {
+      const warned = await upload(to, { name: 'engine', version: '1.5' })
+      expect(warned).toMatchObject({ status: 'published', pipeline: { dependencies: 'breaks_others' } })
+      expect(warned.warnings).toContain(warning)
+      await service.call('DELETE', `/artifacts/engine/${shown('1.5')}?distribution=${to}`)
+      await service.call('PATCH', '/settings/', { validation: { on_uninstallable: 'hold' } })
+      try {
+        expect(await upload(to, { name: 'engine', version: '3.0' })).toMatchObject({
+          ...{ status: 'pending_review', held_reason: 'breaks_others' },
+        })
+        expect(await upload(to, { name: 'engine', version: '0.5' })).toMatchObject({ status: 'published' })
+      } finally {
+        await service.call('PATCH', '/settings/', { validation: { on_uninstallable: 'warn' } })
+      }
+    })
+  },
+)

@@ -17,9 +17,9 @@ function suiteFilters(): string[] {
 const unitDirectories = (unit.test?.include ?? []).map((pattern) => pattern.slice(0, pattern.indexOf('*')))
 
 test('every test file is run by npm test or named by a step of .ci/run', () => {
-  const all = ['src', 'test'].flatMap((directory) =>
+  const all = ['src', 'client', 'cli', 'test'].flatMap((directory) =>
     readdirSync(`${ROOT}/${directory}`, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.test.ts'))
+      .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
       .map((name) => `${directory}/${name}`),
   )
   const filters = suiteFilters()

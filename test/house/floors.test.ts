@@ -14,6 +14,7 @@ const FLOORS: Record<string, number> = {
   'http-files': 2,
   solver: 2,
   supervisor: 2,
+  tracing: 2,
   formats: 3,
   store: 3,
   scanners: 3,
@@ -32,15 +33,17 @@ const FLOORS: Record<string, number> = {
   sbom: 6,
   backup: 6,
   insight: 6,
+  downloads: 6,
   drift: 6,
   notify: 6,
   retention: 6,
   api: 7,
   jobs: 7,
   serve: 7,
-  wiring: 8,
+  console: 8,
+  wiring: 9,
 }
-const TOP = 9
+const TOP = 10
 /** A plug-in's pure interface may be seen by the peers that hand it keys (signing). */
 const TYPES_OF_PEERS = new Set(['signing -> formats/format.ts'])
 

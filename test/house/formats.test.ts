@@ -12,6 +12,7 @@ const ALLOWED: Record<string, string> = {
   'domain/sources.ts': 'data: the upstream repositories by format',
   'config/repo-format.ts': 'values of REPO_FORMAT, which happen to be spelled like ids',
   'config/variables.ts': 'values of REPO_FORMAT, which happen to be spelled like ids',
+  'downloads/client-type.ts': 'names of client programs, one of which is spelled like an id',
   'wiring/repository-listeners.ts': 'names of the repository listeners and their ports',
 }
 

@@ -105,6 +105,16 @@ export const ORDINARY: Case[] = [
       }),
   ],
   [
+    'oidc_disabled',
+    400,
+    'nobody has set up an identity provider',
+    (gate) =>
+      gate.call('POST', '/auth/oidc/authorize', {
+        as: null,
+        body: { code_challenge: 'c'.repeat(43), state: 's'.repeat(16) },
+      }),
+  ],
+  [
     'wrong_code',
     400,
     'the code that confirms a second factor is wrong',

@@ -190,6 +190,7 @@ export function artifactContract(gate: Gate): void {
       'cve_status',
       'decision',
       'dependencies',
+      'blast_radius',
     ])
     expect(body).toMatchObject({
       name: 'shelf-c',

@@ -1,5 +1,5 @@
 // What can be installed, compared with solvers of others: dose-debcheck decides the same question for deb, libsolv
-// for rpm, both exactly.
+// for rpm, both exactly; apt and apko search less.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -21,6 +21,7 @@ import {
 import { rpmFormat } from '../../../src/formats/rpm/index.ts'
 import { createPrimaryHandler } from '../../../src/formats/rpm/primary.ts'
 import { createXmlReader } from '../../../src/formats/rpm/xml-reader.ts'
+import { createAptRoot } from '../../clients/apt-root.ts'
 import { need } from '../../need.ts'
 import { buildIndex } from '../../samples/apk.ts'
 import { generate, type RandomPackage, type RandomRelation } from './generate.ts'
@@ -99,6 +100,59 @@ describe('deb', () => {
     expect(impossible.length).toBeGreaterThan(total / 20)
     expect(impossible.length).toBeLessThan(total * 0.9)
   })
+  /**
+   * apt takes the newest version of each name and mostly the first alternative, and goes back on neither. Where it finds
+   * nothing, the same apt confirms the installation that was found here, told all of it. It never finds one that is said
+   * not to exist.
+   */
+  test('differs from apt only where apt does not search', async () => {
+    const text = generate(11, 160).map(debStanza).join('\n')
+    const path = join(directory, 'flat')
+    mkdirSync(path)
+    writeFileSync(join(path, 'Packages'), text)
+    const facts = text.split('\n\n').map((stanza) => factsOf(parseControl(`${stanza.trim()}\n`)))
+    const universe = createUniverse(debFormat, { own: ['amd64'], neutral: ['all'] })
+    const all = facts.map((one) => universe.add(one))
+    const result = universe.check(all)
+    const impossible = all.filter((index) => result.answerOf(index) === 'impossible')
+    expect(impossible.map((index) => shown(universe.identityOf(index))).sort()).toEqual(dose(join(path, 'Packages')))
+
+    const newest = new Map<string, string>()
+    for (const { name, version } of facts) if (version > (newest.get(name) ?? '')) newest.set(name, version)
+    const pinned = (index: number) => `${universe.identityOf(index).name}=${universe.identityOf(index).version}`
+    const apt = await aptWith(path)
+    try {
+      const differing: Record<string, string[]> = {}
+      const left = all.values()
+      const ask = async () => {
+        for (const index of left) {
+          const isPossible = result.answerOf(index) === 'possible'
+          if ((await apt.canInstall([pinned(index)])) === isPossible) continue
+          const installation = result.installationOf(index) ?? []
+          const isOlder = installation.some((one) => {
+            const { name, version } = universe.identityOf(one)
+            return one !== index && version !== newest.get(name)
+          })
+          const reason = !isPossible
+            ? 'apt installs what cannot be'
+            : !(await apt.canInstall(installation.map(pinned)))
+              ? 'apt refuses what was found'
+              : isOlder
+                ? 'apt takes no older version of what is needed'
+                : 'apt does not go back on an alternative'
+          ;(differing[reason] ??= []).push(pinned(index))
+        }
+      }
+      await Promise.all([ask(), ask(), ask()])
+      expect(Object.keys(differing)).toEqual(['apt takes no older version of what is needed'])
+      // Both solvers find most of what exists, and neither much of what does not.
+      expect(Object.values(differing).flat().length).toBeLessThan(all.length / 4)
+      expect(impossible.length).toBeGreaterThan(all.length / 20)
+    } finally {
+      await apt.remove()
+    }
+  })
+
   // Every fifth package is missing, so that thousands of real dependencies fail.
   test('agrees with dose-debcheck on four fifths of the Debian release of this machine', () => {
     const stanzas = debianIndex()
@@ -112,6 +166,22 @@ describe('deb', () => {
     expect(impossible).toEqual(dose(path))
   })
 })
+
+/** apt with an empty dpkg database over a directory with an index: what would it install? */
+async function aptWith(repository: string) {
+  const root = await createAptRoot({ url: `file:${repository}`, suite: './', key: '' })
+  writeFileSync(
+    join(root.directory, 'etc/apt/sources.list.d/repository.sources'),
+    `Types: deb\nURIs: file:${repository}\nSuites: ./\nTrusted: yes\n`,
+  )
+  const { code, text } = await root.run('apt-get', '-o', 'Acquire::AllowInsecureRepositories=true', 'update')
+  if (code !== 0) throw new Error(`apt-get update ended with ${code}: ${text}`)
+  return {
+    canInstall: async (wanted: readonly string[]) =>
+      (await root.run('apt-get', '--simulate', '--no-install-recommends', '--yes', 'install', ...wanted)).code === 0,
+    remove: () => root.remove(),
+  }
+}
 
 const RPM_FLAGS = { '<': 'LT', '<=': 'LE', '=': 'EQ', '>=': 'GE', '>': 'GT' }
 const escaped = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')

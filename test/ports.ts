@@ -1,0 +1,28 @@
+// Ports of the loopback address for servers that tests start.
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo } from 'node:net'
+
+/** How long a port that refuses is left alone, in milliseconds: callers ask again and again. */
+const PAUSE_MS = 20
+
+/** A port that nothing listened on a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Whether something listens on the port; false comes after a pause. */
+export function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => setTimeout(() => resolve(false), PAUSE_MS))
+  })
+}
