@@ -51,7 +51,7 @@ export const PROBLEM_HELP: Record<ProblemCode, ProblemHelp> = {
   not_under_review: help('The package does not wait for a decision: somebody decided, or it was never held.', 'Load the queue again; `current_status` says what became of it.'),
   ambiguous: help('Several held packages fit, with different bytes or findings.', 'Add `distribution` and `arch` of one of `candidates[]`.'),
   signing_key_missing: help('There is no signing key, so nothing can be published.', 'Restore `REPOS_DIR/gnupg` from a backup. A start without any key creates one, which clients do not know.'),
-  signing_key_exists: help('A new key would make every client refuse the repositories.', 'If that is what you want, send `rotate: true`, and give the new key to all machines.'),
+  signing_key_exists: help('There is a signing key; with another one every client would refuse the repositories.', 'Keep it. To replace it on purpose, start without `REPOS_DIR/gnupg/signing-key.asc`, which makes a new one, and give that to all machines.'),
   not_published: help('Only published packages are promoted.', 'Decide about it in the review queue first.'),
   rejected_bytes: help('A person rejected exactly these bytes.', 'Delete the rejected record if the decision was wrong; then bring the package in again.'),
   account_conflict: help('The provider names a user whose name belongs to a local account, which is never taken over.', 'Rename or delete the local account.'),
