@@ -29,7 +29,7 @@ export interface Refusals {
   note(result: ImportedPackage, about: Wanted): Promise<void>
 }
 
-/** The refusals of a mirror under the present settings and reservations; others are forgotten. */
+/** The refusals of a mirror under the present settings and reservations; others do not count. */
 export async function createRefusals(
   db: Db,
   { source, target }: Pick<Mirror, 'source' | 'target'>,
@@ -69,7 +69,7 @@ export async function createRefusals(
   }
 }
 
-/** Forgets what other rules refused, and what is old. */
+/** Forgets what is old. A refusal under other rules stays until then, and counts again when those rules return. */
 export async function forgetRefusals(db: Db, sourceId: number, now: Date): Promise<void> {
   await db
     .deleteFrom('mirror_refusals')
