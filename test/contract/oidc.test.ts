@@ -128,6 +128,47 @@ test('a job publishes what its publisher may, and nothing else', async () => {
   expect((await exchange(await idToken())).status).toBe(401)
 })
 
+test('jobs of one publisher are one person: none approves what another of them brought in', async () => {
+  const as = (name: string, repository: string) => ({
+    ...{ name, issuer: issuer.url, audience: AUDIENCE, claims: { repository }, role: 'maintainer' },
+  })
+  const publishers = [as('tools', 'acme/tools'), as('release', 'acme/release')]
+  const set = (validation: object, forbid_self_approval: boolean) => {
+    const body = { trusted_publishing: { publishers }, validation, security: { forbid_self_approval } }
+    return gate.call('PATCH', '/settings/', { body })
+  }
+  expect((await set({ on_unscanned: 'hold' }, true)).status).toBe(200)
+  const job = async (repository: string) => {
+    const made = await exchange(await idToken({ repository, sub: `repo:${repository}:x` }))
+    expect([made.status, made.body['role']], made.text).toEqual([201, 'maintainer'])
+    return { as: made.body['token'] as string, name: made.body['name'] as string }
+  }
+  const [uploader, sibling, other] = [await job('acme/tools'), await job('acme/tools'), await job('acme/release')]
+  expect(uploader.name).not.toBe(sibling.name)
+  const put = await gate.upload(await buildDeb({ name: 'of-a-job' }), { distribution: 'noble' }, uploader)
+  expect(put.body).toMatchObject({ status: 'pending_review' })
+
+  const decided = { decision: 'approve', justification: 'looked at it' }
+  const path = `/security/packages/of-a-job/${String(put.body['version'])}/decide`
+  const approve = async ({ as }: { as: string }) => {
+    const { status, body } = await gate.call('POST', path, { as, body: decided })
+    return [status, body['code'] ?? body['new_status']]
+  }
+  expect(await approve(uploader)).toEqual([403, 'self_approval'])
+  expect(await approve(sibling)).toEqual([403, 'self_approval'])
+  const items = [{ package: 'of-a-job', version: put.body['version'] }]
+  const bulk = await gate.call('POST', '/security/decisions/bulk', { as: sibling.as, body: { items, ...decided } })
+  expect(bulk.body).toMatchObject({ decided: 0, items: [{ result: 'failed', code: 'self_approval' }] })
+
+  // The row of the uploader's token is deleted with a later exchange: its name alone tells the publisher.
+  gate.clock.advance(16 * 60_000)
+  const [later, stranger] = [await job('acme/tools'), await job('acme/release')]
+  expect((await approve(other))[0]).toBe(401)
+  expect(await approve(later)).toEqual([403, 'self_approval'])
+  expect(await approve(stranger)).toEqual([200, 'published'])
+  await set({ on_unscanned: 'allow' }, false)
+})
+
 test('neither a provider nor an issuer leads to an inner address', async () => {
   const inner = 'http://localhost:1'
   expect((await gate.call('POST', '/auth/oidc/test-discovery', { body: { discovery_url: inner } })).body['code']).toBe(
