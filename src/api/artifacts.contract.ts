@@ -95,6 +95,7 @@ export const getArtifactsNameDependencies = declare({
         name: Type.String(),
         version_constraint: Type.String(),
         available_internally: Type.Boolean(),
+        met_by: Nullable(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() })),
         available_upstream: Nullable(Type.Boolean()),
         depth: Type.Integer(),
       }),

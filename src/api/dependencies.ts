@@ -1,8 +1,9 @@
-// The answer of /artifacts/{name}/dependencies: each requirement, and whether published packages and the catalogs of sources meet it.
+// The answer of /artifacts/{name}/dependencies: each requirement, which published package meets it, and whether the catalogs of sources would.
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import { reachOf, shownRequirement, unsatisfied, type Offer } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import { missingIn } from '../gate/dependencies.ts'
+import { metBy } from '../gate/met-by.ts'
 import { resolveIo, sourcesFor } from '../imports/resolve-query.ts'
 import { blobOf } from '../store/files/blob-query.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
@@ -20,6 +21,7 @@ export async function resolveDependencies(db: Db, row: PackageRow, offered: Offe
   const facts = unpackFacts(blob)
   const strong = facts.requirements.filter((requirement) => requirement.strong)
   const missing = new Set(await missingIn(db, facts, offered))
+  const met = await metBy(db, offered, facts)
   const missingUpstream = await missingInCatalogs(db, facts, offered)
   return {
     package: row.name,
@@ -28,6 +30,7 @@ export async function resolveDependencies(db: Db, row: PackageRow, offered: Offe
     dependencies: strong.slice(0, MOST_LISTED).map((requirement) => ({
       ...shownRequirement(requirement),
       available_internally: !missing.has(requirement),
+      met_by: met.get(requirement) ?? null,
       available_upstream: missingUpstream && !missingUpstream.has(requirement),
       depth: 1,
     })),

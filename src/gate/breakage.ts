@@ -166,7 +166,7 @@ export async function dependentsOf(
 export async function providersOf(
   db: Db,
   { distribution }: Offered,
-  dependents: readonly Dependent[],
+  dependents: readonly Pick<Dependent, 'requirements'>[],
 ): Promise<Map<string, Provider[]>> {
   const names = new Set(
     dependents.flatMap(({ requirements }) =>

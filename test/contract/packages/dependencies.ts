@@ -11,6 +11,7 @@ interface Resolved {
     name: string
     version_constraint: string
     available_internally: boolean
+    met_by: { name: string; version: string; arch: string } | null
     available_upstream: boolean | null
     depth: number
   }[]
@@ -91,6 +92,22 @@ export function dependencyContract(gate: Gate): void {
       ]),
     )
     expect(body.dependencies).toHaveLength(2)
+  })
+
+  test('the package that meets a requirement: by its name before a provide, the newest, the first alternative', async () => {
+    await put('motor', {}, 'jammy', '2-1')
+    await put('motor', {}, 'jammy', '10-1')
+    await put('motor-fork', { Provides: 'motor' }, 'jammy', '99-1')
+    await put('tree', { Depends: 'motor, motor (<< 5), engine, absent | base | motor, absent, tree' })
+    const { body } = await gate.call<Resolved>('GET', '/artifacts/tree/dependencies')
+    expect(body.dependencies.map(({ met_by: met }) => met && `${met.name} ${met.version} ${met.arch}`)).toEqual([
+      'motor 10-1 amd64',
+      'motor 2-1 amd64',
+      'engine-b 1.5-1 amd64',
+      'base 1.5-1 amd64',
+      null,
+      'tree 1.5-1 amd64',
+    ])
   })
 
   test('only packages of the same distribution count, and the query selects the record', async () => {

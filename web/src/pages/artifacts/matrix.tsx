@@ -1,11 +1,15 @@
 // Which version is where: rows are versions, columns distributions. A cell is the status and the worst finding.
-import { Link } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { SeverityMark, Status } from '../../parts/marks.tsx'
 import { SEVERITIES } from '../../parts/words.ts'
 import type { Detail, PackageRecord } from './package.tsx'
 
+const route = getRouteApi('/packages/$name')
+
 export function Matrix({ detail, shown }: { detail: Detail; shown: PackageRecord }) {
   const versions = [...new Set(detail.versions.map(({ version }) => version))]
+  const { name } = detail
+  const { tab } = route.useSearch()
   const distributions = [...new Set(detail.versions.map(({ distribution }) => distribution))].sort()
   return (
     <div
@@ -32,13 +36,14 @@ export function Matrix({ detail, shown }: { detail: Detail; shown: PackageRecord
           {versions.map((version) => (
             <tr key={version} data-selected={version === shown.version || undefined}>
               <th scope="row">
-                <Link to="." search={((now: object) => ({ ...now, version })) as never} className="mono">
+                <Link to="/packages/$name" params={{ name }} search={{ version, tab }} className="mono">
                   {version}
                 </Link>
               </th>
               {distributions.map((distribution) => (
                 <td key={distribution}>
                   <Cell
+                    shown={shown}
                     records={detail.versions.filter(
                       (one) => one.version === version && one.distribution === distribution,
                     )}
@@ -56,14 +61,23 @@ export function Matrix({ detail, shown }: { detail: Detail; shown: PackageRecord
   )
 }
 
-function Cell({ records }: { records: readonly PackageRecord[] }) {
+function Cell({ records, shown }: { records: readonly PackageRecord[]; shown: PackageRecord }) {
+  const { tab } = route.useSearch()
   return records.map((record) => {
     const worst = SEVERITIES.find((severity) =>
       record.cve_results?.some((finding) => finding.severity.toLowerCase() === severity),
     )
     return (
       <div key={record.arch} style={{ display: 'flex', gap: '0.6em' }}>
-        <Status value={record.status} />
+        <Link
+          to="/packages/$name"
+          params={{ name: record.name }}
+          search={{ version: record.version, distribution: record.distribution, arch: record.arch, tab }}
+          aria-current={record === shown || undefined}
+        >
+          <Status value={record.status} />
+          <span className="visually-hidden">{`: ${record.version} in ${record.distribution}, ${record.arch}`}</span>
+        </Link>
         {records.length > 1 && <span>{record.arch}</span>}
         {worst && <SeverityMark value={worst} />}
       </div>

@@ -1,23 +1,21 @@
 // One package: how to install it, where which version is, what was found in it, what it needs, who decided what.
-import { Button, Group, Tabs, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { linkTo, read, type Answered } from '../../api/api.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Status } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Rows } from '../../parts/rows.tsx'
 import { When } from '../../parts/when.tsx'
 import { HELD_REASONS, bytes, count } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
 import { DeleteVersion } from './delete.tsx'
-import { Dependencies } from './dependencies.tsx'
-import { FindingsTable } from './findings.tsx'
 import { Install } from './install.tsx'
 import { Matrix } from './matrix.tsx'
 import { Promote } from './promote.tsx'
-import { saw, Verdicts } from './verdicts.tsx'
+import { RecordTabs } from './tabs.tsx'
+import { Verdicts } from './verdicts.tsx'
 
 const route = getRouteApi('/packages/$name')
 export type Detail = Answered<'GET /artifacts/{name}'>
@@ -30,12 +28,11 @@ export default function Package() {
 }
 
 function Known({ detail }: { detail: Detail }) {
-  const { version, tab = 'findings' } = route.useSearch()
-  const navigate = useNavigate()
+  const asked = route.useSearch()
   const [asks, setAsks] = useState<'promote' | 'delete' | null>(null)
   const mayMaintain = useMay('maintainer+')
   const mayAudit = useMay('auditor+')
-  const record = detail.versions.find((one) => one.version === version) ?? detail.versions[0]
+  const record = recordOf(detail, asked) ?? detail.versions[0]
   if (!record) return <Page title={detail.name}>This package has no records any more.</Page>
   const { distribution, arch } = record
   const params = { name: detail.name, version: record.version }
@@ -71,6 +68,11 @@ function Known({ detail }: { detail: Detail }) {
         </Text>
       )}
       <Matrix detail={detail} shown={record} />
+      {asked.version && asked.version !== record.version && (
+        <Text size="sm" role="status" mb="md">
+          Version <span className="mono">{asked.version}</span> is not among these. The latest is shown.
+        </Text>
+      )}
       <Group gap="lg" mb="md">
         <Text fw={650} className="mono">
           {record.version}
@@ -86,42 +88,7 @@ function Known({ detail }: { detail: Detail }) {
         </Text>
       </Group>
       <Verdicts record={record} />
-      <Tabs
-        value={tab}
-        onChange={(value) =>
-          void navigate({
-            to: '.',
-            search: ((now: object) => ({ ...now, tab: value === 'findings' ? undefined : value })) as never,
-          })
-        }
-        keepMounted={false}
-      >
-        <Tabs.List mb="md">
-          <Tabs.Tab value="findings">Findings</Tabs.Tab>
-          <Tabs.Tab value="dependencies">Dependencies</Tabs.Tab>
-          <Tabs.Tab value="history">History</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="findings">
-          <FindingsTable findings={record.cve_results} compared={saw(record.coverage['cve_scan'])} />
-        </Tabs.Panel>
-        <Tabs.Panel value="dependencies">
-          <Dependencies record={record} />
-        </Tabs.Panel>
-        <Tabs.Panel value="history">
-          <Rows
-            of={detail.history}
-            label="History"
-            id={({ seq, timestamp, action }) => `${seq ?? timestamp} ${action}`}
-            columns={[
-              { head: 'When', cell: ({ timestamp }) => <When at={timestamp} /> },
-              { head: 'Who', cell: ({ user }) => user },
-              { head: 'What', cell: ({ action }) => action.toLowerCase().replaceAll('_', ' ') },
-              { head: 'Version', cell: (entry) => `${entry.version ?? ''} ${entry.distribution ?? ''}` },
-              { head: 'Outcome', cell: ({ detail: text, outcome }) => text ?? outcome },
-            ]}
-          />
-        </Tabs.Panel>
-      </Tabs>
+      <RecordTabs record={record} history={detail.history} />
       {mayAudit && (
         <Text size="sm" mt="lg" component="p">
           SBOM of this version:{' '}
@@ -136,6 +103,15 @@ function Known({ detail }: { detail: Detail }) {
       {asks === 'delete' && <DeleteVersion record={record} close={() => setAsks(null)} />}
     </Page>
   )
+}
+
+type Asked = Pick<Partial<PackageRecord>, 'version' | 'distribution' | 'arch'>
+
+/** The record that the URL names as far as it names one. */
+function recordOf({ versions }: Detail, { version, distribution, arch }: Asked): PackageRecord | undefined {
+  const ofVersion = version ? versions.filter((one) => one.version === version) : versions
+  const placed = distribution ? ofVersion.filter((one) => one.distribution === distribution) : ofVersion
+  return placed.find((one) => one.arch === arch) ?? placed[0] ?? ofVersion[0]
 }
 
 function HeldReason({ reason }: { reason: string | null | undefined }) {

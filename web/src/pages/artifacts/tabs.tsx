@@ -1,0 +1,72 @@
+// What is known about one record, in tabs. The tab, and the page and filter of its list, are in the URL.
+import { Tabs } from '@mantine/core'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Rows } from '../../parts/rows.tsx'
+import { When } from '../../parts/when.tsx'
+import { Dependants } from './dependants.tsx'
+import { Dependencies } from './dependencies.tsx'
+import { Files } from './files.tsx'
+import { FindingsTable } from './findings.tsx'
+import type { Detail, PackageRecord } from './package.tsx'
+import { saw } from './verdicts.tsx'
+
+const route = getRouteApi('/packages/$name')
+
+export function RecordTabs({ record, history }: { record: PackageRecord; history: Detail['history'] }) {
+  const { tab = 'findings' } = route.useSearch()
+  const navigate = useNavigate()
+  // What was opened in a tree belongs to the record it was opened for.
+  const id = `${record.name} ${record.version} ${record.distribution} ${record.arch}`
+  return (
+    <Tabs
+      key={id}
+      value={tab}
+      onChange={(value) =>
+        void navigate({
+          to: '.',
+          search: ((now: object) => ({
+            ...now,
+            tab: value === 'findings' ? undefined : value,
+            q: undefined,
+            page: undefined,
+          })) as never,
+        })
+      }
+      keepMounted={false}
+    >
+      <Tabs.List mb="md">
+        <Tabs.Tab value="findings">Findings</Tabs.Tab>
+        <Tabs.Tab value="dependencies">Dependencies</Tabs.Tab>
+        <Tabs.Tab value="dependants">Dependants</Tabs.Tab>
+        <Tabs.Tab value="files">Files</Tabs.Tab>
+        <Tabs.Tab value="history">History</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="findings">
+        <FindingsTable findings={record.cve_results} compared={saw(record.coverage['cve_scan'])} />
+      </Tabs.Panel>
+      <Tabs.Panel value="dependencies">
+        <Dependencies record={record} />
+      </Tabs.Panel>
+      <Tabs.Panel value="dependants">
+        <Dependants record={record} />
+      </Tabs.Panel>
+      <Tabs.Panel value="files">
+        <Files record={record} />
+      </Tabs.Panel>
+      <Tabs.Panel value="history">
+        <Rows
+          of={history}
+          label="History"
+          id={({ seq, timestamp, action }) => `${seq ?? timestamp} ${action}`}
+          columns={[
+            { head: 'When', cell: ({ timestamp }) => <When at={timestamp} /> },
+            { head: 'Who', cell: ({ user }) => user },
+            { head: 'What', cell: ({ action }) => action.toLowerCase().replaceAll('_', ' ') },
+            { head: 'Version', cell: (entry) => `${entry.version ?? ''} ${entry.distribution ?? ''}` },
+            { head: 'Outcome', cell: ({ detail: text, outcome }) => text ?? outcome },
+          ]}
+        />
+      </Tabs.Panel>
+    </Tabs>
+  )
+}
