@@ -1,7 +1,9 @@
 // Reading the service log from its end, and following it.
+import { renameSync, writeFileSync } from 'node:fs'
 import { appendFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readLog, type LogFilter } from './log-reader.ts'
 import { createLogTail } from './log-tail.ts'
@@ -94,4 +96,26 @@ test('following gives each line once, through a rotation, and none from before',
   tail.stop()
   expect(ended).toBe(true)
   leave()
+})
+
+test('files that are rotated between any two steps of a look are followed, each line once', async () => {
+  const path = join(directory, 'service-a.log')
+  const [heard, errors] = [[] as string[], [] as unknown[]]
+  await write('service-a.log', line(0))
+  const tail = createLogTail({ directory, onError: (error) => errors.push(error), everyMs: 1 })
+  const listener = { receive: ({ message }: { message: string }) => void heard.push(message), dropped: () => {} }
+  const leave = await tail.listen({ ...listener, end: () => {} })
+  const wrote = Array.from({ length: 150 }, (_, n) => n + 1)
+  for (const n of wrote) {
+    renameSync(path, `${path}-20260301T120000.${String(n).padStart(3, '0')}Z`)
+    // For some turns there is no file of the name, as when another process of the machine rotated it.
+    for (let turns = 0; turns < 1 + (n % 7); turns++) await nextTurn()
+    writeFileSync(path, line(n))
+    for (let turns = 0; turns < 1 + (n % 5); turns++) await nextTurn()
+  }
+  await expect.poll(() => heard.length).toBeGreaterThanOrEqual(wrote.length)
+  tail.stop()
+  leave()
+  expect(heard.sort()).toEqual(wrote.map((n) => `m${n}`).sort())
+  expect(errors).toEqual([])
 })

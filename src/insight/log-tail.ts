@@ -1,5 +1,5 @@
 // Follows the files of the service log of all machines while somebody listens.
-import { open, stat } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ifMissing } from '../kernel/files.ts'
 import { createShared } from '../kernel/shared.ts'
@@ -39,11 +39,16 @@ export function createLogTail(deps: { directory: string; onError(error: unknown)
     const now = new Map<number, number>()
     const listed = await names()
     for (const name of listed) {
-      const path = join(directory, name)
-      const found = await stat(path).catch(ifMissing(null))
-      if (!found) continue
-      const from = before ? (before.get(found.ino) ?? unseen.get(found.ino) ?? 0) : found.size
-      now.set(found.ino, from < found.size ? await sendLines(path, from, found.size) : found.size)
+      // A rotation gives the name to another file, or to none for a moment: all that is asked is asked of one open file.
+      const file = await open(join(directory, name), 'r').catch(ifMissing(null))
+      if (!file) continue
+      try {
+        const { ino, size } = await file.stat()
+        const from = before ? (before.get(ino) ?? unseen.get(ino) ?? 0) : size
+        now.set(ino, from < size ? await sendLines(file, from, size) : size)
+      } finally {
+        await file.close()
+      }
     }
     // A rotation during the first look hides what was written before it: the next look is the first again.
     if (!before && (await names()).join() !== listed.join()) return
@@ -52,15 +57,10 @@ export function createLogTail(deps: { directory: string; onError(error: unknown)
   })
 
   /** @returns how far it read: up to the last whole line */
-  async function sendLines(path: string, from: number, size: number): Promise<number> {
+  async function sendLines(file: FileHandle, from: number, size: number): Promise<number> {
     const start = Math.max(from, size - MOST_BYTES)
     const block = Buffer.alloc(size - start)
-    const file = await open(path, 'r')
-    try {
-      await file.read(block, 0, block.length, start)
-    } finally {
-      await file.close()
-    }
+    await file.read(block, 0, block.length, start)
     const end = block.lastIndexOf(10) + 1
     const lines = block.subarray(0, end).toString('utf8').split('\n').slice(0, -1)
     if (start > from) {
