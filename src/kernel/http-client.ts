@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
 import { isForbidden } from './forbidden-addresses.ts'
+import { retryAfterMs } from './retry-after.ts'
 import { trace, traceHeaders, type Attributes } from './trace.ts'
 
 export interface HttpLimits {
@@ -69,13 +70,16 @@ export class HttpError extends Error {
   constructor(
     readonly reason: 'forbidden_target' | 'unreachable' | 'status' | 'too_large' | 'timeout',
     message: string,
-    options?: ErrorOptions & { status?: number },
+    options?: ErrorOptions & { status?: number; retryAfterMs?: number | null },
   ) {
     super(message, options)
     this.status = options?.status
+    this.retryAfterMs = options?.retryAfterMs ?? null
   }
   /** the status received, where the reason is `status` */
   readonly status: number | undefined
+  /** how long the receiver of a `post` asks to wait */
+  readonly retryAfterMs: number | null
 }
 
 const REDIRECTS = 5
@@ -239,7 +243,10 @@ export function createHttpClient(options: {
         )
         drop(answer)
         if (answer.statusCode < 200 || answer.statusCode > 299)
-          throw new HttpError('status', `${url.host} answered ${answer.statusCode}`, { status: answer.statusCode })
+          throw new HttpError('status', `${url.host} answered ${answer.statusCode}`, {
+            status: answer.statusCode,
+            retryAfterMs: retryAfterMs(answer.headers['retry-after']),
+          })
         return answer.statusCode
       } catch (error) {
         throw failureOf(error, address)

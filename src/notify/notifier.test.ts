@@ -24,6 +24,9 @@ let sink: MailSink
 let receiver: Server
 let posted: any[]
 let answer: number
+/** headers of each answer */
+let headers: Record<string, string>
+let requests: number
 let time: number
 let set: { email: Writable<Settings['email']>; notifications: Writable<Settings['notifications']> }
 let audit: AuditLog
@@ -46,14 +49,17 @@ beforeEach(async () => {
   posted = []
   lines = []
   answer = 200
+  headers = {}
+  requests = 0
   sink = await startMailSink()
   receiver = createServer((request, response) => {
     let body = ''
+    requests++
     request
       .on('data', (part) => (body += String(part)))
       .on('end', () => {
         if (answer === 200) posted.push({ ...JSON.parse(body), headers: request.headers })
-        response.writeHead(answer).end()
+        response.writeHead(answer, headers).end()
       })
   }).listen(0, '127.0.0.1')
   await once(receiver, 'listening')
@@ -407,6 +413,40 @@ describe('a chat', () => {
     time += 2_001
     expect(await deliver('webhook')).toBe(1)
     expect(posted[0].text).toBe('patient 1.0-1 in jammy: waits for a decision (1 high)')
+  })
+
+  const FOREVER = 1_000_000
+  test.each([
+    ['seconds', '120', 120],
+    ['less than it would be given anyway', '1', 2],
+    ['a date', new Date(Date.now() + FOREVER * 1000).toUTCString(), 900],
+    ['more than anybody waits', String(FOREVER), 900],
+    ['nothing that can be read', 'soon', 2],
+  ])('is not called before the time it asks for: %s', async (_, asked, seconds) => {
+    answer = 429
+    headers = { 'retry-after': asked }
+    await happen(held('patient'))
+    expect([await deliver('webhook'), requests]).toEqual([0, 1])
+    answer = 200
+    time += seconds * 1000 - 1
+    expect([await channel('webhook', another()).deliver(always), requests]).toEqual([0, 1])
+    time += 1
+    expect([await deliver('webhook'), requests]).toEqual([1, 2])
+  })
+
+  test('that is given up after three tries is not called with the next message before its time either', async () => {
+    answer = 429
+    headers = { 'retry-after': '60' }
+    await happen(held('first'), held('second'))
+    for (let tries = 1; tries <= 3; tries++, time += 60_000)
+      expect([await deliver('webhook'), requests]).toEqual([0, tries])
+    expect(errors()).toMatchObject([{ msg: 'a notification could not be delivered' }])
+    answer = 200
+    time -= 1
+    expect([await deliver('webhook'), requests]).toEqual([0, 3])
+    time += 1
+    expect([await deliver('webhook'), requests]).toEqual([1, 4])
+    expect(posted.map(({ data }) => data.package)).toEqual(['second'])
   })
 })
 

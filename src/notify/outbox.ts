@@ -2,6 +2,7 @@
 // lost when a process dies. Each channel has its own position in it.
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
+import { HttpError } from '../kernel/http-client.ts'
 import type { Log } from '../kernel/log.ts'
 import { trace } from '../kernel/trace.ts'
 import type { Db } from '../store/db.ts'
@@ -13,7 +14,7 @@ export interface Channel {
   id: number
   /** how long one message may take */
   limitMs: number
-  /** how long to wait after the first failure, and after the second */
+  /** how long to wait after the first failure, and after the second, unless the receiver asks for more */
   retryMs: readonly [number, number]
   isOn(): boolean
   /**
@@ -42,6 +43,8 @@ export interface Outbox {
 
 const TRIES = 3
 const BATCH = 100
+/** A receiver that asks for a longer wait is called again after this: what waits for it is about attacks and decisions. */
+const LONGEST_WAIT_MS = 15 * 60_000
 
 interface Place {
   seq: number
@@ -113,13 +116,18 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
             arrived++
           } catch (error) {
             const tries = at.tries + 1
+            const asked = Math.min(LONGEST_WAIT_MS, (error instanceof HttpError && error.retryAfterMs) || 0)
             const wait = channel.retryMs[tries - 1]
             if (tries < TRIES && wait !== undefined) {
-              await move(at, { ...at, tries, retry_at: after(wait) })
+              await move(at, { ...at, tries, retry_at: after(Math.max(wait, asked)) })
               return arrived
             }
-            // Given up: the entry remains in the audit log, and the next one is tried.
+            // Given up: the entry remains in the audit log, and the next one is tried, when the receiver takes it again.
             log.error({ err: error, channel: channel.name, audit_seq: upTo }, 'a notification could not be delivered')
+            if (asked > 0) {
+              await move(at, { seq: upTo, tries: 0, retry_at: after(asked) })
+              return arrived
+            }
           }
         }
         const next: Place = { seq: upTo, tries: 0, retry_at: null }

@@ -1,6 +1,7 @@
 // Files of a repository over HTTP: conditional requests, ranges, and which failures may pass.
 import { refused } from '../formats/catalog.ts'
 import { HttpError, type HttpAnswer, type HttpClient } from '../kernel/http-client.ts'
+import { retryAfterMs } from '../kernel/retry-after.ts'
 import { urlBelow } from './paths.ts'
 import { problemOf } from './problems.ts'
 import { Interrupted, type Ask, type Found, type Transport, type Validator } from './transport.ts'
@@ -87,11 +88,4 @@ async function* interruptible(body: AsyncIterable<Uint8Array>): AsyncGenerator<U
 function passing(error: unknown): unknown {
   const mayPass = error instanceof HttpError && (error.reason === 'unreachable' || error.reason === 'timeout')
   return mayPass ? new Interrupted(problemOf(error), null, error.reason === 'timeout' ? 3 : 1) : problemOf(error)
-}
-
-/** Seconds, or a date (RFC 9110, section 10.2.3). */
-function retryAfterMs(value: string | null): number | null {
-  if (value === null) return null
-  const ms = /^[0-9]{1,9}$/.test(value) ? Number(value) * 1000 : new Date(value).getTime() - Date.now()
-  return Number.isNaN(ms) ? null : Math.max(0, ms)
 }
