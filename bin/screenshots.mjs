@@ -27,6 +27,8 @@ const PAGES = [
     'import',
     'import?tab=updates',
     'import?tab=jobs',
+    'import?tab=mirrors',
+    'import?tab=reserved',
   ],
   ...['distributions', 'distributions/bookworm', 'vulnerabilities', 'decisions', 'audit', 'users', 'tokens'],
   ...['settings', 'settings/validation', 'settings/ldap', 'backup', 'health', 'logs', 'account'],

@@ -4,7 +4,7 @@ import { CancelledJob, FromIndex, JobId, jobFields } from './import-job-schemas.
 import { declare } from './route.ts'
 import { Nullable } from './schemas.ts'
 
-const MirrorJob = Type.Object({
+export const MirrorJob = Type.Object({
   ...jobFields,
   source_id: Type.Integer(),
   distribution: Nullable(Type.String({ description: 'null until the run ended' })),

@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { MirrorSelectionSchema } from '../domain/mirror-selection.ts'
 import { SettingsSchema } from '../domain/settings.ts'
 import { ACTIONS } from '../domain/finding.ts'
+import { MirrorJob } from './import-mirror-jobs.contract.ts'
 import { declare } from './route.ts'
 import { listOf, Nullable, TimeSchema } from './schemas.ts'
 
@@ -20,15 +21,14 @@ const mirror = {
   continue_after: Nullable(Type.String({ description: 'name after which the next run begins' })),
   updated_at: Nullable(TimeSchema),
   updated_by: Nullable(Type.String()),
-  last_job: Nullable(Type.Record(Type.String(), Type.Unknown())),
+  last_job: Nullable(MirrorJob),
 }
-const Selection = Type.Record(Type.String(), Type.Unknown())
 const ListedMirror = Type.Object({
   ...mirror,
-  selection: Nullable(Selection),
+  selection: Nullable(Type.Omit(MirrorSelectionSchema, ['names'])),
   names_total: Type.Integer({ description: 'names of the selection, which are left out here' }),
 })
-const MirrorSchema = Type.Object({ ...mirror, selection: Selection })
+const MirrorSchema = Type.Object({ ...mirror, selection: MirrorSelectionSchema })
 
 /** Missing keys get their defaults. */
 const Fields = Type.Partial(

@@ -6,6 +6,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eicar, startFakeClamd } from '../fakes/clamd.ts'
+import { addSource, startAptUpstream } from '../gate/apt-upstream.ts'
 import { readAdvisories } from '../gate/read-advisories.ts'
 import { buildDeb } from '../samples/deb.ts'
 import { writeAdvisories } from '../samples/osv.ts'
@@ -240,6 +241,43 @@ describe('the five jobs', () => {
   })
 })
 
+describe('what comes from upstream', () => {
+  test('a mirror shows what a run would bring before it is started, and brings it', async () => {
+    const upstream = await startAptUpstream()
+    await upstream.offer(['mirrored', 'left-out'].map((name) => ({ name })))
+    const id = await addSource(service, upstream, 'Vendor tools', 'noble')
+    await service.call('PUT', `/import/mirror/sources/${id}`, { globs: ['mirr*'] })
+    upstream.log.length = 0
+    const { page } = await place(MAINTAINER)
+    await page.goto('/import?tab=mirrors')
+    await page.getByRole('link', { name: 'Vendor tools' }).click()
+    await page.getByRole('button', { name: 'Dry run' }).click()
+    const coming = page.getByRole('region', { name: 'What would come' })
+    await coming.getByRole('cell', { name: 'mirrored' }).waitFor()
+    expect(await coming.getByRole('row').count()).toBe(2)
+    expect(upstream.log).toEqual([])
+    await page.getByRole('button', { name: 'Start a run' }).click()
+    await page.getByText('1 published.').waitFor()
+    expect(await statusOf('mirrored')).toBe('published')
+    await upstream.close()
+  })
+
+  test('a name that is reserved in the console is refused by the API', async () => {
+    const { page } = await place(MAINTAINER)
+    await page.goto('/import?tab=reserved')
+    await page.getByLabel('Name or pattern').fill('acme-*')
+    await page.getByRole('combobox', { name: 'May come by' }).click()
+    await page.getByRole('option', { name: 'the source Vendor tools' }).click()
+    await page.getByRole('button', { name: 'Reserve', exact: true }).click()
+    await page.getByRole('cell', { name: 'acme-*', exact: true }).waitFor()
+    const refused = await service.upload(await buildDeb({ name: 'acme-agent' }), 'a.deb', { distribution: 'noble' })
+    expect([refused.status, refused.body.code]).toEqual([409, 'name_reserved'])
+    await page.getByRole('button', { name: 'Remove the reservation of acme-*' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('No name is reserved').waitFor()
+  })
+})
+
 describe('the rest', () => {
   test('filters are in the address, and Back restores them', async () => {
     const { page } = await place(MAINTAINER)
@@ -282,6 +320,8 @@ describe('the rest', () => {
     '/packages/plain',
     '/upload',
     '/import',
+    '/import?tab=mirrors',
+    '/import?tab=reserved',
     '/distributions',
     '/distributions/noble',
     '/vulnerabilities',

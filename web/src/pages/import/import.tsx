@@ -1,9 +1,11 @@
-// From upstream: search the catalogs of the sources and import with dependencies; the sources, their jobs, and newer fixes.
+// From upstream: search the catalogs of the sources and import with dependencies; the sources, mirrors, reserved names, jobs, and newer fixes.
 import { Tabs } from '@mantine/core'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Page } from '../../parts/page.tsx'
 import { Catalog } from './catalog.tsx'
 import { Jobs } from './jobs.tsx'
+import { Mirrors } from './mirrors.tsx'
+import { Reservations } from './reservations.tsx'
 import { Sources } from './sources.tsx'
 import { SecurityUpdates } from './updates.tsx'
 
@@ -24,6 +26,8 @@ export default function Import() {
         <Tabs.List mb="md">
           <Tabs.Tab value="search">Search and sources</Tabs.Tab>
           <Tabs.Tab value="updates">Security updates</Tabs.Tab>
+          <Tabs.Tab value="mirrors">Mirrors</Tabs.Tab>
+          <Tabs.Tab value="reserved">Reserved names</Tabs.Tab>
           <Tabs.Tab value="jobs">Jobs</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="search">
@@ -32,6 +36,12 @@ export default function Import() {
         </Tabs.Panel>
         <Tabs.Panel value="updates">
           <SecurityUpdates />
+        </Tabs.Panel>
+        <Tabs.Panel value="mirrors">
+          <Mirrors />
+        </Tabs.Panel>
+        <Tabs.Panel value="reserved">
+          <Reservations />
         </Tabs.Panel>
         <Tabs.Panel value="jobs">
           <Jobs />

@@ -1,0 +1,153 @@
+// The answer of a dry run: what would come, how large it is, what the policy says of it, and what would not come and why.
+import { Stack, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { Answered } from '../../api/api.ts'
+import { Toned } from '../../parts/marks.tsx'
+import { Rows } from '../../parts/rows.tsx'
+import { When } from '../../parts/when.tsx'
+import { bytes, count, type Tone } from '../../parts/words.ts'
+
+type PlanAnswer = Answered<'GET /import/mirror/sources/{id}/plan'>
+type Named = PlanAnswer['conflicting'][number]
+
+/** What the gate would do, by what the policy says of the known findings. */
+const POLICY: Record<'allow' | 'warn' | 'review' | 'block', { word: string; tone: Tone }> = {
+  allow: { word: 'published', tone: 'good' },
+  warn: { word: 'published with a warning', tone: 'care' },
+  review: { word: 'held for review', tone: 'care' },
+  block: { word: 'blocked', tone: 'bad' },
+}
+
+export function Plan({ plan }: { plan: PlanAnswer }) {
+  const { selected, missing, present, missing_bytes: size, limits, policy, packages, withdrawn } = plan
+  return (
+    <section aria-label="Dry run" style={{ marginTop: '1rem' }}>
+      <Stack gap="xs">
+        <Text role="status" fw={600}>
+          {`${missing === 0 ? 'Nothing would come' : `${count(missing, 'package')} would come (${bytes(size)})`}; ${selected} selected, ${present} here already.`}
+        </Text>
+        <Text size="sm" c="dimmed">
+          By the catalog as it was read last. Nothing was fetched. What only the files show (malware, components,
+          signatures) is not known yet.
+        </Text>
+        {missing > 0 && <Policy policy={policy} />}
+        {missing > 0 && (
+          <Toned tone={limits.fits ? 'good' : 'bad'}>
+            {`${limits.fits ? 'fits on the disk' : 'does not fit on the disk'}: needs ${bytes(limits.needed_bytes)} with the reserve, ${bytes(limits.free_bytes)} free`}
+          </Toned>
+        )}
+        {limits.runs > 1 && (
+          <Text size="sm">
+            {`One run brings at most ${count(limits.packages_per_run, 'package')}, so this takes ${limits.runs} runs.`}
+          </Text>
+        )}
+        {packages.length > 0 && <Coming packages={packages} missing={missing} />}
+        <Refused plan={plan} />
+        {plan.rejected > 0 && (
+          <Text size="sm">{`${count(plan.rejected, 'package')} left out: a person rejected these bytes.`}</Text>
+        )}
+        <Listed
+          title={`${count(plan.reserved, 'package')} would be refused: the name is reserved for another way of arrival`}
+          total={plan.reserved}
+          packages={plan.reserved_packages}
+        />
+        <Listed
+          title={`${count(plan.conflicts, 'package')} left out: other bytes are here under the same name, version and architecture`}
+          total={plan.conflicts}
+          packages={plan.conflicting}
+        />
+        <Listed
+          title={`${count(withdrawn.total, 'package')} here that the source no longer offers: ${withdrawn.removed ? 'the next run deletes them' : 'they stay'}`}
+          total={withdrawn.total}
+          packages={withdrawn.packages}
+        />
+      </Stack>
+    </section>
+  )
+}
+
+function Policy({ policy: { actions, unscanned } }: { policy: PlanAnswer['policy'] }) {
+  return (
+    <div style={{ display: 'flex', gap: '0.4rem 1rem', flexWrap: 'wrap' }}>
+      {(Object.keys(POLICY) as (keyof typeof POLICY)[])
+        .filter((action) => actions[action] > 0)
+        .map((action) => (
+          <Toned key={action} tone={POLICY[action].tone}>{`${actions[action]} ${POLICY[action].word}`}</Toned>
+        ))}
+      {unscanned > 0 && <Toned tone="unknown">{`${unscanned} of them without advisories to judge them by`}</Toned>}
+    </div>
+  )
+}
+
+function Coming({ packages, missing }: { packages: PlanAnswer['packages']; missing: number }) {
+  return (
+    <>
+      <Rows
+        of={packages}
+        label="What would come"
+        id={idOf}
+        columns={[
+          { head: 'Package', cell: ({ name }) => name },
+          { head: 'Version', cell: ({ version }) => <span className="mono">{version}</span> },
+          { head: 'Arch', cell: ({ arch }) => arch },
+          { head: 'Size', number: true, cell: ({ size_bytes: size }) => bytes(size) },
+          { head: 'Findings', number: true, cell: ({ findings }) => findings },
+          {
+            head: 'Would be',
+            cell: ({ action }) => <Toned tone={POLICY[action].tone}>{POLICY[action].word}</Toned>,
+          },
+        ]}
+      />
+      {missing > packages.length && <Text size="sm">{`The first ${packages.length} of ${missing}.`}</Text>}
+    </>
+  )
+}
+
+function Refused({ plan: { refused, refused_packages: packages } }: { plan: PlanAnswer }) {
+  if (refused === 0) return null
+  return (
+    <Folded title={`${count(refused, 'package')} not fetched: the gate refused the same bytes before`}>
+      <Rows
+        of={packages}
+        label="Refused before"
+        id={idOf}
+        columns={[
+          { head: 'Package', cell: (one) => <span className="mono">{idOf(one)}</span> },
+          { head: 'Why', cell: ({ code, detail }) => detail ?? code.replaceAll('_', ' ') },
+          { head: 'When', cell: ({ refused_at: at }) => <When at={at} /> },
+        ]}
+      />
+    </Folded>
+  )
+}
+
+function Listed({ title, total, packages }: { title: string; total: number; packages: readonly Named[] }) {
+  if (total === 0) return null
+  return (
+    <Folded title={title}>
+      <ul>
+        {packages.map((one) => (
+          <li key={idOf(one)} className="mono">
+            {idOf(one)}
+          </li>
+        ))}
+      </ul>
+      {total > packages.length && <Text size="sm">{`The first ${packages.length} of ${total}.`}</Text>}
+    </Folded>
+  )
+}
+
+function Folded({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <details>
+      <summary>
+        <Text size="sm" span>
+          {title}
+        </Text>
+      </summary>
+      {children}
+    </details>
+  )
+}
+
+const idOf = ({ name, version, arch }: Named) => `${name} ${version} ${arch}`
