@@ -103,6 +103,7 @@ export const FLAGS = {
   arch: { name: 'arch', value: 'ARCH', summary: 'only for this architecture' },
   limit: { name: 'limit', value: 'N', summary: 'at most so many, 1 to 200 (default 50)' },
   page: { name: 'page', value: 'N', summary: 'which page of them (default 1)' },
+  dryRun: { name: 'dry-run', summary: 'change nothing, and say what would happen' },
   yes: { name: 'yes', short: 'y', summary: 'do not ask' },
   output: {
     name: 'output',

@@ -31,6 +31,8 @@ export function gravest(exits: readonly Exit[]): Exit {
   return GRAVEST.find((exit) => exits.includes(exit)) ?? EXITS.done
 }
 
+/** Who is signed in may not do this. Parts of an answer have the code only. */
+const NO_RIGHT = new Set(['unauthorized', 'forbidden', 'self_approval'])
 /** The server understood and will say the same again. */
 const REFUSED = new Set([
   'duplicate_conflict',
@@ -57,8 +59,7 @@ const USAGE = new Set([
 
 export function exitOf({ code, status }: Pick<Problem, 'code' | 'status'>): Exit {
   if (code === 'aborted') return EXITS.interrupted
-  if (status === 401 || status === 402 || status === 403 || code === 'unauthorized' || code === 'forbidden')
-    return EXITS.signedOut
+  if (status === 401 || status === 402 || status === 403 || NO_RIGHT.has(code)) return EXITS.signedOut
   if (REFUSED.has(code)) return EXITS.refused
   if (USAGE.has(code)) return EXITS.usage
   return EXITS.failed

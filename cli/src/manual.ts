@@ -1,7 +1,7 @@
 // The manual page and the page of the documentation, made from the table of commands.
 import { GLOBAL_FLAGS, type Command } from './command.ts'
 import { EXIT_TEXTS } from './exits.ts'
-import { argumentUsage, flagUsage } from './parser.ts'
+import { argumentUsage, flagUsage, summaryOf } from './parser.ts'
 
 export const VARIABLES: [string, string][] = [
   ['GATEHOUSE_URL', 'address of the service'],
@@ -46,7 +46,7 @@ export function manualPage(table: readonly Command[], version: string): string {
       `.SS ${roff(usageLine(command).slice('gatehouse '.length))}`,
       roff(command.details ? `${command.summary}.\n${command.details}` : `${command.summary}.`),
       ...tagged((command.arguments ?? []).map((one) => [one.name, one.summary] as const)),
-      ...tagged((command.flags ?? []).map((flag) => [flagUsage(flag), flag.summary] as const)),
+      ...tagged((command.flags ?? []).map((flag) => [flagUsage(flag), summaryOf(flag)] as const)),
       ...(command.examples ?? []).flatMap(([what, line]) => [
         '.PP',
         `${roff(what)}:`,
@@ -75,7 +75,7 @@ export function reference(table: readonly Command[]): string {
   const sections = shown(table).map((command) => {
     const rows = [
       ...(command.arguments ?? []).map((one) => [one.name, one.summary]),
-      ...(command.flags ?? []).map((flag) => [flagUsage(flag), `${flag.summary}${flag.required ? ' (needed)' : ''}`]),
+      ...(command.flags ?? []).map((flag) => [flagUsage(flag), summaryOf(flag)]),
     ]
     return [
       `### ${command.name}`,

@@ -15,6 +15,9 @@ export interface ParserOutput {
 }
 
 /** How a flag is written in help: `-d, --distribution <CODENAME>`. */
+/** What help, manual and documentation say of a flag. */
+export const summaryOf = ({ summary, required }: Flag): string => (required ? `${summary} (required)` : summary)
+
 export function flagUsage({ name, short, value, bare }: Flag): string {
   const long = `--${name}${value === undefined ? '' : bare === undefined ? ` <${value}>` : `[=${value}]`}`
   return short ? `-${short}, ${long}` : long
@@ -105,7 +108,7 @@ function optionOf(flag: Flag): Option {
       /\[=(\w+)\]$/,
       ' <$1>',
     ),
-    flag.summary,
+    summaryOf(flag),
   )
   // With a list of its own each time: a default array would be shared.
   if (flag.many) made.argParser((value: string, before: string[] | undefined) => [...(before ?? []), value])

@@ -15,12 +15,12 @@ import { uploadCommands } from './commands/upload.ts'
 
 /** Words that begin several commands. */
 export const GROUPS: Record<string, string> = {
-  review: 'decides about packages that are held',
-  import: 'brings packages in from repositories of others',
-  dist: 'the distributions',
-  token: 'API tokens',
-  audit: 'the audit log',
-  backup: 'backups of the whole service',
+  review: 'Decide about packages that are held',
+  import: 'Bring packages in from repositories of others',
+  dist: 'The distributions',
+  token: 'API tokens of people and CI',
+  audit: 'The audit log: read, export, verify',
+  backup: 'Backups of the whole service',
 }
 
 export const TABLE: readonly Command[] = [

@@ -1,12 +1,13 @@
 // Declarations of actions on held packages: decide, rescan, quarantine; and the decisions about one version.
 import Type from 'typebox'
 import type { Target } from '../domain/scopes.ts'
-import { DECISION_ACTIONS, PACKAGE_STATUSES } from '../domain/status.ts'
+import { PACKAGE_STATUSES } from '../domain/status.ts'
 import { DryRun } from './breakage-schemas.ts'
 import { CoverageSchema, ReviewReasonSchema } from './evidence-schemas.ts'
 import { Nullable, StatusAnswer } from './schemas.ts'
 import {
   CountsSchema,
+  DECISION_FIELDS,
   DecisionBodySchema,
   DecisionSchema,
   NameVersion,
@@ -97,10 +98,7 @@ export const postSecurityDecisionsBulk = declare({
       }),
       { minItems: 1, maxItems: MOST_DECIDED },
     ),
-    decision: Type.Optional(Type.Enum(['approve', 'reject'])),
-    action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
-    justification: Type.String({ description: '1 to 2000 characters' }),
-    expires_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
+    ...DECISION_FIELDS,
     dry_run: DryRun,
   }),
   answer: Type.Object({

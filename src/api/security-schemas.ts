@@ -74,13 +74,18 @@ export const SecurityItem = Type.Intersect([
   }),
 ])
 
-export const DecisionBodySchema = Type.Object({
+/** What is decided, and why; without saying about which records. */
+export const DECISION_FIELDS = {
   decision: Type.Optional(Type.Enum(['approve', 'reject'])),
   action: Type.Optional(Type.Enum([...DECISION_ACTIONS])),
   justification: Type.String({ description: '1 to 2000 characters' }),
   expires_in_days: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 3650 }))),
   cve_ids: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 10_000 }))),
   target_version: Type.Optional(Nullable(Type.String({ maxLength: 256 }))),
+}
+
+export const DecisionBodySchema = Type.Object({
+  ...DECISION_FIELDS,
   distribution: Type.Optional(Nullable(Type.String())),
   arch: Type.Optional(Nullable(Type.String())),
 })

@@ -47,18 +47,12 @@ export async function decideOne(
 ): Promise<DecidedHere> {
   const now = deps.clock.now()
   const before = await lockRecord(tx, id)
-  const transition = transitionOf(before.status, event)
-  if (!transition) throw notUnderReview(before)
-  if (plan.decision === 'approve') await requireOther(deps, tx, before, actor)
-  const findings = (before.cve_results ?? []) as Finding[]
-  const covered = coveredBy(plan, findings)
-  const standing = (await activeDecisions(tx, [id])).get(id) ?? []
-  const replaced = replacedBy(plan, covered, standing)
+  const { status, covered, replaced, findings } = await foresee(deps, tx, before, plan, actor, event)
   await closeDecisions(tx, replaced, { at: now, by: actor.name, note: REPLACED })
   const decision = await insertDecision(tx, before, {
     decision: plan.decision,
     action: plan.action,
-    status: transition.to as PackageRow['status'],
+    status,
     previous_status: before.status,
     justification: plan.justification,
     decided_by: actor.name,
@@ -74,13 +68,10 @@ export async function decideOne(
     resolved_by: null,
     resolution_note: null,
   })
-  const inForce = [...standing.filter((other) => !replaced.includes(other.id)), decision]
-  const after = withAcceptance(findings, inForce)
-  if (plan.decision === 'approve') requireAllDecided(findings, after, event)
   const change: Change = {
     event,
     rendered,
-    findings: after,
+    findings,
     set:
       event === 'approve'
         ? { ...NOT_HELD, cve_status: 'approved', validation_steps: stepsOf(before, actor) }
@@ -98,7 +89,7 @@ export async function decideOne(
         decision_id: decision.id,
         decision: plan.decision,
         previous_status: before.status,
-        status: transition.to,
+        status,
         cve_ids: covered.map((finding) => finding.id),
         expires_at: decision.expires_at,
         target_version: plan.targetVersion,
@@ -108,6 +99,43 @@ export async function decideOne(
   }
   const changed = await changeRecord(tx, deps.audit, before, change, deps.offered(before.distribution))
   return { ...changed, decision, replaced }
+}
+
+/** What a decision would make of a record. */
+export interface Foreseen {
+  status: PackageRow['status']
+  /** the findings that the decision is about */
+  covered: Finding[]
+  /** ids of the decisions that it replaces */
+  replaced: number[]
+  /** all findings of the record, with what is accepted by then */
+  findings: Finding[]
+}
+
+/**
+ * Changes nothing.
+ * @throws Problem('not_under_review', 'self_approval'), and 'validation_error' where the decision leaves findings open or
+ *   names one that the record does not have
+ */
+export async function foresee(
+  deps: DecideDeps,
+  db: Db,
+  before: PackageRow,
+  plan: Plan,
+  actor: Actor,
+  event: StatusEvent = EVENTS[plan.action],
+): Promise<Foreseen> {
+  const transition = transitionOf(before.status, event)
+  if (!transition) throw notUnderReview(before)
+  if (plan.decision === 'approve') await requireOther(deps, db, before, actor)
+  const found = (before.cve_results ?? []) as Finding[]
+  const covered = coveredBy(plan, found)
+  const standing = (await activeDecisions(db, [before.id])).get(before.id) ?? []
+  const replaced = replacedBy(plan, covered, standing)
+  const kept = standing.filter((other) => !replaced.includes(other.id))
+  const findings = withAcceptance(found, [...kept, { decision: plan.decision, covers: covered.map(coverOf) }])
+  if (plan.decision === 'approve') requireAllDecided(found, findings, event)
+  return { status: transition.to as PackageRow['status'], covered, replaced, findings }
 }
 
 /** The findings a decision covers: those it names, or all that the policy sends to review. */
@@ -145,7 +173,7 @@ function replacedBy(plan: Plan, covered: readonly Finding[], standing: readonly 
 }
 
 /** @throws Problem('self_approval') when the settings forbid it, and uploader and decider are one person or their token */
-export async function requireOther(deps: DecideDeps, tx: Db, row: PackageRow, actor: Actor): Promise<void> {
+async function requireOther(deps: DecideDeps, tx: Db, row: PackageRow, actor: Actor): Promise<void> {
   if (!deps.settings().security.forbid_self_approval) return
   const people = await peopleBehind(tx, [row.imported_by, actor.name])
   const [uploader, decider] = [people.get(row.imported_by) ?? [], people.get(actor.name) ?? []]

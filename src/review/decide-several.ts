@@ -4,7 +4,7 @@ import { isStorageFull } from '../kernel/files.ts'
 import { notUnderReview } from '../records/change-record.ts'
 import type { RecordSelector } from '../store/records/artifact-query.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
-import { requireOther, type DecideDeps, type DecidedHere } from './decide-one.ts'
+import { foresee, type DecideDeps, type DecidedHere } from './decide-one.ts'
 import { announceDecided, decideHeld, heldBy } from './decide.ts'
 import type { Actor } from './deps.ts'
 import { readPlan, type DecisionBody, type Plan } from './plan.ts'
@@ -26,8 +26,6 @@ export interface DecidedItem {
   decisions: DecisionRow[]
   problem: Problem | null
 }
-
-const STATUS_AFTER = { approve: 'published', reject: 'rejected' } as const
 
 /**
  * Like `decide` for each, with the same reason. What fails leaves the others as they are: it is told in its item, and its
@@ -52,8 +50,9 @@ export async function decideSeveral(
     try {
       const held = await heldOnce(deps, selector, seen)
       if (dryRun) {
-        if (plan.decision === 'approve') for (const row of held) await requireOther(deps, deps.db, row, actor)
-        item.records = held.map((row) => previewOf(row, plan))
+        const records = []
+        for (const row of held) records.push(await previewOf(deps, row, plan, actor))
+        item.records = records
       } else {
         // The findings of a kernel are 4 MB: they are not kept for all of them.
         const decided = (await decideHeld(deps, held, plan, actor)).map(withoutFindings)
@@ -120,8 +119,8 @@ async function heldOnce(deps: DecideDeps, selector: RecordSelector, seen: Set<nu
   })
 }
 
-function previewOf(row: PackageRow, plan: Plan): DecidedItem['records'][number] {
-  const status = plan.decision === null ? row.status : STATUS_AFTER[plan.decision]
+async function previewOf(deps: DecideDeps, row: PackageRow, plan: Plan, actor: Actor) {
+  const { status } = await foresee(deps, deps.db, row, plan, actor)
   return recordOf(row, { ...row, status, served: plan.decision === null ? row.served : plan.decision === 'approve' })
 }
 

@@ -66,6 +66,23 @@ export function commandCases(stage: Stage): void {
       expect((await home.run(['show', 'subject', '-d', 'jammy'])).code).toBe(1)
     })
 
+    test('a decision is tried first, and changes nothing', async () => {
+      const dry = (action: string, ...more: string[]) =>
+        home.run(['review', action, 'held', '1.0-1', '--reason', 'looked', '--dry-run', ...more])
+      const approved = await dry('approve', '--cve', HELD)
+      expect([approved.code, approved.out]).toEqual([
+        0,
+        'held 1.0-1 (amd64) in noble: would be published, clients get it\n',
+      ])
+      expect((await dry('reject')).out).toContain('would be rejected, no change for clients')
+      const refused = await dry('approve', '--cve', 'CVE-2026-9999', '--json')
+      expect([refused.code, JSON.parse(refused.out)]).toEqual([
+        2,
+        { code: 'validation_error', detail: expect.stringContaining('no finding CVE-2026-9999') },
+      ])
+      expect((await home.run(['show', 'held'])).out).toContain('pending_review')
+    })
+
     test('a rescan and a bill of materials', async () => {
       expect((await home.run(['review', 'rescan', 'held', '1.0-1', '-d', 'noble'])).out).toContain('pending_review')
       const sbom = await home.run(['sbom', 'subject', '1.0-1', '--format', 'spdx', '-o', 'subject.json'])

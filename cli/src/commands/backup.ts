@@ -70,7 +70,7 @@ export const backupCommands: readonly Command[] = [
     summary: 'Load an archive and verify its digest; continues an interrupted download',
     details: 'It holds all keys of the service: the file can be read by you only.',
     arguments: [{ name: 'NAME', summary: 'as `backup list` shows it' }],
-    flags: [FLAGS.output],
+    flags: [{ ...FLAGS.output, summary: 'write to this file; by default NAME in the current directory' }],
     run: download,
   },
 ]

@@ -181,12 +181,7 @@ export const packageCommands: readonly Command[] = [
     summary: 'Delete a version of a package',
     details: 'From every distribution and architecture, unless -d and --arch say which.',
     arguments: [PKG, { name: 'VERSION', summary: 'the version' }],
-    flags: [
-      FLAGS.distribution,
-      FLAGS.arch,
-      { name: 'dry-run', summary: 'change nothing, and say what would break' },
-      FLAGS.yes,
-    ],
+    flags: [FLAGS.distribution, FLAGS.arch, FLAGS.dryRun, FLAGS.yes],
     run: remove,
   },
 ]

@@ -1,7 +1,8 @@
 // review list, show, approve, reject, rescan.
+import type { AnswerOf } from 'gatehouse-client'
 import { FLAGS, must, pageOf, type Command, type Context, type Given } from '../command.ts'
-import { EXITS } from '../exits.ts'
-import { failed, need } from '../failure.ts'
+import { EXITS, exitOf } from '../exits.ts'
+import { Failure, failed, need } from '../failure.ts'
 import { confirm } from '../prompt.ts'
 import { spanDays } from '../spans.ts'
 import { plain } from '../terminal.ts'
@@ -92,7 +93,8 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
   const { terminal } = context
   const { params, query } = selected(given)
   const what = `${params.name} ${params.version}`
-  if (decision === 'reject' && !given.is('yes')) {
+  const dryRun = given.is('dry-run')
+  if (decision === 'reject' && !dryRun && !given.is('yes')) {
     const question = `reject ${what}? Clients lose it where they have it, and the same bytes are refused from now on.`
     if (!(await confirm(terminal, question, '--yes'))) throw failed('nothing was decided')
   }
@@ -105,6 +107,16 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
     ...(cves.length > 0 ? { cve_ids: cves } : {}),
   }
   const client = await context.client()
+  if (dryRun) {
+    const items = [{ package: params.name, version: params.version, ...query }]
+    const preview = need(
+      await client.call('POST /security/decisions/bulk', {
+        body: { ...body, items, dry_run: true },
+        signal: context.signal,
+      }),
+    )
+    return foretell(context, what, preview)
+  }
   const answer = need(
     await client.call('POST /security/packages/{name}/{version}/decide', {
       params,
@@ -118,6 +130,26 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
     terminal.print(
       `${plain(what)}: ${answer.new_status} (${answer.decisions.length === 1 ? plain(answer.decisions[0]?.distribution ?? '') : `${answer.decisions.length} records`})`,
     )
+  return EXITS.done
+}
+
+type Preview = AnswerOf<'POST /security/decisions/bulk'>
+
+const EFFECTS = { offers: 'clients get it', withdraws: 'clients lose it', none: 'no change for clients' }
+
+/** What a dry run answered. @throws Failure with the exit code that the decision itself would have */
+function foretell({ terminal, json }: Context, what: string, preview: Preview) {
+  const refused = preview.items.find(({ result }) => result === 'failed')
+  if (refused) {
+    const { code, detail } = { code: refused.code ?? 'failed', detail: refused.detail ?? '' }
+    throw new Failure(exitOf({ code, status: null }), `would be refused: ${detail} [${code}]`, { code, detail })
+  }
+  if (json) terminal.print(JSON.stringify(preview, null, 2))
+  else
+    for (const { distribution, arch, status, effect } of preview.items.flatMap(({ records }) => records))
+      terminal.print(
+        `${plain(what)} (${plain(arch)}) in ${plain(distribution)}: would be ${status}, ${EFFECTS[effect]}`,
+      )
   return EXITS.done
 }
 
@@ -185,6 +217,7 @@ export const reviewCommands: readonly Command[] = [
       CVE,
       FLAGS.distribution,
       FLAGS.arch,
+      FLAGS.dryRun,
     ],
     examples: [['for a month', "review approve hello 1.0 --reason 'not reachable from outside' --expires 30d"]],
     run: (context, given) => decide(context, given, 'approve'),
@@ -193,7 +226,7 @@ export const reviewCommands: readonly Command[] = [
     name: 'review reject',
     summary: 'Refuse a held version for good',
     arguments: ARGUMENTS,
-    flags: [REASON, CVE, FLAGS.distribution, FLAGS.arch, FLAGS.yes],
+    flags: [REASON, CVE, FLAGS.distribution, FLAGS.arch, FLAGS.dryRun, FLAGS.yes],
     run: (context, given) => decide(context, given, 'reject'),
   },
   {

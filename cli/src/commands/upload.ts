@@ -1,6 +1,6 @@
 // upload.
 import type { Client } from 'gatehouse-client'
-import { must, type Command, type Context, type Given } from '../command.ts'
+import { FLAGS, must, type Command, type Context, type Given } from '../command.ts'
 import { EXITS, gravest, type Exit } from '../exits.ts'
 import { need } from '../failure.ts'
 import { filesOf } from '../glob.ts'
@@ -175,7 +175,7 @@ export const uploadCommands: readonly Command[] = [
       { name: 'to', value: 'CODENAME', required: true, summary: 'where it goes' },
       { name: 'version-of', value: 'VERSION', summary: 'this version; by default the newest one of each architecture' },
       { name: 'arch', value: 'ARCH', summary: 'only for this architecture' },
-      { name: 'dry-run', summary: 'change nothing, and say what would happen' },
+      FLAGS.dryRun,
     ],
     examples: [['see first what it would do', 'promote hello --from noble-test --to noble --dry-run']],
     run: promote,

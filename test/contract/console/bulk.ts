@@ -58,6 +58,10 @@ export function bulkContract(gate: Gate): void {
     })
     expect(dry.items[2]).toMatchObject({ candidates: [{ distribution: 'jammy' }, { distribution: 'noble' }] })
     expect(await status('bulk-a')).toBe('pending_review')
+    const outcomeWith = async (cve_ids: string[]) => outcome(await decide(['bulk-a'], { dry_run: true, cve_ids }))
+    expect(await outcomeWith(['CVE-2026-1003'])).toEqual([['bulk-a', 'decided']])
+    expect(await outcomeWith([])).toEqual([['bulk-a', 'validation_error']])
+    expect(await outcomeWith(['CVE-2026-9999'])).toEqual([['bulk-a', 'validation_error']])
   })
 
   test('packages of one distribution are published together, and what fails leaves the others as they are', async () => {
