@@ -19,7 +19,8 @@ export interface Piece {
   end: number
 }
 
-const CHUNK_BYTES = 256 * 1024
+/** Small, because a batch ends with a chunk: about 650 lines. */
+const CHUNK_BYTES = 64 * 1024
 /** The longest beginning by which logs are told apart. */
 const MOST_HEAD_BYTES = 4096
 const LINE_FEED = 10
@@ -68,7 +69,11 @@ async function* bytesOf({ file, packed }: OpenLog, from: number, chunkBytes: num
     yield* storedBytes(file, from, chunkBytes)
     return
   }
-  const unpacked = pipeline(Readable.from(storedBytes(file, 0, chunkBytes)), createGunzip({ chunkSize }), () => {})
+  const unpacked = pipeline(
+    Readable.from(storedBytes(file, 0, chunkBytes)),
+    createGunzip({ chunkSize: CHUNK_BYTES }),
+    () => {},
+  )
   let left = from
   try {
     for await (const chunk of unpacked as AsyncIterable<Buffer>) {
@@ -79,8 +84,6 @@ async function* bytesOf({ file, packed }: OpenLog, from: number, chunkBytes: num
     if ((error as NodeJS.ErrnoException).code !== 'Z_BUF_ERROR') throw error
   }
 }
-
-const chunkSize = 64 * 1024
 
 /** A stream of the handle would close it. */
 async function* storedBytes(file: FileHandle, from: number, chunkBytes: number): AsyncGenerator<Buffer> {

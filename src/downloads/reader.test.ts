@@ -236,6 +236,18 @@ test('a process that dies before it committed leaves nothing, and one that is st
   expect(await total()).toBe(6_000)
 })
 
+test('many downloads are counted in several transactions: one of all of them would hold the process', async () => {
+  const lines = Array.from({ length: 6_000 }, (_, i) => ({ file: hello, address: `10.0.${i >> 8}.${i & 255}` }))
+  await put(LOG, ...lines)
+  let transactions = 0
+  const counting = () => {
+    transactions++
+  }
+  await bench.another({ checkpoint: counting }).catchUp(() => false)
+  expect(transactions).toBeGreaterThanOrEqual(3)
+  expect(await total()).toBe(6_000)
+})
+
 test('logs of nginx count from the time on at which they are named, and those of the listeners do not', async () => {
   const access = join(bench.nginx, 'repos.access.log')
   const nginx = (...lines: Asked[]) => appendFile(access, lines.map(logLine).join(''))

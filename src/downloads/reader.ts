@@ -36,8 +36,10 @@ export interface DownloadReaderDeps extends ResolverDeps {
   suffixes: readonly string[]
 }
 
-/** What is counted in one transaction: about 0.5 s on PostgreSQL. */
-const BATCH = { tallies: 10_000, chars: 16 * 1024 * 1024, lines: 500_000 }
+/**
+ * What is counted in one transaction. Its rows are made, sent and read at once, which holds the process: 2,000 tallies take up to 30 ms.
+ */
+const BATCH = { tallies: 2_000, chars: 16 * 1024 * 1024, lines: 500_000 }
 /** How far the clock of another machine may be ahead. */
 const AHEAD_SECONDS = 3600
 
