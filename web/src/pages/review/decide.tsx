@@ -1,4 +1,4 @@
-// The decision: a reason, how long it holds, and what clients get or lose by it.
+// The decision: a reason, what it covers, how long it holds, and what clients get or lose by it.
 import { Alert, Button, Group, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
@@ -7,6 +7,7 @@ import { Failure } from '../../parts/answer.tsx'
 import { ACTIONS, count } from '../../parts/words.ts'
 import { evidenceOf, type Action, type Evidence } from './item.ts'
 import type { RecordId } from './record-id.ts'
+import { ScopeChoice, WHOLE, type Scope } from './scope.tsx'
 
 export interface Draft {
   reason: string
@@ -32,6 +33,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
   const field = useRef<HTMLTextAreaElement>(null)
   const [expiry, setExpiry] = useState<(typeof EXPIRIES)[number]>('none')
   const [target, setTarget] = useState('')
+  const [scope, setScope] = useState<Scope>(WHOLE)
   const approves = action === 'accept_risk' || action === 'exception'
   useEffect(() => field.current?.focus(), [action])
 
@@ -44,8 +46,10 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
           // With an end it is an exception; the words of the API for the same button.
           action: approves ? (draft.days === null ? 'accept_risk' : 'exception') : action,
           justification: draft.reason,
-          distribution,
+          // Without a distribution it is about all where these bytes are held.
+          ...(scope.elsewhere ? {} : { distribution }),
           arch,
+          ...(scope.findings !== null && { cve_ids: [...scope.findings] }),
           ...(approves && draft.days !== null && { expires_in_days: draft.days }),
           ...(action === 'upgrade_required' && target && { target_version: target }),
         },
@@ -57,14 +61,21 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
     // What was typed stays; somebody may have decided meanwhile.
     onError: () => void queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey }),
   })
-  const send = () => draft.reason.trim() !== '' && !decide.isPending && decide.mutate()
+  const ready = draft.reason.trim() !== '' && scope.findings?.length !== 0
+  const send = () => ready && !decide.isPending && decide.mutate()
   const choose = (value: (typeof EXPIRIES)[number]) => {
     setExpiry(value)
     if (value !== 'date') setDraft({ ...draft, days: value === 'none' ? null : Number(value) })
   }
 
   return (
-    <Alert variant="outline" color="gray" mb="lg" title={approves ? 'Approve' : ACTIONS[action]}>
+    <Alert
+      variant="outline"
+      color="gray"
+      mb="lg"
+      title={approves ? 'Approve' : ACTIONS[action]}
+      styles={{ body: { minWidth: 0 } }}
+    >
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -76,7 +87,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
         }}
       >
         <Stack>
-          <Text size="sm">{effect(action, evidence)}</Text>
+          <Text size="sm">{effect(action, evidence, scope)}</Text>
           <Textarea
             ref={field}
             label="Reason"
@@ -90,7 +101,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
           />
           {approves && (
             <Group align="flex-end">
-              <div>
+              <div style={{ maxWidth: '100%', overflowX: 'auto' }}>
                 <Text size="sm" fw={500} id="expiry">
                   Ends
                 </Text>
@@ -113,6 +124,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
               )}
             </Group>
           )}
+          <ScopeChoice action={action} evidence={evidence} scope={scope} setScope={setScope} />
           {action === 'upgrade_required' && (
             <TextInput label="To version" value={target} onChange={(event) => setTarget(event.currentTarget.value)} />
           )}
@@ -121,7 +133,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
             <Button
               type="submit"
               loading={decide.isPending}
-              disabled={draft.reason.trim() === ''}
+              disabled={!ready}
               color={action === 'reject' ? 'red' : undefined}
               variant={action === 'reject' ? 'outline' : 'filled'}
             >
@@ -143,13 +155,15 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
 function effect(
   action: Action,
   { served, distribution, dependants_total: dependants, holding_total: holding }: Evidence,
+  { findings }: Scope,
 ): string {
+  const accepted = findings?.length ?? holding
   if (action === 'reject')
     return served
       ? `Clients of ${distribution} lose it with their next update${dependants > 0 ? `, and ${count(dependants, 'package')} need it` : ''}. The same bytes are refused from then on.`
       : 'No client gets it, and the same bytes are refused from then on.'
   if (action === 'upgrade_required') return 'It stays as it is; the decision records that a newer version is needed.'
-  return `${served ? 'Clients keep it' : `Clients of ${distribution} get it with their next update`}. ${holding > 0 ? `${count(holding, 'finding')} that hold it are accepted.` : ''}`
+  return `${served ? 'Clients keep it' : `Clients of ${distribution} get it with their next update`}. ${accepted > 0 ? `${count(accepted, 'finding is', 'findings are')} accepted.` : ''}`
 }
 
 function daysUntil(day: string): number | null {

@@ -57,20 +57,18 @@ export default function Decisions() {
                 columns={[
                   {
                     head: 'Package',
-                    cell: ({ package: name, version, distribution }) => (
-                      <>
-                        <Link
-                          to="/packages/$name"
-                          params={{ name }}
-                          search={{ version }}
-                          className="mono"
-                        >{`${name} ${version}`}</Link>{' '}
-                        {distribution}
-                      </>
+                    cell: ({ package: name, version }) => (
+                      <Link
+                        to="/packages/$name"
+                        params={{ name }}
+                        search={{ version }}
+                        className="mono"
+                      >{`${name} ${version}`}</Link>
                     ),
                   },
                   { head: 'Decision', cell: ({ action }) => (ACTIONS as Record<string, string>)[action] ?? action },
-                  { head: 'Why', cell: ({ justification, cve_ids: ids }) => <Why text={justification} ids={ids} /> },
+                  { head: 'Scope', cell: (decision) => <Scope of={decision} /> },
+                  { head: 'Why', cell: ({ justification }) => justification },
                   {
                     head: 'By',
                     cell: ({ decided_by: who, decided_at: at }) => (
@@ -111,15 +109,28 @@ export default function Decisions() {
   )
 }
 
-function Why({ text, ids }: { text: string; ids: readonly string[] }) {
+/** Where it holds, and for which findings. */
+function Scope({ of: { distribution, arch, cve_ids: ids } }: { of: Decision }) {
   return (
     <>
-      {text}
-      {ids.length > 0 && (
+      {distribution}, {arch}
+      {ids.length === 0 ? (
         <Text size="xs" c="dimmed">
-          {ids.slice(0, 5).join(', ')}
-          {ids.length > 5 && ` and ${ids.length - 5} more`}
+          no finding by name
         </Text>
+      ) : ids.length <= 3 ? (
+        <Text size="xs" c="dimmed">
+          {ids.join(', ')}
+        </Text>
+      ) : (
+        <details>
+          <summary>
+            <Text size="xs" c="dimmed" span>
+              {ids.length} findings
+            </Text>
+          </summary>
+          <Text size="xs">{ids.join(', ')}</Text>
+        </details>
       )}
     </>
   )
@@ -140,7 +151,7 @@ function Withdraw({ decision, close }: { decision: Decision; close: () => void }
   const queries = useQueryClient()
   const withdraw = useMutation({
     mutationFn: () =>
-      call('DELETE /security/decisions/{id}', { params: { id: decision.id }, body: { reason } } as never),
+      call('DELETE /security/decisions/{id}', { params: { id: decision.id }, body: { note: reason } } as never),
     onSuccess: async () => {
       await queries.invalidateQueries()
       close()
