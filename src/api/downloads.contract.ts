@@ -88,6 +88,7 @@ export const getDownloadsPackagesName = declare({
     version: Type.Optional(Type.String()),
     distribution: Type.Optional(Type.String()),
     arch: Type.Optional(Type.String()),
+    include_clients: Type.Boolean({ default: true, description: 'with `downloaded_by`' }),
   }),
   answer: Type.Object({
     name: Type.String(),

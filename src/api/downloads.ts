@@ -7,9 +7,13 @@ import { handle, type Route } from './route.ts'
 export function downloadRoutes({ downloads }: { downloads: Downloads }): Route[] {
   return [
     handle(getDownloadsStats, ({ query: { days } }) => downloads.stats(days)),
-    handle(getDownloadsPackagesName, async ({ params, query, reply }) => {
+    handle(getDownloadsPackagesName, async ({ params, query: { include_clients: withClients, ...query }, reply }) => {
       const { head, pages } = await downloads.ofName({ ...params, ...query })
-      return sendList(reply, head, 'downloaded_by', pages)
+      return sendList(reply, head, 'downloaded_by', withClients ? pages : none())
     }),
   ]
+}
+
+async function* none(): AsyncGenerator<never[]> {
+  // Left out.
 }

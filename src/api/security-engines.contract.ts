@@ -1,7 +1,7 @@
 // Declarations: the state of each scan engine and the update of its data.
 import Type from 'typebox'
 import { declare } from './route.ts'
-import { Nullable } from './schemas.ts'
+import { Nullable, TimeSchema } from './schemas.ts'
 
 const Text = Nullable(Type.String())
 const Status = Type.Object({
@@ -14,6 +14,11 @@ const Status = Type.Object({
   db_files: Type.Array(Type.String()),
   daemon_running: Type.Boolean(),
   cooldown_until: Text,
+  feeds: Type.Optional(
+    Type.Array(Type.Object({ name: Type.String(), read_at: Nullable(TimeSchema), error: Text }), {
+      description: 'what its data are read from, and when each was last read or confirmed to be unchanged',
+    }),
+  ),
 })
 const Updated = Type.Object({
   status: Type.Enum(['updated', 'up_to_date', 'failed', 'cooldown']),

@@ -148,7 +148,8 @@ export const getSecurityReviewQueue = declare({
     fix: Type.Optional(Type.Boolean({ description: 'whether a finding is fixed in some version' })),
     sort: Type.Enum([...QUEUE_SORTS], {
       default: 'due',
-      description: 'first the earliest deadline, the worst finding, known exploited ones, or the highest EPSS score',
+      description:
+        'first the earliest deadline, the worst finding, known exploited ones, the highest EPSS score, or the longest wait',
     }),
   }),
   answer: Type.Intersect([

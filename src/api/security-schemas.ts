@@ -61,6 +61,7 @@ export const SecurityItem = Type.Intersect([
   Type.Object({
     held_reason: Nullable(Type.String()),
     origin: Nullable(Type.String()),
+    review_since: Nullable(Type.String()),
     scanned: Type.Boolean(),
     cve_counts: CountsSchema,
     worst_severity: Nullable(Type.String()),

@@ -2,6 +2,7 @@
 import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { Coverage, EngineLimitsShown } from '../domain/status.ts'
 import type { Finding } from '../domain/finding.ts'
+import { isoTimeOrNull } from '../kernel/clock.ts'
 
 /** A file inside a package, decompressed (same shape as `formats/format.ts` Member). */
 export interface ScanMember {
@@ -41,7 +42,23 @@ export interface EngineStatus {
   cooldown_until: string | null
   /** why it is not available; null when it is */
   error: string | null
+  /** what its data are read from, where it has several */
+  feeds?: FeedAge[]
 }
+
+export interface FeedAge {
+  name: string
+  /** when it was last read, or confirmed to be unchanged */
+  read_at: string | null
+  /** why the last attempt failed */
+  error: string | null
+}
+
+export const ageOfFeed = (feed: { name: string; checkedAt: Date | null; error: string | null }): FeedAge => ({
+  name: feed.name,
+  read_at: isoTimeOrNull(feed.checkedAt),
+  error: feed.error,
+})
 
 export interface AntivirusStatus extends EngineStatus {
   /** null before they were measured */

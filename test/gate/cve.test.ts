@@ -136,7 +136,9 @@ describe.each(FORMATS)('%s', (format) => {
   })
 
   it('a held package is listed with its findings, and an approval publishes it', async () => {
-    const queue = await service.call('GET', `/security/review-queue?distribution=${codename}`)
+    const queue = await service.call('GET', `/security/review-queue?distribution=${codename}&sort=since`)
+    const since = queue.body.items.map((one: { review_since: string }) => one.review_since)
+    expect(since).toEqual([...since].sort())
     const item = queue.body.items.find((one: { name: string }) => one.name === 'mixed')
     expect(item).toMatchObject({ cve_counts: { high: 1, low: 1 }, held_reason: 'cve_review' })
     const decided = await service.call('POST', `/security/packages/mixed/${encodeURIComponent(version(1))}/decide`, {
@@ -252,7 +254,12 @@ async function samples(): Promise<number[]> {
 
 it('status, metrics and health show the state and age of the advisory data', async () => {
   const { body } = await service.call('GET', '/security/vulnscan/status')
-  expect(body).toMatchObject({ available: true, engine: 'osv', db_files: ['directory'] })
+  expect(body).toMatchObject({
+    available: true,
+    engine: 'osv',
+    db_files: ['directory'],
+    feeds: [{ name: 'directory', error: null }],
+  })
   const metrics = await (await fetch(`${service.api}/metrics`)).text()
   expect(Number(/^svc_grype_db_age_seconds (\d+)/m.exec(metrics)?.[1])).toBeLessThan(600)
   const health = (await (await fetch(`${service.api}/health`)).json()) as {

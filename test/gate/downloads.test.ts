@@ -176,6 +176,8 @@ it('who downloaded it is in the review queue and in the details, for auditors an
   const all = await service.call('GET', '/downloads/packages/two?version=1.0-1&days=1', undefined, auditor)
   expect(all.body).toMatchObject({ name: 'two', format: 'deb', downloads: 7, clients: 1 })
   expect(all.body.per_day).toMatchObject([{ downloads: 7 }])
+  const counts = await service.call('GET', '/downloads/packages/two?include_clients=false', undefined, auditor)
+  expect(counts.body).toMatchObject({ downloads: 7, downloaded_by: [], total: 0 })
 
   // What was downloaded stays known when the package is gone: that is when somebody asks.
   expect((await service.call('DELETE', '/artifacts/two')).status).toBe(200)

@@ -6,7 +6,14 @@ import { join } from 'node:path'
 import type { Exploited, Score } from '../../domain/advisory.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
-import { silentStatus, type CveResult, type CveScanner, type EngineStatus, type UpdateOutcome } from '../scanner.ts'
+import {
+  ageOfFeed,
+  silentStatus,
+  type CveResult,
+  type CveScanner,
+  type EngineStatus,
+  type UpdateOutcome,
+} from '../scanner.ts'
 import { readExploited, readScores } from './read.ts'
 
 type ScannerFinding = CveResult['findings'][number]
@@ -176,6 +183,7 @@ export function createEnrichment(deps: {
           db_date: isoTimeOrNull(read),
           db_updated_at: isoTimeOrNull(read),
           db_files: feeds.map((feed) => feed.name),
+          feeds: feeds.map(ageOfFeed),
           error: failed?.error ?? null,
         }
       } catch (error) {

@@ -2,7 +2,7 @@
 import { Problem } from '../../domain/problem.ts'
 import type { Distribution } from '../../domain/package.ts'
 import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
-import { silentStatus, type EngineStatus, type UpdateOutcome } from '../scanner.ts'
+import { ageOfFeed, silentStatus, type EngineStatus, type UpdateOutcome } from '../scanner.ts'
 import type { AdvisoryState, FeedState } from '../../domain/advisory-store.ts'
 import { newestOf } from './advisories.ts'
 import { BUCKETS, ecosystemOf } from './ecosystems.ts'
@@ -89,6 +89,7 @@ export function createAdvisoryData(deps: AdvisoryDataDeps): AdvisoryData {
           db_date: newestOf(state.ecosystems, Object.keys(state.ecosystems)),
           db_updated_at: isoTimeOrNull(read),
           db_files: feeds.map((feed) => feed.name),
+          feeds: feeds.map(ageOfFeed),
           daemon_running: false,
           cooldown_until: null,
           error: available ? null : 'no advisories for the distributions offered have been imported',

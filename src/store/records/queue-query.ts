@@ -19,7 +19,7 @@ export interface QueueFilter {
   fix?: boolean | undefined
 }
 
-export const QUEUE_SORTS = ['due', 'worst', 'kev', 'epss'] as const
+export const QUEUE_SORTS = ['due', 'worst', 'kev', 'epss', 'since'] as const
 export type QueueSort = (typeof QUEUE_SORTS)[number]
 
 const KNOWN_EXPLOITED = sql`exists (select from findings f where f.package_id = p.id and f.in_kev)`
@@ -30,6 +30,7 @@ const ORDERS: Record<QueueSort, RawBuilder<unknown>> = {
   worst: sql`p.risk desc, p.review_due_at, p.id`,
   kev: sql`${KNOWN_EXPLOITED} desc, p.risk desc, p.review_due_at, p.id`,
   epss: sql`(select max(f.epss) from findings f where f.package_id = p.id and f.epss is not null) desc nulls last, p.risk desc, p.id`,
+  since: sql`(select r.review_since from reviews r where r.package_id = p.id) nulls last, p.id`,
 }
 
 /**

@@ -1,10 +1,14 @@
 // Small pictures as inline SVG, each with its numbers as a table for screen readers.
+import { useElementSize } from '@mantine/hooks'
+import type { ReactNode } from 'react'
+
 export interface Series {
   name: string
   color: string
   values: readonly number[]
 }
 
+/** before it is measured */
 const WIDTH = 640
 const LEFT = 36
 const BOTTOM = 18
@@ -21,17 +25,20 @@ export function Bars({
   series: readonly Series[]
   height?: number
 }) {
+  // Drawn as wide as it is shown, so that its text has one size everywhere.
+  const { ref, width: measured } = useElementSize<HTMLElement>()
+  const width = Math.round(measured) || WIDTH
   const totals = labels.map((_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
   const top = ceiling(Math.max(1, ...totals))
   const room = height - BOTTOM - 8
-  const step = (WIDTH - LEFT) / Math.max(1, labels.length)
+  const step = (width - LEFT) / Math.max(1, labels.length)
   const y = (value: number) => 8 + room - (value / top) * room
   return (
-    <figure style={{ margin: 0 }}>
-      <svg className="chart" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={title} width="100%">
+    <figure ref={ref} style={{ margin: 0 }}>
+      <svg className="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={title} width="100%">
         {[0, top].map((value) => (
           <g key={value}>
-            <line x1={LEFT} x2={WIDTH} y1={y(value)} y2={y(value)} />
+            <line x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
             <text x={LEFT - 6} y={y(value) + 4} textAnchor="end">
               {value}
             </text>
@@ -100,6 +107,72 @@ export function Bars({
       </div>
     </figure>
   )
+}
+
+export interface Lane {
+  id: string
+  label: ReactNode
+  /** parts of the bar, from the left */
+  parts: readonly { color: string; value: number }[]
+  /** what the bar says, in words */
+  text: ReactNode
+}
+
+/**
+ * A bar for each row, with what it says beside it: a table that everybody reads. Bars share one scale from 0.
+ * @param atLeast what the scale reaches, so that small values look small
+ */
+export function Lanes({
+  title,
+  heads,
+  lanes,
+  atLeast = 0,
+}: {
+  title: string
+  heads: [string, string]
+  lanes: readonly Lane[]
+  atLeast?: number
+}) {
+  const longest = Math.max(...lanes.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0)), atLeast)
+  return (
+    <table className="lanes">
+      <caption>{title}</caption>
+      <thead className="visually-hidden">
+        <tr>
+          <th>{heads[0]}</th>
+          <td />
+          <th>{heads[1]}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {lanes.map(({ id, label, parts, text }) => (
+          <tr key={id}>
+            <th scope="row">{label}</th>
+            <td aria-hidden="true">
+              <svg viewBox="0 0 100 10" width="100%" height="12" preserveAspectRatio="none">
+                {placed(parts, longest).map(({ color, from, share }, i) => (
+                  <rect key={i} x={from} y={0} width={share} height={10} fill={color} />
+                ))}
+              </svg>
+            </td>
+            <td>{text}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** Where each part of a bar lies, in hundredths of the longest bar. A part that is not zero can be seen. */
+function placed(parts: Lane['parts'], longest: number) {
+  let from = 0
+  return parts.flatMap(({ color, value }) => {
+    if (value <= 0) return []
+    const share = Math.max(0.5, (100 * value) / longest)
+    const part = { color, from, share }
+    from += share
+    return [part]
+  })
 }
 
 /** The next of 1, 2, 5, 10, 20, 50 … */

@@ -10,6 +10,7 @@ import { Page } from '../../parts/page.tsx'
 import { When } from '../../parts/when.tsx'
 import { HELD_REASONS, bytes, count } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
+import { Charts } from './charts.tsx'
 import { DeleteVersion } from './delete.tsx'
 import { Install } from './install.tsx'
 import { Matrix } from './matrix.tsx'
@@ -73,6 +74,7 @@ function Known({ detail }: { detail: Detail }) {
           Version <span className="mono">{asked.version}</span> is not among these. The latest is shown.
         </Text>
       )}
+      <Charts detail={detail} shown={record} />
       <Group gap="lg" mb="md">
         <Text fw={650} className="mono">
           {record.version}

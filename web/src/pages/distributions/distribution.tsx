@@ -13,6 +13,7 @@ import { utcDay, When } from '../../parts/when.tsx'
 import { useMay } from '../../session/session.ts'
 import { Installability } from './installability.tsx'
 import { Migrate } from './migrate.tsx'
+import { OpenReviews } from './waiting.tsx'
 
 const route = getRouteApi('/distributions/$codename')
 type Publication = Answered<'GET /distributions/{codename}/publications'>['items'][number]
@@ -24,6 +25,7 @@ export default function Distribution() {
     read('GET /distributions/{codename}/publications', { params: { codename }, query: { per_page: 200 } }),
   )
   const mayMaintain = useMay('maintainer+')
+  const mayAudit = useMay('auditor+')
   return (
     <Page
       title={codename}
@@ -58,6 +60,7 @@ export default function Distribution() {
         </Answer>
       </Section>
       <Installability codename={codename} />
+      {mayAudit && <OpenReviews codename={codename} />}
       <Section title="Publications">
         <Answer of={publications}>
           {({ items }) =>

@@ -9,6 +9,7 @@ import { Page, Section } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { distance, When } from '../../parts/when.tsx'
 import { useMay } from '../../session/session.ts'
+import { FeedAges } from './feeds.tsx'
 
 type Check = { ok?: boolean; status?: string; detail?: string; message?: string } & Record<string, unknown>
 
@@ -128,6 +129,7 @@ function Engines() {
       {ENGINES.map((engine) => (
         <Engine key={engine.name} {...engine} />
       ))}
+      <FeedAges />
     </Section>
   )
 }
