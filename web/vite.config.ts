@@ -42,5 +42,24 @@ export default defineConfig({
   base: './',
   plugins: [react(), settingsSchema(), precompressed()],
   html: { cspNonce: '__NONCE__' },
-  build: { outDir: output, emptyOutDir: true, target: 'es2022', chunkSizeWarningLimit: 700, assetsInlineLimit: 0 },
+  build: {
+    outDir: output,
+    emptyOutDir: true,
+    target: 'es2022',
+    chunkSizeWarningLimit: 700,
+    assetsInlineLimit: 0,
+    // What test/console/budgets reads.
+    manifest: true,
+    rolldownOptions: {
+      output: {
+        // What most pages use comes with the first load, in few files; otherwise a page is two dozen small ones.
+        codeSplitting: {
+          groups: [
+            { name: 'libraries', test: /node_modules/, minShareCount: 10 },
+            { name: 'parts', test: /\/(web|client|src)\//, minShareCount: 6 },
+          ],
+        },
+      },
+    },
+  },
 })

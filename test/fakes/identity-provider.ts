@@ -31,12 +31,13 @@ export interface IdentityProvider {
   close(): Promise<void>
 }
 
-export async function startIdentityProvider(): Promise<IdentityProvider> {
+/** @param redirect where people may be sent back to */
+export async function startIdentityProvider(redirect = REDIRECT): Promise<IdentityProvider> {
   const server = createServer((request, response) => void serve(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const provider = await createProvider(url, (subject) => idp.people[subject] ?? {})
+  const provider = await createProvider(url, redirect, (subject) => idp.people[subject] ?? {})
   const callback = provider.callback()
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -61,7 +62,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
     async visit(authorizationUrl) {
       const cookies = new Map<string, string>()
       let at = authorizationUrl
-      for (let hop = 0; hop < 12 && !at.startsWith(REDIRECT); hop++) {
+      for (let hop = 0; hop < 12 && !at.startsWith(redirect); hop++) {
         const answer = await fetch(at, {
           redirect: 'manual',
           headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
@@ -85,7 +86,7 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   return idp
 }
 
-async function createProvider(url: string, claimsOf: (subject: string) => object): Promise<Library> {
+async function createProvider(url: string, redirect: string, claimsOf: (subject: string) => object): Promise<Library> {
   const name = 'oidc-provider'
   const { Provider } = (await import(name)) as { Provider: new (issuer: string, options: object) => Library }
   return new Provider(url, {
@@ -93,7 +94,7 @@ async function createProvider(url: string, claimsOf: (subject: string) => object
       {
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
-        redirect_uris: [REDIRECT],
+        redirect_uris: [redirect],
         grant_types: ['authorization_code'],
         response_types: ['code'],
         token_endpoint_auth_method: 'client_secret_basic',

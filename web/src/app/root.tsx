@@ -53,8 +53,9 @@ export function Root() {
       </Center>
     )
   // The page of a new address may still be on its way, and the old one must not ask for what it may not read.
+  // Neither may it move into the frame: mounted anew, it would begin again what it has done, such as a sign-in.
   if (isPublic && shown?.access === null) return <Outlet />
-  if (!user || isPublic)
+  if (!user || isPublic || shown?.access === null)
     return (
       <Center h="60vh">
         <Loader aria-label="Loading" />

@@ -1,6 +1,4 @@
 // Words for the values of the API, once for all pages.
-import type { ReactNode } from 'react'
-
 export const STATUSES = {
   published: { word: 'published', color: 'var(--mantine-color-teal-7)' },
   pending_review: { word: 'in review', color: 'var(--mantine-color-violet-6)' },
@@ -89,5 +87,3 @@ export function bytes(n: number): string {
   const value = n / 1000 ** step
   return `${value.toLocaleString(undefined, { maximumFractionDigits: value < 10 && step > 0 ? 1 : 0 })} ${SIZES[step] ?? ''}`
 }
-
-export type Words = ReactNode

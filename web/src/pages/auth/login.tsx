@@ -5,6 +5,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { problemOf } from '../../api/problem.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { ownPath } from '../../session/next.ts'
 import { session, sessionQuery } from '../../session/session.ts'
 import { startSso } from '../../session/sso.ts'
 import { Frame } from './frame.tsx'
@@ -20,8 +21,7 @@ export default function Login() {
 
   useEffect(() => {
     if (state?.needs_setup) void navigate({ to: '/setup', replace: true })
-    // A path of this console only: `//host` and `https:` would lead elsewhere.
-    else if (state?.user) void navigate({ href: next && /^\/(?!\/)/.test(next) ? next : '/', replace: true })
+    else if (state?.user) void navigate({ href: ownPath(next), replace: true })
   }, [state, next, navigate])
 
   const opened = (answer: { mfa_required: boolean }) => {

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { Failure } from '../../parts/answer.tsx'
+import { ownPath } from '../../session/next.ts'
 import { sessionQuery } from '../../session/session.ts'
 import { finishSso } from '../../session/sso.ts'
 import { Frame } from './frame.tsx'
@@ -22,7 +23,7 @@ export default function OidcCallback() {
     },
     onSuccess: async (next) => {
       await queries.refetchQueries({ queryKey: sessionQuery.queryKey })
-      await navigate({ href: next && /^\/(?!\/)/.test(next) ? next : '/', replace: true })
+      await navigate({ href: ownPath(next), replace: true })
     },
   })
   useEffect(() => {

@@ -8,6 +8,7 @@ import { Failure } from '../../parts/answer.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { session, sessionQuery } from '../../session/session.ts'
 import { Frame } from '../auth/frame.tsx'
+import { Ready } from './ready.tsx'
 
 const CHECKS: Record<string, string> = {
   database: 'Database',
@@ -49,13 +50,13 @@ export default function Setup() {
     },
     onSuccess: async () => {
       await queries.refetchQueries({ queryKey: sessionQuery.queryKey })
-      await navigate({ to: '/distributions', replace: true })
     },
   })
   useEffect(() => {
     if (state && !state.needs_setup && !create.isPending && !create.isSuccess) void navigate({ to: '/', replace: true })
   }, [state, navigate, create.isPending, create.isSuccess])
 
+  if (create.isSuccess) return <Ready />
   return (
     <Frame title="Set up">
       {preflight.isError && <Failure error={preflight.error} retry={() => void preflight.refetch()} />}
@@ -80,12 +81,7 @@ export default function Setup() {
         <Stack>
           {create.isError && <Failure error={create.error} />}
           {state?.setup_token_required && (
-            <PasswordInput
-              label="Setup token"
-              description="The value of SVC_SETUP_TOKEN."
-              required
-              {...field('token')}
-            />
+            <PasswordInput label="Setup token" description="The value of SETUP_TOKEN." required {...field('token')} />
           )}
           <TextInput label="Administrator" autoComplete="username" required {...field('admin_username')} />
           <PasswordInput
