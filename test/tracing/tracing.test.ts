@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startPostgres } from '../crash/postgres.ts'
 import { waitFor } from '../crash/state.ts'
 import { startCollector, type Collector, type SentSpan } from '../fakes/otlp.ts'
 import { buildDeb } from '../samples/deb.ts'
@@ -140,6 +141,47 @@ describe('a service with a collector', () => {
     expect(post?.attributes).toMatchObject({ 'server.address': '127.0.0.1', 'http.response.status_code': '204' })
     expect(Buffer.concat(collector.bodies).includes('unspoken-key')).toBe(false)
   })
+})
+
+it('statements on PostgreSQL are spans of the request, with their text and none of their values', async () => {
+  const collector = kept(await startCollector())
+  const postgres = await startPostgres()
+  try {
+    const service = await startService({
+      databaseUrl: await postgres.create('traced'),
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '200' },
+    })
+    try {
+      const { traceId, spanId, header } = parentOf()
+      const user = {
+        username: 'unspoken-user',
+        password: 'Unspoken-pass-1',
+        role: 'reader',
+        email: 'unspoken@example.org',
+      }
+      expect((await service.call('POST', '/auth/users', user, header)).status).toBe(201)
+      expect((await service.call('GET', '/artifacts/?search=unspoken-text', undefined, header)).status).toBe(200)
+      const file = await buildDeb({ name: 'unspoken-package' })
+      expect((await service.upload(file, 'a.deb', { distribution: 'jammy' }, header)).status).toBe(201)
+      expect(await service.stop()).toBe(0)
+      const spans = collector.spans.filter((span) => span.traceId === traceId)
+      const ids = new Set([spanId, ...spans.map((span) => span.spanId)])
+      const statements = spans.filter(({ attributes }) => 'db.query.text' in attributes)
+      for (const name of ['BEGIN', 'INSERT users', 'INSERT packages', 'COMMIT'])
+        expect(statements.map((span) => span.name)).toContain(name)
+      const insert = statements.find(({ name }) => name === 'INSERT users')
+      expect(insert?.attributes).toMatchObject({ 'db.system.name': 'postgresql', 'db.collection.name': 'users' })
+      expect(insert?.attributes['db.query.text']).toMatch(/values \(\$1, \$2/)
+      expect(statements.filter(({ parent, isError }) => !ids.has(parent) || isError)).toEqual([])
+      const sent = Buffer.concat(collector.bodies).toString('latin1')
+      expect(sent).toContain('insert into "users"')
+      expect(sent.match(/unspoken|\$2[aby]\$|@example\.org/gi)).toBeNull()
+    } finally {
+      await service.kill()
+    }
+  } finally {
+    await postgres.remove()
+  }
 })
 
 it('the standard variables choose the traces, the form and the name; what is left is sent at the end', async () => {
