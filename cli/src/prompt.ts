@@ -21,6 +21,7 @@ export async function ask(terminal: Terminal, question: string, instead: string,
   const line = createInterface({ input: terminal.input, output, terminal: true })
   try {
     return await new Promise<string>((resolve, reject) => {
+      // After an answer it rejects nothing any more.
       const interrupted = () =>
         reject(new Failure(EXITS.interrupted, 'interrupted', { code: 'aborted', detail: 'interrupted' }))
       line.once('SIGINT', interrupted)
@@ -29,7 +30,7 @@ export async function ask(terminal: Terminal, question: string, instead: string,
       isMuted = hidden
     })
   } finally {
-    line.removeAllListeners('close')
+    // With its own listeners: one that is left shows what is typed at the next question, which may be a password.
     line.close()
     if (hidden) terminal.errors.write('\n')
   }

@@ -26,6 +26,9 @@ export function accountCases(stage: Stage): void {
       ] as const
       const login = await home.onTerminal(['login'], answers)
       expect([login.code, login.out]).toEqual([0, expect.stringContaining('as admin (admin)')])
+      // Escape sequences place the cursor.
+      const shown = login.out.replace(/\u001b\[\d*[A-Z]/g, '')
+      expect(shown).toMatch(/user name: admin\s+password: \s+store the credential/)
       expect(((await stat(join(home.path, CONFIG))).mode & 0o777).toString(8)).toBe('600')
       const { profiles } = JSON.parse(await readFile(join(home.path, CONFIG), 'utf8'))
       stage.secrets.push(profiles.default.token)
