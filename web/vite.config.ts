@@ -55,8 +55,8 @@ export default defineConfig({
         // What most pages use comes with the first load, in few files; otherwise a page is two dozen small ones.
         codeSplitting: {
           groups: [
-            { name: 'libraries', test: /node_modules/, minShareCount: 10 },
-            { name: 'parts', test: /\/(web|client|src)\//, minShareCount: 6 },
+            { name: 'libraries', test: /node_modules/, minShareCount: 7 },
+            { name: 'parts', test: /\/(web|client|src)\//, minShareCount: 5 },
           ],
         },
       },
