@@ -151,11 +151,16 @@ describe('the five jobs', () => {
     const { page } = await place(MAINTAINER)
     await page.goto('/review')
     const article = page.getByRole('article')
-    await page.getByRole('button', { name: 'Reject', exact: true }).click()
+    await page.getByRole('button', { name: 'Reject', exact: true }).waitFor()
+    // By name, as somebody does who switched single keys off.
+    await page.keyboard.press('Control+k')
+    await page.getByLabel('Search packages, CVEs and pages').fill('reject held-')
+    await page.keyboard.press('Enter')
     await page.getByText('the same bytes are refused from then on').waitFor()
     const name = /^(held-\w+)/.exec((await article.getAttribute('aria-label')) ?? '')?.[1] ?? ''
     expect(await article.getByRole('button', { name: 'Reject' }).last().isDisabled()).toBe(true)
-    await page.getByLabel('Reason').fill('not wanted')
+    await expect.poll(() => page.getByLabel('Reason').evaluate((field) => field.matches(':focus'))).toBe(true)
+    await page.keyboard.type('not wanted')
     await article.getByRole('button', { name: 'Reject' }).last().click()
     await expect.poll(() => statusOf(name)).toBe('rejected')
   })

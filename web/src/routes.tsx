@@ -12,7 +12,7 @@ import type { Access } from '../../src/domain/roles.ts'
 import { Broken } from './app/broken.tsx'
 import { NotFound } from './app/not-found.tsx'
 import { Root } from './app/root.tsx'
-import { flag, number, oneOf, search, text } from './search.ts'
+import { flag, number, oneOf, pageSize, search, text } from './search.ts'
 
 export interface PageFacts {
   title: string
@@ -52,20 +52,21 @@ function route<const P extends string, S extends object>(
 const STATUS = oneOf('published', 'pending_review', 'quarantined', 'rejected')
 const SEVERITY = oneOf('critical', 'high', 'medium', 'low', 'negligible', 'unknown')
 const FORMAT = oneOf('deb', 'rpm', 'apk')
+const LISTED = { page: number(1), size: pageSize }
 
 // prettier-ignore
 const routes = [
   route('/', { title: 'Overview', access: 'reader+', keys: 'h', group: 'work' }, none, () => import('./pages/dashboard/overview.tsx')),
-  route('/review', { title: 'Review', access: 'auditor+', keys: 'r', group: 'work' }, search({ q: text, severity: SEVERITY, distribution: text, reason: text, kev: flag, fix: flag, item: text, page: number(1) }), () => import('./pages/review/queue.tsx')),
-  route('/packages', { title: 'Packages', access: 'reader+', keys: 'p', group: 'work' }, search({ q: text, format: FORMAT, distribution: text, status: STATUS, arch: text, sort: oneOf('name', '-name', 'imported_at', '-imported_at'), page: number(1) }), () => import('./pages/artifacts/packages.tsx')),
+  route('/review', { title: 'Review', access: 'auditor+', keys: 'r', group: 'work' }, search({ q: text, severity: SEVERITY, distribution: text, reason: text, kev: flag, fix: flag, item: text, ...LISTED }), () => import('./pages/review/queue.tsx')),
+  route('/packages', { title: 'Packages', access: 'reader+', keys: 'p', group: 'work' }, search({ q: text, format: FORMAT, distribution: text, status: STATUS, arch: text, sort: oneOf('name', '-name', 'imported_at', '-imported_at'), ...LISTED }), () => import('./pages/artifacts/packages.tsx')),
   route('/packages/$name', { title: 'Package', access: 'reader+' }, search({ version: text, distribution: text, arch: text, tab: oneOf('findings', 'dependencies', 'dependants', 'files', 'history'), q: text, page: number(1) }), () => import('./pages/artifacts/package.tsx')),
   route('/upload', { title: 'Upload', access: 'uploader+', keys: 'u', group: 'work' }, search({ distribution: text }), () => import('./pages/upload/upload.tsx')),
   route('/import', { title: 'Import', access: 'uploader+', keys: 'i', group: 'work' }, search({ q: text, source: number(0), tab: oneOf('search', 'jobs', 'updates', 'mirrors', 'reserved') }), () => import('./pages/import/import.tsx')),
   route('/distributions', { title: 'Distributions', access: 'reader+', keys: 'd', group: 'work' }, none, () => import('./pages/distributions/distributions.tsx')),
   route('/distributions/$codename', { title: 'Distribution', access: 'reader+' }, none, () => import('./pages/distributions/distribution.tsx')),
-  route('/vulnerabilities', { title: 'Vulnerabilities', access: 'reader+', keys: 'v', group: 'look' }, search({ q: text, severity: SEVERITY, fix: oneOf('fixed', 'not-fixed', 'wont-fix', 'unknown'), kev: flag, distribution: text, page: number(1) }), () => import('./pages/security/vulnerabilities.tsx')),
-  route('/decisions', { title: 'Decisions', access: 'auditor+', keys: 'c', group: 'look' }, search({ show: oneOf('mine', 'all'), page: number(1) }), () => import('./pages/security/decisions.tsx')),
-  route('/audit', { title: 'Audit', access: 'auditor+', keys: 'a', group: 'look' }, search({ q: text, action: text, result: oneOf('SUCCESS', 'WARNING', 'FAILURE'), user: text, package: text, from: text, to: text, page: number(1) }), () => import('./pages/audit/audit.tsx')),
+  route('/vulnerabilities', { title: 'Vulnerabilities', access: 'reader+', keys: 'v', group: 'look' }, search({ q: text, severity: SEVERITY, fix: oneOf('fixed', 'not-fixed', 'wont-fix', 'unknown'), kev: flag, distribution: text, ...LISTED }), () => import('./pages/security/vulnerabilities.tsx')),
+  route('/decisions', { title: 'Decisions', access: 'auditor+', keys: 'c', group: 'look' }, search({ show: oneOf('mine', 'all'), ...LISTED }), () => import('./pages/security/decisions.tsx')),
+  route('/audit', { title: 'Audit', access: 'auditor+', keys: 'a', group: 'look' }, search({ q: text, action: text, result: oneOf('SUCCESS', 'WARNING', 'FAILURE'), user: text, package: text, from: text, to: text, ...LISTED }), () => import('./pages/audit/audit.tsx')),
   route('/users', { title: 'Users', access: 'admin', group: 'run' }, none, () => import('./pages/auth/users.tsx')),
   route('/tokens', { title: 'API tokens', access: 'admin', keys: 't', group: 'run' }, none, () => import('./pages/auth/tokens.tsx')),
   route('/settings', { title: 'Settings', access: 'admin', keys: 's', group: 'run' }, none, () => import('./pages/settings/settings.tsx')),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { flag, number, oneOf, search, text } from './search.ts'
+import { flag, number, oneOf, pageSize, search, text } from './search.ts'
 
-const read = search({ q: text, page: number(1), status: oneOf('published', 'rejected'), kev: flag })
+const read = search({ q: text, page: number(1), status: oneOf('published', 'rejected'), kev: flag, size: pageSize })
 
 describe('the search of a page', () => {
   test.each([
@@ -13,6 +13,9 @@ describe('the search of a page', () => {
     ['reads numbers and flags that were typed as text', { page: '3', kev: 'true' }, { page: 3, kev: true }],
     ['reads a text that looks like a number', { q: 2024 }, { q: '2024' }],
     ['leaves out defaults and empty text', { q: ' ', page: 1, kev: false }, {}],
+    ['knows two sizes besides the usual one', { size: '100' }, { size: 100 }],
+    ['leaves out the usual size, and others', { size: 50 }, {}],
+    ['drops a size that would be slow', { size: 10_000 }, {}],
     ['drops values that no page has', { page: -1, status: '<script>', other: 'x' }, {}],
     ['drops fractions and numbers beyond exact ones', { page: 1.5 }, {}],
     ['drops texts longer than any name', { q: 'x'.repeat(301) }, {}],

@@ -20,6 +20,10 @@ export const oneOf =
   (raw) =>
     values.find((value) => value === raw)
 
+/** Rows on a page of a list: 50, or as many as the URL says. */
+export const PAGE_SIZES = [50, 100, 200] as const
+export const pageSize: SearchValue<100 | 200> = (raw) => ([100, 200] as const).find((size) => size === Number(raw))
+
 export const flag: SearchValue<true> = (raw) => (raw === true || raw === 'true' ? true : undefined)
 
 type Schema = Record<string, SearchValue<unknown>>

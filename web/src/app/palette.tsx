@@ -1,4 +1,4 @@
-// Everything by name: pages, packages, CVE ids.
+// Everything by name: pages, packages, CVE ids, and what can be done with what is open.
 import { Spotlight, spotlight, type SpotlightActionData } from '@mantine/spotlight'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
@@ -8,6 +8,7 @@ import { mayAccess } from '../../../src/domain/roles.ts'
 import { read } from '../api/api.ts'
 import { navigation } from '../routes.tsx'
 import { useSession } from '../session/session.ts'
+import { useOffered } from './actions.ts'
 
 /** CVE, and the ids of the distributions' own advisories. */
 const ADVISORY = /^(cve|dsa|dla|usn|rhsa|alsa|rlsa|elsa|ghsa)-/i
@@ -23,6 +24,9 @@ export default function Palette() {
     enabled: asked.length > 1 && !isAdvisory,
   })
 
+  const actions: SpotlightActionData[] = useOffered()
+    .filter(({ label }) => label.toLowerCase().includes(query.trim().toLowerCase()))
+    .map(({ label, keys, run }) => ({ id: `action ${keys}`, label, description: keys, onClick: run }))
   const pages: SpotlightActionData[] = navigation
     .filter(
       ({ access, title }) =>
@@ -56,6 +60,7 @@ export default function Palette() {
 
   const groups = [
     { group: 'Vulnerability', actions: advisories },
+    { group: 'Here', actions },
     { group: 'Packages', actions: packages },
     { group: 'Pages', actions: pages },
   ].filter(({ actions }) => actions.length > 0)

@@ -15,6 +15,9 @@ export function useFilter(): (change: Record<string, unknown>, replace?: boolean
     })
 }
 
+/** Longer than between two keys of somebody who types. */
+const PAUSE_MS = 200
+
 export function Filters({ children }: { children: ReactNode }) {
   return (
     <Group gap="sm" mb="md" align="flex-end" role="search">
@@ -23,7 +26,7 @@ export function Filters({ children }: { children: ReactNode }) {
   )
 }
 
-/** Text that filters while it is typed, a third of a second after the last key. */
+/** Text that filters while it is typed, when no key came for `PAUSE_MS`. */
 export function TextFilter({ name, label, value }: { name: string; label: string; value: string | undefined }) {
   const filter = useFilter()
   const [shown, setShown] = useState(value ?? '')
@@ -31,7 +34,7 @@ export function TextFilter({ name, label, value }: { name: string; label: string
   const apply = useDebouncedCallback((text: string) => {
     typed.current = false
     filter({ [name]: text.trim() || undefined }, true)
-  }, 300)
+  }, PAUSE_MS)
   // Back and Forward change the URL; what is being typed stays.
   useEffect(() => {
     if (!typed.current) setShown(value ?? '')

@@ -1,8 +1,20 @@
 // Which part of a list this is, and links to the others. Pages are links, so Back and new tabs work.
-import { Group, Text } from '@mantine/core'
+import { Group, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { PAGE_SIZES } from '../search.ts'
+import { useFilter } from './filters.tsx'
 
-export function Pager({ page, pages, total, what }: { page: number; pages: number; total: number; what: string }) {
+interface PagerProps {
+  page: number
+  pages: number
+  total: number
+  what: string
+  /** rows on a page, where the URL may name another number */
+  size?: number
+}
+
+export function Pager({ page, pages, total, what, size }: PagerProps) {
+  const filter = useFilter()
   const to = (n: number) => (now: Record<string, unknown>) => ({ ...now, page: n === 1 ? undefined : n })
   return (
     <Group gap="md" mt="sm" component="nav" aria-label="Pages">
@@ -19,6 +31,17 @@ export function Pager({ page, pages, total, what }: { page: number; pages: numbe
         <Link to="." search={to(page + 1)} rel="next">
           Next
         </Link>
+      )}
+      {size !== undefined && total > PAGE_SIZES[0] && (
+        <NativeSelect
+          aria-label="Rows on a page"
+          size="xs"
+          value={size}
+          data={PAGE_SIZES.map((value) => ({ value: String(value), label: `${value} rows` }))}
+          onChange={({ currentTarget: { value } }) =>
+            filter({ size: Number(value) === PAGE_SIZES[0] ? undefined : Number(value) })
+          }
+        />
       )}
     </Group>
   )

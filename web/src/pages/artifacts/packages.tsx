@@ -66,8 +66,8 @@ const COLUMNS: readonly Column<Item>[] = [
 ]
 
 export default function Packages() {
-  const { q, page = 1, ...filters } = route.useSearch()
-  const list = useQuery(read('GET /artifacts', { query: { ...filters, search: q, page, per_page: 50 } }))
+  const { q, page = 1, size = 50, ...filters } = route.useSearch()
+  const list = useQuery(read('GET /artifacts', { query: { ...filters, search: q, page, per_page: size } }))
   const codenames = useCodenames()
   const mayUpload = useMay('uploader+')
   const news = useNews('GET /artifacts')
@@ -113,7 +113,7 @@ export default function Packages() {
                 label="Packages"
                 sort={filters.sort ?? 'name'}
               />
-              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'package' : 'packages'} />
+              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'package' : 'packages'} size={size} />
             </>
           )
         }

@@ -36,9 +36,9 @@ const ACTIONS = [
 ]
 
 export default function Audit() {
-  const { page = 1, ...filters } = route.useSearch()
+  const { page = 1, size = 50, ...filters } = route.useSearch()
   const [open, setOpen] = useState<Entry | null>(null)
-  const list = useQuery(read('GET /artifacts/audit/logs', { query: { ...filters, page, per_page: 100 } }))
+  const list = useQuery(read('GET /artifacts/audit/logs', { query: { ...filters, page, per_page: size } }))
   return (
     <Page
       title="Audit"
@@ -103,7 +103,7 @@ export default function Audit() {
                   },
                 ]}
               />
-              <Pager page={page} pages={pages} total={total} what="entries" />
+              <Pager page={page} pages={pages} total={total} what="entries" size={size} />
             </>
           )
         }

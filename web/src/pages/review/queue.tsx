@@ -5,6 +5,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { read } from '../../api/api.ts'
 import { clearNews, useNews } from '../../api/live.ts'
+import { useActions } from '../../app/actions.ts'
 import { useKeys } from '../../app/keys.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
@@ -25,13 +26,13 @@ const route = getRouteApi('/review')
 const QUEUE = 'GET /security/review-queue'
 
 export default function Queue() {
-  const { item, page = 1, ...filters } = route.useSearch()
+  const { item, page = 1, size = 50, ...filters } = route.useSearch()
   const queries = useQueryClient()
   const navigate = useNavigate()
   const change = route.useNavigate()
   const mayDecide = useMay('maintainer+')
   const codenames = useCodenames()
-  const list = useQuery(read(QUEUE, { query: { ...filters, page, per_page: 50, include_findings: false } }))
+  const list = useQuery(read(QUEUE, { query: { ...filters, page, per_page: size, include_findings: false } }))
   const [decided, setDecided] = useState<ReadonlySet<string>>(new Set())
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [action, setAction] = useState<Action | null>(null)
@@ -81,6 +82,23 @@ export default function Queue() {
       setBulk(one === 'reject' ? 'reject' : 'approve')
     else setAction(one)
   }
+  const openPackage = () =>
+    open && void navigate({ to: '/packages/$name', params: { name: open.name }, search: { version: open.version } })
+  const what = open && `${open.name} ${open.version}`
+  useActions(
+    what
+      ? [
+          ...(mayDecide
+            ? [
+                { label: `Approve ${what}`, keys: 'a', run: () => decide('accept_risk') },
+                { label: `Reject ${what}`, keys: 'r', run: () => decide('reject') },
+                { label: `Require an upgrade of ${what}`, keys: 'u', run: () => decide('upgrade_required') },
+              ]
+            : []),
+          { label: `Open the package ${what}`, keys: 'o', run: () => void openPackage() },
+        ]
+      : [],
+  )
   useKeys({
     j: () => move(1),
     k: () => move(-1),
@@ -88,8 +106,7 @@ export default function Queue() {
     a: () => decide('accept_risk'),
     r: () => decide('reject'),
     u: () => decide('upgrade_required'),
-    o: () =>
-      open && void navigate({ to: '/packages/$name', params: { name: open.name }, search: { version: open.version } }),
+    o: openPackage,
     '.': reload,
     '?': () => setHelp(true),
   })
@@ -162,7 +179,7 @@ export default function Queue() {
                     />
                   ))}
                 </ul>
-                <Pager page={page} pages={pages} total={total} what="in the queue" />
+                <Pager page={page} pages={pages} total={total} what="in the queue" size={size} />
               </div>
               {open && (
                 <Detail

@@ -18,12 +18,14 @@ const route = getRouteApi('/decisions')
 type Decision = Answered<'GET /security/decisions'>['decisions'][number]
 
 export default function Decisions() {
-  const { show, page = 1 } = route.useSearch()
+  const { show, page = 1, size = 50 } = route.useSearch()
   const filter = useFilter()
   const mayDecide = useMay('maintainer+')
   const [withdrawn, setWithdrawn] = useState<Decision | null>(null)
   const all = useQuery({
-    ...read('GET /security/decisions', { query: { page, per_page: 50, ...(show === 'all' ? {} : { active: true }) } }),
+    ...read('GET /security/decisions', {
+      query: { page, per_page: size, ...(show === 'all' ? {} : { active: true }) },
+    }),
     enabled: show !== 'mine',
   })
   const mine = useQuery({ ...read('GET /security/decisions/mine'), enabled: show === 'mine' })
@@ -99,6 +101,7 @@ export default function Decisions() {
                 pages={'pages' in data ? data.pages : 1}
                 total={data.total}
                 what={data.total === 1 ? 'decision' : 'decisions'}
+                size={size}
               />
             </>
           )

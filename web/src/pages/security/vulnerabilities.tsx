@@ -16,9 +16,11 @@ const route = getRouteApi('/vulnerabilities')
 type Advisory = NonNullable<Answered<'GET /security/vulnerabilities'>['advisories']>[number]
 
 export default function Vulnerabilities() {
-  const { fix, page = 1, ...filters } = route.useSearch()
+  const { fix, page = 1, size = 50, ...filters } = route.useSearch()
   const list = useQuery(
-    read('GET /security/vulnerabilities', { query: { ...filters, fix_state: fix, page, per_page: 50, group: 'cve' } }),
+    read('GET /security/vulnerabilities', {
+      query: { ...filters, fix_state: fix, page, per_page: size, group: 'cve' },
+    }),
   )
   const codenames = useCodenames()
   const filtered = Object.keys(filters).length > 0 || fix !== undefined
@@ -61,7 +63,13 @@ export default function Vulnerabilities() {
                   { head: 'Packages', cell: (advisory) => <Packages of={advisory} /> },
                 ]}
               />
-              <Pager page={page} pages={pages} total={total} what={total === 1 ? 'advisory' : 'advisories'} />
+              <Pager
+                page={page}
+                pages={pages}
+                total={total}
+                what={total === 1 ? 'advisory' : 'advisories'}
+                size={size}
+              />
             </>
           )
         }
