@@ -1,6 +1,6 @@
 // Who is signed in. The session itself is a cookie that no script can read; this is what the page knows about it.
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { mayAccess, type Access, type Role } from '../../../src/domain/roles.ts'
+import { mayAccess, type Access } from '../../../src/domain/roles.ts'
 import type { Answered } from '../api/api.ts'
 import { answeredProblem, thrownProblem } from '../../../client/src/problem.ts'
 import { base } from '../api/api.ts'
@@ -18,7 +18,7 @@ export interface Session {
   version: string
 }
 
-export type SessionPath = '' | '/mfa' | '/oidc' | '/setup' | '/refresh'
+type SessionPath = '' | '/mfa' | '/oidc' | '/setup' | '/refresh'
 
 /** Calls a route of the session on this console. @throws ApiError */
 export async function session<T>(
@@ -52,5 +52,3 @@ export function useMay(access: Access): boolean {
   const role = useSession()?.user?.role
   return role !== undefined && mayAccess(role, access)
 }
-
-export type { Access, Role }

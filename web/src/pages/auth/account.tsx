@@ -16,6 +16,7 @@ import { useState } from 'react'
 import { call } from '../../api/api.ts'
 import { keysAreOn, setKeys } from '../../app/keys.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page, Section } from '../../parts/page.tsx'
 import { Snippet } from '../../parts/snippet.tsx'
@@ -52,12 +53,7 @@ function Password() {
   })
   return (
     <Section title="Password">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          change.mutate()
-        }}
-      >
+      <Form send={() => change.mutate()}>
         <Stack>
           {change.isError && <Failure error={change.error} />}
           {change.data && <Text role="status">{change.data.message}</Text>}
@@ -80,7 +76,7 @@ function Password() {
             Change it
           </Button>
         </Stack>
-      </form>
+      </Form>
     </Section>
   )
 }

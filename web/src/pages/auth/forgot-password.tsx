@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Frame } from './frame.tsx'
 
 export default function ForgotPassword() {
@@ -19,12 +20,7 @@ export default function ForgotPassword() {
           {ask.data.message}
         </Alert>
       ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            ask.mutate()
-          }}
-        >
+        <Form send={() => ask.mutate()}>
           <Stack>
             {ask.isError && <Failure error={ask.error} />}
             <TextInput
@@ -39,7 +35,7 @@ export default function ForgotPassword() {
               Send the link
             </Button>
           </Stack>
-        </form>
+        </Form>
       )}
       <Anchor component={Link} to="/login" size="sm">
         Back to sign in

@@ -5,6 +5,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { problemOf } from '../../api/problem.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { ownPath } from '../../session/next.ts'
 import { session, sessionQuery } from '../../session/session.ts'
 import { startSso } from '../../session/sso.ts'
@@ -51,12 +52,7 @@ function Password({ onDone }: { onDone: Done }) {
     onSuccess: onDone,
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        login.mutate()
-      }}
-    >
+    <Form send={() => login.mutate()}>
       <Stack>
         {login.isError && <LoginFailure error={login.error} />}
         <TextInput
@@ -83,7 +79,7 @@ function Password({ onDone }: { onDone: Done }) {
           Forgotten password
         </Anchor>
       </Stack>
-    </form>
+    </Form>
   )
 }
 
@@ -94,12 +90,7 @@ function Code({ onDone, onBack }: { onDone: Done; onBack: () => void }) {
     onSuccess: onDone,
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        second.mutate()
-      }}
-    >
+    <Form send={() => second.mutate()}>
       <Stack>
         {second.isError && <LoginFailure error={second.error} />}
         <TextInput
@@ -120,7 +111,7 @@ function Code({ onDone, onBack }: { onDone: Done; onBack: () => void }) {
           Back
         </Button>
       </Stack>
-    </form>
+    </Form>
   )
 }
 

@@ -5,6 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Frame } from './frame.tsx'
 
 const route = getRouteApi('/reset-password')
@@ -24,12 +25,7 @@ export default function ResetPassword() {
           {reset.data.message}
         </Alert>
       ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            reset.mutate()
-          }}
-        >
+        <Form send={() => reset.mutate()}>
           <Stack>
             {token === '' && (
               <Alert color="red" variant="outline">
@@ -50,7 +46,7 @@ export default function ResetPassword() {
               Set the password
             </Button>
           </Stack>
-        </form>
+        </Form>
       )}
       <Anchor component={Link} to="/login" size="sm">
         Sign in

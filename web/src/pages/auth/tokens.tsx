@@ -18,6 +18,7 @@ import { base, call, read, type Answered } from '../../api/api.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
+import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
@@ -151,12 +152,7 @@ function Create({ close }: { close: () => void }) {
   if (create.data) return <Made token={create.data.token} close={close} />
   return (
     <Modal opened onClose={close} title="New token">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.mutate()
-        }}
-      >
+      <Form send={() => create.mutate()}>
         <Stack>
           {create.isError && <Failure error={create.error} />}
           <TextInput
@@ -199,7 +195,7 @@ function Create({ close }: { close: () => void }) {
             Create
           </Button>
         </Stack>
-      </form>
+      </Form>
     </Modal>
   )
 }

@@ -6,6 +6,7 @@ import { ROLE_DESCRIPTIONS, ROLES } from '../../../../src/domain/roles.ts'
 import { call, read, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
@@ -132,12 +133,7 @@ function Create({ close }: { close: () => void }) {
   })
   return (
     <Modal opened onClose={close} title="New user">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.mutate()
-        }}
-      >
+      <Form send={() => create.mutate()}>
         <Stack>
           {create.isError && <Failure error={create.error} />}
           <TextInput label="User name" required data-autofocus autoComplete="off" {...field('username')} />
@@ -161,7 +157,7 @@ function Create({ close }: { close: () => void }) {
             Create
           </Button>
         </Stack>
-      </form>
+      </Form>
     </Modal>
   )
 }

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { call, type Answered } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { useDistributions } from '../../parts/distributions.ts'
+import { Form } from '../../parts/form.tsx'
 import type { ListedMirror } from './mirrors.tsx'
 import { Plan } from './mirror-plan.tsx'
 
@@ -52,12 +53,7 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
   })
   return (
     <Modal opened onClose={close} title={mirror ? mirror.label : 'Mirror a source'} size="xl">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
+      <Form send={() => save.mutate()}>
         <Stack>
           {save.isError && <Failure error={save.error} />}
           {!mirror && (
@@ -146,7 +142,7 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
             </Button>
           </Group>
         </Stack>
-      </form>
+      </Form>
     </Modal>
   )
 }

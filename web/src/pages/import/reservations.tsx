@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { call, read, type Answered } from '../../api/api.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { When } from '../../parts/when.tsx'
@@ -104,9 +105,8 @@ function Reserve({ sources }: { sources: Answered<'GET /import/sources'>['source
     },
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
+    <Form
+      send={() => {
         if (pattern.trim() !== '') reserve.mutate()
       }}
     >
@@ -149,6 +149,6 @@ function Reserve({ sources }: { sources: Answered<'GET /import/sources'>['source
           Reserve
         </Button>
       </Group>
-    </form>
+    </Form>
   )
 }

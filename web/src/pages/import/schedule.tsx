@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, read, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Section } from '../../parts/page.tsx'
 import { distance, utc } from '../../parts/when.tsx'
@@ -78,12 +79,7 @@ function ScheduleForm({ schedule, close }: { schedule: Schedule; close: () => vo
   })
   return (
     <Modal opened onClose={close} title="The daily run of mirrors">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
+      <Form send={() => save.mutate()}>
         <Stack>
           {save.isError && <Failure error={save.error} />}
           <Switch
@@ -120,7 +116,7 @@ function ScheduleForm({ schedule, close }: { schedule: Schedule; close: () => vo
             </Button>
           </Group>
         </Stack>
-      </form>
+      </Form>
     </Modal>
   )
 }

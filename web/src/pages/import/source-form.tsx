@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { call, type Answered } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
+import { Form } from '../../parts/form.tsx'
 
 type Source = Answered<'GET /import/sources'>['sources'][number]
 
@@ -48,12 +49,7 @@ export function SourceForm({ source, close }: { source: Source | null; close: ()
   })
   return (
     <Modal opened onClose={close} title={source ? source.name : 'New source'} size="lg">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate()
-        }}
-      >
+      <Form send={() => save.mutate()}>
         <Stack>
           {save.isError && <Failure error={save.error} />}
           {!builtIn && (
@@ -135,7 +131,7 @@ export function SourceForm({ source, close }: { source: Source | null; close: ()
             Save
           </Button>
         </Stack>
-      </form>
+      </Form>
     </Modal>
   )
 }

@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, read, type Answered } from '../../api/api.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { count } from '../../parts/words.ts'
@@ -46,15 +47,7 @@ export function Bulk({ decision, records, close, onDone }: BulkProps) {
       title={`${decision === 'approve' ? 'Approve' : 'Reject'} ${count(records.length, 'package')}`}
       size="xl"
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          send()
-        }}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send()
-        }}
-      >
+      <Form send={send}>
         <Stack>
           {decide.data ? (
             <Outcome answer={decide.data} records={records} />
@@ -89,7 +82,7 @@ export function Bulk({ decision, records, close, onDone }: BulkProps) {
             </Button>
           </Group>
         </Stack>
-      </form>
+      </Form>
     </Modal>
   )
 }

@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { ACTIONS, count } from '../../parts/words.ts'
 import { evidenceOf, type Action, type Evidence } from './item.ts'
 import type { RecordId } from './record-id.ts'
@@ -76,13 +77,9 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
       title={approves ? 'Approve' : ACTIONS[action]}
       styles={{ body: { minWidth: 0 } }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          send()
-        }}
+      <Form
+        send={send}
         onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send()
           if (event.key === 'Escape') setAction(null)
         }}
       >
@@ -147,7 +144,7 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
             </Text>
           </Group>
         </Stack>
-      </form>
+      </Form>
     </Alert>
   )
 }

@@ -7,6 +7,7 @@ import schema, { type FieldSchema } from 'virtual:settings-schema'
 import { call, read, type Answered } from '../../api/api.ts'
 import { ApiError, problemOf } from '../../api/problem.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { When } from '../../parts/when.tsx'
 import { changesOf, type Values } from './fields.ts'
@@ -91,13 +92,7 @@ function Section({ name, document }: { name: string; document: Document }) {
     )?.message
 
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        save.mutate()
-      }}
-      style={{ maxWidth: 640 }}
-    >
+    <Form send={() => save.mutate()} style={{ maxWidth: 640 }}>
       <Text mb="md">{schema.properties[name]?.description}</Text>
       {fieldsOf(name).map(([key, field]) => (
         <Field
@@ -128,7 +123,7 @@ function Section({ name, document }: { name: string; document: Document }) {
         {save.isSuccess && !isChanged && <Text role="status">Saved. It is in force.</Text>}
       </Group>
       <Tests section={name} saved={!isChanged} />
-    </form>
+    </Form>
   )
 }
 

@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { base, read } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
+import { Form } from '../../parts/form.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { session, sessionQuery } from '../../session/session.ts'
 import { Frame } from '../auth/frame.tsx'
@@ -72,12 +73,7 @@ export default function Setup() {
           ))}
         </Stack>
       )}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          create.mutate()
-        }}
-      >
+      <Form send={() => create.mutate()}>
         <Stack>
           {create.isError && <Failure error={create.error} />}
           {state?.setup_token_required && (
@@ -107,7 +103,7 @@ export default function Setup() {
             Create the administrator
           </Button>
         </Stack>
-      </form>
+      </Form>
       {state && !state.secure && !['localhost', '127.0.0.1'].includes(location.hostname) && (
         <Alert color="gray" variant="outline">
           This connection is not encrypted. Put a TLS proxy in front before you set a password.
