@@ -191,3 +191,16 @@ function execute(command: string[], cwd: string, aptConfig: string): Promise<Com
     child.once('close', (code) => resolve({ code: code ?? -1, text }))
   })
 }
+
+/**
+ * Waits until a file changed just now can no longer change within the second of its date. Until then it is dated back. apt
+ * keeps that date as long as the bytes are the same, and downloads them again with every update.
+ */
+export async function secondIsOver(url: string): Promise<void> {
+  for (;;) {
+    const { headers } = await fetch(url, { method: 'HEAD' })
+    const seconds = (name: string) => Date.parse(headers.get(name) ?? '') / 1000
+    if (seconds('date') > seconds('last-modified') + 2) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}

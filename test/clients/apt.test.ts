@@ -10,7 +10,7 @@ import { openKeys } from '../../src/signing/keys.ts'
 import { downloadDebs, need } from '../need.ts'
 import { buildDeb, type SampleDeb } from '../samples/deb.ts'
 import { removeTemporary, startService, type Service } from '../service.ts'
-import { createAptRoot, type AptRoot, type AptRootOptions, type CommandResult } from './apt-root.ts'
+import { createAptRoot, secondIsOver, type AptRoot, type AptRootOptions, type CommandResult } from './apt-root.ts'
 import { flipByte, startTamperingProxy, type TamperingProxy } from './tampering-proxy.ts'
 
 let service: Service
@@ -69,19 +69,6 @@ async function requestsOf(root: AptRoot, wanted: RegExp): Promise<string[]> {
 function onlyForm(form: string): string {
   const others = ['xz', 'gz', 'bz2', 'lzma', 'lz4', 'zst'].filter((other) => other !== form)
   return others.map((other) => `Acquire::CompressionTypes::${other} "unavailable";`).join('\n')
-}
-
-/**
- * Waits until a file changed just now can no longer change within the second of its date. Until then it is dated back,
- * and a client that has it downloads it again.
- */
-async function secondIsOver(codename: string): Promise<void> {
-  for (;;) {
-    const { headers } = await fetch(`${service.apt}/repos/dists/${codename}/InRelease`, { method: 'HEAD' })
-    const seconds = (name: string) => Date.parse(headers.get(name) ?? '') / 1000
-    if (seconds('date') > seconds('last-modified') + 2) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
 }
 
 /** The digests of the distribution's current Release by path. */
@@ -196,7 +183,7 @@ describe('installing', () => {
 describe('apt downloads', () => {
   it('the index by digest, and not again when nothing changed', async () => {
     await publish({ name: 'by-digest' })
-    await secondIsOver('bookworm')
+    await secondIsOver(`${service.apt}/repos/dists/bookworm/InRelease`)
     const root = await aptRoot()
     expectClean(await root.update())
     const digest = (await released('bookworm')).get('main/binary-amd64/Packages.xz')
