@@ -48,7 +48,7 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
     }
     const failure = failureOfThrown(error)
     terminal.complain(`gatehouse ${command.name}: ${plain(failure.detail)}`)
-    if (json) terminal.print(JSON.stringify(failure.body, null, 2))
+    if (json) terminal.document(failure.body)
     return failure.exit
   }
 }

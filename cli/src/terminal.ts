@@ -6,6 +6,8 @@ export type Cell = string | number | null | undefined
 export interface Terminal {
   /** the result, and nothing else */
   print(line: string): void
+  /** the result as one JSON document */
+  document(value: unknown): void
   /** progress and notes; silent with `--quiet` */
   note(line: string): void
   /** errors and warnings; never silent */
@@ -45,6 +47,7 @@ export function createTerminal(
   const print = (line: string) => void stdout.write(`${line}\n`)
   return {
     print,
+    document: (value) => print(JSON.stringify(value, null, 2)),
     note: (line) => (quiet ? undefined : void stderr.write(`${line}\n`)),
     complain: (line) => void stderr.write(`${colors ? `\u001b[31m${line}\u001b[39m` : line}\n`),
     table(head, rows) {

@@ -23,7 +23,7 @@ async function api(context: Context, given: Given) {
   const call = { signal: context.signal, ...(asQuery ? { query: fields } : { body }) }
   const response = need(await client.request(method, path.startsWith('/') ? path : `/${path}`, call))
   const isJson = response.headers.get('content-type')?.includes('json') ?? false
-  if (isJson && context.terminal.outIsTerminal) context.terminal.print(JSON.stringify(await response.json(), null, 2))
+  if (isJson && context.terminal.outIsTerminal) context.terminal.document(await response.json())
   else {
     await save(response, undefined, context.terminal.output)
     if (isJson) context.terminal.print('')

@@ -21,7 +21,7 @@ async function list(context: Context, given: Given) {
     q: given.text('text'),
   }
   const page = need(await client.call('GET /artifacts/audit/logs', { query, signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(page, null, 2))
+  if (context.json) context.terminal.document(page)
   else {
     context.terminal.table(
       ['TIME', 'ACTION', 'RESULT', 'WHO', 'PACKAGE', 'VERSION', 'DISTRIBUTION', 'DETAIL'],
@@ -64,7 +64,7 @@ async function verify(context: Context, given: Given) {
           need(await client.open('GET /artifacts/audit/export', { query: span(given), signal: context.signal })),
         )
   const found = await verifyChain(lines)
-  if (context.json) terminal.print(JSON.stringify(found, null, 2))
+  if (context.json) terminal.document(found)
   else if (found.faults.length === 0)
     terminal.print(
       `${found.entries} entries, ${found.first ?? '-'} to ${found.last ?? '-'}: every hash fits and no entry is missing between them`,

@@ -15,7 +15,7 @@ async function create(context: Context) {
   const client = await context.client()
   context.terminal.note('the service reads and verifies everything; this can take long')
   const made = need(await client.call('POST /backup', { signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(made, null, 2))
+  if (context.json) context.terminal.document(made)
   else context.terminal.print(`${plain(made.name)}\t${sizeText(made.size_bytes)}\t${made.sha256}`)
   return EXITS.done
 }
@@ -23,7 +23,7 @@ async function create(context: Context) {
 async function list(context: Context) {
   const client = await context.client()
   const answer = need(await client.call('GET /backup', { signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) context.terminal.document(answer)
   else
     context.terminal.table(
       ['NAME', 'SIZE', 'MADE', 'SHA256'],
@@ -57,7 +57,7 @@ async function download(context: Context, given: Given) {
     throw failed('what arrived is not what the service has; the same command loads it again')
   }
   await rename(partial, file)
-  if (context.json) terminal.print(JSON.stringify({ ...known, file }, null, 2))
+  if (context.json) terminal.document({ ...known, file })
   else terminal.print(`${file}\t${sizeText(known.size_bytes)}${known.sha256 ? '\tverified' : ''}`)
   return EXITS.done
 }

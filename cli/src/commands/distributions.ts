@@ -6,7 +6,7 @@ import { need } from '../failure.ts'
 async function list(context: Context) {
   const client = await context.client()
   const answer = need(await client.call('GET /distributions', { signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) context.terminal.document(answer)
   else
     context.terminal.table(
       ['CODENAME', 'FORMAT', 'ARCHITECTURES', 'PACKAGES', 'TAKES PACKAGES'],
@@ -26,7 +26,7 @@ async function setup(context: Context, given: Given) {
   const client = await context.client()
   const params = { codename: must(given, 'CODENAME') }
   const answer = need(await client.call('GET /distributions/{codename}/setup', { params, signal: context.signal }))
-  if (context.json) terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) terminal.document(answer)
   else if (given.is('script')) terminal.print(answer.script.content.trimEnd())
   else if (given.is('file')) {
     terminal.print(answer.file.content.trimEnd())

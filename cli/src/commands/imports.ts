@@ -14,7 +14,7 @@ async function search(context: Context, given: Given) {
     distro: given.text('distro'),
   }
   const answer = need(await client.call('GET /import/search', { query, signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) context.terminal.document(answer)
   else {
     context.terminal.table(
       ['NAME', 'VERSION', 'ARCH', 'SOURCE', 'FOR', 'WHAT'],
@@ -51,7 +51,7 @@ async function add(context: Context, given: Given) {
   }))
   const body = { packages, distribution: must(given, 'distribution'), with_dependencies: given.is('with-dependencies') }
   const answer = need(await client.call('POST /import', { body, signal: context.signal }))
-  if (context.json) terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) terminal.document(answer)
   else
     terminal.table(
       ['RESULT', 'NAME', 'VERSION', 'ARCH', 'WHY'],
@@ -91,7 +91,7 @@ async function sync(context: Context, given: Given) {
       if (line.message) terminal.note(plain(line.message))
     }
   const job = need(await client.call('GET /import/sync/jobs/{id}', { params: { id }, signal }))
-  if (context.json) terminal.print(JSON.stringify(job, null, 2))
+  if (context.json) terminal.document(job)
   else
     terminal.print(
       `${plain(job.label)}: ${job.status}, ${job.done_count} of ${job.total} sources, ${job.error_count} with errors`,

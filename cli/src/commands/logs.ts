@@ -25,7 +25,7 @@ async function logs(context: Context, given: Given) {
         : `${entry.timestamp} ${entry.level.padEnd(5)} ${plain(entry.message)}${entry.data ? ` ${plain(JSON.stringify(entry.data))}` : ''}`,
     )
   if (json && !given.is('follow')) {
-    terminal.print(JSON.stringify(page, null, 2))
+    terminal.document(page)
     return EXITS.done
   }
   for (const entry of page.items.toReversed()) write(entry)

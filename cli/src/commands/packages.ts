@@ -17,7 +17,7 @@ async function search(context: Context, given: Given) {
     status: given.text('status') as (typeof STATUSES)[number] | undefined,
   }
   const page = need(await client.call('GET /artifacts', { query, signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(page, null, 2))
+  if (context.json) context.terminal.document(page)
   else {
     context.terminal.table(
       ['NAME', 'LATEST', 'STATUS', 'DISTRIBUTIONS'],
@@ -46,7 +46,7 @@ async function show(context: Context, given: Given) {
   if (records.length === 0)
     throw failed(`${name} is here, but not ${[version, distribution, arch].filter(Boolean).join(', ')}`)
   if (context.json) {
-    terminal.print(JSON.stringify(version || distribution || arch ? { ...found, versions: records } : found, null, 2))
+    terminal.document(version || distribution || arch ? { ...found, versions: records } : found)
     return EXITS.done
   }
   const [first] = records
@@ -90,7 +90,7 @@ async function deps(context: Context, given: Given) {
       signal: context.signal,
     }),
   )
-  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) context.terminal.document(answer)
   else {
     context.terminal.table(
       ['NEEDS', 'HERE', 'UPSTREAM'],
@@ -130,7 +130,7 @@ async function remove(context: Context, given: Given) {
       throw failed('nothing was deleted')
   }
   const answer = need(await call(isDry))
-  if (context.json) terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) terminal.document(answer)
   else {
     terminal.print(
       `${isDry ? 'would delete' : 'deleted'} ${plain(answer.package)} ${plain(answer.version)} from ${answer.distributions.map(plain).join(', ')}`,

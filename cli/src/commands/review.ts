@@ -18,7 +18,7 @@ async function list(context: Context, given: Given) {
     kev: given.is('kev') ? true : undefined,
   }
   const page = need(await client.call('GET /security/review-queue', { query, signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(page, null, 2))
+  if (context.json) context.terminal.document(page)
   else {
     context.terminal.table(
       ['NAME', 'VERSION', 'ARCH', 'DISTRIBUTION', 'WHY', 'WORST', 'FINDINGS', 'EXPLOITED', 'DUE', 'SERVED'],
@@ -56,7 +56,7 @@ async function show(context: Context, given: Given) {
     }),
   )
   if (context.json) {
-    terminal.print(JSON.stringify(answer, null, 2))
+    terminal.document(answer)
     return EXITS.done
   }
   const { manifest, decision, sla } = answer
@@ -125,7 +125,7 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
       signal: context.signal,
     }),
   )
-  if (context.json) terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) terminal.document(answer)
   else
     terminal.print(
       `${plain(what)}: ${answer.new_status} (${answer.decisions.length === 1 ? plain(answer.decisions[0]?.distribution ?? '') : `${answer.decisions.length} records`})`,
@@ -144,7 +144,7 @@ function foretell({ terminal, json }: Context, what: string, preview: Preview) {
     const { code, detail } = { code: refused.code ?? 'failed', detail: refused.detail ?? '' }
     throw new Failure(exitOf({ code, status: null }), `would be refused: ${detail} [${code}]`, { code, detail })
   }
-  if (json) terminal.print(JSON.stringify(preview, null, 2))
+  if (json) terminal.document(preview)
   else
     for (const { distribution, arch, status, effect } of preview.items.flatMap(({ records }) => records))
       terminal.print(
@@ -161,7 +161,7 @@ async function rescan(context: Context, given: Given) {
       signal: context.signal,
     }),
   )
-  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) context.terminal.document(answer)
   else
     context.terminal.table(
       ['DISTRIBUTION', 'ARCH', 'SCAN', 'BEFORE', 'NOW', 'NEW', 'GONE'],

@@ -17,7 +17,7 @@ async function vulns(context: Context, given: Given) {
     distribution: given.text('distribution'),
   }
   const page = need(await client.call('GET /security/vulnerabilities', { query, signal }))
-  if (context.json) terminal.print(JSON.stringify(page, null, 2))
+  if (context.json) terminal.document(page)
   else {
     terminal.table(
       ['FINDING', 'SEVERITY', 'PACKAGE', 'VERSION', 'DISTRIBUTION', 'STATUS', 'SERVED', 'EXPLOITED', 'FIX'],

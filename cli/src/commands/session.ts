@@ -39,8 +39,7 @@ async function login(context: Context, given: Given) {
   const stored = await changeConfig(access.path, async (config) =>
     store(config, made, given.text('profile') ?? (profile ? name : null)),
   )
-  if (context.json)
-    terminal.print(JSON.stringify({ profile: stored, url, username: me.username, role: me.role }, null, 2))
+  if (context.json) terminal.document({ profile: stored, url, username: me.username, role: me.role })
   else
     terminal.print(
       `signed in to ${url} as ${plain(me.username)} (${me.role})${stored === 'default' ? '' : `, profile ${stored}`}`,
@@ -110,7 +109,7 @@ async function logout({ access, terminal, json }: Context) {
       else config.current = next
     }
   })
-  if (json) terminal.print(JSON.stringify({ status: 'signed_out', url: profile.url }, null, 2))
+  if (json) terminal.document({ status: 'signed_out', url: profile.url })
   else terminal.print(`signed out of ${profile.url}`)
   if (!profile.session && profile.token) terminal.note('the API token still works: `gatehouse token revoke` ends it')
   return EXITS.done
@@ -119,7 +118,7 @@ async function logout({ access, terminal, json }: Context) {
 async function whoami(context: Context) {
   const client = await context.client()
   const me = need(await client.call('GET /auth/me'))
-  if (context.json) context.terminal.print(JSON.stringify(me, null, 2))
+  if (context.json) context.terminal.document(me)
   else {
     context.terminal.print(`${plain(me.username)} (${me.role}) at ${client.url}`)
     for (const [key, values] of Object.entries(me.scopes ?? {}))
@@ -136,7 +135,7 @@ async function status(context: Context) {
   const answer = await anonymous.call('GET /health')
   const health = answer.ok ? answer.data : (answer.error.body as unknown as AnswerOf<'GET /health'>)
   if (!answer.ok && typeof health.status !== 'string') need(answer)
-  if (json) terminal.print(JSON.stringify(health, null, 2))
+  if (json) terminal.document(health)
   else {
     terminal.print(`${url}: ${health.status}, version ${plain(health.version)}`)
     const wrong = [...Object.entries(health.checks.critical), ...Object.entries(health.checks.non_critical)].filter(

@@ -24,7 +24,7 @@ async function create(context: Context, given: Given) {
     ...(Object.values(scopes).some((one) => one !== undefined) ? { scopes } : {}),
   }
   const made = need(await client.call('POST /auth/api-tokens', { body, signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(made, null, 2))
+  if (context.json) context.terminal.document(made)
   else {
     context.terminal.print(made.token)
     context.terminal.note(
@@ -42,7 +42,7 @@ function listed(given: Given, name: string): string[] | undefined {
 async function list(context: Context) {
   const client = await context.client()
   const answer = need(await client.call('GET /auth/api-tokens', { signal: context.signal }))
-  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) context.terminal.document(answer)
   else
     context.terminal.table(
       ['ID', 'NAME', 'ROLE', 'ENDS WITH', 'BY', 'WORKS', 'LAST USED', 'UNTIL'],
@@ -68,7 +68,7 @@ async function revoke(context: Context, given: Given) {
       signal: context.signal,
     }),
   )
-  if (context.json) context.terminal.print(JSON.stringify(answer, null, 2))
+  if (context.json) context.terminal.document(answer)
   else context.terminal.print(`revoked ${plain(answer.token_id)}`)
   return EXITS.done
 }

@@ -54,7 +54,7 @@ async function upload(context: Context, given: Given) {
       exit: exitWith(outcomes[i]!, given),
       answer: outcomes[i]?.answer,
     }))
-    terminal.print(JSON.stringify({ results, exit }, null, 2))
+    terminal.document({ results, exit })
   }
   if (exit === EXITS.interrupted) terminal.note('interrupted; the same command sends what is missing')
   return exit
@@ -122,7 +122,7 @@ async function promote(context: Context, given: Given) {
     dry_run: given.is('dry-run'),
   }
   const answer = need(await client.call('POST /distributions/promote', { body, signal: context.signal }))
-  if (json) terminal.print(JSON.stringify(answer, null, 2))
+  if (json) terminal.document(answer)
   else {
     terminal.table(
       ['VERSION', 'ARCH', answer.status === 'dry_run' ? 'WOULD BE' : 'RESULT'],
