@@ -6,7 +6,6 @@ import {
   copyFile,
   link,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   readlink,
@@ -15,22 +14,17 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { TaskContext } from '../domain/tasks.ts'
 import { findDistribution } from '../formats/index.ts'
-import type { Signers } from '../formats/format.ts'
-import { createPublishingHouse, type PublishingHouse } from '../publish/publisher.fixture.ts'
+import { createPublishingHouse, openSite, type PublishingHouse, type Site } from '../publish/publisher.fixture.ts'
 import { linkedGeneration } from '../publish/tree/generation.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
 import { quarantine } from '../review/quarantine.ts'
 import { openAuditKey } from '../signing/audit-keys.ts'
-import { openKeys } from '../signing/keys.ts'
-import type { Database } from '../store/db.ts'
 import { createMemoryStore, type MemoryStore } from '../store/objects/memory-store.fixture.ts'
 import { linkTarget, objectName, StorageUnavailable, type ObjectStore } from '../store/objects/object-store.ts'
 import { createManifests } from '../store/records/manifests.ts'
@@ -44,41 +38,34 @@ import { driftScanKind } from './scan.ts'
 /** of bookworm */
 const FORMAT = findDistribution('bookworm')!.format.id
 
-let database: Database
-let signers: Signers
-let keys: string
+let site: Site
 let house: PublishingHouse
 let deps: DriftDeps & RemedyDeps
 let events: AuditEvent[]
 
 beforeAll(async () => {
-  database = await createTestDatabase()
-  keys = await mkdtemp(join(tmpdir(), 'keys-'))
-  signers = await openKeys(keys, new Date())
+  site = await openSite()
 })
-afterAll(async () => {
-  await database.close()
-  await rm(keys, { recursive: true })
-})
+afterAll(() => site.close())
 beforeEach(() => open(null))
 afterEach(() => house.close())
 
 /** @param store keeps the packages, instead of the disk */
 async function open(store: ObjectStore | null): Promise<void> {
-  await database.db.deleteFrom('drift').execute()
-  house = await createPublishingHouse(database, signers, ['jammy', 'bookworm'], new Date(), store)
+  await site.database.db.deleteFrom('drift').execute()
+  house = await createPublishingHouse(site.database, site.signers, ['jammy', 'bookworm'], new Date(), store)
   const { paths, db, clock } = house
-  for (const name of ['signing-key.asc', 'svc.rsa']) await copyFile(join(keys, name), join(paths.gnupg, name))
+  for (const name of ['signing-key.asc', 'svc.rsa']) await copyFile(join(site.keys, name), join(paths.gnupg, name))
   await openAuditKey(paths.gnupg)
-  await writeFile(join(paths.keys, 'gpg.key'), signers.openpgp.publicKeyArmored)
-  await writeFile(join(paths.keys, signers.apk.keyName), signers.apk.publicKeyPem)
+  await writeFile(join(paths.keys, 'gpg.key'), site.signers.openpgp.publicKeyArmored)
+  await writeFile(join(paths.keys, site.signers.apk.keyName), site.signers.apk.publicKeyPem)
   await writeFile(paths.settings, '{}', { mode: 0o600 })
   const manifests = createManifests(db, paths)
   deps = {
-    ...{ db, clock, paths, manifests, keys: signers, pool: house.deps.pool, local: house.local, store },
+    ...{ db, clock, paths, manifests, keys: site.signers, pool: house.deps.pool, local: house.local, store },
     all: ['jammy', 'bookworm'].map(house.deps.offered),
     hashing: createHashing(1e12),
-    signatures: createOwnSignatures(signers, clock),
+    signatures: createOwnSignatures(site.signers, clock),
     quarantine: (record, reason, by) =>
       quarantine(
         {

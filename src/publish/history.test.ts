@@ -1,38 +1,26 @@
 // What distributions offered in the past: each publication can be told from the offers, and old ones are pruned with their bytes.
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import type { Signers } from '../formats/format.ts'
 import { changeRecord, lockRecord } from '../records/change-record.ts'
 import { deleteRecords } from '../records/delete-records.ts'
 import { createHistory } from '../records/history.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
-import { openKeys } from '../signing/keys.ts'
-import type { Database } from '../store/db.ts'
 import { createManifests } from '../store/records/manifests.ts'
 import { createPublisher } from './publisher.ts'
-import { createPublishingHouse, type PublishingHouse } from './publisher.fixture.ts'
+import { createPublishingHouse, openSite, type PublishingHouse, type Site } from './publisher.fixture.ts'
 
 const DAY = 86_400_000
 
-let database: Database
-let signers: Signers
-let keys: string
+let site: Site
 let house: PublishingHouse
 beforeAll(async () => {
-  database = await createTestDatabase()
-  keys = await mkdtemp(join(tmpdir(), 'keys-'))
-  signers = await openKeys(keys, new Date())
+  site = await openSite()
 })
-afterAll(async () => {
-  await database.close()
-  await rm(keys, { recursive: true })
-})
+afterAll(() => site.close())
 beforeEach(async () => {
-  house = await createPublishingHouse(database, signers, ['jammy'])
+  house = await createPublishingHouse(site.database, site.signers, ['jammy'])
 })
 afterEach(() => house.close())
 

@@ -18,9 +18,34 @@ import { createPaths, ensurePaths } from '../store/paths.ts'
 import { renderNew } from '../records/entries.ts'
 import { insertRecords } from '../records/insert-records.ts'
 import { blobRow } from '../records/stored-file.ts'
+import { openKeys } from '../signing/keys.ts'
+import { createTestDatabase } from '../../test/database.ts'
 import { createPublisher, type PublisherDeps } from './publisher.ts'
 import { ensureDistributions } from './initialize.ts'
 import { treeOf } from './tree/generation.ts'
+
+/** What the tests of a file share, because it takes longer to make than a house. */
+export interface Site {
+  database: Database
+  signers: Signers
+  /** the directory of the keys */
+  keys: string
+  close(): Promise<void>
+}
+
+export async function openSite(): Promise<Site> {
+  const database = await createTestDatabase()
+  const keys = await mkdtemp(join(tmpdir(), 'keys-'))
+  return {
+    database,
+    signers: await openKeys(keys, new Date()),
+    keys,
+    async close() {
+      await database.close()
+      await rm(keys, { recursive: true })
+    },
+  }
+}
 
 export type PublishingHouse = Awaited<ReturnType<typeof createPublishingHouse>>
 

@@ -1,36 +1,24 @@
 // The publisher on a real tree: what it keeps on disk and in memory, and what it repairs.
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, readlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, readlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import type { Signers } from '../formats/format.ts'
-import { openKeys } from '../signing/keys.ts'
-import type { Database } from '../store/db.ts'
-import { createPublishingHouse, type PublishingHouse } from './publisher.fixture.ts'
+import { createPublishingHouse, openSite, type PublishingHouse, type Site } from './publisher.fixture.ts'
 import { createPublisher } from './publisher.ts'
 import { linkedGeneration } from './tree/generation.ts'
 import { GRACE_MS } from '../domain/grace.ts'
 
 const MINUTE = 60_000
 
-let database: Database
-let signers: Signers
-let keys: string
+let site: Site
 let house: PublishingHouse
 beforeAll(async () => {
-  database = await createTestDatabase()
-  keys = await mkdtemp(join(tmpdir(), 'keys-'))
-  signers = await openKeys(keys, new Date())
+  site = await openSite()
 })
-afterAll(async () => {
-  await database.close()
-  await rm(keys, { recursive: true })
-})
+afterAll(() => site.close())
 beforeEach(async () => {
-  house = await createPublishingHouse(database, signers, ['jammy', 'bookworm'])
+  house = await createPublishingHouse(site.database, site.signers, ['jammy', 'bookworm'])
 })
 afterEach(() => house.close())
 
@@ -149,7 +137,7 @@ describe('after a power loss', () => {
 
   test('a missing link beside apk packages is made again', async () => {
     await house.close()
-    house = await createPublishingHouse(database, signers, ['alpine3.20'])
+    house = await createPublishingHouse(site.database, site.signers, ['alpine3.20'])
     await house.publisher.recover()
     const [index] = house.tree('alpine3.20').standing
     expect((await stat(index!.path)).size).toBeGreaterThan(0)

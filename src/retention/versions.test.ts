@@ -1,34 +1,20 @@
 // Old versions that packages begin to need, or that become the newest, between the plan and its transaction. Uses PGlite in memory.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
 import type { Requirement } from '../domain/package.ts'
-import type { Signers } from '../formats/format.ts'
 import { createDeleteIds } from '../intake/delete-packages.ts'
-import { createPublishingHouse, type PublishingHouse } from '../publish/publisher.fixture.ts'
-import { openKeys } from '../signing/keys.ts'
-import type { Database } from '../store/db.ts'
+import { createPublishingHouse, openSite, type PublishingHouse, type Site } from '../publish/publisher.fixture.ts'
 import { versionsStep } from './versions.ts'
 
 const CODENAME = 'jammy'
 
-let database: Database
-let signers: Signers
-let keys: string
+let site: Site
 let house: PublishingHouse
 beforeAll(async () => {
-  database = await createTestDatabase()
-  keys = await mkdtemp(join(tmpdir(), 'keys-'))
-  signers = await openKeys(keys, new Date())
+  site = await openSite()
 })
-afterAll(async () => {
-  await database.close()
-  await rm(keys, { recursive: true })
-})
+afterAll(() => site.close())
 beforeEach(async () => {
-  house = await createPublishingHouse(database, signers, [CODENAME])
+  house = await createPublishingHouse(site.database, site.signers, [CODENAME])
   for (const version of ['1.0', '2.0']) await house.addPackage(CODENAME, 'tool', [], { version })
   house.clock.advance(1000)
 })
