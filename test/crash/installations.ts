@@ -3,12 +3,20 @@ import { execFileSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import type { SampleAdvisory } from '../samples/osv.ts'
 import { buildPackage, type Format, type Sample } from './packages.ts'
 import type { ObjectServer } from '../pool/object-server.ts'
 import { startService, type Service } from '../service.ts'
 import { startPostgres, type Postgres } from './postgres.ts'
 
 export type Engine = 'pglite' | 'postgres'
+
+/** Findings for packages that each installation has, in both of its distributions. */
+export const ADVISORIES: readonly SampleAdvisory[] = [
+  { ecosystem: 'Ubuntu:22.04:LTS', package: 'shared', cve: 'CVE-2026-3001' },
+  { ecosystem: 'Ubuntu:22.04:LTS', package: 'beta', cve: 'CVE-2026-3002' },
+  { ecosystem: 'Ubuntu:24.04:LTS', package: 'shared', cve: 'CVE-2026-3003' },
+].map((about, n) => ({ ...about, id: `SA-${n}`, fixed: '9.0', severity: 'low' as const }))
 
 export interface Installation {
   directory: string

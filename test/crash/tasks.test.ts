@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/store/db.ts'
 import { addSource, startAptUpstream, type AptUpstream } from '../gate/apt-upstream.ts'
 import { writeAdvisories } from '../samples/osv.ts'
 import { startService, type Service } from '../service.ts'
-import { createInstallations, type Engine, type Installation, type Installations } from './installations.ts'
+import { ADVISORIES, createInstallations, type Engine, type Installation, type Installations } from './installations.ts'
 import { examine, waitFor } from './state.ts'
 
 interface Task {
@@ -130,14 +130,7 @@ describe.each<Engine>(['postgres', 'pglite'])('on %s', (engine) => {
     async (checkpoint) => {
       const installation = await installations.copy()
       const directory = join(installation.directory, 'osv')
-      await writeAdvisories(
-        directory,
-        [
-          { ecosystem: 'Ubuntu:22.04:LTS', package: 'shared', cve: 'CVE-2026-3001' },
-          { ecosystem: 'Ubuntu:22.04:LTS', package: 'beta', cve: 'CVE-2026-3002' },
-          { ecosystem: 'Ubuntu:24.04:LTS', package: 'shared', cve: 'CVE-2026-3003' },
-        ].map((about, n) => ({ ...about, id: `SA-${n}`, fixed: '9.0', severity: 'low' as const })),
-      )
+      await writeAdvisories(directory, ADVISORIES)
       // The service reads the advisories and matches its packages when it starts.
       const env = { SVC_OSV_DIR: directory }
       const first = await start(installation, { ...env, GATEHOUSE_DIE_AT: checkpoint })

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { openDatabase } from '../../src/store/db.ts'
-import { createInstallations, type Installation, type Installations } from '../crash/installations.ts'
+import { ADVISORIES, createInstallations, type Installation, type Installations } from '../crash/installations.ts'
 import { examine, waitFor } from '../crash/state.ts'
 import { writeAdvisories } from '../samples/osv.ts'
 import { startService, type Service } from '../service.ts'
@@ -65,14 +65,7 @@ it('a match against new advisories that its replica dies in is finished by the o
   const first = await start({ ...env, GATEHOUSE_DIE_AT: 'task-saved:2' })
   const second = await start(env)
   expect([await isLeader(first), await isLeader(second)]).toEqual([true, false])
-  await writeAdvisories(
-    directory,
-    [
-      { ecosystem: 'Ubuntu:22.04:LTS', package: 'shared', cve: 'CVE-2026-3001' },
-      { ecosystem: 'Ubuntu:22.04:LTS', package: 'beta', cve: 'CVE-2026-3002' },
-      { ecosystem: 'Ubuntu:24.04:LTS', package: 'shared', cve: 'CVE-2026-3003' },
-    ].map((about, n) => ({ ...about, id: `SA-${n}`, fixed: '9.0', severity: 'low' as const })),
-  )
+  await writeAdvisories(directory, ADVISORIES)
   await first.call('POST', '/security/vulnscan/update').catch(() => null)
   expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' })
   const tasks = await waitFor('the end of the match', async () => {
