@@ -1,10 +1,10 @@
 // Packages here of which a security source has a newer version, with one button to import each.
 import { Button } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { call, read, type Answered } from '../../api/api.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
 import { Rows } from '../../parts/rows.tsx'
+import { VersionLink } from '../../parts/version-link.tsx'
 import { When } from '../../parts/when.tsx'
 
 type Update = Answered<'GET /import/security-updates'>['items'][number]
@@ -24,14 +24,7 @@ export function SecurityUpdates() {
             columns={[
               {
                 head: 'Package',
-                cell: ({ package: name, version }) => (
-                  <Link
-                    to="/packages/$name"
-                    params={{ name }}
-                    search={{ version }}
-                    className="mono"
-                  >{`${name} ${version}`}</Link>
-                ),
+                cell: ({ package: name, version }) => <VersionLink name={name} version={version} />,
               },
               { head: 'In', cell: ({ distribution }) => distribution },
               { head: 'Findings', number: true, cell: ({ findings }) => findings },

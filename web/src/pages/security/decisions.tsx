@@ -10,6 +10,7 @@ import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
+import { VersionLink } from '../../parts/version-link.tsx'
 import { When } from '../../parts/when.tsx'
 import { ACTIONS } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
@@ -59,14 +60,7 @@ export default function Decisions() {
                 columns={[
                   {
                     head: 'Package',
-                    cell: ({ package: name, version }) => (
-                      <Link
-                        to="/packages/$name"
-                        params={{ name }}
-                        search={{ version }}
-                        className="mono"
-                      >{`${name} ${version}`}</Link>
-                    ),
+                    cell: ({ package: name, version }) => <VersionLink name={name} version={version} />,
                   },
                   { head: 'Decision', cell: ({ action }) => (ACTIONS as Record<string, string>)[action] ?? action },
                   { head: 'Scope', cell: (decision) => <Scope of={decision} /> },

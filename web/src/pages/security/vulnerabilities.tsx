@@ -10,6 +10,7 @@ import { Findings, Mark, SeverityMark, Status } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
+import { VersionLink } from '../../parts/version-link.tsx'
 import { count, SEVERITIES } from '../../parts/words.ts'
 
 const route = getRouteApi('/vulnerabilities')
@@ -107,12 +108,7 @@ function Packages({ of: { packages, packages_total: total, served_total: served 
           key={`${name} ${version} ${arch} ${distribution}`}
           style={{ display: 'flex', gap: '0.8em', flexWrap: 'wrap' }}
         >
-          <Link
-            to="/packages/$name"
-            params={{ name }}
-            search={{ version }}
-            className="mono"
-          >{`${name} ${version}`}</Link>
+          <VersionLink name={name} version={version} />
           <span>{distribution}</span>
           <Status value={status} />
           {fixes[0] && <span>fixed in {fixes[0]}</span>}
