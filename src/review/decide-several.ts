@@ -30,7 +30,7 @@ export interface DecidedItem {
 /**
  * Like `decide` for each, with the same reason. What fails leaves the others as they are: it is told in its item, and its
  * package stays under review.
- * @param options.dryRun changes nothing and tells what would happen, as far as it is known before
+ * @param options.dryRun checks all but the publication, changes nothing, and tells what would happen
  * @throws Problem('validation_error') for the body
  */
 export async function decideSeveral(
