@@ -1,9 +1,8 @@
 // Which service is meant, and with which credential.
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
-import { createClient, type Client, type Retry } from 'gatehouse-client'
-import { changeConfig, configPath, readConfig, type Profile } from './config.ts'
-import { failureOf, signedOut, usage } from './failure.ts'
+import { createClient, type Client, type ClientOptions, type Retry } from 'gatehouse-client'
+import { configPath, readConfig, type Profile } from './config.ts'
+import { createCredential } from './credential.ts'
+import { signedOut, usage } from './failure.ts'
 import { createFetch } from './network.ts'
 
 export interface AccessOptions {
@@ -32,6 +31,8 @@ export interface Access {
 }
 
 const DEFAULT_PROFILE = 'default'
+/** Others wait for the one that asks (config.ts), and take its place when it takes too long. */
+const REFRESH_MS = 20_000
 
 /** The address as it is stored. @throws Failure for what is no address of a service */
 export function addressOf(text: string): string {
@@ -63,7 +64,7 @@ export function createAccess({ env, flags, version, onRetry }: AccessOptions): A
     }
   }
 
-  async function anonymous(url: string, token?: string): Promise<Client> {
+  async function clientWith(url: string, token: ClientOptions['token']): Promise<Client> {
     const { caFile } = await target()
     const headers = { 'user-agent': `gatehouse-cli/${version}` }
     return createClient({ url, token: token ?? null, fetch: await createFetch(env, caFile), headers, onRetry })
@@ -72,59 +73,27 @@ export function createAccess({ env, flags, version, onRetry }: AccessOptions): A
   return {
     path,
     target,
-    anonymous,
+    anonymous: (url, token) => clientWith(url, token),
     async client() {
       const { name, profile, url } = await target()
       if (url === null) throw usage('no service is named: give --url, set GATEHOUSE_URL, or `gatehouse login`')
       const given = flags.profile ? undefined : env['GATEHOUSE_TOKEN']
-      const token = given ? given : profile ? await tokenOf(name, profile) : null
-      if (!token) throw signedOut(`not signed in to ${url}: run \`gatehouse login\`, or set GATEHOUSE_TOKEN`)
+      const credential = given ? () => Promise.resolve(given) : profile ? credentialOf(name, profile) : null
+      if (!credential) throw signedOut(`not signed in to ${url}: run \`gatehouse login\`, or set GATEHOUSE_TOKEN`)
+      const token = await credential()
       // A token with a line end in it is refused by `fetch` with a text that repeats it.
       if (!/^[\x21-\x7e]+$/.test(token)) throw signedOut('the token has characters that no token has')
-      return anonymous(url, token)
+      return clientWith(url, credential)
     },
   }
 
-  async function tokenOf(name: string, profile: Profile): Promise<string | null> {
-    if (profile.token_command) return printedBy(profile.token_command)
-    const { token, session } = profile
-    if (!token || !session) return token ?? null
-    const leftSeconds = (Date.parse(session.expires_at) - Date.now()) / 1000
-    if (leftSeconds > session.life_seconds * 0.2) return token
-    if (leftSeconds <= 0) throw signedOut(`the session at ${profile.url} has ended: gatehouse login`)
-    return renew(name, token)
-  }
-
-  /** A refresh ends the old session, so only one process at a time asks for one; the others read what it stored. */
-  async function renew(name: string, old: string): Promise<string> {
-    return changeConfig(path, async (config) => {
-      const profile = config.profiles[name]
-      if (!profile?.token) throw signedOut('signed out meanwhile: gatehouse login')
-      if (profile.token !== old) return profile.token
-      const client = await anonymous(profile.url, old)
-      const result = await client.call('POST /auth/refresh')
-      if (!result.ok) throw failureOf(result.error)
-      const { access_token: token, expires_in: seconds } = result.data
-      profile.token = token
-      profile.session = sessionOf(seconds)
-      return token
+  function credentialOf(name: string, profile: Profile): () => Promise<string> {
+    return createCredential({
+      ...{ path, name, profile },
+      async refresh(token) {
+        const client = await clientWith(profile.url, token)
+        return client.call('POST /auth/refresh', { signal: AbortSignal.timeout(REFRESH_MS) })
+      },
     })
   }
-}
-
-/** @param seconds how long it lives from now */
-export function sessionOf(seconds: number): NonNullable<Profile['session']> {
-  return { expires_at: new Date(Date.now() + seconds * 1000).toISOString(), life_seconds: seconds }
-}
-
-/** @throws Failure when the command fails; what it printed is not shown */
-export async function printedBy(command: string): Promise<string> {
-  try {
-    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', command], { timeout: 120_000 })
-    const token = stdout.trim()
-    if (token) return token
-  } catch {
-    throw signedOut('token_command failed; run it by hand to see why')
-  }
-  throw signedOut('token_command printed nothing')
 }

@@ -64,14 +64,17 @@ const STALE_LOCK_MS = 30_000
 
 /** Changes the file while no other process of this command does. */
 export async function changeConfig<T>(path: string, change: (config: Config) => Promise<T>): Promise<T> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw failed(`${path} cannot be changed: ${(error as Error).message}`)
+  })
   const lock = `${path}.lock`
   for (;;) {
-    const mine = await mkdir(lock).then(
-      () => true,
-      () => false,
+    const refused = await mkdir(lock).then(
+      () => null,
+      (error: unknown) => error as NodeJS.ErrnoException,
     )
-    if (mine) break
+    if (!refused) break
+    if (refused.code !== 'EEXIST') throw failed(`${path} cannot be changed: ${refused.message}`)
     const age = Date.now() - ((await stat(lock).catch(() => null))?.mtimeMs ?? 0)
     if (age > STALE_LOCK_MS) await rm(lock, { recursive: true, force: true })
     else await new Promise((resolve) => setTimeout(resolve, 50))

@@ -32,7 +32,7 @@ export function gravest(exits: readonly Exit[]): Exit {
 }
 
 /** Who is signed in may not do this. Parts of an answer have the code only. */
-const NO_RIGHT = new Set(['unauthorized', 'forbidden', 'self_approval'])
+const NO_RIGHT = new Set(['unauthorized', 'forbidden', 'self_approval', 'no_credential'])
 /** The server understood and will say the same again. */
 const REFUSED = new Set([
   'duplicate_conflict',

@@ -29,9 +29,17 @@ interface State {
   step: string
 }
 
-export function createProgress(terminal: Terminal): Progress {
+/** Does the work again and again. @returns what ends it */
+export type Every = (ms: number, work: () => void) => () => void
+
+const every: Every = (ms, work) => {
+  const timer = setInterval(work, ms)
+  return () => clearInterval(timer)
+}
+
+export function createProgress(terminal: Terminal, repeat: Every = every): Progress {
   if (terminal.quiet) return silent()
-  return terminal.errIsTerminal ? bars(terminal) : lines(terminal)
+  return terminal.errIsTerminal ? bars(terminal, repeat) : lines(terminal, repeat)
 }
 
 const silent = (): Progress => ({
@@ -40,11 +48,11 @@ const silent = (): Progress => ({
   close: () => undefined,
 })
 
-function lines(terminal: Terminal): Progress {
+function lines(terminal: Terminal, repeat: Every): Progress {
   const active = new Set<State>()
-  const timer = setInterval(() => {
+  const stop = repeat(LINE_MS, () => {
     for (const state of active) terminal.note(`${state.name}: ${state.step || `${percent(state)} % sent`}`)
-  }, LINE_MS)
+  })
   return {
     begin(name, size) {
       const state: State = { name: plain(name), size, sent: 0, step: '' }
@@ -60,11 +68,11 @@ function lines(terminal: Terminal): Progress {
       }
     },
     note: (text) => terminal.note(plain(text)),
-    close: () => clearInterval(timer),
+    close: stop,
   }
 }
 
-function bars(terminal: Terminal): Progress {
+function bars(terminal: Terminal, repeat: Every): Progress {
   const active: State[] = []
   let drawn = 0
   const write = (text: string) => void terminal.errors.write(text)
@@ -83,7 +91,7 @@ function bars(terminal: Terminal): Progress {
     write(`${plain(text)}\n`)
     draw()
   }
-  const timer = setInterval(draw, FRAME_MS)
+  const stop = repeat(FRAME_MS, draw)
   return {
     begin(name, size) {
       const state: State = { name: plain(name), size, sent: 0, step: '' }
@@ -100,7 +108,7 @@ function bars(terminal: Terminal): Progress {
     },
     note: stay,
     close() {
-      clearInterval(timer)
+      stop()
       erase()
     },
   }

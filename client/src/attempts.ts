@@ -30,6 +30,8 @@ export interface AttemptDeps {
   pace: Pace
   random(): number
   onRetry?: ((retry: Retry) => void) | undefined
+  /** After a 401: whether the next try has a credential that was not refused. Without it there is only one. */
+  hasAnother?: (() => Promise<boolean>) | undefined
 }
 
 /**
@@ -52,13 +54,18 @@ export function delayBefore(problem: Problem, attempt: number, repeatable: boole
 export async function attempts<T>(
   work: () => Promise<Result<T>>,
   { repeatable, signal }: { repeatable: boolean; signal: AbortSignal | undefined },
-  { pace, random, onRetry }: AttemptDeps,
+  { pace, random, onRetry, hasAnother }: AttemptDeps,
 ): Promise<Result<T>> {
   let waited = 0
+  let isSecondCredential = false
   for (let attempt = 0; ;) {
     if (!(await pace.ready(signal))) return { ok: false, error: localProblem('aborted', 'interrupted') }
     const result = await work()
     if (result.ok || result.error.code === 'aborted') return result
+    if (result.error.status === 401 && !isSecondCredential && (await hasAnother?.())) {
+      isSecondCredential = true
+      continue
+    }
     const delayMs = delayBefore(result.error, attempt, repeatable, random())
     if (delayMs === null) return result
     const isLimited = result.error.status === 429

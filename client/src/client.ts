@@ -36,7 +36,10 @@ type Arguments<E extends Endpoint> = object extends Call<E> ? [call?: Call<E>] :
 export interface ClientOptions {
   /** address of the service; `/api/v1` at its end is the same */
   url: string
-  /** a session or an API token; asked for each request when it is a function; null sends none, as for cookies */
+  /**
+   * A session or an API token; null sends none, as for cookies. A function is asked for each request, and once more after
+   * a 401: a session may have been renewed while the request was under way.
+   */
   token?: string | null | (() => string | null | Promise<string | null>)
   /** another `fetch`, for proxies or certificates */
   fetch?: typeof fetch
@@ -79,13 +82,33 @@ const AT_ROOT = /^\/(health|metrics|webhooks|cli)(\/|$)/
 export function createClient(options: ClientOptions): Client {
   const url = options.url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
   const fetcher = options.fetch ?? fetch
-  const deps: AttemptDeps = { pace: createPace(), random: options.random ?? Math.random, onRetry: options.onRetry }
+  const { token: given = null } = options
+  const tokenOf = typeof given === 'function' ? given : () => given
+  const refused = new Set<string>()
+  const deps: AttemptDeps = {
+    pace: createPace(),
+    random: options.random ?? Math.random,
+    onRetry: options.onRetry,
+    async hasAnother() {
+      try {
+        const token = await tokenOf()
+        return token !== null && !refused.has(token)
+      } catch {
+        return false
+      }
+    },
+  }
 
   const transport: Transport = {
     deps,
     async send(method, path, init) {
+      let token: string | null
       try {
-        const token = typeof options.token === 'function' ? await options.token() : options.token
+        token = await tokenOf()
+      } catch (error) {
+        return { ok: false, error: localProblem('no_credential', (error as Error).message) }
+      }
+      try {
         const headers = new Headers({ ...options.headers, ...(init.headers as Record<string, string> | undefined) })
         if (token) headers.set('authorization', `Bearer ${token}`)
         const at = `${url}${AT_ROOT.test(path) || path.startsWith('/api/') ? '' : '/api/v1'}${path}`
@@ -99,6 +122,7 @@ export function createClient(options: ClientOptions): Client {
             error: localProblem('redirected', `the server redirects${where}; use that address`, response.status),
           }
         }
+        if (response.status === 401 && token) refused.add(token)
         if (!response.ok) return { ok: false, error: await answeredProblem(response) }
         return { ok: true, data: response, status: response.status, headers: response.headers }
       } catch (error) {

@@ -25,6 +25,7 @@ export async function* followEvents(
 ): AsyncGenerator<Result<ServerEvent>> {
   let id = lastEventId
   let wait = 3000
+  let isSecondCredential = false
   for (let failures = 0; ;) {
     const silence = new AbortController()
     const stop = () => silence.abort()
@@ -40,12 +41,15 @@ export async function* followEvents(
         let timer = setTimeout(stop, SILENCE_MS)
         try {
           for await (const text of textOf(opened.data)) {
+            // What was open is no failure to open: a proxy that ends quiet streams must not end the following.
+            failures = 0
+            isSecondCredential = false
             clearTimeout(timer)
             timer = setTimeout(stop, SILENCE_MS)
-            for (const data of parser.push(text)) {
-              failures = 0
+            const events = parser.push(text)
+            wait = parser.retryMs ?? wait
+            for (const data of events) {
               id = parser.lastId
-              wait = parser.retryMs ?? wait
               yield { ...opened, data }
             }
           }
@@ -64,6 +68,10 @@ export async function* followEvents(
     if (!reconnect) {
       if (problem.detail !== 'the stream ended') yield { ok: false, error: problem }
       return
+    }
+    if (problem.status === 401 && !isSecondCredential && (await deps.hasAnother?.())) {
+      isSecondCredential = true
+      continue
     }
     yield { ok: false, error: problem }
     const delay = delayBefore(problem, failures++, true, deps.random())

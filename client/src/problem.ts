@@ -2,7 +2,7 @@
 
 /** A failure. `body` is the error body of the API, so its keys beside `code` and `detail` are there too. */
 export interface Problem {
-  /** a code of the API, or `network_error`, `certificate_error`, `unexpected_answer`, `redirected`, `aborted` */
+  /** a code of the API, or `network_error`, `certificate_error`, `unexpected_answer`, `redirected`, `no_credential`, `aborted` */
   code: string
   /** one sentence for people */
   detail: string

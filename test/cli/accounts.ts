@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { Secret, TOTP } from 'otpauth'
 import { describe, expect, test } from 'vitest'
 import { ADMIN } from '../service.ts'
+import { CONFIG } from './gatehouse.ts'
 import type { Stage } from './stage.ts'
-
-const CONFIG = '.config/gatehouse/config.json'
 
 export function accountCases(stage: Stage): void {
   describe('signing in', () => {
@@ -75,6 +74,10 @@ export function accountCases(stage: Stage): void {
       expect((await other.run([...login, '--token-command', 'echo $SECRET_OF_A_MANAGER'])).code).toBe(0)
       expect(await readFile(join(other.path, CONFIG), 'utf8')).not.toContain(token)
       expect((await other.run(['whoami'])).code).toBe(0)
+      const noFile = await other.run([...login, '--token-command', 'echo $SECRET_OF_A_MANAGER'], {
+        env: { XDG_CONFIG_HOME: '/dev/null' },
+      })
+      expect([noFile.code, noFile.err]).toEqual([1, expect.stringContaining('cannot be changed')])
       expect((await home.run([...login, '--with-token', '--plain-text'], { input: 'svc_wrongwrongwrong' })).code).toBe(
         4,
       )

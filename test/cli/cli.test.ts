@@ -6,8 +6,10 @@ import { commandCases } from './commands.ts'
 import { exampleCases } from './examples.ts'
 import { killCases } from './kills.ts'
 import { networkCases } from './network.ts'
+import { sessionCases } from './sessions.ts'
 import { shellCases } from './shells.ts'
 import { startStage, type Stage } from './stage.ts'
+import { streamCases } from './streams.ts'
 import { waitingCases } from './waiting.ts'
 import { uploadCases } from './uploads.ts'
 
@@ -21,11 +23,13 @@ afterAll(async () => {
   await removeTemporary()
 })
 
-// It waits a minute for the limit, beside all others.
+// It waits a minute for the limit and for the end of a session, beside all others.
 const lookAtWaiting = waitingCases(stage)
 uploadCases(stage)
 commandCases(stage)
 accountCases(stage)
+sessionCases(stage)
+streamCases(stage)
 networkCases(stage)
 shellCases(stage)
 exampleCases(stage)

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 export const COMMAND = join(ROOT, 'dist', 'cli', 'gatehouse.mjs')
+/** The configuration, below a home. */
+export const CONFIG = '.config/gatehouse/config.json'
 /** A terminal for programs: see the file. */
 const TERMINAL = join(import.meta.dirname, 'terminal.py')
 

@@ -1,4 +1,4 @@
-// The service dies while a package is sent; the same command sends it again.
+// The service dies: the same command sends what was under way again, and what waited or followed goes on.
 import { randomBytes } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,12 +10,16 @@ const BYTES = 48 * 1024 ** 2
 
 export function killCases(stage: Stage): void {
   describe('a service that is killed', () => {
-    test('the same command again is the resume: one record, the very bytes', async () => {
+    test('the same command again is the resume, with one record; --wait and logs --follow go on', async () => {
       const home = await stage.home('uploader')
       const file = await deb(home, 'interrupted', {
         files: { 'usr/share/large': randomBytes(BYTES) },
         compression: 'none',
       })
+      const reviewer = await stage.home('admin')
+      const waits = reviewer.start(['upload', await deb(reviewer, 'held-kill'), '-d', 'noble', '--wait'])
+      const follows = reviewer.start(['logs', '-f', '--text', 'marker-restart'])
+      await expect.poll(async () => (await stage.service.call('GET', '/artifacts/held-kill')).status).toBe(200)
       const staging = join(stage.service.reposDir, 'staging', 'incoming')
       const before = new Set(await readdir(staging, { recursive: true }).catch(() => []))
       const arriving = async () => {
@@ -36,6 +40,15 @@ export function killCases(stage: Stage): void {
       expect(body.versions).toMatchObject([
         { distribution: 'bookworm', status: 'published', size_bytes: expect.any(Number) },
       ])
+
+      await stage.service.call('GET', '/artifacts/marker-restart')
+      await expect.poll(() => follows.seen.out).toContain('marker-restart')
+      follows.child.kill('SIGINT')
+      expect((await follows.ended).code).toBe(130)
+      const decision = { decision: 'approve', justification: 'looked at it' }
+      await stage.service.call('POST', '/security/packages/held-kill/1.0-1/decide', decision)
+      const { code, out } = await waits.ended
+      expect([code, out]).toEqual([0, expect.stringMatching(/^published\t/)])
     })
   })
 }

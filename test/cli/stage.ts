@@ -1,6 +1,5 @@
 // What the cases of the command share: a service with an antivirus engine and advisories, homes, tokens, packages.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eicar, startFakeClamd } from '../fakes/clamd.ts'
@@ -9,7 +8,7 @@ import { freePort } from '../ports.ts'
 import { buildDeb, type SampleDeb } from '../samples/deb.ts'
 import { writeAdvisories } from '../samples/osv.ts'
 import { ADMIN, startService, type Service, type ServiceOptions } from '../service.ts'
-import { newHome, type Home } from './gatehouse.ts'
+import { CONFIG, newHome, type Home } from './gatehouse.ts'
 
 export interface Stage {
   service: Service
@@ -30,7 +29,16 @@ export const HELD = 'CVE-2026-2001'
 export async function startStage(): Promise<Stage> {
   const advisories = await mkdtemp(join(tmpdir(), 'cli-advisories-'))
   const about = { ecosystem: 'Ubuntu:24.04:LTS', fixed: null, severity: 'high' as const, cve: HELD }
-  const held = ['held', 'held-wait', 'held-reject', 'held-time', 'held-new-user']
+  const held = [
+    'held',
+    'held-wait',
+    'held-reject',
+    'held-cut',
+    'held-poll',
+    'held-kill',
+    'held-session',
+    'held-parallel',
+  ]
   await writeAdvisories(
     advisories,
     held.map((name) => ({ ...about, id: `SA-${name}`, package: name })),
@@ -41,9 +49,15 @@ export async function startStage(): Promise<Stage> {
       ...{ SVC_OSV_DIR: advisories, CLAMAV_HOST: clamd.address.host, CLAMAV_PORT: String(clamd.address.port) },
       // The real limits: each token has its own.
       ...{ RATE_LIMIT_FACTOR: '1', BACKEND_PORT: String(await freePort()), REPO_FORMAT: 'all' },
+      // The shortest: some cases are about its end.
+      JWT_EXPIRE_MINUTES: '1',
     },
   }
   let service = await startService(options)
+  // The cases take longer than a session.
+  const { body } = await service.call('POST', '/auth/api-tokens', { name: 'stage', role: 'admin' })
+  const token = body.token as string
+  service.token = token
   await readAdvisories(service)
   const homes: Home[] = []
   const secrets = [ADMIN.password, service.token]
@@ -58,7 +72,7 @@ export async function startStage(): Promise<Stage> {
     homes,
     secrets,
     async restart() {
-      service = await startService({ ...options, reposDir: service.reposDir, databaseUrl: service.databaseUrl })
+      service = await startService({ ...options, token, reposDir: service.reposDir, databaseUrl: service.databaseUrl })
       stage.service = service
     },
     async home(role) {
@@ -86,3 +100,17 @@ export async function deb(home: Home, name: string, sample: SampleDeb = {}): Pro
 }
 
 export const infected = (home: Home, name: string) => deb(home, name, { files: { 'usr/bin/bad': eicar() } })
+
+/** A person with a session: a home where the command `login` was run, with user name and password. */
+export async function signIn(stage: Stage, url = stage.service.api): Promise<Home> {
+  const home = await stage.stranger()
+  const user = { username: `person-${stage.homes.length}`, password: 'Person-of-the-tests-1', role: 'maintainer' }
+  stage.secrets.push(user.password)
+  const made = await stage.service.call('POST', '/auth/users', user)
+  if (made.status !== 201) throw new Error(`no user was made: ${JSON.stringify(made.body)}`)
+  const login = ['login', '--url', url, '--username', user.username, '--plain-text']
+  const { code, out } = await home.onTerminal(login, [['password', user.password]])
+  if (code !== 0) throw new Error(`nobody was signed in: ${out}`)
+  stage.secrets.push(JSON.parse(await readFile(join(home.path, CONFIG), 'utf8')).profiles.default.token)
+  return home
+}

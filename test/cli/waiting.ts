@@ -1,7 +1,9 @@
-// What waits: for a rate limit, and for a service that does not come back. It begins first and is looked at last.
+// What waits: for a rate limit, for a service that does not come back, for people while a session ends. It begins first and
+// is looked at last.
 import { describe, expect, test } from 'vitest'
-import type { Ran } from './gatehouse.ts'
-import { deb, type Stage } from './stage.ts'
+import type { Home, Ran } from './gatehouse.ts'
+import { isGood, storedBy } from './sessions.ts'
+import { deb, signIn, type Stage } from './stage.ts'
 
 const FILES = 25
 
@@ -9,6 +11,8 @@ const FILES = 25
 export function waitingCases(stage: Stage): () => void {
   let ended: Promise<Ran>
   let unreachable: Promise<Ran>
+  let patient: { home: Home; first: string; waits: ReturnType<Home['start']> }
+  let absent: Home
   test('25 files begin to be sent, and a service is called that is not there', async () => {
     // Nobody listens on the discard port.
     const nobody = await stage.stranger({
@@ -19,6 +23,13 @@ export function waitingCases(stage: Stage): () => void {
     const home = await stage.home('uploader')
     for (let i = 0; i < FILES; i++) await deb(home, `limited-${i}`)
     ended = home.run(['upload', 'dist/limited-*.deb', '-d', 'jammy', '--json'])
+  })
+  test('two people sign in, and one of them waits for a decision', async () => {
+    absent = await signIn(stage)
+    const home = await signIn(stage)
+    const { token: first } = await storedBy(home)
+    const waits = home.start(['upload', await deb(home, 'held-session'), '-d', 'noble', '--wait'])
+    patient = { home, first, waits }
   })
   return () =>
     describe('waiting', () => {
@@ -31,6 +42,28 @@ export function waitingCases(stage: Stage): () => void {
         )
         const { body } = await stage.service.call('GET', '/distributions/jammy/packages')
         expect(body.packages.filter((one: { name: string }) => one.name.startsWith('limited-'))).toHaveLength(FILES)
+      })
+
+      test('a command that outlives its session renews it, says every 30 s that it waits, and gets the verdict', async () => {
+        const { home, first, waits } = patient
+        await expect.poll(async () => (await storedBy(home)).token).not.toBe(first)
+        expect(await isGood(stage, first)).toBe(false)
+        await expect.poll(() => waits.seen.err).toContain('held-session_1.0-1.deb (noble): waiting for a decision')
+        await stage.service.call('POST', '/security/packages/held-session/1.0-1/decide', {
+          decision: 'approve',
+          justification: 'looked at it',
+        })
+        const { code, out } = await waits.ended
+        expect([code, out]).toEqual([0, expect.stringMatching(/^published\t/)])
+        expect((await home.run(['whoami'])).code).toBe(0)
+        stage.secrets.push((await storedBy(home)).token)
+      })
+
+      test('a session that nobody renewed has ended: exit 4, and what to do', async () => {
+        const { token } = await storedBy(absent)
+        await expect.poll(() => isGood(stage, token)).toBe(false)
+        const { code, err } = await absent.run(['whoami'])
+        expect([code, err]).toEqual([4, expect.stringContaining('has ended: run `gatehouse login`')])
       })
 
       test('a service that cannot be reached ends with 1, after five more tries', async () => {

@@ -1,8 +1,8 @@
 // logs.
-import type { AnswerOf } from 'gatehouse-client'
+import type { AnswerOf, Problem } from 'gatehouse-client'
 import type { Command, Context, Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
-import { failureOf, need } from '../failure.ts'
+import { failed, failureOf, need } from '../failure.ts'
 import { plain } from '../terminal.ts'
 
 type Entry = AnswerOf<'GET /logs'>['items'][number]
@@ -33,7 +33,9 @@ async function logs(context: Context, given: Given) {
   const wanted = new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
+  let last: Problem | null = null
   for await (const result of client.events(`/logs/stream?${wanted}`, { signal })) {
+    last = result.ok ? null : result.error
     if (!result.ok) {
       if (result.error.status !== null && result.error.status < 500 && result.error.status !== 429)
         throw failureOf(result.error)
@@ -42,7 +44,8 @@ async function logs(context: Context, given: Given) {
     else if (result.data.event === 'dropped')
       terminal.complain(`${(result.data.data as { count: number }).count} entries were left out: too many at once`)
   }
-  return EXITS.interrupted
+  if (signal.aborted) return EXITS.interrupted
+  throw last ? failureOf(last) : failed('the stream ended')
 }
 
 export const logCommands: readonly Command[] = [

@@ -1,8 +1,9 @@
 // login, logout, whoami, status.
 import type { AnswerOf, Client } from 'gatehouse-client'
-import { addressOf, printedBy, sessionOf } from '../access.ts'
+import { addressOf } from '../access.ts'
 import type { Command, Context, Given } from '../command.ts'
 import { changeConfig, type Config, type Profile } from '../config.ts'
+import { printedBy, sessionOf } from '../credential.ts'
 import { EXITS } from '../exits.ts'
 import { failed, need, signedOut, usage } from '../failure.ts'
 import { ask, confirm } from '../prompt.ts'

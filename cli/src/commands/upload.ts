@@ -4,7 +4,7 @@ import { FLAGS, must, type Command, type Context, type Given } from '../command.
 import { EXITS, gravest, type Exit } from '../exits.ts'
 import { need } from '../failure.ts'
 import { filesOf } from '../glob.ts'
-import { createProgress, type Progress } from '../progress.ts'
+import { createProgress, type Item, type Progress } from '../progress.ts'
 import { spanMs } from '../spans.ts'
 import { plain } from '../terminal.ts'
 import { decidedOutcome, outcomeOf, problemOutcome, type Outcome } from '../upload/outcome.ts'
@@ -38,10 +38,18 @@ async function upload(context: Context, given: Given) {
       digests.set(path, known)
       return known
     }
+    const ends: Promise<void>[] = []
     await inParallel(jobs, parallel, async (job, i) => {
-      outcomes[i] = await one(job, { client, progress, waiter, signal, fileOf })
-      if (!json) terminal.print([outcomes[i].word, job.file, job.distribution, outcomes[i].text].map(plain).join('\t'))
+      const sent = await send(job, { client, progress, signal, fileOf })
+      // People decide when they like: what is not sent yet does not wait for them.
+      ends.push(
+        decided(sent, waiter).then((outcome) => {
+          outcomes[i] = outcome
+          if (!json) terminal.print([outcome.word, job.file, job.distribution, outcome.text].map(plain).join('\t'))
+        }),
+      )
     })
+    await Promise.all(ends)
   } finally {
     waiter?.close()
     progress.close()
@@ -66,19 +74,25 @@ const exitWith = ({ exit }: Outcome, given: Given): Exit =>
 interface Means {
   client: Client
   progress: Progress
-  waiter: Waiter | null
   signal: AbortSignal
   fileOf(path: string): Promise<LocalFile>
 }
 
-async function one({ file, distribution }: Job, { client, progress, waiter, signal, fileOf }: Means): Promise<Outcome> {
+interface Sent {
+  outcome: Outcome
+  /** its line of progress; null when nothing was sent */
+  item: Item | null
+}
+
+async function send({ file, distribution }: Job, { client, progress, signal, fileOf }: Means): Promise<Sent> {
   let local: LocalFile
   try {
     local = await fileOf(file)
   } catch (error) {
     const { message: detail } = error as Error
     const exit = signal.aborted ? EXITS.interrupted : EXITS.failed
-    return { exit, word: 'failed', text: detail, held: null, answer: { code: 'unreadable_file', detail } }
+    const answer = { code: 'unreadable_file', detail }
+    return { outcome: { exit, word: 'failed', text: detail, held: null, answer }, item: null }
   }
   const item = progress.begin(`${file} (${distribution})`, local.size)
   const result = await client.upload({
@@ -88,13 +102,18 @@ async function one({ file, distribution }: Job, { client, progress, waiter, sign
     signal,
     onStep: ({ label, status }) => item.step(status === 'running' ? label : `${label}: ${status}`),
   })
-  let outcome = result.ok ? outcomeOf(result.data) : problemOutcome(result.error, distribution)
+  return { outcome: result.ok ? outcomeOf(result.data) : problemOutcome(result.error, distribution), item }
+}
+
+/** What came of it, with `--wait` after people decided. */
+async function decided({ outcome, item }: Sent, waiter: Waiter | null): Promise<Outcome> {
+  let last = outcome
   if (outcome.held && waiter) {
-    item.step('waiting for a decision')
-    outcome = decidedOutcome(outcome, await waiter.decision(outcome.held))
+    item?.step('waiting for a decision')
+    last = decidedOutcome(outcome, await waiter.decision(outcome.held))
   }
-  item.end(outcome.word)
-  return outcome
+  item?.end(last.word)
+  return last
 }
 
 /** Runs the work for each item, so many at a time, and begins none after an interruption of all. */

@@ -63,11 +63,15 @@ export function decidedOutcome(before: Outcome, decided: Decided): Outcome {
       word: decided.status,
       text: `${what}: ${decided.status} after review`,
     }
+  if ('problem' in decided) {
+    const { problem } = decided
+    const text = `${what}: cannot be followed: ${sentence(problem)}`
+    return { ...before, exit: exitOf(problem), word: 'failed', text }
+  }
   const ends: Record<typeof decided.why, [Exit, string]> = {
     deleted: [EXITS.refused, 'deleted while it was waited for'],
     time: [EXITS.held, 'still held for review; the same command waits again'],
     interrupted: [EXITS.interrupted, 'interrupted while it was waited for'],
-    unreadable: [EXITS.failed, `cannot be followed: ${decided.detail ?? ''}`],
   }
   const [exit, text] = ends[decided.why]
   return { ...before, exit, word: decided.why === 'time' ? before.word : 'failed', text: `${what}: ${text}` }

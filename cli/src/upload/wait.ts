@@ -1,5 +1,5 @@
 // Waits for what people decide about held packages: follows the events of the service, and looks itself now and then.
-import type { Client } from 'gatehouse-client'
+import type { Client, Problem } from 'gatehouse-client'
 
 /** One that is looked for: a record. */
 export interface Held {
@@ -10,7 +10,7 @@ export interface Held {
 }
 
 export type Decided =
-  { status: string } | { status: null; why: 'deleted' | 'time' | 'interrupted' | 'unreadable'; detail?: string }
+  { status: string } | { status: null; why: 'deleted' | 'time' | 'interrupted' } | { status: null; problem: Problem }
 
 export interface Waiter {
   /** Resolves with the status when it is no longer `pending_review`. */
@@ -64,11 +64,12 @@ export function createWaiter(client: Client, deadline: number, signal: AbortSign
     const result = await client.call('GET /security/packages/{name}/{version}/cve', {
       params,
       query: { distribution, arch },
+      signal: ended.signal,
     })
-    if (!result.ok) {
-      const { code, detail } = result.error
-      return code === 'not_found' ? { status: null, why: 'deleted' } : { status: null, why: 'unreadable', detail }
-    }
+    if (!result.ok)
+      return result.error.code === 'not_found'
+        ? { status: null, why: 'deleted' }
+        : { status: null, problem: result.error }
     const record = result.data.records.find((one) => one.distribution === distribution && one.arch === arch)
     return record ? { status: record.status } : { status: null, why: 'deleted' }
   }
@@ -79,12 +80,18 @@ export function createWaiter(client: Client, deadline: number, signal: AbortSign
         follows = true
         void follow()
       }
+      let unread: Problem | null = null
       for (;;) {
-        if (ended.signal.aborted) return { status: null, why: signal.aborted ? 'interrupted' : 'time' }
+        if (signal.aborted) return { status: null, why: 'interrupted' }
+        if (ended.signal.aborted) return unread ? { status: null, problem: unread } : { status: null, why: 'time' }
         // Waiting begins before the look, so that nothing between them is missed.
         const next = news(held)
         const found = await statusOf(held)
-        if (found.status !== 'pending_review') {
+        const problem = 'problem' in found ? found.problem : null
+        if (problem?.code === 'aborted') continue
+        unread = problem
+        // A service that is away for longer than a request is tried again comes back: an upgrade takes minutes.
+        if (found.status !== 'pending_review' && !(problem && passes(problem))) {
           for (const [wake, one] of wakers) if (one === held) wake()
           return found
         }
@@ -98,3 +105,6 @@ export function createWaiter(client: Client, deadline: number, signal: AbortSign
     },
   }
 }
+
+/** Whether it may be better at the next look. */
+const passes = ({ status, code }: Problem) => code === 'network_error' || status === 429 || (status ?? 0) >= 500
