@@ -317,7 +317,9 @@ describe('the rest', () => {
     await signIn({ page }, READER)
     await titled(page, 'Packages')
   })
+})
 
+describe('every page', () => {
   const PAGES = [
     '/',
     '/review',
@@ -342,44 +344,37 @@ describe('the rest', () => {
     '/account',
   ]
 
-  test.each(['light', 'dark'] as const)(
-    'every page can be used with assistive technology (%s)',
-    async (colorScheme) => {
-      const { page } = await place(ADMIN, { colorScheme })
-      const found: string[] = []
-      for (const path of PAGES) {
-        await page.goto(path)
-        await page.locator('#page-title').waitFor()
-        await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
-        const { violations } = await new AxeBuilder({ page })
-          .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'])
-          .analyze()
-        for (const { id, nodes } of violations)
-          found.push(
-            `${path}: ${id}: ${nodes
-              .map(({ html }) => html.slice(0, 120))
-              .slice(0, 3)
-              .join(' | ')}`,
-          )
-      }
-      expect(found).toEqual([])
-    },
-  )
+  let admin: Seat
+  beforeAll(async () => void (admin = await place(ADMIN)))
 
-  test('no page is wider than a phone', async () => {
-    const { page } = await place(ADMIN, { width: 390 })
-    const wide: string[] = []
-    for (const path of PAGES) {
+  // A page is loaded once: its colours follow the system's, and its width the window's, without loading it again.
+  test.each(PAGES)(
+    '%s can be used with assistive technology, light and dark, and is no wider than a phone',
+    async (path) => {
+      const { page } = admin
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.setViewportSize({ width: 1280, height: 900 })
       await page.goto(path)
       await page.locator('#page-title').waitFor()
       await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
-      const over = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      )
-      if (over > 0) wide.push(`${path}: ${over} px wider than 390`)
-    }
-    expect(wide).toEqual([])
-  })
+      const found: string[] = []
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+        // Without legacy mode every analysis opens another page, for frames; the console has none.
+        const axe = new AxeBuilder({ page }).withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa']).setLegacyMode(true)
+        for (const { id, nodes } of (await axe.analyze()).violations) {
+          const some = nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))
+          found.push(`${colorScheme}: ${id}: ${some.join(' | ')}`)
+        }
+      }
+      expect(found).toEqual([])
+      expect(await page.locator('iframe').count()).toBe(0)
+      await page.setViewportSize({ width: 390, height: 900 })
+      const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+      await expect.poll(() => page.evaluate<number>(over), { timeout: 20_000 }).toBeLessThanOrEqual(0)
+    },
+  )
 
   test('nothing broke the content policy, and no script failed, in any of these', () => {
     expect(seats.length).toBeGreaterThan(10)
