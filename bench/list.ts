@@ -1,5 +1,6 @@
 // Measures response times with many packages: lists with search, filters and far pages, the review queue, counts.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/list.ts [--packages 100000] [--rounds 50]
+// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/list.ts [--packages 100000] [--rounds 50] [--plans]
+// With --plans it also tells how many rows each page reads, which does not depend on what else the machine does.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -7,14 +8,21 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startService } from '../test/service.ts'
 import { createBenchDatabase, quantile } from './database.ts'
+import { explaining, openPlans } from './plans.ts'
 import { fillRows } from './rows.ts'
 
 const { values } = parseArgs({
-  options: { packages: { type: 'string', default: '100000' }, rounds: { type: 'string', default: '50' } },
+  options: {
+    packages: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '50' },
+    plans: { type: 'boolean', default: false },
+  },
 })
 const count = Number(values.packages)
 const rounds = Number(values.rounds)
 
+/** Tables with fewer rows are read as a whole: they have some rows for each distribution or job. */
+const SMALL = 1000
 const LAST = Math.floor(count / 50)
 const PAGES = [
   '/artifacts/',
@@ -57,7 +65,9 @@ try {
         const started = performance.now()
         const { status, body } = await service.call('GET', page)
         if (status !== 200) throw new Error(`${page}: ${status} ${JSON.stringify(body)}`)
-        if (round >= 0) list.push(performance.now() - started)
+        const took = performance.now() - started
+        if (round >= 0) list.push(took)
+        else if (took > 1000) console.log(`${page}: ${(took / 1000).toFixed(1)} s when it is asked for first`)
       }
     }
     console.log('page'.padEnd(70), 'median', '   p99')
@@ -70,7 +80,30 @@ try {
   } finally {
     await service.stop()
   }
+  if (values.plans) await tellReads(url)
 } finally {
   await drop()
   await rm(base, { recursive: true, force: true })
+}
+
+async function tellReads(databaseUrl: string): Promise<void> {
+  const env = { REPO_FORMAT: 'all' }
+  const service = await startService({ reposDir: join(base, 'repos'), databaseUrl: explaining(databaseUrl), env })
+  const plans = await openPlans(databaseUrl)
+  try {
+    console.log('page'.padEnd(70), '  rows', 'scanned; tables of most rows')
+    for (const page of PAGES) {
+      await service.call('GET', page)
+      await plans.since()
+      await service.call('GET', page)
+      const reads = [...(await plans.since())].sort(([, a], [, b]) => b.rows - a.rows)
+      const total = reads.reduce((sum, [, { rows }]) => sum + rows, 0)
+      const scanned = reads.filter((one) => one[1].scanned >= SMALL).map(([table, one]) => `${table} ${one.scanned}`)
+      const most = reads.slice(0, 4).map(([table, { rows }]) => `${table} ${rows}`)
+      console.log(page.padEnd(70), String(total).padStart(6), scanned.join(' ') || 'nothing', ';', most.join(', '))
+    }
+  } finally {
+    await plans.close()
+    await service.stop()
+  }
 }

@@ -12,14 +12,10 @@ import { handle } from './route.ts'
 export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[] {
   return [
     handle(getArtifactsAuditLogs, async ({ query }) => {
-      const { from, to, ...filter } = query
+      const { from, to, page: number, per_page: perPage, ...filter } = query
       // Entries of requests that were already answered must be written and chained before they are read.
       await audit.flush()
-      const { items, total } = await auditPage(
-        db,
-        { ...filter, ...spanOf({ from, to }) },
-        { page: query.page, perPage: query.per_page },
-      )
+      const { items, total } = await auditPage(db, { ...filter, ...spanOf({ from, to }) }, { page: number, perPage })
       return { ...page(items, total, query), kept_from: (await removedPart(db)).keptFrom }
     }),
     handle(getArtifactsAuditExport, async ({ query, reply }) => {

@@ -72,6 +72,28 @@ describe('reading', () => {
   })
 })
 
+test('a file that is rotated between any two steps of a reading is read, and read once', async () => {
+  const path = join(directory, 'service-a.log')
+  await write('service-a.log', line(0))
+  let [rotations, readings] = [0, 0]
+  const rotating = (async () => {
+    while (readings < 60) {
+      const n = ++rotations
+      renameSync(path, `${path}-20260301T120000.${String(n).padStart(3, '0')}Z`)
+      for (let turns = 0; turns < n % 7; turns++) await nextTurn()
+      writeFileSync(path, line(n))
+      for (let turns = 0; turns < n % 29; turns++) await nextTurn()
+    }
+  })()
+  for (; readings < 60; readings++) {
+    const { entries } = await readLog(directory, {}, 5)
+    const newest = Number(entries[0]?.message.slice(1))
+    const wanted = Array.from({ length: Math.min(5, newest + 1) }, (_, n) => `m${newest - n}`)
+    expect(entries.map(({ message }) => message)).toEqual(wanted)
+  }
+  await rotating
+})
+
 test('following gives each line once, through a rotation, and none from before', async () => {
   const path = join(directory, 'service-a.log')
   await write('service-a.log', line(0))

@@ -1,6 +1,6 @@
 // Reads the files of the service log from their ends: the newest entries of all machines, without holding a file in memory.
 import { createHash } from 'node:crypto'
-import { open, readdir, type FileHandle } from 'node:fs/promises'
+import { open, readdir, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LOG_LEVELS, type LogLevel } from '../domain/log-levels.ts'
 import { ifMissing } from '../kernel/files.ts'
@@ -79,7 +79,7 @@ export async function readLog(
   limit: number,
   signal?: AbortSignal,
 ): Promise<{ entries: LogEntry[]; complete: boolean }> {
-  const machines = [...(await filesByHost(directory)).values()].map((names) => reversed(directory, names, filter))
+  const machines = [...(await filesByHost(directory)).keys()].map((host) => reversed(directory, host, filter))
   try {
     const heads = await Promise.all(machines.map((one) => one.next()))
     const entries: LogEntry[] = []
@@ -115,26 +115,55 @@ export async function filesByHost(directory: string): Promise<Map<string, string
 }
 
 /** Matching entries of one machine, newest first. Returns false when it stopped before the first line. */
-async function* reversed(directory: string, names: string[], filter: LogFilter): AsyncGenerator<LogEntry, boolean> {
+async function* reversed(directory: string, host: string, filter: LogFilter): AsyncGenerator<LogEntry, boolean> {
   let left = MOST_LINES
-  for (const name of names) {
-    const file = await open(join(directory, name), 'r').catch(ifMissing(null))
-    if (!file) continue
-    try {
-      for await (const line of linesFromEnd(file)) {
-        if (left-- === 0) return false
-        const entry = entryOfLine(line)
-        if (!entry) continue
-        // Lines of several processes may be some seconds out of order.
-        if (filter.since && entry.time.getTime() < filter.since.getTime() - 60_000) return true
-        if (matches(filter, entry, line)) yield entry
-      }
-    } finally {
-      await file.close()
+  for await (const file of filesFromEnd(directory, host)) {
+    for await (const line of linesFromEnd(file)) {
+      if (left-- === 0) return false
+      const entry = entryOfLine(line)
+      if (!entry) continue
+      // Lines of several processes may be some seconds out of order.
+      if (filter.since && entry.time.getTime() < filter.since.getTime() - 60_000) return true
+      if (matches(filter, entry, line)) yield entry
     }
   }
   return true
 }
+
+/**
+ * The open files of one machine, newest first; each is closed when the next is asked for. The file that is written is opened
+ * before the rotated ones are listed, so one that was rotated earlier is among these.
+ */
+async function* filesFromEnd(directory: string, host: string): AsyncGenerator<FileHandle> {
+  const name = `service-${host}.log`
+  const current = await openIfThere(join(directory, name))
+  let rotated: string[]
+  try {
+    const listed = ((await filesByHost(directory)).get(host) ?? []).filter((one) => one !== name)
+    rotated = current ? await olderThan(current, directory, listed) : listed
+    if (current) yield current
+  } finally {
+    await current?.close()
+  }
+  for (const one of rotated) {
+    const file = await openIfThere(join(directory, one))
+    if (!file) continue
+    try {
+      yield file
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** The files behind one in the order of names, which is known by its inode; all of them when it is not rotated yet. */
+async function olderThan(file: FileHandle, directory: string, names: readonly string[]): Promise<string[]> {
+  const { ino } = await file.stat()
+  const inodes = await Promise.all(names.map((one) => stat(join(directory, one)).catch(ifMissing(null))))
+  return names.slice(inodes.findIndex((one) => one?.ino === ino) + 1)
+}
+
+const openIfThere = (path: string) => open(path, 'r').catch(ifMissing(null))
 
 /** Whole lines from the last to the first, in blocks. */
 export async function* linesFromEnd(file: FileHandle): AsyncGenerator<string> {

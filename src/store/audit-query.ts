@@ -38,7 +38,9 @@ export async function auditPage(
   at: { page: number; perPage: number },
 ): Promise<{ items: AuditEntry[]; total: number }> {
   const query = filtered(db, filter)
-  const { total } = await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const total = Object.values(filter).some((value) => value !== undefined)
+    ? (await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()).total
+    : await countEntries(db)
   const rows = await query
     .selectAll()
     .orderBy('id', 'desc')
@@ -46,6 +48,14 @@ export async function auditPage(
     .offset((at.page - 1) * at.perPage)
     .execute()
   return { items: rows.map(entryOf), total }
+}
+
+/** All entries. Places of the chain are given without gaps and removed from its beginning, so its ends tell their number. */
+async function countEntries(db: Db): Promise<number> {
+  const { rows } = await sql<{ n: number }>`select (
+    coalesce((select max(seq) from audit) - (select min(seq) from audit) + 1, 0)
+    + (select count(*) from audit where seq is null))::int as n`.execute(db)
+  return rows[0]?.n ?? 0
 }
 
 /**
