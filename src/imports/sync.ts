@@ -75,7 +75,13 @@ async function sync(
   const checked = await upstream.check(source.last_sync ? (source.seen as SeenState | null) : null)
   const done = { status: 'ok' as const, error: null, last_sync: clock.now(), seen: JSON.stringify(checked.seen) }
   if (checked.state === 'unchanged') {
-    await db.updateTable('sources').set(done).where('id', '=', source.id).execute()
+    const { signedBy } = checked
+    const signed = signedBy === null ? {} : { signed_by: signedBy }
+    await db
+      .updateTable('sources')
+      .set({ ...done, ...signed })
+      .where('id', '=', source.id)
+      .execute()
     line('verifying', source.pkg_count, 'nothing changed since the last sync')
     return { total: source.pkg_count, changed: 0 }
   }

@@ -102,8 +102,22 @@ describe('an apt repository', () => {
     const { seen } = await readCatalog(upstream)
     server.log = []
     const checked = await upstream.check(seen)
-    expect(checked).toEqual({ state: 'unchanged', seen })
+    expect(checked).toEqual({ state: 'unchanged', seen, signedBy: null })
     expect(server.log).toEqual(['dists/test/InRelease 304'])
+  })
+
+  test('that was dated and signed again fetches no index, and remembers the new date', async () => {
+    const at = (minute: string) => ({ Date: `Sat, 21 Nov 2026 11:${minute}:00 UTC` })
+    await publish({ packages: stanza(), release: at('00') })
+    const upstream = await open()
+    const { seen } = await readCatalog(upstream)
+    await publish({ packages: stanza(), release: at('01') })
+    const checked = await upstream.check(seen)
+    expect(checked).toMatchObject({ state: 'unchanged', signedBy: [key.fingerprint] })
+    expect(checked.seen.date).toBe('2026-11-21T11:01:00.000Z')
+    expect(server.log).toEqual(['dists/test/InRelease 200'])
+    await publish({ packages: stanza() + stanza({ Package: 'new' }), release: at('02') })
+    expect((await upstream.check(checked.seen)).state).toBe('changed')
   })
 
   test('is unchanged for a server without entity tags when its bytes are the same', async () => {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { refused, type CatalogReader, type RepositoryDescription, type RepositoryIo } from '../formats/catalog.ts'
 import type { Place } from './locate.ts'
 import { createRoots, fetchSmall } from './roots.ts'
-import { originOf, scopeOf, type SeenState, type UpstreamDeps, type UpstreamSource } from './source.ts'
+import { indexesDigest, originOf, scopeOf, type SeenState, type UpstreamDeps, type UpstreamSource } from './source.ts'
 import { stageIndexes, type StagedCatalog } from './staged-catalog.ts'
 import type { Verifier } from './verifier.ts'
 
@@ -12,6 +12,8 @@ export type Checked = Unchanged | Changed
 export interface Unchanged {
   state: 'unchanged'
   seen: SeenState
+  /** of a description that is new and lists the same indexes; null when it is not new */
+  signedBy: string[] | null
 }
 
 export interface Changed {
@@ -70,17 +72,21 @@ export async function checkRepository(
   }
   try {
     const description = await reader.describe(request, io)
-    const seen = { origin: originOf(source), scope, files: roots.seen() }
+    const read = { origin: originOf(source), scope, files: roots.seen() }
     if (description === 'unchanged') {
-      const { date, validUntil } = known ?? { date: null, validUntil: null }
+      const { date, validUntil, indexes } = known ?? { date: null, validUntil: null }
       checkExpiry(validUntil ? new Date(validUntil) : null, now, transport.name)
-      return { state: 'unchanged', seen: { ...seen, date, validUntil } }
+      const seen = { ...read, date, validUntil, ...(indexes === undefined ? {} : { indexes }) }
+      return { state: 'unchanged', seen, signedBy: null }
     }
     const { date, validUntil, signedBy, indexes } = description
-    checkDates(description, previous?.origin === seen.origin ? previous.date : null, now, transport.name)
+    checkDates(description, previous?.origin === read.origin ? previous.date : null, now, transport.name)
+    const dates = { date: date?.toISOString() ?? null, validUntil: validUntil?.toISOString() ?? null }
+    const seen = { ...read, ...dates, indexes: indexesDigest(indexes) }
+    if (known?.indexes === seen.indexes) return { state: 'unchanged', seen, signedBy }
     return {
       state: 'changed',
-      seen: { ...seen, date: date?.toISOString() ?? null, validUntil: validUntil?.toISOString() ?? null },
+      seen,
       date,
       signedBy,
       sizeBytes: indexes.reduce((sum, { from }) => sum + (from[0]?.sizeBytes ?? 0), 0),

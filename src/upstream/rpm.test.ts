@@ -150,7 +150,7 @@ describe('an rpm repository', () => {
     const upstream = await open()
     const { seen } = await readCatalog(upstream)
     server.log = []
-    expect(await upstream.check(seen)).toEqual({ state: 'unchanged', seen })
+    expect(await upstream.check(seen)).toEqual({ state: 'unchanged', seen, signedBy: null })
     expect(server.log).toEqual(['repodata/repomd.xml 304'])
   })
 

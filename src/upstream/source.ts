@@ -1,6 +1,6 @@
 // A repository of others, and what reading one needs.
 import { createHash } from 'node:crypto'
-import { READER_REVISION, type SourceKey } from '../formats/catalog.ts'
+import { READER_REVISION, type RepositoryIndex, type SourceKey } from '../formats/catalog.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { HttpClient } from '../kernel/http-client.ts'
@@ -48,6 +48,8 @@ export interface SeenState {
   validUntil: string | null
   /** by path */
   files: Readonly<Record<string, Validator & { sha256: string }>>
+  /** of the names and digests of all indexes; left out by builds that did not know it */
+  indexes?: string
 }
 
 export function originOf({ type, url, mirrors, suite }: UpstreamSource): string {
@@ -64,6 +66,11 @@ export function scopeOf(source: UpstreamSource): string {
     keys.map(({ name, text }) => [name, text]),
     allowUnsigned,
   ])
+}
+
+/** Changes when the content of any index does: upstreams date and sign the same indexes again. */
+export function indexesDigest(indexes: readonly RepositoryIndex[]): string {
+  return digest(indexes.map(({ name, arch, from }) => [name, arch, from.map((form) => form.digest)]))
 }
 
 function digest(value: unknown): string {
