@@ -60,12 +60,19 @@ export async function removalBreaks(db: Db, offered: Offered, ids: readonly numb
 /**
  * The same for clients that take the newest version of every package, when newer versions are added: older ones stay in the
  * index, but apt does not choose them. Only the newest versions count, before and after.
+ * @param publishedOf reads what a distribution publishes under names; it may return more
  */
-export async function additionBreaks(db: Db, offered: Offered, added: readonly Added[]): Promise<Breakage[]> {
+export async function additionBreaks(
+  db: Db,
+  offered: Offered,
+  added: readonly Added[],
+  publishedOf: PublishedOf = (codename, names) => publishedVersions(db, codename, names),
+): Promise<Breakage[]> {
   const { versions, neutralArchs } = offered.format
   const isSame = (a: { arch: string }, b: { arch: string }) =>
     a.arch === b.arch || neutralArchs.includes(a.arch) || neutralArchs.includes(b.arch)
-  const present = await publishedVersions(db, offered, [...new Set(added.map(({ name }) => name))])
+  const { codename } = offered.distribution
+  const present = await publishedOf(codename, [...new Set(added.map(({ name }) => name))])
   const newestOf = (list: readonly Published[], arch: string) =>
     list.reduce<Published | null>(
       (best, one) => (isSame(one, { arch }) && (!best || versions.compare(one.version, best.version) > 0) ? one : best),
@@ -81,7 +88,7 @@ export async function additionBreaks(db: Db, offered: Offered, added: readonly A
   if (dependents.length === 0) return []
   const providers = await providersOf(db, offered, dependents)
   const all = [...providers.values()].flat()
-  const related = await publishedVersions(db, offered, [
+  const related = await publishedOf(codename, [
     ...new Set([...all.map((one) => one.package), ...dependents.map(({ name }) => name)]),
   ])
   const isNewest = (name: string, arch: string, version: string) => {
@@ -187,16 +194,19 @@ interface Published {
   arch: string
 }
 
-async function publishedVersions(
+export type PublishedOf = (codename: string, names: readonly string[]) => Promise<Map<string, Published[]>>
+
+/** What a distribution publishes under each of these names. */
+export async function publishedVersions(
   db: Db,
-  { distribution }: Offered,
+  codename: string,
   names: readonly string[],
 ): Promise<Map<string, Published[]>> {
   if (names.length === 0) return new Map()
   const rows = await db
     .selectFrom('offers')
     .select(['package_id as id', 'name', 'version', 'arch'])
-    .where('distribution', '=', distribution.codename)
+    .where('distribution', '=', codename)
     .where('name', 'in', [...names])
     .where('until_revision', 'is', null)
     .execute()

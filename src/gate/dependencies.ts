@@ -5,9 +5,9 @@ import type { PackageFacts, Requirement } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Verdict } from '../domain/status.ts'
 import type { Offered } from '../formats/format.ts'
-import { createBatches } from '../kernel/batches.ts'
+import { createKeyedBatches } from '../kernel/batches.ts'
 import type { Db } from '../store/db.ts'
-import { additionBreaks, breakageWarning, type Breakage } from './breakage.ts'
+import { additionBreaks, breakageWarning, publishedVersions, type Breakage } from './breakage.ts'
 import type { Step } from './step.ts'
 import { append } from '../kernel/append.ts'
 
@@ -55,28 +55,24 @@ export type OffersOf = (codename: string, names: readonly string[]) => Promise<O
 
 /** Packages that are checked at the same time share a query. */
 export function createOffersOf(db: Db): OffersOf {
-  const byCodename = new Map<string, (names: readonly string[]) => Promise<Offers>>()
-  return (codename, names) => {
-    let read = byCodename.get(codename)
-    if (!read) {
-      read = createBatches(async (lists: (readonly string[])[]) => {
-        const offers = await offersOf(db, codename, [...new Set(lists.flat())])
-        return lists.map(() => ({ value: offers }))
-      }, TOGETHER)
-      byCodename.set(codename, read)
-    }
-    return read(names)
-  }
+  return createKeyedBatches(async (codename, lists: (readonly string[])[]) => {
+    const offers = await offersOf(db, codename, [...new Set(lists.flat())])
+    return lists.map(() => ({ value: offers }))
+  }, TOGETHER)
 }
 
 export function dependenciesStep(db: Db): Step {
   const read = createOffersOf(db)
+  const publishedOf = createKeyedBatches(async (codename, lists: (readonly string[])[]) => {
+    const published = await publishedVersions(db, codename, [...new Set(lists.flat())])
+    return lists.map(() => ({ value: published }))
+  }, TOGETHER)
   return {
     key: 'dependencies',
     label: 'Dependencies',
     async run({ facts, format, distribution }, settings) {
       const missing = (await missingIn(db, facts, { format, distribution }, [], read)).map(({ text }) => text)
-      const breaks = await additionBreaks(db, { format, distribution }, [facts])
+      const breaks = await additionBreaks(db, { format, distribution }, [facts], publishedOf)
       return { missing, verdict: verdictOf(missing, breaks, distribution.codename, settings) }
     },
   }

@@ -1,14 +1,19 @@
 // Accepts many packages of one request or task: a bounded number at the same time, published together.
 import type { GateResult } from '../gate/gate.ts'
+import { createGathering } from '../kernel/gathering.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import type { PackageRow } from '../store/tables.ts'
 import type { IntakeResult, Meta, Source } from './arrival.ts'
 import type { Subject } from './new-record.ts'
 
-/** Files that are received and scanned at the same time. */
-const IN_GATE = 16
+/** Files that are received and scanned at the same time: while one group is judged, others arrive and are read. */
+const IN_GATE = 64
 /** Packages in the gate, or waiting for it or for the transaction of their record. */
-const MOST_ENTERING = 64
+const MOST_ENTERING = 96
+/** Packages that are read together, and judged together: they share messages to the reading threads, and queries. */
+const GROUP = 24
+/** How long the first package of a group waits for the others, in milliseconds. */
+const GROUP_MS = 100
 /** Records of one publish. */
 const PUBLISHED_TOGETHER = 500
 /** How long a record waits for others before it is published, in milliseconds. */
@@ -28,13 +33,23 @@ type Sources = Iterable<Source> | AsyncIterable<Source>
 
 export type AcceptAll = (sources: Sources, meta: Meta) => AsyncGenerator<Accepted, void, undefined>
 
+/** How a package enters beside others. */
+export interface Company {
+  /** runs the part that receives, reads and scans the file */
+  inGate<T>(work: () => Promise<T>): Promise<T>
+  /** wait for others that have come as far */
+  together: { read(): Promise<void>; judge(): Promise<void> }
+}
+
+/** A package that waits for no other one. */
+export const ALONE: Company = {
+  inGate: (work) => work(),
+  together: { read: () => Promise.resolve(), judge: () => Promise.resolve() },
+}
+
 export interface AcceptAllDeps {
   /** Everything before the publication, or the answer for a source that leaves no record. What it throws is audited. */
-  enter(
-    source: Source,
-    meta: Meta,
-    inGate: <T>(work: () => Promise<T>) => Promise<T>,
-  ): Promise<Entered | { answer: IntakeResult }>
+  enter(source: Source, meta: Meta, company: Company): Promise<Entered | { answer: IntakeResult }>
   /** Publishes records together. When it throws, none of them remains. */
   publish(entered: readonly Entered[]): Promise<void>
   /** Audits a record that could not be published, and throws the reason. */
@@ -67,7 +82,10 @@ export function createAcceptAll(deps: AcceptAllDeps): AcceptAll {
 
 function createRun(deps: AcceptAllDeps, sources: Sources, meta: Meta) {
   const iterator = Symbol.asyncIterator in sources ? sources[Symbol.asyncIterator]() : sources[Symbol.iterator]()
-  const inGate = createSemaphore(IN_GATE)
+  const company: Company = {
+    inGate: createSemaphore(IN_GATE),
+    together: { read: createGathering(GROUP, GROUP_MS), judge: createGathering(GROUP, GROUP_MS) },
+  }
   const ends: Accepted[] = []
   const settled: { index: number; entered: Entered }[] = []
   let taken = 0
@@ -107,7 +125,7 @@ function createRun(deps: AcceptAllDeps, sources: Sources, meta: Meta) {
   async function enter(source: Source, index: number): Promise<void> {
     entering++
     try {
-      const entered = await deps.enter(source, meta, inGate)
+      const entered = await deps.enter(source, meta, company)
       if ('answer' in entered) ends.push({ index, result: entered.answer })
       else settled.push({ index, entered })
     } catch (error) {

@@ -16,12 +16,12 @@ import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Staging } from '../store/files/staging.ts'
 import type { PackageRow } from '../store/tables.ts'
-import { createAcceptAll, type AcceptAll, type Entered } from './accept-all.ts'
+import { ALONE, createAcceptAll, type AcceptAll, type Company, type Entered } from './accept-all.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
 import type { Arrival, IntakeResult, Meta, Source } from './arrival.ts'
 import { createFindDuplicate, identify, type FormatRegistry } from './identify.ts'
 import { eventOf, recordOf, type Subject } from './new-record.ts'
-import { requireUnreserved } from './reserved-names.ts'
+import { createRequireUnreserved } from './reserved-names.ts'
 import type { PublishRecords } from './publish-records.ts'
 import { createReception } from './receive.ts'
 import { createSettle } from './settle.ts'
@@ -57,12 +57,13 @@ type Progress = (event: StepEvent) => void
 export function createIntake(deps: IntakeDeps): Intake {
   const { db, audit, bus, registry, publisher, publishRecords, checkpoint } = deps
   const findDuplicate = createFindDuplicate(db)
+  const requireUnreserved = createRequireUnreserved(db)
   const settle = createSettle({ ...deps, findDuplicate })
 
   async function accept(source: Source, meta: Meta): Promise<IntakeResult> {
     const progress: Progress = (event) => source.progress?.(event)
     // A publish that begins meanwhile waits a moment for this record.
-    const entered = await enter(source, meta, (work) => work(), publisher.expect)
+    const entered = await enter(source, meta, ALONE, publisher.expect)
     if ('answer' in entered) return entered.answer
     await trace('intake publish', { 'gatehouse.status': entered.row.status }, () =>
       publishRecords([entered.row], progress),
@@ -72,13 +73,12 @@ export function createIntake(deps: IntakeDeps): Intake {
 
   /**
    * Everything before the publication.
-   * @param inGate runs the part that reads and scans the file
    * @param expect announces a record that is about to be published
    */
   async function enter(
     source: Source,
     meta: Meta,
-    inGate: <T>(work: () => Promise<T>) => Promise<T>,
+    { inGate, together }: Company,
     expect: Publisher['expect'],
   ): Promise<Entered | { answer: IntakeResult }> {
     const settings = deps.settings()
@@ -94,8 +94,10 @@ export function createIntake(deps: IntakeDeps): Intake {
         subject = { codename: arrival.offered.distribution.codename, staged: arrival, listing }
         checkpoint('staged')
         done(progress, 'reception', 'Reception', `${arrival.sizeBytes} bytes`)
+        await together.read()
         const candidate = await trace('intake identify', {}, () => check(arrival, settings, progress))
         subject = { ...subject, candidate }
+        await together.judge()
         if (meta.scopes)
           requireAllInside(meta.scopes, [
             {
@@ -104,7 +106,7 @@ export function createIntake(deps: IntakeDeps): Intake {
               name: candidate.facts.name,
             },
           ])
-        await requireUnreserved(db, candidate.format, candidate.facts, listing?.sourceId ?? null)
+        await requireUnreserved(candidate.format, candidate.facts, listing?.sourceId ?? null)
         const rejected = await findDuplicate(candidate)
         if (rejected) return { arrival, gate: await refuseAgain(candidate, rejected, meta, subject) }
         arrived = expect(candidate.distribution.codename)
@@ -170,7 +172,7 @@ export function createIntake(deps: IntakeDeps): Intake {
 
   const acceptAll = createAcceptAll({
     // Nobody waits for packages that are published together with many others.
-    enter: (source, meta, inGate) => enter(source, meta, inGate, () => () => {}),
+    enter: (source, meta, company) => enter(source, meta, company, () => () => {}),
     publish: (entered) =>
       publishRecords(
         entered.map(({ row }) => row),

@@ -1,8 +1,9 @@
 // Refuses packages that claim a name reserved for another way of arrival (dependency confusion).
-import type { PackageFacts } from '../domain/package.ts'
+import type { FormatId, PackageFacts } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 import { reservedName, type Reservation } from '../domain/reservations.ts'
 import type { PackageFormat } from '../formats/format.ts'
+import { createKeyedShared } from '../kernel/shared.ts'
 import type { Db } from '../store/db.ts'
 import { reservationsOf } from '../store/reservations.ts'
 
@@ -14,14 +15,15 @@ export type Stated = Pick<PackageFacts, 'name' | 'provides' | 'requirements'>
  * @param sourceId the import source that it comes from; null for an upload
  * @throws Problem('name_reserved')
  */
-export async function requireUnreserved(
-  db: Db,
-  format: PackageFormat,
-  facts: Stated,
-  sourceId: number | null,
-): Promise<void> {
-  const problem = reservedProblem(await reservationsOf(db, format.id), format, facts, sourceId)
-  if (problem) throw problem
+export type RequireUnreserved = (format: PackageFormat, facts: Stated, sourceId: number | null) => Promise<void>
+
+/** Packages that come at the same time share a query. */
+export function createRequireUnreserved(db: Db): RequireUnreserved {
+  const readAll = createKeyedShared((format: FormatId) => reservationsOf(db, format))
+  return async (format, facts, sourceId) => {
+    const problem = reservedProblem(await readAll(format.id), format, facts, sourceId)
+    if (problem) throw problem
+  }
 }
 
 export function reservedProblem(

@@ -1,7 +1,7 @@
 // Makes the gate's result durable: the bytes in their place, then the record and everything with it in one transaction.
 import { isProblem } from '../domain/problem.ts'
 import type { Candidate, StepEvent } from '../gate/step.ts'
-import { createBatches } from '../kernel/batches.ts'
+import { createKeyedBatches } from '../kernel/batches.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { removeFile } from '../kernel/files.ts'
 import { renderNew } from '../records/entries.ts'
@@ -32,18 +32,16 @@ export function createSettle(deps: {
   findDuplicate: FindDuplicate
 }): Settle {
   const { db, audit, pool, staging, checkpoint } = deps
-  const batches = new Map<string, (input: NewRecord) => Promise<PackageRow>>()
-
   /** Records of one distribution that wait for a transaction share the next one. */
-  function insertTogether({ format, distribution }: Candidate, input: NewRecord): Promise<PackageRow> {
-    const { codename } = distribution
-    let insert = batches.get(codename)
-    if (!insert) {
-      insert = createBatches((inputs) => insertRecords(db, audit, { format, distribution }, inputs), MOST_TOGETHER)
-      batches.set(codename, insert)
-    }
-    return insert(input)
-  }
+  const insertTogether = createKeyedBatches((_codename, inputs: { candidate: Candidate; record: NewRecord }[]) => {
+    const [{ candidate }] = inputs as [(typeof inputs)[number]]
+    return insertRecords(
+      db,
+      audit,
+      candidate,
+      inputs.map(({ record }) => record),
+    )
+  }, MOST_TOGETHER)
 
   return async (candidate, record, progress) => {
     const file = { format: candidate.format.id, sha256: candidate.digests.sha256, filename: candidate.filename }
@@ -57,7 +55,10 @@ export function createSettle(deps: {
       const message = isRefused ? 'in quarantine' : 'stored'
       progress({ name: 'pool', label: 'Storage', status: 'done', message, detail: null })
       checkpoint('pooled')
-      const row = await insertTogether(candidate, { ...record, entries, ensureBytes: () => hold.ensure() })
+      const row = await insertTogether(candidate.distribution.codename, {
+        candidate,
+        record: { ...record, entries, ensureBytes: () => hold.ensure() },
+      })
       checkpoint('settled')
       removeFile(path)
       return row

@@ -37,3 +37,16 @@ export function createBatches<I, O>(
       if (!running) void run()
     })
 }
+
+/** Batches of their own for each key: items of two keys never share one. There are as many as keys were used. */
+export function createKeyedBatches<I, O>(
+  work: (key: string, items: I[]) => Promise<BatchOutcome<O>[]>,
+  most: number,
+): (key: string, item: I) => Promise<O> {
+  const byKey = new Map<string, (item: I) => Promise<O>>()
+  return (key, item) => {
+    let batches = byKey.get(key)
+    if (!batches) byKey.set(key, (batches = createBatches((items) => work(key, items), most)))
+    return batches(item)
+  }
+}

@@ -29,3 +29,13 @@ export function createShared<T>(
     return next
   }
 }
+
+/** Runs of their own for each key. There are as many as keys were used. */
+export function createKeyedShared<K, T>(work: (key: K) => Promise<T>): (key: K) => Promise<T> {
+  const byKey = new Map<K, () => Promise<T>>()
+  return (key) => {
+    let shared = byKey.get(key)
+    if (!shared) byKey.set(key, (shared = createShared(() => work(key))))
+    return shared()
+  }
+}

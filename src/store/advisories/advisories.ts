@@ -4,6 +4,7 @@ import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import type { AdvisoryImport, AdvisoryState, AdvisoryCandidate, FeedState } from '../../domain/advisory-store.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { isoTime } from '../../kernel/clock.ts'
+import { createShared } from '../../kernel/shared.ts'
 import type { Db } from '../db.ts'
 import { beginImport } from './import.ts'
 
@@ -42,9 +43,10 @@ export interface Advisories {
 export function createAdvisories(deps: { db: Db; clock: Clock }): Advisories {
   const { db, clock } = deps
   return {
-    async state() {
-      return db.selectFrom('advisory_state').select(['generation', 'ecosystems']).executeTakeFirstOrThrow()
-    },
+    // Every scan asks; packages that are scanned at the same time share the query.
+    state: createShared(() =>
+      db.selectFrom('advisory_state').select(['generation', 'ecosystems']).executeTakeFirstOrThrow(),
+    ),
 
     async candidates(generation, ecosystems, names) {
       const { rows } = await sql<{
