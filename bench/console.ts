@@ -89,7 +89,8 @@ async function measure(
 
 /** Another package than before is open, with the buttons that decide about it. */
 async function decided(page: Page): Promise<void> {
-  await page.locator(`article:not([aria-label="${last}"]) button`).first().waitFor()
+  const article = page.locator(`article:not([aria-label="${last}"])`)
+  await article.getByRole('button', { name: 'Approve', exact: true }).waitFor()
   last = (await page.locator('article').getAttribute('aria-label')) ?? ''
 }
 

@@ -21,7 +21,8 @@ export async function fillRows(databaseUrl: string, count: number): Promise<Data
     const name = sql`'sample-' || lpad(((i * 7919) % ${count})::text, 6, '0')`
     await sql`insert into blobs (sha256, format, filename, size_bytes, sha512, sha1, md5, facts, files, created_at,
         description, section, source_package, source_version)
-      select md5(i::text) || md5('b' || i), ${format.id}, ${name} || '.' || ${format.id}::text, 10000 + i, '', '', '', '{}', '', now(),
+      select md5(i::text) || md5('b' || i), ${format.id}, ${name} || '.' || ${format.id}::text, 10000 + i, '', '', '',
+        jsonb_build_object('name', ${name}, 'version', ${VERSIONS[format.id]}::text, 'arch', ${distribution.architectures[0]}::text, 'provides', '[]'::jsonb), '', now(),
         'number ' || i || ' of many, which reads what the others write', 'misc', 'source-' || (i % 20000), ${VERSIONS[format.id]}
       from generate_series(${from}::bigint, ${from + share - 1}::bigint) i`.execute(db)
     await sql`insert into packages (distribution, format, name, version, arch, status, cve_status, sha256, received_sha256,

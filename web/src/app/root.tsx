@@ -17,12 +17,12 @@ export function Root() {
   const session = useQuery(sessionQuery)
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const here = useLocation()
+  const here = useLocation({ select: ({ pathname }) => pathname })
   const router = useRouter()
   // Of the address, not of what is shown: the page of a new address may still be on its way.
-  const [, , found] = router.getMatchedRoutes(here.pathname)
+  const [, , found] = router.getMatchedRoutes(here)
   const facts: PageFacts | undefined = found?.options.staticData?.page
-  const shown = useMatches().at(-1)?.staticData.page
+  const shown = useMatches({ select: (matches) => matches.at(-1)?.staticData.page })
   const user = session.data?.user
   const isPublic = facts?.access === null
 
@@ -41,8 +41,8 @@ export function Root() {
     if (!session.data || isPublic) return
     if (session.data.needs_setup) void navigate({ to: '/setup', replace: true })
     else if (!user)
-      void navigate({ to: '/login', replace: true, search: here.pathname === '/' ? {} : { next: here.href } })
-  }, [session.data, user, isPublic, here, navigate])
+      void navigate({ to: '/login', replace: true, search: here === '/' ? {} : { next: router.latestLocation.href } })
+  }, [session.data, user, isPublic, here, navigate, router])
 
   useLive(user !== null && user !== undefined)
 

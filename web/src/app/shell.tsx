@@ -32,12 +32,13 @@ const GROUPS = { work: 'Work', look: 'Look', run: 'Run' } as const
 
 export function Shell({ children }: { children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure(false)
-  const here = useLocation()
+  // Of the address only the path: every filter and every key press in a list changes the rest.
+  const here = useLocation({ select: ({ pathname }) => pathname })
   const session = useSession()
   const user = session?.user
   const wide = useWide()
   useGoKeys()
-  useEffect(close, [here.pathname, close])
+  useEffect(close, [here, close])
 
   const summary = useQuery({ ...read('GET /dashboard/summary'), enabled: user !== undefined })
   const waiting = summary.data?.pending_reviews ?? 0
@@ -110,11 +111,7 @@ export function Shell({ children }: { children: ReactNode }) {
                     to={path}
                     activeOptions={{ exact: path === '/' }}
                     label={title}
-                    active={
-                      path === '/'
-                        ? here.pathname === '/'
-                        : here.pathname === path || here.pathname.startsWith(`${path}/`)
-                    }
+                    active={path === '/' ? here === '/' : here === path || here.startsWith(`${path}/`)}
                     variant="light"
                     rightSection={
                       path === '/review' && waiting > 0 ? (

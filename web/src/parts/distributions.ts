@@ -1,12 +1,16 @@
 // The distributions, for filters and forms.
 import { useQuery } from '@tanstack/react-query'
-import { read } from '../api/api.ts'
+import { read, type Answered } from '../api/api.ts'
 
 export function useDistributions() {
   return useQuery({ ...read('GET /distributions'), staleTime: 60_000 })
 }
 
-/** Codenames of the distributions that are served. */
-export function useCodenames(): string[] {
-  return useDistributions().data?.distributions.flatMap(({ codename, active }) => (active ? [codename] : [])) ?? []
+const NONE: readonly string[] = []
+const servedOf = ({ distributions }: Answered<'GET /distributions'>) =>
+  distributions.flatMap(({ codename, active }) => (active ? [codename] : []))
+
+/** Codenames of the distributions that are served; the same list for as long as nothing changes. */
+export function useCodenames(): readonly string[] {
+  return useQuery({ ...read('GET /distributions'), staleTime: 60_000, select: servedOf }).data ?? NONE
 }

@@ -1,6 +1,7 @@
 // Which part of a list this is, and links to the others. Pages are links, so Back and new tabs work.
 import { Group, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { memo } from 'react'
 import { PAGE_SIZES } from '../search.ts'
 import { useFilter } from './filters.tsx'
 
@@ -13,7 +14,7 @@ interface PagerProps {
   size?: number
 }
 
-export function Pager({ page, pages, total, what, size }: PagerProps) {
+export const Pager = memo(function Pager({ page, pages, total, what, size }: PagerProps) {
   const filter = useFilter()
   const to = (n: number) => (now: Record<string, unknown>) => ({ ...now, page: n === 1 ? undefined : n })
   return (
@@ -45,4 +46,4 @@ export function Pager({ page, pages, total, what, size }: PagerProps) {
       )}
     </Group>
   )
-}
+})

@@ -1,5 +1,5 @@
 // A plain table. Columns are declared once, with what they show.
-import type { ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 import { Link } from '@tanstack/react-router'
 
 export interface Column<T> {
@@ -40,19 +40,32 @@ export function Rows<T>({ of, columns, id, label, sort, selected }: RowsProps<T>
         </thead>
         <tbody>
           {of.map((row) => (
-            <tr key={id(row)} data-selected={id(row) === selected || undefined}>
-              {columns.map((column) => (
-                <td key={column.head} className={column.number ? 'number' : undefined}>
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
+            <Row key={id(row)} of={row} columns={columns} isSelected={id(row) === selected} />
           ))}
         </tbody>
       </table>
     </div>
   )
 }
+
+interface RowProps<T> {
+  of: T
+  columns: readonly Column<T>[]
+  isSelected: boolean
+}
+
+/** Rendered again only when its row changes, if the columns are declared outside of the page. */
+const Row = memo(function Row<T>({ of, columns, isSelected }: RowProps<T>) {
+  return (
+    <tr data-selected={isSelected || undefined}>
+      {columns.map((column) => (
+        <td key={column.head} className={column.number ? 'number' : undefined}>
+          {column.cell(of)}
+        </td>
+      ))}
+    </tr>
+  )
+}) as <T>(props: RowProps<T>) => ReactNode
 
 function sortState(column: string | undefined, sort: string | undefined) {
   if (!column) return undefined

@@ -1,5 +1,4 @@
 // Times: how long ago, with the exact time in UTC when asked.
-import { Tooltip } from '@mantine/core'
 
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],
@@ -27,13 +26,12 @@ export function utcDay(iso: string): string {
   return day.format(new Date(iso))
 }
 
+/** In lists there is one in each row: a tooltip of Mantine costs as much as the rest of its row. */
 export function When({ at, none = 'never' }: { at: string | null | undefined; none?: string }) {
   if (!at) return <span>{none}</span>
   return (
-    <Tooltip label={utc(at)} openDelay={300}>
-      <time dateTime={at} style={{ whiteSpace: 'nowrap' }}>
-        {distance(at)}
-      </time>
-    </Tooltip>
+    <time dateTime={at} title={utc(at)} style={{ whiteSpace: 'nowrap' }}>
+      {distance(at)}
+    </time>
   )
 }

@@ -9,6 +9,7 @@ import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ChoiceFilter, Filters, TextFilter } from '../../parts/filters.tsx'
 import { Findings, Status, Toned } from '../../parts/marks.tsx'
+import { PackageLink } from '../../parts/list-link.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pager } from '../../parts/pager.tsx'
@@ -18,6 +19,9 @@ import { STATUSES } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
 
 const route = getRouteApi('/packages')
+const STATUS_CHOICES = Object.entries(STATUSES).map(([value, { word }]) => ({ value, label: word }))
+const FORMATS = ['deb', 'rpm', 'apk']
+
 type Item = Answered<'GET /artifacts'>['items'][number]
 
 const COLUMNS: readonly Column<Item>[] = [
@@ -26,9 +30,7 @@ const COLUMNS: readonly Column<Item>[] = [
     sort: 'name',
     cell: ({ name, description }) => (
       <>
-        <Link to="/packages/$name" params={{ name }}>
-          {name}
-        </Link>
+        <PackageLink name={name} />
         {description && (
           <div
             style={{
@@ -82,13 +84,8 @@ export default function Packages() {
       <Filters>
         <TextFilter name="q" label="Name or description" value={q} />
         <ChoiceFilter name="distribution" label="Distribution" value={filters.distribution} choices={codenames} />
-        <ChoiceFilter
-          name="status"
-          label="Status"
-          value={filters.status}
-          choices={Object.entries(STATUSES).map(([value, { word }]) => ({ value, label: word }))}
-        />
-        <ChoiceFilter name="format" label="Format" value={filters.format} choices={['deb', 'rpm', 'apk']} />
+        <ChoiceFilter name="status" label="Status" value={filters.status} choices={STATUS_CHOICES} />
+        <ChoiceFilter name="format" label="Format" value={filters.format} choices={FORMATS} />
       </Filters>
       <News count={news} show={reload} />
       <Answer of={list}>

@@ -12,6 +12,7 @@ import { Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { utc } from '../../parts/when.tsx'
 
+const RESULTS = ['SUCCESS', 'WARNING', 'FAILURE']
 const route = getRouteApi('/audit')
 type Entry = Answered<'GET /artifacts/audit/logs'>['items'][number]
 
@@ -50,7 +51,7 @@ export default function Audit() {
       <Filters>
         <TextFilter name="q" label="Text" value={filters.q} />
         <ChoiceFilter name="action" label="Action" value={filters.action} choices={ACTIONS} />
-        <ChoiceFilter name="result" label="Result" value={filters.result} choices={['SUCCESS', 'WARNING', 'FAILURE']} />
+        <ChoiceFilter name="result" label="Result" value={filters.result} choices={RESULTS} />
         <TextFilter name="user" label="User" value={filters.user} />
         <TextFilter name="package" label="Package" value={filters.package} />
         <DayFilter name="from" label="From" value={filters.from} />

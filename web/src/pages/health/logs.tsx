@@ -10,6 +10,7 @@ import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
 import { utc } from '../../parts/when.tsx'
 
+const LEVELS = ['debug', 'info', 'warn', 'error']
 const route = getRouteApi('/logs')
 type Entry = Answered<'GET /logs'>['items'][number]
 
@@ -25,7 +26,7 @@ export default function Logs() {
     <Page title="Logs" about="Newest first, without secrets. Times are UTC.">
       <Filters>
         <TextFilter name="q" label="Text" value={q} />
-        <ChoiceFilter name="level" label="From level" value={level} choices={['debug', 'info', 'warn', 'error']} />
+        <ChoiceFilter name="level" label="From level" value={level} choices={LEVELS} />
         <Switch
           label="Follow"
           mb={6}

@@ -9,11 +9,12 @@ import { Answer, Failure } from '../../parts/answer.tsx'
 import { Mark, Status, Toned } from '../../parts/marks.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Rows } from '../../parts/rows.tsx'
-import { distance, When } from '../../parts/when.tsx'
+import { When } from '../../parts/when.tsx'
 import { ACTIONS, bytes, count, HELD_REASONS } from '../../parts/words.ts'
 import { FindingsTable } from '../artifacts/findings.tsx'
 import { saw, Verdicts } from '../artifacts/verdicts.tsx'
 import { Decide, type Draft } from './decide.tsx'
+import { Due } from './entry.tsx'
 import { evidenceOf, type Action, type Evidence, type QueueItem } from './item.ts'
 import type { RecordId } from './record-id.ts'
 
@@ -127,11 +128,7 @@ function Head({ data }: { data: Evidence }) {
       <Group gap="md" my={4}>
         <Status value={data.status} />
         <Toned tone={data.served ? 'care' : 'good'}>{data.served ? 'clients get it now' : 'no client gets it'}</Toned>
-        {sla.expires_at && (
-          <Toned tone={sla.expired ? 'bad' : sla.warning ? 'care' : 'good'}>
-            {sla.expired ? `overdue since ${distance(sla.expires_at)}` : `due ${distance(sla.expires_at)}`}
-          </Toned>
-        )}
+        <Due sla={sla} />
       </Group>
       {held?.reason && (
         <Text>

@@ -1,8 +1,8 @@
 // What waits for a decision: the queue at the left, everything about the open record at the right, decided with the keyboard.
-import { Button, Checkbox, Group, Kbd, Modal, Text } from '@mantine/core'
+import { Button, Group, Kbd, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
+import { useCallback, useEffect, useState } from 'react'
 import { read } from '../../api/api.ts'
 import { clearNews, useNews } from '../../api/live.ts'
 import { useActions } from '../../app/actions.ts'
@@ -10,23 +10,26 @@ import { useKeys } from '../../app/keys.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
-import { Mark, SeverityMark, Toned } from '../../parts/marks.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Pager } from '../../parts/pager.tsx'
-import { distance } from '../../parts/when.tsx'
 import { HELD_REASONS, SEVERITIES } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
 import { Bulk } from './bulk.tsx'
 import { Detail } from './detail.tsx'
+import { Entry } from './entry.tsx'
+import { Help } from './help.tsx'
 import { evidenceOf, type Action, type QueueItem } from './item.ts'
-import { idOf, parseId } from './record-id.ts'
+import { idOf, parseId, type RecordId } from './record-id.ts'
 
 const route = getRouteApi('/review')
 const QUEUE = 'GET /security/review-queue'
+const REASONS = Object.keys(HELD_REASONS).map((value) => ({ value, label: value.replaceAll('_', ' ') }))
 
 export default function Queue() {
-  const { item, page = 1, size = 50, ...filters } = route.useSearch()
+  const search = route.useSearch()
+  const { item, page = 1, size = 50, ...filters } = search
+  const router = useRouter()
   const queries = useQueryClient()
   const navigate = useNavigate()
   const change = route.useNavigate()
@@ -45,14 +48,23 @@ export default function Queue() {
   const openId = open && idOf(open)
   const at = items.findIndex((one) => idOf(one) === openId)
 
-  const show = (one: QueueItem | undefined) => {
-    if (!one) return
-    setAction(null)
-    void change({ search: (now) => ({ ...now, item: idOf(one) }), replace: true })
+  const show = useCallback(
+    (one: QueueItem) => {
+      setAction(null)
+      void change({ search: (now) => ({ ...now, item: idOf(one) }), replace: true })
+    },
+    [change],
+  )
+  const address = router.buildLocation({ to: '/review', search: {} }).publicHref
+  const hrefOf = (one: QueueItem) => address + router.options.stringifySearch({ ...search, item: idOf(one) })
+  const move = (step: number) => {
+    const one = items[Math.min(items.length - 1, Math.max(0, at + step))]
+    if (one) show(one)
   }
-  const move = (step: number) => show(items[Math.min(items.length - 1, Math.max(0, at + step))])
-  const toggle = (id: string) =>
-    setSelected((now) => (now.has(id) ? new Set([...now].filter((one) => one !== id)) : new Set([...now, id])))
+  const toggle = useCallback((one: RecordId) => {
+    const id = idOf(one)
+    setSelected((now) => (now.has(id) ? new Set([...now].filter((other) => other !== id)) : new Set([...now, id])))
+  }, [])
   const reload = () => {
     clearNews(QUEUE)
     setDecided(new Set())
@@ -102,7 +114,7 @@ export default function Queue() {
   useKeys({
     j: () => move(1),
     k: () => move(-1),
-    x: () => openId && toggle(openId),
+    x: () => open && toggle(open),
     a: () => decide('accept_risk'),
     r: () => decide('reject'),
     u: () => decide('upgrade_required'),
@@ -128,12 +140,7 @@ export default function Queue() {
         <TextFilter name="q" label="Package or advisory" value={filters.q} />
         <ChoiceFilter name="severity" label="Severity" value={filters.severity} choices={SEVERITIES} />
         <ChoiceFilter name="distribution" label="Distribution" value={filters.distribution} choices={codenames} />
-        <ChoiceFilter
-          name="reason"
-          label="Held because"
-          value={filters.reason}
-          choices={Object.keys(HELD_REASONS).map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
-        />
+        <ChoiceFilter name="reason" label="Held because" value={filters.reason} choices={REASONS} />
         <FlagFilter name="kev" label="Known exploited" value={filters.kev} />
         <FlagFilter name="fix" label="Has a fix" value={filters.fix} />
       </Filters>
@@ -167,15 +174,17 @@ export default function Queue() {
                     </Button>
                   </Group>
                 )}
-                <ul aria-label="Review queue" style={{ listStyle: 'none', margin: 0, padding: 0 }}>
+                <ul aria-label="Review queue" className="queue">
                   {shown.map((one) => (
                     <Entry
                       key={idOf(one)}
                       item={one}
+                      href={hrefOf(one)}
                       isOpen={idOf(one) === openId}
                       isDecided={decided.has(idOf(one))}
                       isSelected={selected.has(idOf(one))}
-                      select={mayDecide ? () => toggle(idOf(one)) : null}
+                      open={show}
+                      select={mayDecide ? toggle : null}
                     />
                   ))}
                 </ul>
@@ -209,115 +218,5 @@ export default function Queue() {
       )}
       <Help opened={help} close={() => setHelp(false)} />
     </Page>
-  )
-}
-
-interface EntryProps {
-  item: QueueItem
-  isOpen: boolean
-  isDecided: boolean
-  isSelected: boolean
-  select: (() => void) | null
-}
-
-function Entry({ item, isOpen, isDecided, isSelected, select }: EntryProps) {
-  const {
-    name,
-    version,
-    distribution,
-    worst_severity: worst,
-    kev_count: exploited,
-    held_reason: reason,
-    imported_by: who,
-    sla,
-  } = item
-  const ref = useRef<HTMLLIElement>(null)
-  useEffect(() => {
-    if (isOpen) ref.current?.scrollIntoView({ block: 'nearest' })
-  }, [isOpen])
-  return (
-    <li
-      ref={ref}
-      aria-current={isOpen || undefined}
-      style={{
-        display: 'flex',
-        gap: '0.6rem',
-        padding: '0.5rem',
-        borderBottom: '1px solid var(--gh-line)',
-        background: isOpen ? 'var(--gh-selected)' : undefined,
-        opacity: isDecided ? 0.6 : 1,
-      }}
-    >
-      {select && (
-        <Checkbox
-          size="xs"
-          mt={4}
-          checked={isSelected}
-          onChange={select}
-          aria-label={`Select ${name} ${version} ${distribution}`}
-        />
-      )}
-      <div style={{ minWidth: 0, flex: 1 }}>
-        <Link from="/review" to="/review" search={(now) => ({ ...now, item: idOf(item) })} replace>
-          <b>{name}</b> <span className="mono">{version}</span>
-        </Link>
-        <Group gap="sm">
-          <Text size="sm">{distribution}</Text>
-          {worst && <SeverityMark value={worst} />}
-          {exploited > 0 && <Mark color="var(--mantine-color-red-9)">{`${exploited} exploited`}</Mark>}
-        </Group>
-        <Group gap="sm">
-          {isDecided ? (
-            <Toned tone="good">decided</Toned>
-          ) : (
-            sla.has_sla &&
-            sla.expires_at && (
-              <Toned tone={sla.expired ? 'bad' : sla.warning ? 'care' : 'good'}>
-                {sla.expired ? `overdue since ${distance(sla.expires_at)}` : `due ${distance(sla.expires_at)}`}
-              </Toned>
-            )
-          )}
-          <Text size="xs" c="dimmed">
-            {(reason ?? '').replaceAll('_', ' ')}, by {who}
-          </Text>
-        </Group>
-      </div>
-    </li>
-  )
-}
-
-const KEYS: readonly [string, string][] = [
-  ['j k', 'next, previous'],
-  ['a', 'approve'],
-  ['r', 'reject'],
-  ['u', 'upgrade required'],
-  ['s', 'scan again'],
-  ['x', 'select, for one decision about several'],
-  ['o', 'open the package'],
-  ['.', 'read the queue again'],
-  ['Ctrl Enter', 'send the decision'],
-  ['g and a letter', 'open a page: r review, p packages, u upload …'],
-  ['/', 'search'],
-]
-
-function Help({ opened, close }: { opened: boolean; close: () => void }) {
-  return (
-    <Modal opened={opened} onClose={close} title="Keys">
-      <table className="rows">
-        <tbody>
-          {KEYS.map(([keys, what]) => (
-            <tr key={keys}>
-              <th scope="row">
-                <Kbd>{keys}</Kbd>
-              </th>
-              <td>{what}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      <Text size="sm" mt="sm">
-        They sleep in fields, and can be switched off under <Link to="/account">Your account</Link>.
-      </Text>
-    </Modal>
   )
 }

@@ -13,6 +13,7 @@ import { Rows } from '../../parts/rows.tsx'
 import { VersionLink } from '../../parts/version-link.tsx'
 import { count, SEVERITIES } from '../../parts/words.ts'
 
+const FIX_STATES = ['fixed', 'not-fixed', 'wont-fix', 'unknown']
 const route = getRouteApi('/vulnerabilities')
 type Advisory = NonNullable<Answered<'GET /security/vulnerabilities'>['advisories']>[number]
 
@@ -30,7 +31,7 @@ export default function Vulnerabilities() {
       <Filters>
         <TextFilter name="q" label="Advisory or package" value={filters.q} />
         <ChoiceFilter name="severity" label="Severity" value={filters.severity} choices={SEVERITIES} />
-        <ChoiceFilter name="fix" label="Fix" value={fix} choices={['fixed', 'not-fixed', 'wont-fix', 'unknown']} />
+        <ChoiceFilter name="fix" label="Fix" value={fix} choices={FIX_STATES} />
         <ChoiceFilter name="distribution" label="Distribution" value={filters.distribution} choices={codenames} />
         <FlagFilter name="kev" label="Known exploited" value={filters.kev} />
       </Filters>
