@@ -61,7 +61,15 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
   const maintenance = createMaintenance({
     ...foundation,
     ...publishing,
-    ...{ componentScan, outboxes, backgroundIndexes, installability, tasks, activity: insight.activity },
+    ...{
+      componentScan,
+      outboxes,
+      backgroundIndexes,
+      installability,
+      tasks,
+      activity: insight.activity,
+      growth: insight.growth,
+    },
     downloadReader: counting.reader,
   })
 

@@ -87,7 +87,7 @@ export const getDashboardHistory = declare({
   method: 'GET',
   path: '/dashboard/history',
   tag: 'dashboard',
-  summary: 'What happened on each of the last days (UTC), oldest first',
+  summary: 'What happened on each of the last days (UTC) and what the pool held, oldest first',
   access: 'reader+',
   query: Type.Object({ days: Type.Integer({ minimum: 1, maximum: 365, default: 30 }) }),
   answer: Type.Object({
@@ -98,6 +98,8 @@ export const getDashboardHistory = declare({
         failures: Type.Integer(),
         decisions: Type.Integer(),
         cve_scans: Type.Integer(),
+        pool_packages: Nullable(Type.Integer({ description: 'at the end of the day; null when no sample was taken' })),
+        pool_bytes: Nullable(Type.Integer()),
       }),
     ),
     days: Type.Integer(),

@@ -9,6 +9,7 @@ import { closeDecisions, insertDecision, reopenDecisions } from '../store/record
 import type { PackageRow } from '../store/tables.ts'
 import { createActivity } from './activity.ts'
 import { createDashboard } from './dashboard.ts'
+import { createPoolGrowth } from './pool-growth.ts'
 
 const NOW = new Date('2026-03-10T12:00:00Z')
 const clock = { now: () => NOW }
@@ -149,7 +150,8 @@ test('alerts name overdue reviews, deadlines, held packages and missing dependen
   const decision = await decide(db, lacking, soon)
 
   const dashboard = createDashboard({
-    ...{ db, clock, activity: createActivity({ db, clock }), audit: { flush: async () => {} } },
+    ...{ db, clock, activity: createActivity({ db, clock }), growth: createPoolGrowth({ db, clock }) },
+    ...{ audit: { flush: async () => {} } },
     antivirus: async () => silentStatus('clamav'),
   })
   const { alerts, security_review: review, packages, recent_imports: recent } = await dashboard.stats()

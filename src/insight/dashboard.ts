@@ -14,6 +14,7 @@ import {
 import { worstOfBits } from '../domain/risk.ts'
 import { severitySummary } from '../store/records/review-query.ts'
 import type { Activity } from './activity.ts'
+import type { PoolGrowth } from './pool-growth.ts'
 import { readTotals } from './totals.ts'
 
 export interface Alert {
@@ -29,6 +30,7 @@ export interface DashboardDeps {
   db: Db
   clock: Clock
   activity: Activity
+  growth: Pick<PoolGrowth, 'since'>
   /** chains the entries that were recorded last, so that they count */
   audit: { flush(): Promise<void> }
   antivirus(): Promise<AntivirusStatus>
@@ -43,7 +45,7 @@ const ACTIVITY_DAYS = 7
 /** Items of each kind of alert, and of each list. */
 const LISTED = 10
 
-export function createDashboard({ db, clock, activity, audit, antivirus }: DashboardDeps) {
+export function createDashboard({ db, clock, activity, growth, audit, antivirus }: DashboardDeps) {
   async function history(days: number) {
     await audit.flush()
     await activity.catchUp()
@@ -81,7 +83,15 @@ export function createDashboard({ db, clock, activity, audit, antivirus }: Dashb
   }
 
   return {
-    history,
+    /** What happened on the last days, and what the pool held at the end of each. */
+    async history(count: number) {
+      const days = await history(count)
+      const pool = await growth.since(days[0]?.date ?? '')
+      return days.map((day) => {
+        const held = pool.get(day.date)
+        return { ...day, pool_packages: held?.packages ?? null, pool_bytes: held?.bytes ?? null }
+      })
+    },
     async summary() {
       const [totals, findings] = await Promise.all([readTotals(db), severitySummary(db, {})])
       return {

@@ -2,6 +2,7 @@
 import type { DownloadReader } from '../downloads/reader.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Activity } from '../insight/activity.ts'
+import type { PoolGrowth } from '../insight/pool-growth.ts'
 import type { Installability } from '../installability/installability.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -54,6 +55,7 @@ export interface ChoreDeps {
   /** reads the components of stored packages */
   componentScan: { catchUp(): Promise<unknown> }
   activity: Pick<Activity, 'catchUp'>
+  growth: Pick<PoolGrowth, 'sample'>
   downloadReader: DownloadReader
   tasks: Pick<Tasks, 'enqueue' | 'deleteEnded'>
   stopping(): boolean
@@ -117,6 +119,7 @@ export function createChores(deps: ChoreDeps): {
       { name: 'background indexes', everyMs: QUIET_MS, leaderOnly: true, run: queueIndexes },
       { name: 'installability', everyMs: MINUTE, leaderOnly: true, run: queueChecks },
       { name: 'activity', everyMs: MINUTE, leaderOnly: true, run: deps.activity.catchUp },
+      { name: 'pool growth', everyMs: 60 * MINUTE, leaderOnly: true, run: deps.growth.sample },
       // Every process, because each may see the logs of another machine.
       {
         name: 'downloads',

@@ -345,6 +345,13 @@ export interface ActivityDaysTable {
   cve_scans: number
 }
 
+/** What the repository held at the end of a day (UTC). */
+export interface PoolDaysTable {
+  day: string
+  packages: number
+  bytes: number
+}
+
 /** One row: the entry of the audit chain that was counted last. */
 export interface ActivityCursorTable {
   id: number
@@ -1078,6 +1085,7 @@ export interface Tables {
   dashboard_counts: DashboardCountsTable
   activity_days: ActivityDaysTable
   activity_cursor: ActivityCursorTable
+  pool_days: PoolDaysTable
   download_logs: DownloadLogsTable
   download_log_choices: DownloadLogChoicesTable
   download_clients: DownloadClientsTable

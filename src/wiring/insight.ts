@@ -9,6 +9,7 @@ import { SYNC } from '../imports/sources.ts'
 import { createLogTail } from '../insight/log-tail.ts'
 import { createHealth } from '../insight/health.ts'
 import { createMetrics } from '../insight/metrics.ts'
+import { createPoolGrowth } from '../insight/pool-growth.ts'
 import { readTotals } from '../insight/totals.ts'
 import type { DownloadCounting } from './downloads.ts'
 import type { Foundation } from './foundation.ts'
@@ -71,7 +72,8 @@ export function createInsight(
     metrics.countFindings(countSeverities(findings as { severity: Severity }[]))
   })
   const activity = createActivity({ db, clock })
-  const dashboard = createDashboard({ db, clock, activity, audit, antivirus: antivirusStatus })
+  const growth = createPoolGrowth({ db, clock })
+  const dashboard = createDashboard({ db, clock, activity, growth, audit, antivirus: antivirusStatus })
   const feed = createLiveFeed({
     ...{ db, audit, onError: foundation.onError },
     tasks: createTaskProgress({ db, syncKind: SYNC }),
@@ -80,5 +82,5 @@ export function createInsight(
   for (const signal of LIVE_SIGNALS) bus.on(signal, feed.wake)
   for (const topic of ['packages', 'task'] as const) replicas.events.on(topic, feed.wake)
   const logTail = createLogTail({ directory: env.accessLogDir, onError: foundation.onError })
-  return { health, metrics, activity, dashboard, feed, logTail }
+  return { health, metrics, activity, growth, dashboard, feed, logTail }
 }

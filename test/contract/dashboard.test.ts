@@ -71,7 +71,11 @@ describe('the dashboard', () => {
     expect(stats.security_posture.total).toBe(2)
     const { history, days } = await get<{ history: object[]; days: number }>('/dashboard/history?days=365')
     expect([history.length, days]).toEqual([365, 365])
-    expect(history.at(-1)).toMatchObject({ imports: 2, failures: 1, decisions: 0 })
+    const { total, total_size_bytes: size } = stats.packages
+    expect(history.at(-1)).toMatchObject({
+      ...{ imports: 2, failures: 1, decisions: 0, pool_packages: total, pool_bytes: size },
+    })
+    expect(history[0]).toMatchObject({ pool_packages: null, pool_bytes: null })
   })
 })
 

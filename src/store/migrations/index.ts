@@ -14,6 +14,7 @@ import { dashboard } from './0011-dashboard.ts'
 import { importMemory } from './0012-import-memory.ts'
 import { downloads } from './0013-downloads.ts'
 import { console } from './0014-console.ts'
+import { poolGrowth } from './0015-pool-growth.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -30,4 +31,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0012-import-memory': importMemory,
   '0013-downloads': downloads,
   '0014-console': console,
+  '0015-pool-growth': poolGrowth,
 }

@@ -5,12 +5,15 @@ import type { ReactNode } from 'react'
 export interface Series {
   name: string
   color: string
-  values: readonly number[]
+  /** null: not known */
+  values: readonly (number | null)[]
 }
 
 /** before it is measured */
 const WIDTH = 640
 const LEFT = 36
+/** where the scale is written in units */
+const LEFT_UNITS = 56
 const BOTTOM = 18
 
 /** Stacked bars, one for each label; `height` in pixels. */
@@ -19,28 +22,33 @@ export function Bars({
   labels,
   series,
   height = 140,
+  show,
 }: {
   title: string
   labels: readonly string[]
   series: readonly Series[]
   height?: number
+  /** how a number is written, where it has a unit */
+  show?: (value: number) => string
 }) {
+  const left = show ? LEFT_UNITS : LEFT
+  const written = (value: number) => show?.(value) ?? value
   // Drawn as wide as it is shown, so that its text has one size everywhere.
   const { ref, width: measured } = useElementSize<HTMLElement>()
   const width = Math.round(measured) || WIDTH
   const totals = labels.map((_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
   const top = ceiling(Math.max(1, ...totals))
   const room = height - BOTTOM - 8
-  const step = (width - LEFT) / Math.max(1, labels.length)
+  const step = (width - left) / Math.max(1, labels.length)
   const y = (value: number) => 8 + room - (value / top) * room
   return (
     <figure ref={ref} style={{ margin: 0 }}>
       <svg className="chart" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={title} width="100%">
         {[0, top].map((value) => (
           <g key={value}>
-            <line x1={LEFT} x2={width} y1={y(value)} y2={y(value)} />
-            <text x={LEFT - 6} y={y(value) + 4} textAnchor="end">
-              {value}
+            <line x1={left} x2={width} y1={y(value)} y2={y(value)} />
+            <text x={left - 6} y={y(value) + 4} textAnchor="end">
+              {written(value)}
             </text>
           </g>
         ))}
@@ -56,18 +64,18 @@ export function Bars({
                 return (
                   <rect
                     key={name}
-                    x={LEFT + i * step + 1}
+                    x={left + i * step + 1}
                     width={Math.max(1, step - 2)}
                     y={y(below)}
                     height={y(from) - y(below)}
                     fill={color}
                   >
-                    <title>{`${label}: ${value} ${name}`}</title>
+                    <title>{`${label}: ${written(value)} ${name}`}</title>
                   </rect>
                 )
               })}
               {(i === 0 || i === labels.length - 1) && (
-                <text x={LEFT + (i + (i === 0 ? 0 : 1)) * step} y={height - 4} textAnchor={i === 0 ? 'start' : 'end'}>
+                <text x={left + (i + (i === 0 ? 0 : 1)) * step} y={height - 4} textAnchor={i === 0 ? 'start' : 'end'}>
                   {label}
                 </text>
               )}
@@ -98,7 +106,7 @@ export function Bars({
               <tr key={label}>
                 <th>{label}</th>
                 {series.map(({ name, values }) => (
-                  <td key={name}>{values[i] ?? 0}</td>
+                  <td key={name}>{cellOf(values[i], written)}</td>
                 ))}
               </tr>
             ))}
@@ -108,6 +116,9 @@ export function Bars({
     </figure>
   )
 }
+
+const cellOf = (value: number | null | undefined, written: (value: number) => ReactNode) =>
+  value === null ? 'not known' : written(value ?? 0)
 
 export interface Lane {
   id: string

@@ -10,6 +10,7 @@ import { Rows } from '../../parts/rows.tsx'
 import { distance, When } from '../../parts/when.tsx'
 import { useMay } from '../../session/session.ts'
 import { FeedAges } from './feeds.tsx'
+import { PoolGrowth } from './growth.tsx'
 
 type Check = { ok?: boolean; status?: string; detail?: string; message?: string } & Record<string, unknown>
 
@@ -45,6 +46,7 @@ export default function Health() {
         )}
       </Answer>
       {mayOperate && <Engines />}
+      <PoolGrowth />
       <Link to="/logs">Log</Link>
     </Page>
   )
