@@ -25,8 +25,13 @@ export async function run(argv: readonly string[], around: Surroundings): Promis
       err: (text) => void stderr.write(text),
     })
   } catch (error) {
-    if (error instanceof CommanderError) return EXITS.usage
-    throw error
+    if (!(error instanceof CommanderError)) throw error
+    // Nothing was parsed, so the flag is looked for where it was typed.
+    if (wordsBefore(argv, '--').includes('--json')) {
+      const detail = error.message.replace(/^error: /, '')
+      stdout.write(`${JSON.stringify({ code: 'usage', detail }, null, 2)}\n`)
+    }
+    return EXITS.usage
   }
   if (!parsed) return EXITS.done
   const { command, values } = parsed
@@ -58,4 +63,9 @@ function failureOfThrown(error: unknown): Failure {
   // A file that cannot be written, or a connection that broke while an answer was read.
   const detail = error instanceof Error ? error.message : String(error)
   return new Failure(EXITS.failed, detail, { code: 'failed', detail })
+}
+
+function wordsBefore(argv: readonly string[], end: string): readonly string[] {
+  const at = argv.indexOf(end)
+  return at === -1 ? argv : argv.slice(0, at)
 }

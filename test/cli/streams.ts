@@ -1,6 +1,6 @@
 // Streams of events that break: --wait loses no verdict, `logs --follow` no line, and an upload is sent again.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Home } from './gatehouse.ts'
+import type { Home, Ran } from './gatehouse.ts'
 import { startCuttingProxy, type CuttingProxy } from './proxy.ts'
 import { deb, type Stage } from './stage.ts'
 
@@ -30,6 +30,18 @@ export function streamCases(stage: Stage): void {
     const decide = (name: string, decision: 'approve' | 'reject') =>
       stage.service.call('POST', `/security/packages/${name}/1.0-1/decide`, { decision, justification: 'looked' })
 
+    let polls: Promise<Ran>
+    test('--wait, where no stream is possible: what is not sent yet does not wait', async () => {
+      const { proxy, env, heads } = await through()
+      proxy.refuse = new RegExp(`^${EVENTS}`)
+      const files = [await deb(home, 'held-parallel'), await deb(home, 'held-poll'), await deb(home, 'not-held')]
+      const { ended, seen } = home.start(['upload', ...files, '-d', 'noble', '--wait', '--parallel', '1'], { env })
+      polls = ended
+      await expect.poll(() => seen.out).toContain('published\tdist/not-held')
+      await expect.poll(() => heads(EVENTS).length).toBeGreaterThan(1)
+      for (const name of ['held-parallel', 'held-poll']) expect((await decide(name, 'approve')).status).toBe(200)
+    })
+
     test('--wait: it is opened again after the last event, and the verdict of the meantime is found', async () => {
       const { proxy, env, heads } = await through()
       const { ended } = home.start(['upload', await deb(home, 'held-cut'), '-d', 'noble', '--wait'], { env })
@@ -44,18 +56,6 @@ export function streamCases(stage: Stage): void {
       expect(heads(EVENTS).map(idOf)).toEqual([undefined, expect.stringMatching(/^\d+$/)])
     })
 
-    test('--wait: where no stream is possible, it looks now and then; what is not sent yet does not wait', async () => {
-      const { proxy, env, heads } = await through()
-      proxy.refuse = new RegExp(`^${EVENTS}`)
-      const files = [await deb(home, 'held-parallel'), await deb(home, 'held-poll'), await deb(home, 'not-held')]
-      const { ended, seen } = home.start(['upload', ...files, '-d', 'noble', '--wait', '--parallel', '1'], { env })
-      await expect.poll(() => seen.out).toContain('published\tdist/not-held')
-      await expect.poll(() => heads(EVENTS).length).toBeGreaterThan(1)
-      for (const name of ['held-parallel', 'held-poll']) expect((await decide(name, 'approve')).status).toBe(200)
-      const { code, out } = await ended
-      expect([code, out.match(/^published\t/gm)?.length]).toEqual([0, 3])
-    })
-
     test('an upload whose answer is lost is sent again, and there is one record', async () => {
       const { proxy, env, heads } = await through()
       const start = 'POST /api/v1/upload/stream '
@@ -67,6 +67,10 @@ export function streamCases(stage: Stage): void {
         expect.stringContaining('trying again'),
       ])
       expect(heads(start).length).toBeGreaterThan(1)
+      for (const head of heads(start)) {
+        expect(head).toMatch(/^content-length: \d+\r$/im)
+        expect(head).not.toMatch(/^transfer-encoding:/im)
+      }
       expect((await stage.service.call('GET', '/artifacts/answer-lost')).body.versions).toHaveLength(1)
     })
 
@@ -94,6 +98,12 @@ export function streamCases(stage: Stage): void {
       expect(seen.err).toContain('connecting again')
       child.kill('SIGINT')
       expect((await ended).code).toBe(130)
+    })
+
+    // It looks every 15 s: the cases between pass meanwhile.
+    test('--wait, where no stream is possible: it looks now and then, and ends as people decided', async () => {
+      const { code, out } = await polls
+      expect([code, out.match(/^published\t/gm)?.length]).toEqual([0, 3])
     })
   })
 }

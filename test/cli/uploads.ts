@@ -78,6 +78,12 @@ export function uploadCases(stage: Stage): void {
         const ran = await home.run(args)
         expect([args, ran.code, ran.err]).toEqual([args, 2, expect.stringContaining(text)])
         expect(ran.out).toBe('')
+        const json = await home.run([...args, '--json'])
+        expect([args, json.code, JSON.parse(json.out)]).toEqual([
+          args,
+          2,
+          { code: 'usage', detail: expect.any(String) },
+        ])
       }
       const unknown = await home.run(['upload', file, '-d', 'nobel'])
       expect([unknown.code, unknown.out]).toEqual([2, expect.stringContaining('noble')])
