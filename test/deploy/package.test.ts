@@ -1,10 +1,11 @@
 // Packages of Gatehouse itself: made, uploaded into a running Gatehouse, installed from it by apt and dnf, and started.
-import { execFileSync, type ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dnf } from '../clients/dnf-root.ts'
 import { need } from '../need.ts'
@@ -22,8 +23,11 @@ let service: Service
 beforeAll(async () => {
   need('curl', ...dnf.needs)
   directory = await mkdtemp(join(tmpdir(), 'packages-'))
-  execFileSync(process.execPath, [join(ROOT, 'bin/package.mjs'), directory], { stdio: ['ignore', 'ignore', 'inherit'] })
-  service = await startService({ env: { REPO_FORMAT: 'all', SVC_DISTRIBUTIONS: 'bookworm,almalinux9' } })
+  const started = startService({ env: { REPO_FORMAT: 'all', SVC_DISTRIBUTIONS: 'bookworm,almalinux9' } })
+  await Promise.all([
+    promisify(execFile)(process.execPath, [join(ROOT, 'bin/package.mjs'), directory]),
+    started.then((running) => (service = running)),
+  ])
 })
 afterAll(async () => {
   await service?.stop()
