@@ -47,6 +47,7 @@ export async function searchCatalog(
   const sources = await db
     .selectFrom('sources')
     .select('id')
+    .where('last_sync', 'is not', null)
     .$if(sourceId !== undefined, (query) => query.where('id', '=', sourceId!))
     .$if(types !== undefined, (query) => query.where('type', 'in', [...types!]))
     .$if(distribution !== undefined, (query) => query.where('distribution', '=', distribution!))

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sql } from 'kysely'
 import { createTestDatabase } from '../../test/database.ts'
 import type { CatalogEntry } from '../formats/catalog.ts'
 import type { Database } from '../store/db.ts'
 import type { CatalogRun } from '../upstream/staged-catalog.ts'
-import { replaceCatalog } from './catalog.ts'
+import { dropFirst, firstCatalog, replaceCatalog, type Replacement } from './catalog.ts'
 import { searchCatalog } from './catalog-query.ts'
 
 let database: Database
@@ -14,8 +14,8 @@ beforeAll(async () => {
     [1, 'apt', 'stable'],
     [2, 'rpm', null],
   ] as const)
-    await sql`insert into sources (id, type, name, url, distribution, components, architectures, enabled, security, keys, allow_unsigned, created_at, created_by)
-      overriding system value values (${id}, ${type}, ${`source ${id}`}, ${`u${id}`}, ${suite}, '{}', '{}', true, false, '[]', true, now(), 'test')`.execute(
+    await sql`insert into sources (id, type, name, url, distribution, components, architectures, enabled, security, keys, allow_unsigned, created_at, created_by, last_sync)
+      overriding system value values (${id}, ${type}, ${`source ${id}`}, ${`u${id}`}, ${suite}, '{}', '{}', true, false, '[]', true, now(), 'test', now())`.execute(
       database.db,
     )
 })
@@ -40,9 +40,9 @@ const run = (digest: string, stated: readonly Stated[]): CatalogRun => ({
 })
 
 /** @returns the packages of the source that were written by this sync */
-async function sync(source: number, runs: CatalogRun[], now = new Date()): Promise<string[]> {
+async function sync(source: number, runs: CatalogRun[], now = new Date(), begin = replaceCatalog): Promise<string[]> {
   const { db } = database
-  const replacement = await replaceCatalog(db, source, now)
+  const replacement = await begin(db, source, now)
   const known = await replacement.known(['none', ...runs.map(({ digest }) => digest)])
   for (const one of runs) await replacement.add([known.has(one.digest) ? { ...one, packages: null } : one])
   const { total, changed } = await replacement.commit(async () => {})
@@ -106,6 +106,50 @@ describe('a replacement of the catalog', () => {
     expect(await sync(1, [amd64, arm64], at(1))).toEqual(['a', 'all', 'b'])
     expect(await sync(1, [amd64], at(2))).toEqual([])
     expect((await searchCatalog(database.db, { q: 'common', limit: 10 })).total).toBe(1)
+  })
+})
+
+describe('the first catalog of a source', () => {
+  const lastSync = (value: Date | null, db = database.db) =>
+    db.updateTable('sources').set({ last_sync: value }).where('id', '=', 1).execute()
+  beforeEach(() => lastSync(null))
+  afterEach(() => lastSync(new Date()))
+
+  const all: Stated = ['all', 'common', '1.0', ['virtual']]
+  const runs = [run('amd64', [['a', 'alpha'], all]), run('arm64', [['b', 'beta'], all])]
+  const found = async (q: string) => (await searchCatalog(database.db, { q, limit: 10 })).total
+  const begun = async (): Promise<Replacement> => {
+    const first = await firstCatalog(database.db, 1, new Date())
+    await first.add(runs.slice(0, 1))
+    return first
+  }
+
+  test('is found by nobody before it is whole', async () => {
+    const first = await begun()
+    expect([await found('common'), await found('virtual')]).toEqual([0, 0])
+    await first.add(runs.slice(1))
+    await first.commit(async (tx) => {
+      await lastSync(new Date(), tx)
+    })
+    expect([await found('common'), await found('virtual'), await found('a')]).toEqual([1, 1, 2])
+  })
+
+  test('is what a replacement would have made, and the base of the next one', async () => {
+    expect(await sync(1, runs, undefined, firstCatalog)).toEqual(['a', 'all', 'b'])
+    await lastSync(new Date())
+    expect(await sync(1, runs)).toEqual([])
+    expect(await sync(1, runs.slice(0, 1))).toEqual([])
+    expect([await found('common'), await found('beta')]).toEqual([1, 0])
+  })
+
+  test('begins again after an interruption, and leaves nothing when it is given up', async () => {
+    await begun()
+    expect(await sync(1, [run('other', [['c', 'gamma']])], undefined, firstCatalog)).toEqual(['c'])
+    await sync(1, [])
+    await begun()
+    await dropFirst(database.db, 1)
+    const left = database.db.selectFrom('catalog').select('path').where('source_id', '=', 1).execute()
+    expect(await left).toEqual([])
   })
 })
 

@@ -38,7 +38,8 @@ export async function withFixesAvailable(
   if (!fixable) return [...findings]
   const { rows } = await sql<{ version: string; source_id: number; source: string; security: boolean }>`
     select c.version, c.source_id, s.name as source, s.security from catalog c join sources s on s.id = c.source_id
-    where c.name = ${name} and c.arch = ${arch} and s.target = ${distribution} limit ${MOST_OFFERED}`.execute(db)
+    where c.name = ${name} and c.arch = ${arch} and s.target = ${distribution} and s.last_sync is not null
+    limit ${MOST_OFFERED}`.execute(db)
   const [newest] = rows.sort(
     (a, b) =>
       versions.compare(b.version, a.version) || Number(b.security) - Number(a.security) || a.source_id - b.source_id,

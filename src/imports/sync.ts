@@ -8,7 +8,7 @@ import type { SourceRow } from '../store/tables.ts'
 import type { SeenState } from '../upstream/source.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
-import { dropIncoming, replaceCatalog } from './catalog.ts'
+import { dropFirst, dropIncoming, firstCatalog, replaceCatalog } from './catalog.ts'
 import { findSecurityUpdates } from './security-updates.ts'
 import { SYNC, upstreamOf, type Sources } from './sources.ts'
 
@@ -44,7 +44,7 @@ export function syncKind(deps: SyncDeps): TaskKind {
         await recorded(deps, source, by, read)
         return { source_id: source.id, count: read.total, ...(updates === null ? {} : { updates }) }
       } catch (error) {
-        await dropIncoming(deps.db, source.id).catch(() => {})
+        await (source.last_sync ? dropIncoming : dropFirst)(deps.db, source.id).catch(() => {})
         const isInterrupted = context.signal.aborted
         await deps.db
           .updateTable('sources')
@@ -89,7 +89,7 @@ async function sync(
   const staged = await checked.stage()
   try {
     line('verifying', 0, checked.signedBy.length > 0 ? `signed by ${checked.signedBy.join(', ')}` : 'unsigned')
-    const replacement = await replaceCatalog(db, source.id, clock.now())
+    const replacement = await (source.last_sync ? replaceCatalog : firstCatalog)(db, source.id, clock.now())
     let count = 0
     let leftOut = 0
     let writing = Promise.resolve()

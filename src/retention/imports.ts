@@ -47,7 +47,10 @@ export function importsStep(deps: {
       and t.state in ('queued', 'running', 'cancelling'))`
     const { numAffectedRows } = await sql`delete from catalog_incoming where ${idle}`.execute(db)
     await sql`delete from catalog_incoming_runs where ${idle}`.execute(db)
-    return Number(numAffectedRows ?? 0)
+    const firstOnes = sql`source_id in (select id from sources where last_sync is null) and ${idle}`
+    const { numAffectedRows: firstRows } = await sql`delete from catalog where ${firstOnes}`.execute(db)
+    await sql`delete from catalog_runs where ${firstOnes}`.execute(db)
+    return Number(numAffectedRows ?? 0) + Number(firstRows ?? 0)
   }
 
   return {

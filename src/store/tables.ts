@@ -874,7 +874,7 @@ export interface SecurityUpdatesTable {
   found_at: Date
 }
 
-/** A package that a source offers; it was not fetched. */
+/** A package that a source offers; it was not fetched. Of a source that was never synced: one of a sync that has not ended. */
 export interface CatalogTable {
   source_id: number
   /** relative to the repository */
