@@ -119,6 +119,10 @@ export async function startGate(options: GateOptions = {}): Promise<Gate> {
     SVC_OSV_URL: 'none',
     SVC_EPSS_URL: 'none',
     SVC_KEV_URL: 'none',
+    // Nobody listens on the discard port: the built-in sources are not read from the Internet, for minutes.
+    HTTP_PROXY: 'http://127.0.0.1:9',
+    HTTPS_PROXY: 'http://127.0.0.1:9',
+    NO_PROXY: '127.0.0.1,localhost',
     ...options.env,
   })
   const app = await createApp({ env, clock, log, ...(options.overrides ? { overrides: options.overrides } : {}) })
