@@ -195,7 +195,7 @@ test('25 files: three at a time, none before Retry-After has passed, and they go
   await titled(page, 'Packages')
   await pages.getByRole('link', { name: 'Upload' }).click()
   await page.getByText('25 ended', { exact: true }).waitFor()
-  expect(await page.getByText('Published: clients get it').count()).toBe(25)
+  expect(await page.getByText('Published without a malware scan: clients get it').count()).toBe(25)
   const { body } = await service.call('GET', '/artifacts?search=many-&distribution=noble&per_page=50')
   expect(body.total).toBe(25)
   const { most, began } = JSON.parse(await page.evaluate<string>('JSON.stringify(uploads)')) as {

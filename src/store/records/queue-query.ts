@@ -1,9 +1,10 @@
 // The review queue: records under review by filter and order. Every query reads records under review only.
+import { looksLikeAdvisory } from '../../domain/advisory-id.ts'
 import { sql, type RawBuilder } from 'kysely'
 import type { Severity } from '../../domain/finding.ts'
 import type { HeldReason } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
-import { containing, looksLikeAdvisory, prefixOf } from './search-text.ts'
+import { containing, prefixOf } from './search-text.ts'
 import { all, countPackages, masked, numberOf, offset, type At } from './review-query.ts'
 
 export interface QueueFilter {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { containing, looksLikeAdvisory, prefixOf } from './search-text.ts'
+import { looksLikeAdvisory } from '../../domain/advisory-id.ts'
+import { containing, prefixOf } from './search-text.ts'
 
 test.each([
   ['CVE-2024-3094', true],

@@ -4,21 +4,19 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { looksLikeAdvisory } from '../../../src/domain/advisory-id.ts'
 import { mayAccess } from '../../../src/domain/roles.ts'
 import { read } from '../api/api.ts'
 import { navigation } from '../routes.tsx'
 import { useSession } from '../session/session.ts'
 import { useOffered } from './actions.ts'
 
-/** CVE, and the ids of the distributions' own advisories. */
-const ADVISORY = /^(cve|dsa|dla|usn|rhsa|alsa|rlsa|elsa|ghsa)-/i
-
 export default function Palette() {
   const [query, setQuery] = useState('')
   const [asked] = useDebouncedValue(query.trim(), 150)
   const navigate = useNavigate()
   const role = useSession()?.user?.role
-  const isAdvisory = ADVISORY.test(asked)
+  const isAdvisory = looksLikeAdvisory(asked)
   const found = useQuery({
     ...read('GET /artifacts', { query: { search: asked, per_page: 8 } }),
     enabled: asked.length > 1 && !isAdvisory,
@@ -47,7 +45,7 @@ export default function Palette() {
           onClick: () => void navigate({ to: '/packages/$name', params: { name } }),
         }))
       : []
-  const advisories: SpotlightActionData[] = ADVISORY.test(query.trim())
+  const advisories: SpotlightActionData[] = looksLikeAdvisory(query)
     ? [
         {
           id: 'advisory',

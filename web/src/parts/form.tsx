@@ -1,4 +1,5 @@
-// A form that sends by script. Enter in a field sends it, Ctrl+Enter also from a text of several lines.
+// A form that sends by script. Enter in a field sends it, Ctrl+Enter from everywhere in it, also from a switch or a text of
+// several lines.
 import type { ComponentProps } from 'react'
 
 interface FormProps extends Omit<ComponentProps<'form'>, 'onSubmit'> {
@@ -15,8 +16,8 @@ export function Form({ send, onKeyDown, ...props }: FormProps) {
       }}
       onKeyDown={(event) => {
         onKeyDown?.(event)
-        const isText = event.target instanceof HTMLTextAreaElement
-        if (!isText || event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+        event.preventDefault()
         // As Enter does in a field: not while the button is disabled.
         event.currentTarget.querySelector<HTMLButtonElement>('button[type=submit]')?.click()
       }}

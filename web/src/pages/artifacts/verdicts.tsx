@@ -10,7 +10,7 @@ type Step = PackageRecord['validation_steps'][number]
 export function Verdicts({ record }: { record: Pick<PackageRecord, 'validation_steps'> }) {
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Checks" style={{ marginBottom: '1.5rem' }}>
-      <table className="rows">
+      <table className="rows checks">
         <thead>
           <tr>
             <th>Check</th>
@@ -57,7 +57,8 @@ export function Coverage({ of }: { of: NonNullable<Step['coverage']> }) {
   if (of.engine === null) return <Text size="sm">nothing scanned it</Text>
   return (
     <Text size="sm" component="div">
-      {of.engine} {of.engine_version}
+      {[of.engine, of.engine_version].filter(Boolean).join(' ')}
+      {!of.database_date && of.files_seen === 0 && ', compared with nothing'}
       {of.database_date && `, data of ${utcDay(of.database_date)}`}
       {of.distro_matched && `, for ${of.distro_matched}`}
       {of.files_seen > 0 && `, ${count(of.files_seen, 'file')}`}

@@ -44,10 +44,9 @@ export default function Distribution() {
     >
       <Section title="Set up a machine">
         <Answer of={setup} rows={3}>
-          {({ command, install_command: install, file, key_url: key, package_manager: manager }) => (
+          {({ command, file, key_url: key }) => (
             <>
               <Snippet label={`Set up a machine for ${codename}`} text={command} />
-              <Snippet label={`Install with ${manager}`} text={install} />
               <details>
                 <summary>By hand: {file.install_as}</summary>
                 <Snippet label={file.install_as} text={file.content} />

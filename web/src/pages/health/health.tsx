@@ -53,6 +53,7 @@ export default function Health() {
 }
 
 function uptime(seconds: number): string {
+  if (seconds < 60) return 'less than a minute'
   return distance(new Date(Date.now() - seconds * 1000).toISOString()).replace(' ago', '')
 }
 

@@ -8,7 +8,7 @@ import { Form } from '../../parts/form.tsx'
 import { ACTIONS, count } from '../../parts/words.ts'
 import { evidenceOf, type Action, type Evidence } from './item.ts'
 import type { RecordId } from './record-id.ts'
-import { ScopeChoice, WHOLE, type Scope } from './scope.tsx'
+import { leftOpen, ScopeChoice, WHOLE, type Scope } from './scope.tsx'
 
 export interface Draft {
   reason: string
@@ -62,7 +62,8 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
     // What was typed stays; somebody may have decided meanwhile.
     onError: () => void queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey }),
   })
-  const ready = draft.reason.trim() !== '' && scope.findings?.length !== 0
+  const isWhole = scope.findings === null || leftOpen(evidence.findings, scope.findings).length === 0
+  const ready = draft.reason.trim() !== '' && scope.findings?.length !== 0 && (isWhole || !approves)
   const send = () => ready && !decide.isPending && decide.mutate()
   const choose = (value: (typeof EXPIRIES)[number]) => {
     setExpiry(value)

@@ -22,6 +22,11 @@ export function heldElsewhere({ others, arch, distribution }: Evidence): string[
   return held.every(({ same_bytes: same }) => same) ? held.map((one) => one.distribution) : []
 }
 
+/** Findings that hold the package and that an approval of `chosen` leaves open: the service refuses such an approval. */
+export function leftOpen(findings: Evidence['findings'], chosen: readonly string[]): Evidence['findings'] {
+  return findings.filter(({ id, holding }) => holding && !chosen.includes(id))
+}
+
 interface ScopeProps {
   action: Action
   evidence: Evidence
@@ -76,7 +81,7 @@ interface ChooseProps {
 
 function Choose({ action, evidence: { findings, findings_total: total }, chosen, choose }: ChooseProps) {
   const approves = action === 'accept_risk' || action === 'exception'
-  const left = findings.filter(({ id, holding }) => holding && !chosen.includes(id))
+  const left = approves ? leftOpen(findings, chosen) : []
   return (
     <>
       <Stack
@@ -106,12 +111,14 @@ function Choose({ action, evidence: { findings, findings_total: total }, chosen,
         <Text size="sm">{`The first ${findings.length} of ${total} can be chosen; the others stay as they are.`}</Text>
       )}
       {chosen.length === 0 && <Text size="sm">Choose at least one.</Text>}
-      {approves && left.length > 0 && (
+      {left.length > 0 && (
         <Text size="sm" role="status">
           {`${count(left.length, 'finding that holds it is', 'findings that hold it are')} not covered (${left
             .slice(0, 5)
             .map(({ id }) => id)
-            .join(', ')}). It is published only when each is covered by this decision or an earlier one.`}
+            .join(
+              ', ',
+            )}). It cannot be published while one is open: choose them too, reject it, or ask for an upgrade.`}
         </Text>
       )}
     </>

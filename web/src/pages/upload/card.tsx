@@ -3,7 +3,7 @@ import { Button, Group, Paper, Progress, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { Toned, Verdict } from '../../parts/marks.tsx'
 import { Coverage } from '../artifacts/verdicts.tsx'
-import { bytes, HELD_REASONS, type Tone } from '../../parts/words.ts'
+import { bytes, HELD_REASONS, STEPS, VERDICTS as STEP_VERDICTS, type Tone } from '../../parts/words.ts'
 import { again, cancel, type Upload } from './queue.ts'
 import type { Outcome, Step, UploadAnswer } from './send.ts'
 
@@ -109,16 +109,25 @@ const VERDICTS: Record<UploadAnswer['status'], { tone: Tone; words: string }> = 
   rejected: { tone: 'bad', words: 'Rejected: these bytes were rejected before.' },
 }
 
+/** What clients get without a malware scan is nothing to be green about. */
+function verdictOf({ status, pipeline }: UploadAnswer): { tone: Tone; words: string } {
+  const isUnscanned = 'antivirus' in pipeline && STEP_VERDICTS[pipeline['antivirus'] ?? '']?.tone === 'unknown'
+  if (status === 'published' && isUnscanned)
+    return { tone: 'care', words: 'Published without a malware scan: clients get it with their next update.' }
+  return VERDICTS[status]
+}
+
 function Answered({ answer }: { answer: UploadAnswer }) {
-  const { tone, words } = VERDICTS[answer.status]
+  const { tone, words } = verdictOf(answer)
+  const steps = Object.entries(answer.pipeline)
+  const skipped = steps.filter(([, value]) => value === 'not_run').map(([step]) => (STEPS[step] ?? step).toLowerCase())
   return (
     <div role="status">
       <Toned tone={tone}>{words}</Toned>
       {answer.held_reason && <Text size="sm">Why: {HELD_REASONS[answer.held_reason] ?? answer.held_reason}.</Text>}
       <Group gap="md" my={4}>
-        {Object.entries(answer.pipeline).map(([step, value]) => (
-          <Verdict key={step} value={value} />
-        ))}
+        {steps.map(([step, value]) => (value === 'not_run' ? null : <Verdict key={step} value={value} />))}
+        {skipped.length > 0 && <Toned tone="unknown">{`not run: ${skipped.join(', ')}`}</Toned>}
       </Group>
       {Object.values(answer.coverage).map((coverage, i) => (coverage ? <Coverage key={i} of={coverage} /> : null))}
       {answer.warnings.map((warning) => (

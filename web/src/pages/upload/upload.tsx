@@ -20,6 +20,8 @@ export default function Upload() {
   const distribution = given ?? (all.some(({ codename }) => codename === remembered) ? remembered : null)
   const [files, setFiles] = useState<File[]>([])
   const [over, setOver] = useState(false)
+  /** sent without a distribution */
+  const [asked, setAsked] = useState(false)
   const uploads = useUploads()
 
   const add = (some: readonly File[]) => setFiles((now) => [...now, ...some])
@@ -29,7 +31,7 @@ export default function Upload() {
     add([...event.dataTransfer.files])
   }
   const send = () => {
-    if (!distribution) return
+    if (!distribution) return setAsked(true)
     localStorage.setItem(REMEMBERED, distribution)
     enqueue(files, distribution)
     setFiles([])
@@ -37,7 +39,7 @@ export default function Upload() {
   return (
     <Page
       title="Upload"
-      about="Each file is scanned for malware, compared with known vulnerabilities and checked before any client sees it."
+      about="Each file goes through the gate before any client sees it. Its card then says what was scanned, and what was not."
     >
       <Paper
         withBorder
@@ -51,7 +53,7 @@ export default function Upload() {
         onDrop={drop}
         style={{ borderStyle: 'dashed', borderWidth: 2, ...(over && { borderColor: 'var(--mantine-color-anchor)' }) }}
       >
-        <Group justify="space-between" align="flex-end">
+        <Group justify="space-between" align="flex-start">
           <div>
             <Text fw={600}>Drop packages here</Text>
             <Text size="sm" c="dimmed">
@@ -70,10 +72,12 @@ export default function Upload() {
             data={all.map(({ codename, format }) => ({ value: codename, label: `${codename} (${format})` }))}
             value={distribution}
             onChange={(value) => filter({ distribution: value ?? undefined }, true)}
+            placeholder="choose one"
+            error={asked && !distribution ? 'For which distribution are they?' : undefined}
             searchable
             w={240}
           />
-          <Button onClick={send} disabled={files.length === 0 || !distribution}>
+          <Button mt={25} onClick={send} disabled={files.length === 0}>
             {files.length === 0 ? 'Send' : `Send ${count(files.length, 'file')}`}
           </Button>
         </Group>
