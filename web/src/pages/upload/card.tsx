@@ -111,7 +111,7 @@ const VERDICTS: Record<UploadAnswer['status'], { tone: Tone; words: string }> = 
 
 /** What clients get without a malware scan is nothing to be green about. */
 function verdictOf({ status, pipeline }: UploadAnswer): { tone: Tone; words: string } {
-  const isUnscanned = 'antivirus' in pipeline && STEP_VERDICTS[pipeline['antivirus'] ?? '']?.tone === 'unknown'
+  const isUnscanned = STEP_VERDICTS[pipeline.antivirus]?.tone === 'unknown'
   if (status === 'published' && isUnscanned)
     return { tone: 'care', words: 'Published without a malware scan: clients get it with their next update.' }
   return VERDICTS[status]

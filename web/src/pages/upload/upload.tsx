@@ -31,7 +31,8 @@ export default function Upload() {
     add([...event.dataTransfer.files])
   }
   const send = () => {
-    if (!distribution) return setAsked(true)
+    setAsked(true)
+    if (!distribution) return
     localStorage.setItem(REMEMBERED, distribution)
     enqueue(files, distribution)
     setFiles([])
