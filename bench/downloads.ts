@@ -7,12 +7,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { once } from 'node:events'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { createReaderBench, logLine, NOW } from '../src/downloads/fixture.ts'
 import { migrate, openDatabase, type Db } from '../src/store/db.ts'
 import { createBenchDatabase, median } from './database.ts'
+import { watchTurns } from './turns.mjs'
 
 const { values } = parseArgs({ options: { lines: { type: 'string', default: '10000000' } } })
 const LINES = Number(values.lines)
@@ -35,8 +35,11 @@ try {
   for (let file = FILES - 1; file >= 0; file--) await writeLog(file, targets)
   console.log(`${engine}, ${LINES} lines, ${PACKAGES} packages, ${CLIENTS} addresses, load ${loadavg()[0]!.toFixed(1)}`)
 
-  const loop = monitorEventLoopDelay({ resolution: 10 })
-  loop.enable()
+  let [longest, long] = [0, 0]
+  const unwatch = watchTurns((ms) => {
+    longest = Math.max(longest, ms)
+    if (ms > 50) long++
+  })
   let peak = 0
   const memory = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), 200)
   const before = process.memoryUsage.rss()
@@ -44,14 +47,14 @@ try {
   await bench.read()
   const used = process.cpuUsage(cpu)
   clearInterval(memory)
-  loop.disable()
+  unwatch()
   const seconds = (performance.now() - began) / 1000
   const cpuSeconds = (used.user + used.system) / 1e6
   console.log(
     `read in ${seconds.toFixed(0)} s, ${(LINES / seconds).toFixed(0)} lines/s; ${cpuSeconds.toFixed(0)} s of CPU`,
   )
   console.log(
-    `memory ${mib(before)} MiB before, ${mib(peak)} at most; event loop held p99 ${ms(loop.percentile(99))} ms, most ${ms(loop.max)} ms`,
+    `memory ${mib(before)} MiB before, ${mib(peak)} at most; longest turn ${longest.toFixed(0)} ms of CPU, ${long} above 50`,
   )
   const again = performance.now()
   await bench.read()
@@ -93,10 +96,6 @@ async function time(what: string, work: () => Promise<unknown>): Promise<void> {
 
 function mib(bytes: number): string {
   return (bytes / 1024 / 1024).toFixed(0)
-}
-
-function ms(nanoseconds: number): string {
-  return (nanoseconds / 1e6).toFixed(0)
 }
 
 function digest(i: number): string {

@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -166,6 +167,31 @@ describe('an archive', () => {
       await writeFile(path, whole.subarray(0, size))
       await expect(verifyArchive(path)).rejects.toMatchObject({ code: 'validation_error' })
     }
+  })
+
+  test('that is cut off between what is compressed and the packages is refused', async () => {
+    const dump = join(directory, 'dump')
+    const to = join(directory, 'two-levels')
+    const cut = join(directory, 'cut-between')
+    // More than the tar and the compression hold back, so that they reach different members.
+    await writeFile(dump, randomBytes(500_000))
+    const bytes = randomBytes(500_000)
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    const stored = {
+      ...{ sizeBytes: bytes.length, modifiedAt: new Date(0), mode: 0o600 },
+      ...{ stream: () => Readable.from([bytes]), close: async () => {} },
+    }
+    const files = (async function* (): AsyncGenerator<ArchiveFile> {
+      yield { name: 'postgres.dump', path: dump, mode: 0o600 }
+      yield { name: `pool/deb/${sha256.slice(0, 2)}/${sha256}/a_1.0_amd64.deb`, stored }
+    })()
+    await writeArchive(to, TOP, [], files, quiet)
+    expect((await verifyArchive(to)).packages).toBe(1)
+    const whole = await readFile(to)
+    const second = whole.indexOf(Buffer.from('1f8b080000000000', 'hex'), 1)
+    expect(second).toBeGreaterThan(0)
+    await writeFile(cut, whole.subarray(0, second))
+    await expect(verifyArchive(cut)).rejects.toMatchObject({ code: 'validation_error' })
   })
 })
 

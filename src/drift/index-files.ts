@@ -1,11 +1,12 @@
 // Compares the live generation of each distribution with its own descriptions and signatures.
-import { opendir, readFile, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { statSync } from 'node:fs'
 import type { IndexClaims, Offered, OwnSignatures } from '../formats/format.ts'
 import { ifMissing, isMissing } from '../kernel/files.ts'
 import { BY_HASH, leadsTo, linkedGeneration, treeOf, type Tree } from '../publish/tree/generation.ts'
 import type { Db } from '../store/db.ts'
+import { entriesBelow } from './files-below.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
 import { overDistributions, type PublishedDeps } from './package-files.ts'
 import { isPresent, isUnfinished } from './reading.ts'
@@ -144,15 +145,11 @@ function inodeOf(path: string): number | null {
 async function unknownIn(directory: string, { roots, listed }: IndexClaims): Promise<string[]> {
   const known = new Set([...roots, ...listed].map(({ path }) => path))
   const unknown: string[] = []
-  try {
-    for await (const entry of await opendir(directory, { recursive: true })) {
-      if (!entry.isFile()) continue
-      const path = join(entry.parentPath, entry.name)
-      const name = relative(directory, path)
-      if (!known.has(name) && !(await isUnfinished(path))) unknown.push(name)
-    }
-  } catch (error) {
-    if (!isMissing(error)) throw error
+  for await (const entry of entriesBelow(directory)) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    const name = relative(directory, path)
+    if (!known.has(name) && !(await isUnfinished(path))) unknown.push(name)
   }
   return unknown
 }

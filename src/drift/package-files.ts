@@ -1,14 +1,14 @@
 // Compares the package files in the published trees with what is offered.
-import { opendir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Offered } from '../formats/format.ts'
-import { ifMissing, isMissing } from '../kernel/files.ts'
+import { ifMissing } from '../kernel/files.ts'
 import { treeOf, type Tree } from '../publish/tree/generation.ts'
 import type { Db } from '../store/db.ts'
 import type { Pool } from '../store/files/pool.ts'
 import type { Paths } from '../store/paths.ts'
+import { filesBelow } from './files-below.ts'
 import type { Hashing } from './hashing.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Suspect } from './inspection.ts'
 import { isPresent, isUnfinished } from './reading.ts'
@@ -107,7 +107,7 @@ export function unknownPackages({ db, paths, all }: PublishedDeps): Inspection {
       overDistributions(all, after, async function* (offered) {
         const tree = treeOf(paths, offered.format, offered.distribution)
         const standing = new Set(tree.standing.map(({ path }) => path))
-        for await (const files of filesBelow(tree.packages)) {
+        for await (const files of filesBelow(tree.packages, BATCH)) {
           signal.throwIfAborted()
           const names = await namedPaths(db, offered, files)
           const suspects = files
@@ -205,22 +205,4 @@ export async function* overDistributions<T extends { after: string }>(
     for await (const batch of each(offered, codename === begun ? place : ''))
       yield { ...batch, after: `${codename} ${batch.after}` }
   }
-}
-
-/** Files and links below a directory, in batches. */
-async function* filesBelow(directory: string): AsyncGenerator<string[]> {
-  let files: string[] = []
-  try {
-    // `recursive` keeps the directories that are still to be read, not the files.
-    for await (const entry of await opendir(directory, { recursive: true })) {
-      if (entry.isDirectory()) continue
-      files.push(join(entry.parentPath, entry.name))
-      if (files.length < BATCH) continue
-      yield files
-      files = []
-    }
-  } catch (error) {
-    if (!isMissing(error)) throw error
-  }
-  if (files.length > 0) yield files
 }

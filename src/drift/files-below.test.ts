@@ -1,0 +1,38 @@
+// Every file of a deep tree, in batches, while others have the event loop.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, expect, test } from 'vitest'
+import { filesBelow } from './files-below.ts'
+
+let directory: string
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'files-below-'))
+  return () => rm(directory, { recursive: true })
+})
+
+test('all files of directories with many entries, and turns of the event loop between them', async () => {
+  const wanted = Array.from({ length: 600 }, (_, n) => join(directory, String(n % 16), String(n), 'file'))
+  for (const path of wanted) {
+    mkdirSync(join(path, '..'), { recursive: true })
+    writeFileSync(path, '')
+  }
+  let [turns, isOver] = [0, false]
+  const count = () => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const batches: string[][] = []
+  for await (const files of filesBelow(directory, 250)) batches.push(files)
+  isOver = true
+  expect(batches.map(({ length }) => length)).toEqual([250, 250, 100])
+  expect(batches.flat().sort()).toEqual(wanted.sort())
+  // One for each directory at least.
+  expect(turns).toBeGreaterThan(600)
+})
+
+test('a missing directory has no files', async () => {
+  for await (const _ of filesBelow(join(directory, 'absent'), 10)) expect.unreachable()
+})
