@@ -1,9 +1,10 @@
 // Ties an installation to its object store: a file in REPOS_DIR and an object hold the same note.
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { opendir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fsyncPath, isMissing, linkFile, removeFile, replaceFile, writeDurably } from '../../kernel/files.ts'
+import { entriesBelow } from '../../kernel/files-below.ts'
 import { StartError } from '../../kernel/start-error.ts'
 import type { Paths } from '../paths.ts'
 import { StorageUnavailable, type ObjectStore } from './object-store.ts'
@@ -151,10 +152,6 @@ function parsed(content: string, name: string): Note {
 
 /** Whether there is any file below a directory. */
 async function hasFiles(directory: string): Promise<boolean> {
-  try {
-    for await (const entry of await opendir(directory, { recursive: true })) if (!entry.isDirectory()) return true
-  } catch (error) {
-    if (!isMissing(error)) throw error
-  }
+  for await (const _ of entriesBelow(directory)) return true
   return false
 }

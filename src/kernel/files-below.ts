@@ -2,7 +2,7 @@
 import type { Dirent } from 'node:fs'
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ifMissing } from '../kernel/files.ts'
+import { ifMissing } from './files.ts'
 
 /**
  * Everything below a directory except the directories; nothing when it is missing. Keeps the names of directories that are still to be
