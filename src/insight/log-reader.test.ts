@@ -79,7 +79,8 @@ test('a file that is rotated between any two steps of a reading is read, and rea
   const rotating = (async () => {
     while (readings < 60) {
       const n = ++rotations
-      renameSync(path, `${path}-20260301T120000.${String(n).padStart(3, '0')}Z`)
+      const at = new Date(Date.UTC(2026, 2, 1) + n).toISOString().replace(/[-:]/g, '')
+      renameSync(path, `${path}-${at}`)
       for (let turns = 0; turns < n % 7; turns++) await nextTurn()
       writeFileSync(path, line(n))
       for (let turns = 0; turns < n % 29; turns++) await nextTurn()
