@@ -1,5 +1,5 @@
 // Reading the service log from its end, and following it.
-import { renameSync, writeFileSync } from 'node:fs'
+import { renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { appendFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -75,24 +75,34 @@ describe('reading', () => {
 test('a file that is rotated between any two steps of a reading is read, and read once', async () => {
   const path = join(directory, 'service-a.log')
   await write('service-a.log', line(0))
-  let [rotations, readings] = [0, 0]
+  const rotated: string[] = []
+  let [n, begun, isOver] = [0, 0, false]
   const rotating = (async () => {
-    while (readings < 60) {
-      const n = ++rotations
-      const at = new Date(Date.UTC(2026, 2, 1) + n).toISOString().replace(/[-:]/g, '')
+    while (!isOver) {
+      // What one reading may still want is not deleted meanwhile.
+      for (; n - begun > 10 && !isOver;) await nextTurn()
+      const at = new Date(Date.UTC(2026, 2, 1) + ++n).toISOString().replace(/[-:]/g, '')
       renameSync(path, `${path}-${at}`)
+      rotated.push(`${path}-${at}`)
       for (let turns = 0; turns < n % 7; turns++) await nextTurn()
       writeFileSync(path, line(n))
+      // A directory is listed at once while it is small, as that of a service is.
+      if (rotated.length > 20) unlinkSync(rotated.shift()!)
       for (let turns = 0; turns < n % 29; turns++) await nextTurn()
     }
   })()
-  for (; readings < 60; readings++) {
-    const { entries } = await readLog(directory, {}, 5)
-    const newest = Number(entries[0]?.message.slice(1))
-    const wanted = Array.from({ length: Math.min(5, newest + 1) }, (_, n) => `m${newest - n}`)
-    expect(entries.map(({ message }) => message)).toEqual(wanted)
+  try {
+    for (let reading = 0; reading < 60; reading++) {
+      begun = n
+      const { entries } = await readLog(directory, {}, 5)
+      const newest = Number(entries[0]?.message.slice(1))
+      const wanted = Array.from({ length: Math.min(5, newest + 1) }, (_, back) => `m${newest - back}`)
+      expect(entries.map(({ message }) => message)).toEqual(wanted)
+    }
+  } finally {
+    isOver = true
+    await rotating
   }
-  await rotating
 })
 
 test('following gives each line once, through a rotation, and none from before', async () => {
