@@ -59,7 +59,7 @@ export function createJobs(deps: JobDeps): Job[] {
       id: 'exploited',
       name: 'Update exploit-prediction scores and known-exploited vulnerabilities that are older than a day',
       schedule: ({ cve_policy, sync }) =>
-        cve_policy.auto_enrich ? { pattern: '7 * * * *', timezone: sync.timezone } : null,
+        cve_policy.auto_enrich && deps.refresh.hasLists ? { pattern: '7 * * * *', timezone: sync.timezone } : null,
       run: async () => ({ ...(await deps.refresh.lists()) }),
     },
     {

@@ -16,6 +16,8 @@ export interface Refresh {
    * @param signal ends the update between two sources; what was imported stays
    */
   advisories(progress?: Progress, force?: boolean, signal?: AbortSignal): Promise<UpdateOutcome>
+  /** whether any list has an address: a closed network has none */
+  readonly hasLists: boolean
   /** Updates exploit-prediction scores and the list of known-exploited vulnerabilities, and the packages they concern. */
   lists(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
   /** Scans the self-test packages with every scanner and logs what a scanner missed. */
@@ -42,6 +44,7 @@ export function createRefresh(
   }
 
   return {
+    hasLists: enrichment.hasLists,
     selfTest,
     async advisories(progress, force = false, signal) {
       const outcome = await advisoryData.update(progress, { force, ...(signal ? { signal } : {}) })

@@ -33,6 +33,8 @@ export interface ScoreStore {
 }
 
 export interface Enrichment {
+  /** whether there is an address of any of the two lists */
+  readonly hasLists: boolean
   /** The same findings with score, label and known-exploited flag. */
   enrich<F extends Pick<ScannerFinding, 'id' | 'epss' | 'epss_percent' | 'epss_label' | 'in_kev'>>(
     findings: readonly F[],
@@ -119,6 +121,8 @@ export function createEnrichment(deps: {
   }
 
   return {
+    hasLists: deps.epssUrl !== null || deps.kevUrl !== null,
+
     async enrich(findings) {
       if (findings.length === 0) return []
       const known = await scores.lookUp(findings.map(({ id }) => id))
