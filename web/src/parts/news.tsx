@@ -12,7 +12,7 @@ export function News({ count, show }: { count: number; show: () => void }) {
           onClick={show}
           rightSection={keysAreOn() ? <Kbd size="xs">.</Kbd> : undefined}
         >
-          {count} new, show
+          {count === 1 ? '1 change' : `${count} changes`}, show
         </Button>
       )}
     </div>

@@ -46,6 +46,7 @@ export default function Queue() {
   const items = list.data?.items ?? []
   const open = parseId(item) ?? items.find((one) => !decided.has(idOf(one))) ?? null
   const openId = open && idOf(open)
+  const decidedHere = items.filter((one) => decided.has(idOf(one))).length
   const at = items.findIndex((one) => idOf(one) === openId)
 
   const show = useCallback(
@@ -67,8 +68,9 @@ export default function Queue() {
   }, [])
   const reload = () => {
     clearNews(QUEUE)
-    setDecided(new Set())
-    void list.refetch()
+    // The rows that were read before keep their word until the new ones are there.
+    const known = decided
+    void list.refetch().then(() => setDecided((now) => new Set([...now].filter((id) => !known.has(id)))))
   }
 
   // The next and the previous record are there before somebody asks for them.
@@ -85,6 +87,11 @@ export default function Queue() {
       items.slice(at + 1).find((one) => !decided.has(idOf(one))) ??
       items.find((one) => !decided.has(idOf(one)) && idOf(one) !== id)
     if (next) show(next)
+    else {
+      // Nothing is left under the cursor: the rest of the queue may come.
+      reload()
+      void change({ search: (now) => ({ ...now, item: undefined }), replace: true })
+    }
     void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })
   }
 
@@ -126,7 +133,7 @@ export default function Queue() {
   return (
     <Page
       title="Review"
-      about={list.data && `${list.data.review_count} wait for a decision`}
+      about={list.data && `${list.data.review_count - decidedHere} wait for a decision`}
       actions={
         <Button size="compact-sm" variant="default" onClick={() => setHelp(true)}>
           Keys{' '}
