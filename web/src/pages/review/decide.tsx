@@ -8,7 +8,7 @@ import { Form } from '../../parts/form.tsx'
 import { ACTIONS, count } from '../../parts/words.ts'
 import { evidenceOf, type Action, type Evidence } from './item.ts'
 import type { RecordId } from './record-id.ts'
-import { leftOpen, ScopeChoice, WHOLE, type Scope } from './scope.tsx'
+import { heldElsewhere, leftOpen, ScopeChoice, WHOLE, type Scope } from './scope.tsx'
 
 export interface Draft {
   reason: string
@@ -25,7 +25,8 @@ interface DecideProps {
   setAction: (action: Action | null) => void
   draft: Draft
   setDraft: (draft: Draft) => void
-  onDecided: () => void
+  /** @param records those that the decision was about: the open one first */
+  onDecided: (records: RecordId[]) => void
 }
 
 export function Decide({ record, evidence, action, setAction, draft, setDraft, onDecided }: DecideProps) {
@@ -56,8 +57,10 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
         },
       }),
     onSuccess: async () => {
-      onDecided()
-      await queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey })
+      const others = scope.elsewhere ? heldElsewhere(evidence) : []
+      const records = [distribution, ...others].map((one) => ({ name, version, arch, distribution: one }))
+      onDecided(records)
+      for (const one of records) await queries.invalidateQueries({ queryKey: evidenceOf(one).queryKey })
     },
     // What was typed stays; somebody may have decided meanwhile.
     onError: () => void queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey }),

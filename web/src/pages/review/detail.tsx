@@ -25,7 +25,7 @@ interface DetailProps {
   action: Action | null
   setAction: (action: Action | null) => void
   mayDecide: boolean
-  onDecided: () => void
+  onDecided: (records: RecordId[]) => void
 }
 
 export function Detail({ record, radius, action, setAction, mayDecide, onDecided }: DetailProps) {

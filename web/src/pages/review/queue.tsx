@@ -80,12 +80,12 @@ export default function Queue() {
   }, [at, items, queries])
   useEffect(() => clearNews(QUEUE), [])
 
-  const onDecided = (id: string) => {
-    setDecided((now) => new Set([...now, id]))
+  const onDecided = (records: RecordId[]) => {
+    const ids = records.map(idOf)
+    setDecided((now) => new Set([...now, ...ids]))
     setAction(null)
-    const next =
-      items.slice(at + 1).find((one) => !decided.has(idOf(one))) ??
-      items.find((one) => !decided.has(idOf(one)) && idOf(one) !== id)
+    const isOpen = (one: QueueItem) => !decided.has(idOf(one)) && !ids.includes(idOf(one))
+    const next = items.slice(at + 1).find(isOpen) ?? items.find(isOpen)
     if (next) show(next)
     else {
       // Nothing is left under the cursor: the rest of the queue may come.
@@ -205,7 +205,7 @@ export default function Queue() {
                   action={action}
                   setAction={setAction}
                   mayDecide={mayDecide}
-                  onDecided={() => onDecided(idOf(open))}
+                  onDecided={onDecided}
                 />
               )}
             </div>
