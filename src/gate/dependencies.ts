@@ -53,20 +53,21 @@ export async function missingIn(
 
 export type OffersOf = (codename: string, names: readonly string[]) => Promise<Offers>
 
-/** Packages that are checked at the same time share a query. */
-export function createOffersOf(db: Db): OffersOf {
+/** Packages that are checked at the same time share a query: each gets what was read for all of their names. */
+function readTogether<T>(read: (codename: string, names: readonly string[]) => Promise<T>) {
   return createKeyedBatches(async (codename, lists: (readonly string[])[]) => {
-    const offers = await offersOf(db, codename, [...new Set(lists.flat())])
-    return lists.map(() => ({ value: offers }))
+    const found = await read(codename, [...new Set(lists.flat())])
+    return lists.map(() => ({ value: found }))
   }, TOGETHER)
+}
+
+export function createOffersOf(db: Db): OffersOf {
+  return readTogether((codename, names) => offersOf(db, codename, names))
 }
 
 export function dependenciesStep(db: Db): Step {
   const read = createOffersOf(db)
-  const publishedOf = createKeyedBatches(async (codename, lists: (readonly string[])[]) => {
-    const published = await publishedVersions(db, codename, [...new Set(lists.flat())])
-    return lists.map(() => ({ value: published }))
-  }, TOGETHER)
+  const publishedOf = readTogether((codename, names) => publishedVersions(db, codename, names))
   return {
     key: 'dependencies',
     label: 'Dependencies',
