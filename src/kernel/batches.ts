@@ -1,4 +1,5 @@
 // Collects single items into batches that are worked on together.
+import { createKeyed } from './keyed.ts'
 import { nextTurn } from './next-turn.ts'
 
 /** The end of one item of a batch. */
@@ -38,15 +39,11 @@ export function createBatches<I, O>(
     })
 }
 
-/** Batches of their own for each key: items of two keys never share one. There are as many as keys were used. */
+/** Batches of their own for each key: items of two keys never share one. */
 export function createKeyedBatches<I, O>(
   work: (key: string, items: I[]) => Promise<BatchOutcome<O>[]>,
   most: number,
 ): (key: string, item: I) => Promise<O> {
-  const byKey = new Map<string, (item: I) => Promise<O>>()
-  return (key, item) => {
-    let batches = byKey.get(key)
-    if (!batches) byKey.set(key, (batches = createBatches((items) => work(key, items), most)))
-    return batches(item)
-  }
+  const batchesOf = createKeyed((key: string) => createBatches((items: I[]) => work(key, items), most))
+  return (key, item) => batchesOf(key)(item)
 }

@@ -1,4 +1,5 @@
 // One run of work for all callers that ask while it has not begun.
+import { createKeyed } from './keyed.ts'
 import { nextTurn } from './next-turn.ts'
 
 /**
@@ -30,12 +31,8 @@ export function createShared<T>(
   }
 }
 
-/** Runs of their own for each key. There are as many as keys were used. */
+/** Runs of their own for each key. */
 export function createKeyedShared<K, T>(work: (key: K) => Promise<T>): (key: K) => Promise<T> {
-  const byKey = new Map<K, () => Promise<T>>()
-  return (key) => {
-    let shared = byKey.get(key)
-    if (!shared) byKey.set(key, (shared = createShared(() => work(key))))
-    return shared()
-  }
+  const sharedOf = createKeyed((key: K) => createShared(() => work(key)))
+  return (key) => sharedOf(key)()
 }
