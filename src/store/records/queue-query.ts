@@ -1,6 +1,6 @@
 // The review queue: records under review by filter and order. Every query reads records under review only.
-import { looksLikeAdvisory } from '../../domain/advisory-id.ts'
 import { sql, type RawBuilder } from 'kysely'
+import { looksLikeAdvisory } from '../../domain/advisory-id.ts'
 import type { Severity } from '../../domain/finding.ts'
 import type { HeldReason } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
