@@ -35,7 +35,7 @@ export interface TarHeader {
 /** @returns null for a block of zeros, which ends the archive. @throws Problem('invalid_package') */
 export function parseTarHeader(block: Uint8Array): TarHeader | null {
   if (block.length < BLOCK_BYTES) throw invalid('the tar archive is truncated')
-  if (block.every((byte) => byte === 0)) return null
+  if (block[0] === 0 && block.every((byte) => byte === 0)) return null
   if (!checksumFits(block)) throw invalid('the tar archive is damaged')
   const flag = String.fromCharCode(block[156]!)
   if (flag === 'S') throw invalid('the tar archive holds a sparse file')
@@ -55,15 +55,18 @@ export function parseTarHeader(block: Uint8Array): TarHeader | null {
 
 /** The sum of all bytes, with spaces in place of the checksum; some old writers summed signed bytes. */
 function checksumFits(block: Uint8Array): boolean {
-  let unsigned = 0
-  let signed = 0
-  for (let at = 0; at < BLOCK_BYTES; at++) {
-    const byte = at >= 148 && at < 156 ? 0x20 : block[at]!
-    unsigned += byte
-    signed += byte < 128 ? byte : byte - 256
+  let sum = 8 * 0x20
+  let negative = 0
+  for (let at = 0; at < 148; at++) {
+    sum += block[at]!
+    negative += block[at]! >> 7
+  }
+  for (let at = 156; at < BLOCK_BYTES; at++) {
+    sum += block[at]!
+    negative += block[at]! >> 7
   }
   const written = number(block, 148, 8)
-  return written === unsigned || written === signed
+  return written === sum || written === sum - 256 * negative
 }
 
 /** Octal digits, or GNU's base 256 for large numbers; never negative, never beyond what JavaScript counts exactly. */
@@ -74,7 +77,23 @@ function number(block: Uint8Array, at: number, length: number): number {
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw invalid('the tar archive gives an impossible size')
     return Number(value)
   }
-  const digits = text(block, at, length).trim()
+  return octal(block, at, at + length) ?? fromText(text(block, at, length))
+}
+
+/** Digits from the first byte to a space, NUL or the end, as nearly all writers put them; null for any other field. */
+function octal(block: Uint8Array, start: number, end: number): number | null {
+  let value = 0
+  for (let at = start; at < end; at++) {
+    const byte = block[at]!
+    if (byte === 0 || (byte === 0x20 && at === end - 1)) return value
+    if (byte < 0x30 || byte > 0x37) return null
+    value = value * 8 + byte - 0x30
+  }
+  return value
+}
+
+function fromText(field: string): number {
+  const digits = field.trim()
   if (!/^[0-7]*$/.test(digits)) throw invalid('the tar archive is damaged')
   return digits === '' ? 0 : parseInt(digits, 8)
 }
