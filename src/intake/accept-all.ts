@@ -7,11 +7,11 @@ import type { IntakeResult, Meta, Source } from './arrival.ts'
 import type { Subject } from './new-record.ts'
 
 /** Files that are received and scanned at the same time: while one group is judged, others arrive and are read. */
-const IN_GATE = 64
+const IN_GATE = 128
 /** Packages in the gate, or waiting for it or for the transaction of their record. */
-const MOST_ENTERING = 96
+const MOST_ENTERING = 192
 /** Packages that are read together, and judged together: they share messages to the reading threads, and queries. */
-const GROUP = 24
+const GROUP = 48
 /** How long the first package of a group waits for the others, in milliseconds. */
 const GROUP_MS = 100
 /** Records of one publish. */
