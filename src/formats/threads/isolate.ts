@@ -5,25 +5,22 @@ import { nextTurn } from '../../kernel/next-turn.ts'
 import type { Member, ReadOptions } from '../ecosystem.ts'
 import type { PackageFormat } from '../format.ts'
 import type { Batch, MemberEvent, Reply } from './messages.ts'
-import type { Lease, ThreadPool } from './pool.ts'
+import { once, type Lease, type ThreadPool } from './pool.ts'
+import { createReader } from './reader.ts'
+
+/** Longer lists of files are split in a turn of their own. */
+const SMALL_LINES = 64 * 1024
 
 /**
  * The format with `read`, `members`, `verifySignature` and the entries of large packages on threads of the pool.
  * @param options apply where the caller gives none; asked for each package
  */
 export function isolate(format: PackageFormat, pool: ThreadPool, options: () => ReadOptions): PackageFormat {
+  const { readAlone, readTogether } = createReader(pool, format.id)
   const isolated: PackageFormat = {
     ...format,
-    async read(path, own = options()) {
-      const reply = await once(pool, (lease) => lease.post({ kind: 'read', format: format.id, path, options: own }))
-      if (reply.kind !== 'facts') throw unexpected(reply)
-      const { packed } = reply
-      const facts = JSON.parse(packed.facts) as PackageFacts
-      await nextTurn()
-      const lines = Buffer.from(reply.lines.buffer).toString('utf8')
-      facts.files = lines === '' ? [] : lines.split('\n')
-      notePacked(facts, packed)
-      return facts
+    async read(path, own) {
+      return factsOf(await (own ? readAlone(path, own) : readTogether(path, options())))
     },
     async entryOnThread(pkg, distribution) {
       const reply = await once(pool, (lease) => lease.post({ kind: 'entry', format: format.id, pkg, distribution }))
@@ -43,15 +40,16 @@ export function isolate(format: PackageFormat, pool: ThreadPool, options: () => 
   }
 }
 
-/** One request with one reply. */
-async function once(pool: ThreadPool, ask: (lease: Lease) => void): Promise<Reply> {
-  const lease = await pool.acquire()
-  try {
-    ask(lease)
-    return await lease.receive()
-  } finally {
-    lease.release()
-  }
+async function factsOf(reply: Reply): Promise<PackageFacts> {
+  if (reply.kind !== 'facts') throw unexpected(reply)
+  const { packed } = reply
+  const facts = JSON.parse(packed.facts) as PackageFacts
+  // The lines of a large package take as long again.
+  if (reply.lines.byteLength > SMALL_LINES) await nextTurn()
+  const lines = Buffer.from(reply.lines.buffer).toString('utf8')
+  facts.files = lines === '' ? [] : lines.split('\n')
+  notePacked(facts, packed)
+  return facts
 }
 
 async function* membersOf(

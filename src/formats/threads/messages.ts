@@ -6,6 +6,8 @@ import type { ReadOptions } from '../ecosystem.ts'
 
 export type Request =
   | { kind: 'read'; format: string; path: string; options: ReadOptions }
+  /** several packages one after the other: each has a reply of its own, in this order */
+  | { kind: 'read-each'; format: string; paths: readonly string[]; options: ReadOptions }
   | { kind: 'members'; format: string; path: string; options: ReadOptions }
   | { kind: 'verify'; format: string; path: string; keys: readonly string[] }
   | { kind: 'entry'; format: string; pkg: PackedPackage; distribution: Distribution }

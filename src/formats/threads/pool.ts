@@ -13,6 +13,8 @@ export interface Lease {
    * @throws Error when it ends in another way, or answers with an error
    */
   receive(): Promise<Reply>
+  /** Whether the thread ended: whatever it has not answered by then, it never will. */
+  isDead(): boolean
   /** Gives the thread back; it must have nothing left to answer. */
   release(): void
   /** Ends the thread, whatever it does. */
@@ -88,6 +90,7 @@ export function createThreadPool({
       return {
         post: thread.post,
         receive: thread.receive,
+        isDead: thread.isDead,
         release: () => giveBack(thread),
         destroy: thread.destroy,
       }
@@ -96,6 +99,17 @@ export function createThreadPool({
       closed = true
       await Promise.all([...all].map((thread) => thread.end()))
     },
+  }
+}
+
+/** One request with one reply. */
+export async function once(pool: ThreadPool, ask: (lease: Lease) => void): Promise<Reply> {
+  const lease = await pool.acquire()
+  try {
+    ask(lease)
+    return await lease.receive()
+  } finally {
+    lease.release()
   }
 }
 

@@ -21,11 +21,16 @@ const send = (reply: Reply, transfer: ArrayBuffer[] = []): void => port.postMess
 port.on('message', (request: Request) => {
   if (request.kind === 'more') credit++
   else if (request.kind === 'stop') stopped = true
+  else if (request.kind === 'read-each') void answerEach(request)
   else void answer(request)
   wake()
 })
 
-async function answer(request: Exclude<Request, { kind: 'more' | 'stop' }>): Promise<void> {
+async function answerEach({ format, paths, options }: Extract<Request, { kind: 'read-each' }>): Promise<void> {
+  for (const path of paths) await answer({ kind: 'read', format, path, options })
+}
+
+async function answer(request: Exclude<Request, { kind: 'more' | 'stop' | 'read-each' }>): Promise<void> {
   credit = WINDOW
   stopped = false
   try {

@@ -103,6 +103,17 @@ describe('a format on threads', () => {
     const facts = await Promise.all(Array.from({ length: 10 }, () => isolated('deb').read(path)))
     expect(facts.map(({ name }) => name)).toEqual(Array.from({ length: 10 }, () => 'sample'))
   })
+
+  it('tells the damaged packages of one request from the sound ones', async () => {
+    const sound = await stored('sound.deb', await buildDeb())
+    const damaged = await stored('half.deb', (await buildDeb()).subarray(0, 300))
+    const format = isolated('deb')
+    const paths = Array.from({ length: 20 }, (_, n) => (n % 3 === 1 ? damaged : sound))
+    const outcomes = await Promise.allSettled(paths.map((path) => format.read(path)))
+    expect(outcomes.map(({ status }) => status)).toEqual(
+      paths.map((path) => (path === damaged ? 'rejected' : 'fulfilled')),
+    )
+  })
 })
 
 describe('a thread that fails', () => {
@@ -126,6 +137,24 @@ describe('a thread that fails', () => {
     ['by an exception', 'throw new Error("odd")', 600_000, 'odd'],
   ])('%s fails its package and nothing else', async (_, code, replyMs, sentence) => {
     await expect(read(code, replyMs)).rejects.toThrow(sentence)
+  })
+
+  it('fails one package of a request, not those beside it', async () => {
+    const facts = "{ kind: 'facts', packed: { facts: '{}', files: new Uint8Array() }, lines: new Uint8Array() }"
+    const start = () =>
+      new Worker(
+        `const { parentPort } = require('node:worker_threads')
+        parentPort.on('message', ({ path, paths = [path] }) => {
+          for (const one of paths) one === 'bad' ? process.exit(3) : parentPort.postMessage(${facts})
+        })`,
+        { eval: true, execArgv: [] },
+      )
+    const failing = createThreadPool({ start, mostThreads: 1 })
+    const format = isolate(formatOf('deb'), failing, () => ({}))
+    const paths = ['a', 'b', 'bad', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
+    const outcomes = await Promise.allSettled(paths.map((path) => format.read(path)))
+    expect(paths.filter((_, n) => outcomes[n]?.status === 'rejected')).toEqual(['bad'])
+    await failing.close()
   })
 
   it('is replaced for those who wait', async () => {

@@ -46,7 +46,7 @@ function compress(raw: Uint8Array, options: (typeof PACES)['small']): Promise<Bu
   const dictSize = Math.max(LEAST_DICTIONARY, raw.byteLength)
   return new Promise((resolve, reject) => {
     const encoder = lzma.createStream('streamEncoder', {
-      filters: [{ id: lzma.FILTER_LZMA2, options: { ...options, dictSize } }],
+      filters: [{ id: 'LZMA_FILTER_LZMA2', options: { ...options, dictSize } }],
       check: CHECK_CRC32,
     } as never) as unknown as NodeJS.ReadWriteStream
     const parts: Buffer[] = []

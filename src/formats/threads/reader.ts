@@ -1,0 +1,72 @@
+// Reads packages on the threads of the pool: large ones alone, small ones some at a time.
+import { statSync } from 'node:fs'
+import type { ReadOptions } from '../ecosystem.ts'
+import type { Reply } from './messages.ts'
+import { once, type ThreadPool } from './pool.ts'
+
+/** A thread reads such a package in a few milliseconds, so others may wait behind it. */
+const SMALL_BYTES = 256 * 1024
+/** Small packages in one request. */
+const TOGETHER = 8
+
+interface Waiting {
+  path: string
+  resolve(reply: Reply | Promise<Reply>): void
+  reject(error: unknown): void
+}
+
+export function createReader(pool: ThreadPool, format: string) {
+  /** those of this turn */
+  let waiting: { options: ReadOptions; packages: Waiting[] } | null = null
+
+  const readAlone = (path: string, options: ReadOptions): Promise<Reply> =>
+    once(pool, (lease) => lease.post({ kind: 'read', format, path, options }))
+
+  async function readEach(packages: readonly Waiting[], options: ReadOptions): Promise<void> {
+    const lease = await pool.acquire()
+    try {
+      lease.post({ kind: 'read-each', format, paths: packages.map(({ path }) => path), options })
+      for (const { path, resolve, reject } of packages) {
+        try {
+          resolve(await lease.receive())
+        } catch (error) {
+          // One of them ended the thread: alone it fails, and no other.
+          if (lease.isDead() && packages.length > 1) resolve(readAlone(path, options))
+          else reject(error)
+        }
+      }
+    } finally {
+      lease.release()
+    }
+  }
+
+  function begin(): void {
+    const { packages = [], options = {} } = waiting ?? {}
+    waiting = null
+    for (let at = 0; at < packages.length; at += TOGETHER) {
+      const together = packages.slice(at, at + TOGETHER)
+      readEach(together, options).catch((error: unknown) => {
+        for (const { reject } of together) reject(error)
+      })
+    }
+  }
+
+  return {
+    readAlone,
+    /**
+     * Small packages of one turn share requests: a thread then need not wait until the event loop hands it the next one.
+     * @param options the same for all of a turn
+     */
+    readTogether(path: string, options: ReadOptions): Promise<Reply> {
+      const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+      if (size > SMALL_BYTES) return readAlone(path, options)
+      return new Promise((resolve, reject) => {
+        if (!waiting) {
+          waiting = { options, packages: [] }
+          setImmediate(begin)
+        }
+        waiting.packages.push({ path, resolve, reject })
+      })
+    },
+  }
+}
