@@ -70,6 +70,21 @@ describe('a scan', () => {
     const results = await Promise.all([good, bad, good, bad].map((file) => antivirus.scan(file)))
     expect(results.map((result) => result.result)).toEqual(['clean', 'infected', 'clean', 'infected'])
   })
+
+  it('begins when few others are under way, so that its time limit does not pass while it waits', async () => {
+    const antivirus = engine(await fake())
+    const file = await target({})
+    let running = 0
+    let most = 0
+    async function* members() {
+      most = Math.max(most, ++running)
+      yield { name: 'a', sizeBytes: 1, content: inPieces(Buffer.from('x')) }
+      running--
+    }
+    const results = await Promise.all(Array.from({ length: 20 }, () => antivirus.scan({ ...file, members })))
+    expect(results.map(({ result }) => result)).toEqual(results.map(() => 'clean'))
+    expect(most).toBe(4)
+  })
 })
 
 describe('limits', () => {

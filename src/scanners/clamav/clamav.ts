@@ -2,6 +2,7 @@
 import { isProblem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
+import { createSemaphore } from '../../kernel/semaphore.ts'
 import type { Antivirus, AntivirusResult, ScanTarget } from '../scanner.ts'
 import type { EngineVersion } from './answer.ts'
 import type { ClamavAddress, ClamavLimits } from './connection.ts'
@@ -13,6 +14,11 @@ import { scanStream } from './stream.ts'
 
 export const CLAMAV_LIMITS: ClamavLimits = { connectMs: 5_000, idleMs: 60_000, answerMs: 180_000, overallMs: 900_000 }
 
+/**
+ * Packages in one scan each. A bulk import has over a hundred in the gate. They would share the threads that unpack and those
+ * of clamd (10 by default), and the time limit of each would run out while it waits for the others.
+ */
+const SCANS_AT_ONCE = 4
 const STATUS_FRESH_MS = 5_000
 /** A daemon may be configured anew at any time; measuring it costs some seconds of its time. */
 const LIMITS_FRESH_MS = 24 * 60 * 60_000
@@ -49,6 +55,7 @@ export interface Clamav extends Antivirus {
 export function createClamav(options: ClamavOptions): Clamav {
   const { address, maxStreamBytes, databaseDirectory, newPath, clock, log, limits = CLAMAV_LIMITS } = options
   const never = new AbortController().signal
+  const inTurn = createSemaphore(SCANS_AT_ONCE)
   let measured: { at: number; limits: EngineLimits } | null = null
   let asked: { at: number; version: Promise<EngineVersion | null> } | null = null
 
@@ -104,14 +111,11 @@ export function createClamav(options: ClamavOptions): Clamav {
         asked = null
         return version()
       })
-      const tally = await scanPackage(target, {
-        address,
-        limits,
-        maxStreamBytes,
-        engine: measured?.limits ?? null,
-        newPath,
-        signal: target.signal,
-      })
+      const engine = measured?.limits ?? null
+      const { signal } = target
+      const tally = await inTurn(() =>
+        scanPackage(target, { address, limits, maxStreamBytes, engine, newPath, signal }),
+      )
       const { coverage, ...outcome } = tally.result({
         version: known?.version ?? null,
         databaseDate: known?.dbDate ?? null,
