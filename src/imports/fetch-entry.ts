@@ -23,6 +23,7 @@ export function sourceOf(
 ): Source {
   return {
     listing: listingOf(entry),
+    sizeBytes: entry.size_bytes,
     async deliver(to) {
       to.target(distribution)
       if (entry.size_bytes > to.mostBytes) throw tooLarge(to.mostBytes)

@@ -8,6 +8,11 @@ import type { Subject } from './new-record.ts'
 
 /** Files that are received and scanned at the same time: while one group is judged, others arrive and are read. */
 const IN_GATE = 128
+/**
+ * A larger file counts as several. All in the gate have 512 MiB at most, or are one file: so much lies in staging, and so much
+ * is scanned before an upload that a person sends meanwhile.
+ */
+const BYTES_OF_ONE = 4 * 1024 * 1024
 /** Packages in the gate, or waiting for it or for the transaction of their record. */
 const MOST_ENTERING = 192
 /** Packages that are read together, and judged together: they share messages to the reading threads, and queries. */
@@ -35,8 +40,8 @@ export type AcceptAll = (sources: Sources, meta: Meta) => AsyncGenerator<Accepte
 
 /** How a package enters beside others. */
 export interface Company {
-  /** runs the part that receives, reads and scans the file */
-  inGate<T>(work: () => Promise<T>): Promise<T>
+  /** runs the part that receives, reads and scans the file, of this size where it is known */
+  inGate<T>(work: () => Promise<T>, sizeBytes?: number): Promise<T>
   /** wait for others that have come as far */
   together: { read(): Promise<void>; judge(): Promise<void> }
 }
@@ -82,8 +87,9 @@ export function createAcceptAll(deps: AcceptAllDeps): AcceptAll {
 
 function createRun(deps: AcceptAllDeps, sources: Sources, meta: Meta) {
   const iterator = Symbol.asyncIterator in sources ? sources[Symbol.asyncIterator]() : sources[Symbol.iterator]()
+  const inTurn = createSemaphore(IN_GATE)
   const company: Company = {
-    inGate: createSemaphore(IN_GATE),
+    inGate: (work, sizeBytes = 0) => inTurn(work, Math.max(1, Math.ceil(sizeBytes / BYTES_OF_ONE))),
     together: { read: createGathering(GROUP, GROUP_MS), judge: createGathering(GROUP, GROUP_MS) },
   }
   const ends: Accepted[] = []

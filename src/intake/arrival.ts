@@ -28,6 +28,8 @@ export interface Listing {
 export interface Source {
   /** of a package that is imported; audited when the file never arrives */
   listing?: Listing
+  /** of the file, where it is known before it comes */
+  sizeBytes?: number
   /** Names the distribution and writes the bytes, once each and in any order. */
   deliver(to: Delivery): Promise<{ declaredSha256: string | null }>
   /** Called while the file passes through the intake; the first event says that its bytes were received. */

@@ -225,6 +225,26 @@ describe('several sources', () => {
     expect(most).toBeLessThanOrEqual(128)
   })
 
+  test('are fewer at the same time when they are large', async () => {
+    let running = 0
+    let most = 0
+    const large = Array.from({ length: 20 }, (): Source => ({
+      sizeBytes: 100 * 1024 * 1024,
+      async deliver(to) {
+        most = Math.max(most, ++running)
+        try {
+          return await source(Buffer.from('no package')).deliver(to)
+        } finally {
+          running--
+        }
+      },
+    }))
+    let ended = 0
+    for await (const end of intake.acceptAll(large, META)) ended += 'error' in end ? 1 : 0
+    expect(ended).toBe(20)
+    expect(most).toBeLessThanOrEqual(5)
+  })
+
   test('that were begun come to their end when the caller stops early', async () => {
     const good = await Promise.all(['aa', 'bb', 'cc'].map((name) => buildDeb({ name })))
     for await (const _ of intake.acceptAll(

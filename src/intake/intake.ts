@@ -113,7 +113,7 @@ export function createIntake(deps: IntakeDeps): Intake {
         const gate = await runGate(deps.steps, candidate, settings, progress)
         checkpoint('verdicts')
         return { arrival, gate }
-      })
+      }, source.sizeBytes)
       if ('answer' in gate) return gate
       try {
         const record = recordOf(arrival, meta, listing, gate, deps.settings(), deps.clock.now())

@@ -36,6 +36,22 @@ test('a semaphore runs as many pieces as its limit, in order, and frees the slot
   expect(await semaphore(() => work(6))).toBe(6)
 })
 
+test('a semaphore lets wide pieces take several slots, and one that is too wide runs alone and is not passed by', async () => {
+  const semaphore = createSemaphore(4)
+  let used = 0
+  const seen: number[] = []
+  const ends = [1, 2, 2, 9, 1, 1].map((width) =>
+    semaphore(async () => {
+      seen.push((used += width))
+      await new Promise(setImmediate)
+      used -= width
+    }, width),
+  )
+  await Promise.all(ends)
+  // 1 and 2 together; 2 when 1 has ended; 9 when nothing else runs; then both others.
+  expect(seen).toEqual([1, 3, 4, 9, 1, 2])
+})
+
 test('groups run one after another and stop after a group with a failure', async () => {
   const { seen, work } = meter()
   expect(await inGroups([3, 4, 5], 2, work)).toEqual([3, 4, 5])

@@ -1,19 +1,32 @@
 // Limits how many pieces of work run at the same time.
 
-/** Runs at most `limit` pieces of work at the same time; the others wait in the order of the calls. */
-export function createSemaphore(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
+/**
+ * Runs pieces of work while their widths together are at most `limit`; the others wait in the order of the calls. One that is
+ * wider than the limit runs alone.
+ */
+export function createSemaphore(limit: number): <T>(work: () => Promise<T>, width?: number) => Promise<T> {
   let free = limit
-  const waiting: (() => void)[] = []
-  return async (work) => {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => waiting.push(resolve))
+  const waiting: { width: number; begin(): void }[] = []
+
+  function admit(): void {
+    for (let next = waiting[0]; next && next.width <= free; next = waiting[0]) {
+      waiting.shift()
+      free -= next.width
+      next.begin()
+    }
+  }
+
+  return async (work, wanted = 1) => {
+    const width = Math.min(wanted, limit)
+    await new Promise<void>((begin) => {
+      waiting.push({ width, begin })
+      admit()
+    })
     try {
       return await work()
     } finally {
-      // A waiting caller takes the slot over directly: `free` does not change.
-      const next = waiting.shift()
-      if (next) next()
-      else free++
+      free += width
+      admit()
     }
   }
 }
