@@ -20,10 +20,9 @@ export default defineConfig({
       'test/contract/**/*.test.ts',
       'test/house/**/*.test.ts',
     ],
+    globalSetup: 'test/runtime.ts',
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    // Threads that the sources start are loaded by Node, not by vitest.
-    execArgv: ['--import', new URL('./test/typescript.mjs', import.meta.url).href],
     // One more than processors: each waits for its database and disk now and then.
     maxWorkers: 3,
     // No module keeps state (ARCHITECTURE.md), so files share what their worker has loaded: a third less CPU time.

@@ -21,9 +21,8 @@ export default defineConfig({
       'console',
       'tracing',
     ].map((suite) => `test/${suite}/**/*.test.ts`),
-    globalSetup: 'test/build.ts',
+    globalSetup: ['test/runtime.ts', 'test/build.ts'],
     pool: 'forks',
-    execArgv: ['--import', new URL('./test/typescript.mjs', import.meta.url).href],
     // Each file starts services of its own and some measure them: side by side they would measure each other.
     maxWorkers: 1,
     fileParallelism: false,

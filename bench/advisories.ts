@@ -1,5 +1,5 @@
 // Measures lists of findings, one by one and by advisory, narrowed by a part of package names: 200,000 findings in 10,000 packages.
-// Usage: node --import ./bench/typescript.mjs bench/advisories.ts [--packages 10000] [--each 20] [--rounds 15]; PostgreSQL with bin/with-postgres.mjs
+// Usage: npx node bench/advisories.ts [--packages 10000] [--each 20] [--rounds 15]; PostgreSQL with bin/with-postgres.mjs
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 // Measures a backup of a large pool beside plain tar, while uploads go on, and its restore, compared by digest.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/backup.ts [--files 1600] [--mib 5] [--large 2]; needs three
+// Usage: node bin/with-postgres.mjs npx node bench/backup.ts [--files 1600] [--mib 5] [--large 2]; needs three
 // times the size of the pool (10 GB) below TMPDIR.
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'

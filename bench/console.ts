@@ -1,5 +1,5 @@
 // Measures what a person waits for in the console with many packages: the next package of the review, a filter, a long page.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/console.ts [--packages 10000] [--rounds 20]
+// Usage: node bin/with-postgres.mjs npx node bench/console.ts [--packages 10000] [--rounds 20]
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 // Measures reading access logs, and what people then ask: 10,000,000 lines of 30 days in ten rotated logs, one in ten of them a
-// package. Usage: node --import ./bench/typescript.mjs bench/downloads.ts [--lines 10000000]; PostgreSQL with bin/with-postgres.mjs
+// package. Usage: npx node bench/downloads.ts [--lines 10000000]; PostgreSQL with bin/with-postgres.mjs
 // On a machine with other work, the CPU time varies less than the time.
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'

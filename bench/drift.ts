@@ -1,6 +1,6 @@
 // Measures a drift scan over many published packages, a few of them damaged, with requests beside it. The second scan compares digests
 // of what the first did not reach.
-// Usage: node --import ./bench/typescript.mjs bench/drift.ts [--packages 100000]; PostgreSQL with bin/with-postgres.mjs
+// Usage: npx node bench/drift.ts [--packages 100000]; PostgreSQL with bin/with-postgres.mjs
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, open, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

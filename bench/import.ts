@@ -1,5 +1,5 @@
 // Measures how long an import of many small packages from a local upstream takes until all are served, and the peers' mirrors of it.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/import.ts [--packages 10000] [--peers yes]
+// Usage: node bin/with-postgres.mjs npx node bench/import.ts [--packages 10000] [--peers yes]
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 // Measures how long parallel clients take to upload many small packages until all are served, and the peers' bulk import.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/ingest.ts [--format deb] [--packages 10000] [--clients 8] [--peers yes]
+// Usage: node bin/with-postgres.mjs npx node bench/ingest.ts [--format deb] [--packages 10000] [--clients 8] [--peers yes]
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'

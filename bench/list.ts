@@ -1,5 +1,5 @@
 // Measures response times with many packages: lists with search, filters and far pages, the review queue, counts.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/list.ts [--packages 100000] [--rounds 50] [--plans]
+// Usage: node bin/with-postgres.mjs npx node bench/list.ts [--packages 100000] [--rounds 50] [--plans]
 // With --plans it also tells how many rows each page reads, which does not depend on what else the machine does.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 // Measures a search of the service log that finds nothing, in 1,000,000 lines: what it costs the service that answers it.
-// Usage: node --import ./bench/typescript.mjs bench/logs.ts [--lines 1000000]
+// Usage: npx node bench/logs.ts [--lines 1000000]
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

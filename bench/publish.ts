@@ -1,5 +1,5 @@
 // Measures one upload to a repository of N packages until clients can download the signed index, and the same with peers.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/publish.ts [--format deb] [--sizes 1000,10000,50000] [--rounds 9] [--peers yes] [--architectures 1]
+// Usage: node bin/with-postgres.mjs npx node bench/publish.ts [--format deb] [--sizes 1000,10000,50000] [--rounds 9] [--peers yes] [--architectures 1]
 // TEST_DATABASE_URL names the database server; without it the embedded database is used.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

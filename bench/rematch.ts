@@ -1,5 +1,5 @@
 // Measures matching many stored packages against the changed advisories of one day.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/rematch.ts [--packages 100000] [--advisories 500]
+// Usage: node bin/with-postgres.mjs npx node bench/rematch.ts [--packages 100000] [--advisories 500]
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'

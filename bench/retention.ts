@@ -1,5 +1,5 @@
 // Measures the removal of old days of the audit log: 1,000,000 chained entries of 365 days in the database and in files, of which 90 days are kept.
-// Usage: node --import ./bench/typescript.mjs bench/retention.ts [--entries 1000000]; PostgreSQL with bin/with-postgres.mjs
+// Usage: npx node bench/retention.ts [--entries 1000000]; PostgreSQL with bin/with-postgres.mjs
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

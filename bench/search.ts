@@ -1,5 +1,5 @@
 // Measures the search in the catalogs of four sources with 200,000 packages together, and what a package of them needs.
-// Usage: node --import ./bench/typescript.mjs bench/search.ts; PostgreSQL with bin/with-postgres.mjs
+// Usage: npx node bench/search.ts; PostgreSQL with bin/with-postgres.mjs
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'

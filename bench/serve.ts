@@ -1,5 +1,5 @@
 // Compares `npm run serve` of one and of two processes with nginx: the same tree, access logs on all, 64 connections of wrk,
-// in turns. Usage: node --import ./bench/typescript.mjs bench/serve.ts [--processes 1,2] [--seconds 5] [--rounds 3] [--connections 64] [--workers auto] [--only name]. Needs nginx and wrk.
+// in turns. Usage: npx node bench/serve.ts [--processes 1,2] [--seconds 5] [--rounds 3] [--connections 64] [--workers auto] [--only name]. Needs nginx and wrk.
 // On a machine with other work, the CPU time per request varies less than the rate.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -1,5 +1,5 @@
 // Measures reading an upstream apt repository: the description, every index and every entry, and the check of an unchanged one.
-// Usage: node --import ./bench/typescript.mjs bench/sync-read.ts [--suite bookworm]
+// Usage: npx node bench/sync-read.ts [--suite bookworm]
 // The address is that of this machine's own apt, the keys are Debian's.
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -11,6 +11,7 @@ import { readKeys } from 'openpgp'
 import { formats } from '../src/formats/index.ts'
 import { systemClock, wait } from '../src/kernel/clock.ts'
 import { createHttpClient } from '../src/kernel/http-client.ts'
+import { realReaders } from '../src/readers/fixture.ts'
 import { createUpstreams } from '../src/upstream/upstream.ts'
 
 const { values } = parseArgs({ options: { suite: { type: 'string', default: 'bookworm' } } })
@@ -28,6 +29,7 @@ if (!target) throw new Error(`apt of this machine does not read ${values.suite} 
 const [url = '', suite = '', component = '', architecture = ''] = target
 
 const directory = await mkdtemp(join(tmpdir(), 'sync-read-'))
+const readers = realReaders(directory)
 const http = createHttpClient({ allowPrivate: true })
 const delay = monitorEventLoopDelay({ resolution: 5 })
 try {
@@ -36,6 +38,7 @@ try {
     http,
     clock: systemClock,
     formats,
+    readers: { quick: readers, slow: readers },
     stagingDirectory: directory,
     importDirectories: [],
     wait,
@@ -64,15 +67,13 @@ try {
   console.log(`${seconds()} s: ${(checked.sizeBytes / 1e6).toFixed(1)} MB of indexes fetched and verified`)
   let packages = 0
   let unreadable = 0
-  let bytes = 0
   for await (const batch of staged.packages()) {
-    packages += batch.entries.length
+    packages += batch.runs.reduce((sum, { fingerprints }) => sum + (fingerprints?.length ?? 0), 0)
     unreadable += batch.unreadable.length
-    bytes += batch.entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
     for (const one of batch.unreadable.slice(0, 3)) console.log(`unreadable: ${one.name ?? '?'}: ${one.unreadable}`)
   }
   await staged.remove()
-  console.log(`${seconds()} s: ${packages} packages of ${(bytes / 1e9).toFixed(1)} GB read, ${unreadable} unreadable`)
+  console.log(`${seconds()} s: ${packages} packages read, ${unreadable} unreadable`)
   const again = performance.now()
   const { state } = await upstream.check(checked.seen)
   console.log(`${((performance.now() - again) / 1000).toFixed(2)} s: checked again, ${state}`)
@@ -87,5 +88,6 @@ try {
 } finally {
   delay.disable()
   await http.close()
+  await readers.close()
   await rm(directory, { recursive: true })
 }

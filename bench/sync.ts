@@ -1,6 +1,6 @@
 // Measures the sync of an upstream apt repository into the catalog: the first one, an unchanged one, and one that finds another
 // Release with the same packages. Then aptly and reprepro on the same upstream, metadata only.
-// Usage: node --import ./bench/typescript.mjs bench/sync.ts [--suite bookworm] [--peers]; PostgreSQL with bin/with-postgres.mjs
+// Usage: npx node bench/sync.ts [--suite bookworm] [--peers]; PostgreSQL with bin/with-postgres.mjs
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -14,6 +14,7 @@ import { createSources } from '../src/imports/sources.ts'
 import { systemClock, wait } from '../src/kernel/clock.ts'
 import { createHttpClient } from '../src/kernel/http-client.ts'
 import { migrate, openDatabase } from '../src/store/db.ts'
+import { realReaders } from '../src/readers/fixture.ts'
 import { createUpstreams } from '../src/upstream/upstream.ts'
 import { createBenchDatabase } from './database.ts'
 import { debianSuite } from '../test/debian-mirror.ts'
@@ -26,6 +27,7 @@ const base = await mkdtemp(join(tmpdir(), 'gatehouse-sync-'))
 const { url, drop } = await createBenchDatabase(base)
 const database = await openDatabase(url)
 const { db } = database
+const readers = realReaders(base)
 const http = createHttpClient({ allowPrivate: true })
 const delay = monitorEventLoopDelay({ resolution: 5 })
 
@@ -36,7 +38,15 @@ try {
   await migrate(db)
   const clock = systemClock
   const audit = { record: async () => {} }
-  const upstreams = createUpstreams({ http, clock, formats, stagingDirectory: base, importDirectories: [], wait })
+  const upstreams = createUpstreams({
+    http,
+    clock,
+    formats,
+    readers: { quick: readers, slow: readers },
+    stagingDirectory: base,
+    importDirectories: [],
+    wait,
+  })
   // No distribution takes the packages.
   const registry = { find: () => null } as never
   const sources = createSources({
@@ -47,6 +57,7 @@ try {
     upstreams,
     registry,
     settings: () => ({ sources: {} }) as never,
+    mayBePrivate: true,
   })
   const caller = { name: 'bench', role: 'admin' } as never
   const { id } = await sources.create(
@@ -100,6 +111,7 @@ try {
   console.log(`${rows[0]?.n} packages in the catalog, ${database.engine}`)
 } finally {
   await http.close()
+  await readers.close()
   await database.close()
   await drop()
 }

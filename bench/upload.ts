@@ -1,5 +1,5 @@
 // Measures throughput and memory of large uploads, and curl sending the same bytes to a Node server that drops them.
-// Usage: node bin/with-postgres.mjs node --import ./bench/typescript.mjs bench/upload.ts [--sizes 5,500] [--rounds 3]
+// Usage: node bin/with-postgres.mjs npx node bench/upload.ts [--sizes 5,500] [--rounds 3]
 import { execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { SERVICE_ENV } from '../bin/service-env.mjs'
 import { startService, type Service, type ServiceOptions } from '../test/service.ts'
 import { quantile } from './database.ts'
 
@@ -27,8 +28,8 @@ export async function startWatched(base: string, options: ServiceOptions): Promi
     ...options,
     env: {
       ...options.env,
-      ...{ NODE_OPTIONS: `--import=${join(import.meta.dirname, 'turns.mjs')}`, TURNS_FILE: turnsFile },
-      MALLOC_MMAP_THRESHOLD_: '131072',
+      NODE_OPTIONS: `${SERVICE_ENV.NODE_OPTIONS} --import=${join(import.meta.dirname, 'turns.mjs')}`,
+      TURNS_FILE: turnsFile,
     },
   })
 

@@ -14,6 +14,8 @@ import {
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { writeClientTypes } from './client-types.mjs'
+import { begin } from './runtime.mjs'
+import { undiciEnd } from './undici-end.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stamp = join(root, 'dist', '.built')
@@ -37,20 +39,10 @@ function newest(path) {
  * @param {string} command
  * @param {string[]} args
  */
-export function run(command, args) {
+function run(command, args) {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: ['ignore', 2, 2] })
   if (error) throw error
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
-}
-
-/** Installs what package-lock.json names, unless node_modules already has it. */
-export function install() {
-  const marker = join(root, 'node_modules', '.package-lock.json')
-  const sources = ['package.json', 'package-lock.json'].map((name) => join(root, name))
-  if (existsSync(marker) && sources.every((source) => statSync(source).mtimeMs <= statSync(marker).mtimeMs)) return
-  // A checkout sets the time of every file: ask npm what is installed before installing again.
-  if (existsSync(marker) && spawnSync('npm', ['ls', '--all'], { cwd: root, stdio: 'ignore' }).status === 0) return
-  run('npm', ['ci', '--no-audit', '--no-fund'])
 }
 
 /** Writes dist/openapi.json from the declarations alone; the service answers with the same document. */
@@ -78,10 +70,11 @@ async function buildCommand() {
     outfile,
     bundle: true,
     platform: 'node',
-    target: 'node20',
+    target: 'node20.19',
     format: 'esm',
     minify: true,
     keepNames: true,
+    plugins: [undiciEnd],
     define: { VERSION: JSON.stringify(version) },
     // commander and undici are CommonJS and call `require` for modules of Node.
     banner: {
@@ -111,7 +104,7 @@ function buildConsole(force) {
 export async function build({ force = false } = {}) {
   const sources = [
     ...['src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'],
-    ...['client/src', 'client/tsconfig.build.json', 'cli/src', 'bin/client-types.mjs'],
+    ...['client/src', 'client/tsconfig.build.json', 'cli/src', 'bin/client-types.mjs', 'bin/undici-end.mjs'],
   ].map((name) => newest(join(root, name)))
   if (force || !existsSync(stamp) || Math.max(...sources) > statSync(stamp).mtimeMs) {
     const started = new Date()
@@ -137,6 +130,6 @@ export async function build({ force = false } = {}) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  install()
+  await begin()
   await build({ force: process.argv.includes('--force') })
 }

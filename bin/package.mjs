@@ -5,13 +5,17 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statS
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, install } from './build.mjs'
+import { build } from './build.mjs'
+import { begin } from './runtime.mjs'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const at = (/** @type {string[]} */ ...path) => join(root, ...path)
 
 /** Debian's names of architectures, which nfpm takes for all formats. */
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' }
+
+/** The packages that hold Node itself, of which only the program is packed. */
+const NODE = /^node_modules\/node-linux-/
 
 /** What a running service reads nothing of: declarations, maps, sources, binaries of other systems. */
 function isNeeded(/** @type {string} */ path) {
@@ -27,7 +31,7 @@ function productionPackages() {
   return Object.entries(packages)
     .filter(([path, { dev, devOptional, link }]) => path.startsWith('node_modules/') && !dev && !devOptional && !link)
     .map(([path]) => path)
-    .filter((path) => existsSync(at(path)))
+    .filter((path) => existsSync(at(path)) && !NODE.test(path))
 }
 
 /** Lays out what nfpm.yaml names. */
@@ -39,14 +43,18 @@ function layOut(/** @type {string} */ stage) {
   for (const path of productionPackages())
     copy(path, `lib/${path}`, (source) => isNeeded(source) && !source.startsWith(join(at(path), 'node_modules')))
   copy('package.json', 'lib/package.json')
-  copy('deploy/package/server.mjs', 'lib/server.mjs')
+  const node = `node_modules/node-linux-${process.arch}`
+  copy(`${node}/bin/node`, 'lib/bin/node')
+  copy(`${node}/LICENSE`, 'lib/bin/LICENSE')
+  for (const name of ['gatehouse-server', 'server.mjs']) copy(`deploy/package/${name}`, `lib/${name}`)
   copy('docs', 'doc', () => true)
   copy('deploy/nginx', 'doc/nginx')
   copy('deploy/prometheus', 'doc/prometheus')
   copy('deploy/grafana', 'doc/grafana')
   for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md']) copy(name, `doc/${name}`, () => true)
   for (const name of ['gatehouse.env', 'serve.env']) copy(`deploy/package/${name}`, `etc/${name}`)
-  for (const name of ['postinstall.sh', 'preremove.sh']) copy(`deploy/package/${name}`, `scripts/${name}`)
+  for (const name of ['postinstall.sh', 'preremove.sh', 'postremove.sh'])
+    copy(`deploy/package/${name}`, `scripts/${name}`)
   copy('deploy/systemd', 'systemd')
   copy('deploy/package/nfpm.yaml', 'nfpm.yaml')
 }
@@ -55,7 +63,7 @@ const [only, directory] = process.argv[2] === '--layout' ? ['layout', process.ar
 const arch = ARCHITECTURES[/** @type {keyof typeof ARCHITECTURES} */ (process.arch)]
 if (process.platform !== 'linux' || !arch) throw new Error('packages are made on Linux, on x64 or arm64')
 const target = resolve(directory ?? at('data', 'packages'))
-install()
+await begin()
 await build()
 if (only === 'layout') {
   layOut(target)
@@ -69,7 +77,7 @@ try {
   const { version } = JSON.parse(readFileSync(at('package.json'), 'utf8'))
   // Files of a package are readable whatever the umask of this shell was.
   execFileSync('chmod', ['-R', 'u=rwX,go=rX', stage])
-  execFileSync('chmod', ['755', join(stage, 'lib/server.mjs')])
+  execFileSync('chmod', ['755', join(stage, 'lib/gatehouse-server'), join(stage, 'lib/bin/node')])
   for (const format of ['deb', 'rpm']) {
     const file = join(target, `gatehouse-${version}-${arch}.${format}`)
     execFileSync(nfpm, ['package', '--packager', format, '--target', file], {

@@ -1,7 +1,8 @@
 // `npm run restore -- ARCHIVE`: see src/backup/restore.ts.
-import { build, install } from './build.mjs'
+import { build } from './build.mjs'
+import { begin } from './runtime.mjs'
 
-install()
+await begin()
 await build()
 const { restore } = /** @type {typeof import('../src/restore.ts')} */ (
   await import(new URL('../dist/restore.js', import.meta.url).href)

@@ -1,4 +1,7 @@
 // Makes a small .deb with Node alone: ar (deb(5)) around two gzipped ustar archives.
+// Usage: node bin/sample-deb.mjs <name> <version>, which writes <name>_<version>_all.deb
+import { realpathSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
 /** @param {{ name: string, content?: string, mode?: number, type?: string }[]} files */
@@ -91,3 +94,7 @@ export function sampleDeb({ name, version, description }) {
     ],
   ])
 }
+
+const [, script = '', name, version] = process.argv
+if (name && version && realpathSync(script) === fileURLToPath(import.meta.url))
+  writeFileSync(`${name}_${version}_all.deb`, sampleDeb({ name, version, description: 'a first package' }))

@@ -1,6 +1,7 @@
 // `npm start`, `npm run serve`: installs and builds what is missing, then runs src/main.ts in this very process.
-import { build, install } from './build.mjs'
+import { build } from './build.mjs'
+import { begin } from './runtime.mjs'
 
-install()
+await begin()
 await build()
 await import(new URL('../dist/main.js', import.meta.url).href)

@@ -5,7 +5,8 @@ import { randomBytes } from 'node:crypto'
 import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { build, install } from './build.mjs'
+import { build } from './build.mjs'
+import { begin } from './runtime.mjs'
 import { SERVICE_ENV } from './service-env.mjs'
 import { sampleDeb } from './sample-deb.mjs'
 
@@ -135,7 +136,7 @@ async function publishSample(api, token) {
   return `not uploaded: ${body.detail}`
 }
 
-install()
+await begin()
 await build()
 const kept = secrets()
 const { child, ports, notes } = await start(kept)

@@ -1,7 +1,8 @@
 // `npm run verify-audit -- DIRECTORY | EXPORT`: see src/verify-audit.ts.
-import { build, install } from './build.mjs'
+import { build } from './build.mjs'
+import { begin } from './runtime.mjs'
 
-install()
+await begin()
 await build()
 const { verifyAudit } = /** @type {typeof import('../src/verify-audit.ts')} */ (
   await import(new URL('../dist/verify-audit.js', import.meta.url).href)

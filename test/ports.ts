@@ -16,9 +16,9 @@ export async function freePort(): Promise<number> {
 }
 
 /** Whether something listens on the port; false comes after a pause. */
-export function accepts(port: number): Promise<boolean> {
+export function accepts(port: number, host = '127.0.0.1'): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
+    const socket = connect(port, host)
     socket.once('connect', () => {
       socket.destroy()
       resolve(true)

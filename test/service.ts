@@ -169,7 +169,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     async upload(file, filename, fields, headers = {}) {
       const form = new FormData()
       for (const [name, value] of Object.entries(fields)) form.set(name, value)
-      form.set('file', new Blob([file]), filename)
+      form.set('file', new Blob([file as Uint8Array<ArrayBuffer>]), filename)
       return answer(
         await fetch(`${service.api}/api/v1/upload/`, {
           method: 'POST',

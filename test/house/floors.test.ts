@@ -14,6 +14,7 @@ const FLOORS: Record<string, number> = {
   'http-files': 2,
   solver: 2,
   supervisor: 2,
+  readers: 2,
   tracing: 2,
   formats: 3,
   store: 3,
