@@ -1,6 +1,6 @@
 // Reads the environment once, at start: typed, frozen, all faults reported together.
 import { StartError } from '../kernel/start-error.ts'
-import { faultsOf, poolFaultsOf, warningsOf } from './rules.ts'
+import { faultsOf, poolFaultsOf, proxyFaultsOf, warningsOf } from './rules.ts'
 import {
   LISTENER_PROPERTIES,
   POOL_PROPERTIES,
@@ -18,10 +18,12 @@ export type Source = Record<string, string | undefined>
 
 /** The environment is not valid; `faults` holds one sentence per faulty variable, without secrets. */
 export class EnvironmentError extends StartError {
-  constructor(readonly faults: readonly string[]) {
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
     super(
       `the environment has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
     )
+    this.faults = faults
   }
 }
 
@@ -62,7 +64,7 @@ function readSome<K extends keyof Env>(
     properties.map((property) => [property, VARIABLES[property]]),
   )
   const env = values as unknown as Pick<Env, K | keyof PoolEnv>
-  faults.push(...poolFaultsOf(env))
+  faults.push(...poolFaultsOf(env), ...proxyFaultsOf(env as Partial<Env>))
   if (faults.length > 0) throw new EnvironmentError(faults)
   return { env: freeze(env), warnings }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { EnvironmentError, readEnv, readListenerEnv, type Source } from './env.ts'
 import { VARIABLES, type Variable } from './variables.ts'
@@ -47,15 +48,20 @@ const WEAK = [
 ]
 describe('production refuses, and development only warns of,', () => {
   test.each([
-    ...['JWT_SECRET_KEY', 'WEBHOOK_SECRET', 'SVC_LICENSE_VENDOR_KEY'].flatMap((name) =>
-      WEAK.map((value): [string, string] => [name, value]),
-    ),
+    ...[
+      ...['JWT_SECRET_KEY', 'WEBHOOK_SECRET', 'SVC_LICENSE_VENDOR_KEY'],
+      ...['SETTINGS_ENCRYPTION_KEY', 'SETUP_TOKEN', 'METRICS_TOKEN'],
+    ].flatMap((name) => WEAK.map((value): [string, string] => [name, value])),
     ['JWT_SECRET_KEY', KEY.slice(1)] as [string, string],
     ...['a'.repeat(32), 'k'.repeat(64), 'ab'.repeat(20), 'qwertyuiop'.repeat(4), KEY.slice(0, 4).repeat(10)].map(
       (value): [string, string] => ['JWT_SECRET_KEY', value],
     ),
     ['WEBHOOK_SECRET', 'aaaaaaaaaaaaaaaaaaaaaaaa'] as [string, string],
     ['SVC_LICENSE_VENDOR_KEY', '1234567890'] as [string, string],
+    ['SETTINGS_ENCRYPTION_KEY', 'abc'] as [string, string],
+    ['SETUP_TOKEN', '1'] as [string, string],
+    ['METRICS_TOKEN', 'REPLACE'] as [string, string],
+    ['DATABASE_URL', 'postgres://gatehouse:REPLACE@postgres/gatehouse'] as [string, string],
     ['WEBHOOK_SECRET', ''] as [string, string],
     ['SVC_LICENSE_VENDOR_KEY', ''] as [string, string],
   ])('%s "%s"', (name, value) => {
@@ -76,6 +82,30 @@ test.each([KEY, `${KEY}${KEY}`, 'test-secret-key-that-is-long-enough-0123456789'
   },
 )
 
+test('production names every fault of the example of secrets at once', () => {
+  const example = readFileSync(new URL('../../deploy/kubernetes/secret.example.yaml', import.meta.url), 'utf8')
+  const secrets = [...example.matchAll(/^ {2}([A-Z_]+): (.*REPLACE.*)$/gm)].map(([, name = '', value]) => [name, value])
+  const faults = faultsOf({ ...PRODUCTION, ...Object.fromEntries(secrets) })
+  expect(secrets.length).toBeGreaterThan(4)
+  expect(faults.map((fault) => fault.split(' ')[0]).sort()).toEqual(secrets.map(([name]) => name).sort())
+})
+
+test.each([
+  ['0.0.0.0/0', false],
+  ['10.0.0.1, ::/0', false],
+  ['128.0.0.0/1', false],
+  ['::ffff:0.0.0.0/96', false],
+  ['10.0.0.0/8, 192.0.2.7, fc00::/7, ::ffff:10.0.0.0/104, ::1', true],
+  ['none', true],
+])('TRUSTED_PROXIES=%s is taken in production: %s', (TRUSTED_PROXIES, taken) => {
+  const refusal = [expect.stringMatching(/^TRUSTED_PROXIES trusts \S+, where .*; production refuses it$/)]
+  expect(faultsOf({ ...PRODUCTION, TRUSTED_PROXIES })).toEqual(taken ? [] : refusal)
+  expect(faultsOf({ ...DEVELOPMENT, TRUSTED_PROXIES })).toEqual([])
+  const listener = () => readListenerEnv({ ENV: 'production', TRUSTED_PROXIES })
+  if (taken) expect(listener).not.toThrow()
+  else expect(listener).toThrow(/TRUSTED_PROXIES trusts/)
+})
+
 test('the community edition needs no vendor key in production', () => {
   expect(faultsOf({ ...PRODUCTION, SVC_EDITION: 'community', SVC_LICENSE_VENDOR_KEY: '' })).toEqual([])
 })
@@ -91,8 +121,11 @@ test('several replicas on an embedded database are refused', () => {
   expect(faults).toEqual([expect.stringMatching(/^JOB_STATE_BACKEND redis means several replicas/)])
 })
 
-test('job state in Redis without an address is local, with a warning', () => {
-  const { env, warnings } = readEnv({ ...PRODUCTION, JOB_STATE_BACKEND: 'redis' })
+test('job state in Redis without an address is refused in production, and local with a warning in development', () => {
+  expect(faultsOf({ ...PRODUCTION, JOB_STATE_BACKEND: 'redis' })).toEqual([
+    'JOB_STATE_BACKEND is redis, but neither JOB_STATE_REDIS_URL nor REDIS_URL is set; production refuses it',
+  ])
+  const { env, warnings } = readEnv({ ...DEVELOPMENT, DATABASE_URL: 'postgres://x/y', JOB_STATE_BACKEND: 'redis' })
   expect(env.jobStateBackend).toBe('local')
   expect(warnings).toEqual([expect.stringMatching(/^JOB_STATE_BACKEND is redis, but neither/)])
 })

@@ -1,7 +1,7 @@
 // Rules across variables: production requirements, missing secrets, impossible combinations.
 import { PORT_OF_WORD, REPO_FORMAT_WORDS } from './repo-format.ts'
 import { ONLINE_SECRET, SIGNING_SECRET, weakness, WELL_KNOWN } from './secrets.ts'
-import type { Env, PoolEnv } from './variables.ts'
+import { VARIABLES, type Env, type PoolEnv, type Variable } from './variables.ts'
 
 const BCRYPT = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/
 
@@ -19,7 +19,7 @@ export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
   for (const name of ['DATABASE_URL', 'JWT_SECRET_KEY']) if (!given.has(name)) faults.push(`${name} is not set`)
   if (env.mode === 'production') {
     const missing = new Set(['JWT_SECRET_KEY'].filter((name) => !given.has(name)))
-    for (const { name, fault } of weakSecrets(env))
+    for (const { name, fault } of weakSecrets(env, given))
       if (!missing.has(name)) faults.push(`${name} ${fault}; production refuses it`)
     if (given.has('GATEHOUSE_DIE_AT')) faults.push('GATEHOUSE_DIE_AT is for crash tests; production refuses it')
   }
@@ -28,7 +28,11 @@ export function faultsOf(env: Env, given: ReadonlySet<string>): string[] {
       'JOB_STATE_BACKEND redis means several replicas, and the embedded database of DATABASE_URL serves one process only: use PostgreSQL',
     )
   }
-  faults.push(...poolFaultsOf(env))
+  if (env.mode === 'production' && env.jobStateBackend === 'redis' && env.jobStateRedisUrl === null)
+    faults.push(
+      'JOB_STATE_BACKEND is redis, but neither JOB_STATE_REDIS_URL nor REDIS_URL is set; production refuses it',
+    )
+  faults.push(...poolFaultsOf(env), ...proxyFaultsOf(env))
   if (env.architectures?.length === 0) faults.push('SVC_ARCHITECTURES must name an architecture')
   faults.push(...sharedPorts(env))
   return faults
@@ -41,6 +45,25 @@ export function poolFaultsOf({ poolUrl, poolRedirect, awsAccessKeyId, awsSecretA
   return ['POOL_URL needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY']
 }
 
+/** Shortest prefix of a network of one's own, by family: 10.0.0.0/8, and fc00::/7. */
+const LEAST_PREFIX = { 4: 8, 6: 7 }
+/** In front of an IPv4 address that is written as IPv6. */
+const MAPPED_BITS = 96
+
+/** Whoever is in a trusted network says who he is. Also for processes that serve repositories only. */
+export function proxyFaultsOf({ mode, trustedProxies = [] }: Partial<Pick<Env, 'mode' | 'trustedProxies'>>): string[] {
+  if (mode !== 'production') return []
+  const wide = trustedProxies.filter((network) => {
+    const [address = '', prefix] = network.split('/')
+    if (prefix === undefined) return false
+    if (!address.includes(':')) return Number(prefix) < LEAST_PREFIX[4]
+    return Number(prefix) < (/^::ffff:/i.test(address) ? MAPPED_BITS + LEAST_PREFIX[4] : LEAST_PREFIX[6])
+  })
+  return wide.map(
+    (network) => `TRUSTED_PROXIES trusts ${network}, where anybody can say to be another client; production refuses it`,
+  )
+}
+
 /** Warnings to log, and the values they correct. */
 export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: string[]; corrections: Partial<Env> } {
   const warnings: string[] = []
@@ -51,18 +74,16 @@ export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: st
 
   warn(!given.has('ENV'), 'ENV is not set; development is assumed')
   if (env.mode === 'development') {
-    for (const { name, fault } of weakSecrets(env)) warnings.push(`${name} ${fault}; production would refuse it`)
+    for (const { name, fault } of weakSecrets(env, given)) warnings.push(`${name} ${fault}; production would refuse it`)
   }
   warn(
     env.jwtSecretKey.length * 8 < Number(env.jwtAlgorithm.slice(2)) && env.jwtAlgorithm !== 'HS256',
     `JWT_SECRET_KEY is shorter than the hash of ${env.jwtAlgorithm} (RFC 7518, section 3.2)`,
   )
-  const settingsKeyFault = weakness(env.settingsEncryptionKey, { ...SIGNING_SECRET, length: 1 })
   warn(
     !given.has('SETTINGS_ENCRYPTION_KEY'),
     'SETTINGS_ENCRYPTION_KEY is not set; stored secrets are sealed with JWT_SECRET_KEY',
   )
-  warn(given.has('SETTINGS_ENCRYPTION_KEY') && settingsKeyFault !== null, `SETTINGS_ENCRYPTION_KEY ${settingsKeyFault}`)
 
   if (env.adminPasswordHash !== null && !BCRYPT.test(env.adminPasswordHash)) {
     corrections.adminPasswordHash = null
@@ -107,15 +128,32 @@ export function warningsOf(env: Env, given: ReadonlySet<string>): { warnings: st
 }
 
 /** Specification, "Authentication", 10. */
-function weakSecrets(env: Env): Judged[] {
+function weakSecrets(env: Env, given: ReadonlySet<string>): Judged[] {
   const judged: [string, string | null][] = [
     ['JWT_SECRET_KEY', weakness(env.jwtSecretKey, SIGNING_SECRET)],
     ['WEBHOOK_SECRET', weakness(env.webhookSecret, ONLINE_SECRET)],
   ]
   if (env.edition === 'enterprise')
     judged.push(['SVC_LICENSE_VENDOR_KEY', weakness(env.licenseVendorKey, ONLINE_SECRET)])
-  return judged.flatMap(([name, fault]) => (fault === null ? [] : [{ name, fault }]))
+  // What is left unset is another secret, or switches off what it guards.
+  for (const [name, value, least] of [
+    ['SETTINGS_ENCRYPTION_KEY', env.settingsEncryptionKey, { ...SIGNING_SECRET, length: 1 }],
+    ['SETUP_TOKEN', env.setupToken, ONLINE_SECRET],
+    ['METRICS_TOKEN', env.metricsToken, ONLINE_SECRET],
+  ] as const)
+    if (given.has(name)) judged.push([name, weakness(value, least)])
+  const weak = judged.flatMap(([name, fault]) => (fault === null ? [] : [{ name, fault }]))
+  for (const [property, { name, secret }] of Object.entries(VARIABLES) as [keyof Env, Variable][]) {
+    const value = env[property]
+    const isPlaceholder = secret && given.has(name) && typeof value === 'string' && PLACEHOLDER.test(value)
+    if (isPlaceholder && !weak.some((other) => other.name === name))
+      weak.push({ name, fault: 'still has the word REPLACE of the example' })
+  }
+  return weak
 }
+
+/** What deploy/ has where a secret belongs; also inside of an address. */
+const PLACEHOLDER = /\bREPLACE\b/
 
 /** Two listeners cannot share a port; the port of a format that is not served is not opened. */
 function sharedPorts(env: Env): string[] {

@@ -8,7 +8,7 @@ export const ONLINE_SECRET = { length: 1, bits: 24 }
 /** Words that ship as defaults in examples, compared without case, digits and punctuation. */
 // prettier-ignore
 const DEFAULT_WORDS = new Set([
-  'changeme', 'changemenow', 'changeit', 'changethis', 'changemeinproduction', 'pleasechangeme', 'replaceme',
+  'changeme', 'changemenow', 'changeit', 'changethis', 'changemeinproduction', 'pleasechangeme', 'replaceme', 'replace',
   'secret', 'secretkey', 'mysecret', 'mysecretkey', 'supersecret', 'supersecretkey', 'topsecret', 'yoursecret',
   'yoursecretkey', 'yoursecretkeyhere', 'jwtsecret', 'jwtsecretkey', 'jwtsecretkeychangeme', 'webhooksecret',
   'vendorkey', 'licensekey', 'password', 'passw', 'pass', 'passwd', 'admin', 'administrator', 'root', 'default',

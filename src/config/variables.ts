@@ -129,6 +129,7 @@ export const VARIABLES = {
   publicRpmUrl: network('PUBLIC_RPM_URL', kinds.publicAddress, null, 'Address under which clients reach `RPM_REPO_PORT`, for the set-up files the service hands out; the setting `addresses.rpm_url` replaces it. Without both they name the address of the request.'),
   serveProcesses: network('SERVE_PROCESSES', kinds.integer(1, 64), 1, 'Processes that serve the repositories. With 1 the process of the API does it; with more they run beside it, and serve while it restarts.', { from: ['1 in development; in production one for each processor, at most 4', (known) => (known.mode === 'production' ? Math.min(4, availableParallelism()) : 1)] }),
   accessLogDir: network('ACCESS_LOG_DIR', kinds.path, '', 'Directory of the service log and of the access logs of the repositories, for machines that cannot write to `REPOS_DIR` or share it.', { from: ['`<REPOS_DIR>/logs`', (known) => join(known.reposDir, 'logs')] }),
+  accessLogMb: network('ACCESS_LOG_MB', kinds.integer(16, 1_000_000), 2048, 'Most megabytes of each access log of the repositories with its rotations: beyond it the oldest are deleted, and the service log says so. 110 bytes a request.'),
   accessLogDirectories: network('ACCESS_LOG_DIRECTORIES', kinds.list(kinds.path), [], 'Directories of this machine in which the setting `downloads.nginx_logs` may name access logs.'),
   trustedProxies: network('TRUSTED_PROXIES', kinds.list(kinds.network), ['127.0.0.1', '172.16.0.0/12', '192.168.0.0/16'], 'Proxies whose `X-Forwarded-For`, `-Host` and `-Proto` are trusted.'),
   corsOrigins: network('CORS_ORIGINS', kinds.list(kinds.origin), ['http://localhost:3003'], 'Origins whose pages may call the API from a browser.'),
@@ -191,7 +192,7 @@ export type PoolEnv = Pick<Env, (typeof POOL_PROPERTIES)[number]>
 /** What processes need that serve repositories only. No secret is among them but that of the object store. */
 export const LISTENER_PROPERTIES = [
   ...(['mode', 'repoFormat', 'distributions', 'distributionsFile', 'architectures', 'appVersion', 'logLevel'] as const),
-  ...(['logFiles', 'logFileMb', 'logFileDays'] as const),
+  ...(['logFiles', 'logFileMb', 'logFileDays', 'accessLogMb'] as const),
   ...(['reposDir', 'accessLogDir', 'bindHost', 'aptPort', 'rpmRepoPort', 'publicAptUrl', 'publicRpmUrl'] as const),
   ...(['trustedProxies', 'serveProcesses'] as const),
   ...POOL_PROPERTIES,

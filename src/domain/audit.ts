@@ -1,9 +1,11 @@
 // An audit event as rooms record it; store/audit-log chains and stores it.
 
+export const AUDIT_RESULTS = ['SUCCESS', 'FAILURE', 'WARNING'] as const
+
 export interface AuditEvent {
   /** an action of docs/api-decisions.md, section 5; the list is open */
   action: string
-  result: 'SUCCESS' | 'FAILURE' | 'WARNING'
+  result: (typeof AUDIT_RESULTS)[number]
   user: string | null
   package?: string | null
   version?: string | null

@@ -15,4 +15,6 @@ export interface Caller {
   principal: string
   /** what an API token may do less than its role; null or missing: nothing */
   scopes?: Scopes | null
+  /** the settings require a second factor, which this person has to set up before anything else */
+  mustEnrol?: boolean
 }

@@ -1,7 +1,7 @@
 // The differences between what was stored and what is on the disk.
 
 /** What a file belongs to. */
-export const DRIFT_AREAS = ['pool', 'quarantine', 'tree', 'index', 'manifests', 'keys', 'settings'] as const
+export const DRIFT_AREAS = ['pool', 'quarantine', 'tree', 'index', 'manifests', 'keys', 'settings', 'audit'] as const
 export type DriftArea = (typeof DRIFT_AREAS)[number]
 
 /** What is wrong with it. `unknown`: nothing names the file. */

@@ -31,6 +31,8 @@ export interface Finding {
   action: PolicyAction
   first_seen: string
   sources: string[]
+  /** other ids of it: of the advisories it was found by (DSA, ALSA, RHSA, GHSA), and their aliases; absent in what older builds stored */
+  aliases?: string[]
   accepted_by_decision: boolean
   /** the affected components inside the package, each with its own fixes, the worst first; absent when none is affected */
   components?: AffectedComponent[]
@@ -53,3 +55,7 @@ export function countSeverities(findings: readonly { severity: Severity }[]): Se
   for (const finding of findings) counts[finding.severity.toLowerCase() as SeverityKey]++
   return counts
 }
+
+/** `1 known vulnerability`, `2 known vulnerabilities` */
+export const vulnerabilities = (count: number): string =>
+  `${count} known ${count === 1 ? 'vulnerability' : 'vulnerabilities'}`

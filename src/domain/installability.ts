@@ -1,10 +1,19 @@
 // What a check of a distribution's packages says: which cannot be installed, and why.
 
+import type { PackageStatus } from './status.ts'
+
 export interface PackageIdentity {
   name: string
   version: string
   arch: string
 }
+
+/** A package that the distribution has a record of, and does not offer. */
+export interface HeldPackage extends PackageIdentity {
+  status: HeldStatus
+}
+export const HELD_STATUSES = ['pending_review', 'quarantined'] as const satisfies PackageStatus[]
+export type HeldStatus = (typeof HELD_STATUSES)[number]
 
 /** One part of a minimal cause. */
 export interface Step {
@@ -18,6 +27,8 @@ export interface Step {
   candidates_total: number
   /** `needs` without candidates: packages of the name that do not satisfy it, at most five */
   others: PackageIdentity[]
+  /** `needs` without candidates: packages that would satisfy it and are held or quarantined, at most five; missing: none */
+  held?: HeldPackage[]
   /** `excludes` and `same_name`: the other package */
   excluded: PackageIdentity | null
   sentence: string

@@ -19,6 +19,13 @@ export const MirrorSelectionSchema = Type.Object({
     default: false,
     description: 'Delete packages that this mirror brought and that the source no longer offers.',
   }),
+  remove_at_most_percent: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 5,
+    description:
+      'Share of what this mirror brought above which a run deletes nothing (up to 20 packages it always may). Raise it for the run that should.',
+  }),
 })
 
 /** Names are selected by `names` or `globs`; `sections`, `architectures` and `exclude` narrow them. */

@@ -20,6 +20,24 @@ export interface Distribution {
   packageManager: string
   /** its major version, where a package may be too new for it (apk) */
   packageManagerMajor?: number
+  /** the newest version of the package format that its systems install, where they are too old for the newest one (rpm) */
+  packageFormatMajor?: number
+  /** what its repository says of itself, where that is declared (deb) */
+  release?: ReleaseFields
+  /** further names under which clients find it, beside the codename (deb) */
+  aliases?: readonly string[]
+}
+
+/** Fields of a Release file, which clients pin packages by: https://wiki.debian.org/DebianRepository/Format */
+export interface ReleaseFields {
+  origin?: string
+  label?: string
+  suite?: string
+  description?: string
+  /** installed from only on request, unless a pin says otherwise */
+  notAutomatic?: boolean
+  /** but what was installed from it is kept up to date */
+  butAutomaticUpgrades?: boolean
 }
 
 export type ComparisonOperator = '<' | '<=' | '=' | '>=' | '>'

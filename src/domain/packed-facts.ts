@@ -10,7 +10,7 @@ export interface PackedFacts {
   files: Uint8Array
 }
 
-/** Packing the facts of the largest package takes 200 ms, so a thread that reads packages does it as well. */
+/** Packing the facts of the largest package takes 200 ms, so a reader of packages does it as well. */
 const packed = new WeakMap<PackageFacts, PackedFacts>()
 
 export function packFacts(facts: PackageFacts): PackedFacts {
@@ -22,6 +22,13 @@ export function packFacts(facts: PackageFacts): PackedFacts {
 /** Notes what `packFacts` would return. Facts are not changed once they are read. */
 export function notePacked(facts: PackageFacts, asPacked: PackedFacts): void {
   packed.set(facts, asPacked)
+}
+
+/** How much text the facts hold, as far as it can be long: the file list, and the rest where it was packed. */
+export function factsCharacters(facts: PackageFacts): number {
+  let count = packed.get(facts)?.facts.length ?? 0
+  for (const { length } of facts.files) count += length
+  return count
 }
 
 export function unpackFacts(blob: { facts: PackageFacts | string; files: Uint8Array }): PackageFacts {

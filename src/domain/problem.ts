@@ -31,6 +31,7 @@ export const PROBLEM_CODES = [
   'feature_unavailable',
   'forbidden',
   'session_required',
+  'mfa_required',
   'setup_token_invalid',
   'self_approval',
   // 404, 405
@@ -47,6 +48,7 @@ export const PROBLEM_CODES = [
   'policy_blocked',
   'not_under_review',
   'ambiguous',
+  'bytes_changed',
   'signing_key_missing',
   'signing_key_exists',
   'not_published',
@@ -56,6 +58,8 @@ export const PROBLEM_CODES = [
   'name_reserved',
   'task_ended',
   'task_cancelled',
+  // 412
+  'changed_meanwhile',
   // 413, 424, 429
   'file_too_large',
   'body_too_large',
@@ -68,9 +72,12 @@ export const PROBLEM_CODES = [
   'backup_unavailable',
   'storage_full',
   'storage_unavailable',
+  'database_unavailable',
+  'database_busy',
   'upstream_error',
   'timeout',
   'scanner_unavailable',
+  'reader_unavailable',
   'scan_incomplete',
   'passive_replica',
   'ldap_unavailable',
@@ -88,16 +95,22 @@ export type ProblemCode = (typeof PROBLEM_CODES)[number]
  */
 export class Problem extends Error {
   override readonly name = 'Problem'
+  readonly code: ProblemCode
+  readonly detail: string
+  readonly extra: Record<string, unknown>
+  readonly retryAfterSeconds: number | undefined
   constructor(
-    readonly code: ProblemCode,
-    readonly detail: string,
-    readonly extra: Record<string, unknown> = {},
+    code: ProblemCode,
+    detail: string,
+    extra: Record<string, unknown> = {},
     options?: { cause?: unknown; retryAfterSeconds?: number },
   ) {
     super(`${code}: ${detail}`, options?.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.detail = detail
+    this.extra = extra
     this.retryAfterSeconds = options?.retryAfterSeconds
   }
-  readonly retryAfterSeconds: number | undefined
 }
 
 /** True for a Problem, and for a Problem of that code where one is given. */

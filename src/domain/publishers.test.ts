@@ -19,6 +19,8 @@ describe('conditions', () => {
     { sub: 'repository_owner:acme:*' },
     { sub: 'org/0123/project/*' },
     { sub: 'a-machine' },
+    { sub: 'environment:production:repository_owner:acme' },
+    { sub: 'repository_owner_id:123:*' },
   ])('%j name somebody', (claims) => {
     expect(claimsFault(claims)).toBeNull()
   })
@@ -35,6 +37,11 @@ describe('conditions', () => {
     [{ project_path: '?/x' }, /owner in project_path/],
     [{ sub: '*' }, /owner in sub/],
     [{ sub: 'repo:*' }, /owner in sub/],
+    [{ sub: 'environment:production:*' }, /owner in sub/],
+    [{ sub: 'a/*' }, /owner in sub/],
+    [{ sub: 'org/*' }, /owner in sub/],
+    [{ sub: 'organization:*:pipeline:x' }, /owner in sub/],
+    [{ sub: 'ref:refs/heads/main:repo:acme/*' }, /owner in sub/],
     [{ sub: 'repo:acme*' }, /owner in sub/],
     [{ sub: 'repo:*/tools:ref:refs\/heads/main' }, /owner in sub/],
     [{ sub: 'repo:?cme/tools' }, /owner in sub/],

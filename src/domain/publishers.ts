@@ -45,9 +45,14 @@ export function claimsFault(claims: Readonly<Record<string, string>>): string | 
   return `must have a condition on one of sub, ${[...PATHS, ...NAMES].join(', ')}: others match jobs of every customer of the provider`
 }
 
-/** `repo:acme/x`, `project_path:acme/x`, `organization:acme:…`: after the kind, one whole part must precede the first wildcard. */
+/**
+ * `repo:acme/x`, `project_path:acme/x`, `organization:acme:…`, `org/0123/…`: a word that says that an owner follows, and the whole
+ * owner before the first wildcard. Of other words (`environment:production:*`) every customer of a provider may have the same.
+ */
 function bindsSubject(pattern: string): boolean {
-  return /^(?:\w+:)?[^*?/:]+[/:]/.test(pattern) && !/^\w+:[^/:]*$/.test(pattern.split(/[*?]/)[0] ?? '')
+  return /^(?:repo|repository|repository_owner|project|project_path|namespace_path|organization|org|workspace)(?:_id)?[:/][^*?/:]+[/:]/.test(
+    pattern,
+  )
 }
 
 /** The claims that differ from the conditions; empty when the publisher accepts the token. Lists match by any member. */

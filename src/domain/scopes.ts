@@ -80,6 +80,16 @@ export function requireNarrower(inner: Scopes | null, outer: Scopes): void {
   }
 }
 
+/** Whether a token of these scopes can do nothing beyond those. */
+export function isWithin(inner: Scopes | null, outer: Scopes): boolean {
+  try {
+    requireNarrower(inner, outer)
+    return true
+  } catch {
+    return false
+  }
+}
+
 export function refused(why: string): Problem {
   return new Problem('forbidden', `this token may not do this: ${why}`)
 }

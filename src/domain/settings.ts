@@ -73,6 +73,8 @@ const PublisherSchema = Type.Object(
 const publishersFault = (publishers: readonly { name: string }[]) =>
   new Set(publishers.map(({ name }) => name)).size === publishers.length ? null : 'must have different names'
 
+export const MFA_RULES = ['nobody', 'admins', 'maintainers', 'everybody'] as const
+
 /** The document as `GET /settings` shows it, without `_meta`. */
 // prettier-ignore
 export const SettingsSchema = Type.Object(
@@ -92,7 +94,7 @@ export const SettingsSchema = Type.Object(
       ...at(4, 30),
       max_packages_per_run: integer(200, 1, 100_000, 'Largest number of packages one run imports.'),
       max_runtime_minutes: integer(60, 1, 1440, 'Longest time a run may take, in minutes.'),
-      min_free_disk_gb: integer(5, 0, 100_000, 'Free disk space in GB below which a run stops.'),
+      min_free_disk_gb: integer(5, 0, 100_000, 'Free disk space in GB below which a run stops and a sync ends with `storage_full`.'),
       sources: entries(BUILT_IN_OR_ID, Type.Boolean(), 'Whether the daily run includes a source, by built-in key or by id; takes precedence over the switch of its mirror.'),
     }),
     notifications: section('Outbound webhook.', {
@@ -131,6 +133,9 @@ export const SettingsSchema = Type.Object(
       group_uploader: group('uploader'),
       group_auditor: group('auditor'),
       group_reader: group('reader'),
+      nested_groups: flag(false, 'Groups of groups count too: their `attr_groups` is followed, at most 500 groups of a person.'),
+      check_minutes: integer(60, 5, 1440, 'How often the job `directory_check` compares accounts with the directory. Who is not there any more, or disabled there, is suspended, with sessions and API tokens.'),
+      grace_hours: integer(72, 1, 8760, 'How long sessions and API tokens of these accounts count while the directory does not answer, or is switched off here.'),
       default_role: choice(ROLES, 'reader', 'Role of users who are in none of the groups. While no group is named, a new account gets it and keeps what an admin sets.'),
       auto_provision: flag(true, 'Create an account at the first login.'),
       verify_cert: flag(true, 'Check the certificate of the server.'),
@@ -143,6 +148,9 @@ export const SettingsSchema = Type.Object(
       client_secret: secret('Secret of this service at the provider; empty for a public client.'),
       scopes: line('openid email profile', 'Scopes asked for, separated by spaces.', { needed: true, check: is.hasOpenidScope }),
       redirect_uri: line('', 'Where the provider sends the browser back; empty is `app_url` + `/oidc-callback`.', { check: is.isHttpUrl, maxLength: 2048 }),
+      session_hours: integer(4, 1, 12, 'How long a session can be refreshed after the login; then the provider is asked again, who may not know the person any more.'),
+      login_days: integer(90, 0, 3650, 'API tokens of a person who has not logged in at the provider for so many days do not count until the next login; 0 for ever.'),
+      logout_at_provider: flag(false, 'A logout in the console ends the session at the provider as well, if it has an `end_session_endpoint`. Register `app_url` + `/login` there as the address after a logout.'),
       auto_provision: flag(false, 'Create an account at the first login.'),
       default_role: choice(ROLES, 'reader', 'Role of users without a match in `role_map`.'),
       claim_username: line('preferred_username', 'Claim that holds the user name of a new account. Accounts are found by issuer and subject.', { needed: true }),
@@ -180,7 +188,7 @@ export const SettingsSchema = Type.Object(
       max_upload_size_mb: integer(500, 1, 102_400, 'Largest upload in MB.'),
       on_unscanned: choice(['hold', 'refuse', 'allow'], 'hold', 'What happens to a package that an enabled scan could not judge.'),
       on_uninstallable: choice(['warn', 'hold'], 'warn', 'What happens to a package whose newer version leaves other published packages without something they need.'),
-      gpg_required: flag(false, 'Quarantine packages without a verified signature.'),
+      gpg_required: flag(false, 'Quarantine rpms without a signature of a known key. A deb or apk counts as signed: the signed index lists its digest.'),
       sign_packages: flag(true, 'Sign an rpm that carries no signature of a known key.'),
       keep_vendor_signatures: flag(false, 'Leave the signature of an import source on its rpm packages and give clients that key beside ours. dnf and zypper then accept an index signed with it, too, because they have one list of keys for both. Otherwise the repository key replaces a verified signature.'),
     }),
@@ -196,8 +204,9 @@ export const SettingsSchema = Type.Object(
       sla_medium_days: days(90, 'medium'),
       auto_enrich: flag(true, 'Add exploit-prediction scores and known-exploited flags.'),
     }),
-    security: section('Rules of review.', {
+    security: section('Rules of review and of signing in.', {
       forbid_self_approval: flag(false, 'Forbid people to approve packages that they brought in.'),
+      require_mfa: choice(MFA_RULES, 'nobody', 'Whose sessions can do nothing but set up a second factor until they have one: `admins`, `maintainers` (and admins) or `everybody`. Accounts of OIDC are left to their provider, API tokens are not asked.'),
     }),
   },
   { additionalProperties: false },

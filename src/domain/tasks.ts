@@ -84,9 +84,24 @@ export class TaskCancelled extends Error {
 /** What work that can be interrupted needs of its task. */
 export type TaskProgress = Pick<TaskContext, 'cursor' | 'save' | 'line' | 'signal'>
 
+/**
+ * How many tasks of each lane one process runs at the same time. Lanes do not wait for each other. A kind whose tasks wait for
+ * those of another is in another lane: mirrors and runs of several syncs wait for syncs.
+ */
+export const LANES = {
+  /** what a person or a publish waits for */
+  interactive: 2,
+  maintenance: 2,
+  /** as many as its kinds may have at once: two imports, two mirrors */
+  bulk: 4,
+  sync: 2,
+} as const
+export type TaskLane = keyof typeof LANES
+
 /** A kind of task, declared beside the work it does. */
 export interface TaskKind {
   kind: string
+  lane: TaskLane
   /** true: only the leader runs it */
   leaderOnly: boolean
   /** most tasks of this kind (with different keys) that one process runs at the same time; 1 by default */

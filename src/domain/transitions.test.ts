@@ -13,11 +13,12 @@ test('a rejected record can only be deleted', () => {
   expect(leaving.map(({ event }) => event)).toEqual(['delete'])
 })
 
-test('only a passed upload, a placement and an approval add a package to the index', () => {
+test('only a passed upload, a placement, an approval and a scan that was missing at arrival add a package to the index', () => {
   expect(TRANSITIONS.filter(({ served }) => served === 'offered').map(({ event }) => event)).toEqual([
     'arrive_passed',
     'place',
     'approve',
+    'pass',
   ])
 })
 

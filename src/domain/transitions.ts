@@ -9,6 +9,7 @@ export const STATUS_EVENTS = [
   'arrive_refused',
   'place',
   'approve',
+  'pass',
   'unpublishable',
   'reject',
   'require_upgrade',
@@ -19,6 +20,7 @@ export const STATUS_EVENTS = [
   'clear',
   'refresh',
   'note_overdue',
+  'sign_again',
   'delete',
 ] as const
 export type StatusEvent = (typeof STATUS_EVENTS)[number]
@@ -68,6 +70,13 @@ export const TRANSITIONS: readonly Transition[] = [
     from: 'pending_review',
     event: 'approve',
     when: 'a person accepts the risk, permanently or until a date',
+    to: 'published',
+    served: 'offered',
+  },
+  {
+    from: 'pending_review',
+    event: 'pass',
+    when: 'it was held only because it could not be scanned, and every step lets it pass now',
     to: 'published',
     served: 'offered',
   },
@@ -142,6 +151,21 @@ export const TRANSITIONS: readonly Transition[] = [
     served: 'kept',
   },
   { from: 'rejected', event: 'refresh', when: 'a scan ran', to: 'rejected', served: 'kept' },
+
+  {
+    from: 'published',
+    event: 'sign_again',
+    when: 'its signature was one that clients refuse, and its file is replaced by one that they take',
+    to: 'published',
+    served: 'kept',
+  },
+  {
+    from: 'pending_review',
+    event: 'sign_again',
+    when: 'the same, while it is held or served',
+    to: 'pending_review',
+    served: 'kept',
+  },
 
   { from: 'published', event: 'delete', when: 'a person deletes it', to: 'absent', served: 'unpublished' },
   { from: 'pending_review', event: 'delete', when: 'a person deletes it', to: 'absent', served: 'unpublished' },

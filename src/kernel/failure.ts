@@ -1,6 +1,6 @@
 // What is recorded of work that an error ended, where no client waits for the answer.
 import { isProblem, type ProblemCode } from '../domain/problem.ts'
-import { isStorageFull } from './files.ts'
+import { fullDisk, isStorageFull } from './files.ts'
 
 export interface Failure {
   code: ProblemCode
@@ -13,6 +13,6 @@ export interface Failure {
 /** The code and sentence of a Problem; `storage_full` when the system says so; otherwise `internal_error`. */
 export function failureOf(error: unknown): Failure {
   if (isProblem(error)) return { code: error.code, detail: error.detail, isUnexpected: false }
-  if (isStorageFull(error)) return { code: 'storage_full', detail: 'the disk is full', isUnexpected: true }
+  if (isStorageFull(error)) return { code: 'storage_full', detail: `${fullDisk(error)} is full`, isUnexpected: true }
   return { code: 'internal_error', detail: 'an unexpected error; the log has it', isUnexpected: true }
 }

@@ -226,3 +226,8 @@ export function isStorageFull(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG' || code === DISK_FULL
 }
+
+/** Which disk is full, as far as the error says. */
+export function fullDisk(error: unknown): string {
+  return (error as NodeJS.ErrnoException | undefined)?.code === DISK_FULL ? 'the disk of the database' : 'the disk'
+}

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createSocketServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -204,6 +204,42 @@ test('an opened answer stops with the reason of its signal, before and while it 
   })()
   await expect(reading).rejects.toBe(reason)
   await expect(client.open(`http://127.0.0.1:${port}/`, { ...LIMITS, signal: stop.signal })).rejects.toBe(reason)
+})
+
+describe('a peer that sends its whole answer and closes at once', () => {
+  const client = createHttpClient({ allowPrivate: true })
+  // As much as the buffer of an answer takes, so that all that is left when its reader lags is the end; and more.
+  const SIZES = [64 * 1024, 200 * 1024]
+
+  test.each(
+    SIZES.flatMap((size) => [
+      [size, 'with a length', `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${size}\r\n\r\n`] as const,
+      [size, 'without a length', 'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n'] as const,
+      [size, 'in HTTP/1.0', `HTTP/1.0 200 OK\r\nContent-Length: ${size}\r\n\r\n`] as const,
+    ]),
+  )('is read whole by a reader that begins later: %i bytes %s', async (size, _, head) => {
+    const body = Buffer.alloc(size, 'x')
+    const sent: Promise<unknown>[] = []
+    const peer = createSocketServer((socket: Socket) => {
+      socket.once('data', () => {
+        sent.push(once(socket, 'finish'))
+        socket.end(Buffer.concat([Buffer.from(head), body]))
+      })
+    }).listen(0, '127.0.0.1')
+    await once(peer, 'listening')
+    const answer = await client.open(`http://127.0.0.1:${(peer.address() as AddressInfo).port}/`, {
+      ...LIMITS,
+      maxBytes: body.length,
+    })
+    await Promise.all(sent)
+    // All of it is in the buffers of this machine: the client sees it and its end within a few turns.
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+    const parts: Uint8Array[] = []
+    for await (const part of answer.body) parts.push(part)
+    expect(Buffer.concat(parts).equals(body)).toBe(true)
+    peer.close()
+    await once(peer, 'close')
+  })
 })
 
 test('a request goes through the configured proxy, except to the hosts named', async () => {

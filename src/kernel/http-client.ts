@@ -2,11 +2,10 @@
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { lookup, type LookupAddress, type LookupOptions } from 'node:dns'
-import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
-import { isForbidden } from './forbidden-addresses.ts'
+import { isForbidden, isForbiddenHost } from './forbidden-addresses.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { trace, traceHeaders, type Attributes } from './trace.ts'
 
@@ -67,19 +66,21 @@ export interface HttpClient {
 
 /** A failure whose message may be shown to clients: it names no inner address except the one the caller asked for. */
 export class HttpError extends Error {
-  constructor(
-    readonly reason: 'forbidden_target' | 'unreachable' | 'status' | 'too_large' | 'timeout',
-    message: string,
-    options?: ErrorOptions & { status?: number; retryAfterMs?: number | null },
-  ) {
-    super(message, options)
-    this.status = options?.status
-    this.retryAfterMs = options?.retryAfterMs ?? null
-  }
+  readonly reason: 'forbidden_target' | 'unreachable' | 'status' | 'too_large' | 'timeout'
   /** the status received, where the reason is `status` */
   readonly status: number | undefined
   /** how long the receiver of a `post` asks to wait */
   readonly retryAfterMs: number | null
+  constructor(
+    reason: HttpError['reason'],
+    message: string,
+    options?: ErrorOptions & { status?: number; retryAfterMs?: number | null },
+  ) {
+    super(message, options)
+    this.reason = reason
+    this.status = options?.status
+    this.retryAfterMs = options?.retryAfterMs ?? null
+  }
 }
 
 const REDIRECTS = 5
@@ -121,21 +122,23 @@ export function createHttpClient(options: {
     })
   }
   const connect = { lookup: guarded as never, timeout: 10_000 }
+  // A second protocol would be a second parser of what strangers send; apt, dnf and apk speak HTTP/1.1 too.
+  const allowH2 = false
   const dispatcher: Dispatcher =
     proxy?.http || proxy?.https
       ? new EnvHttpProxyAgent({
-          connect,
+          ...{ connect, allowH2 },
           noProxy: proxy.except ?? '',
           ...(proxy.http ? { httpProxy: proxy.http } : {}),
           ...(proxy.https ? { httpsProxy: proxy.https } : {}),
         })
-      : new Agent({ connect })
+      : new Agent({ connect, allowH2 })
 
   /** A literal address is never resolved, so it is checked here. */
   function check(url: URL): void {
     if (url.protocol !== 'http:' && url.protocol !== 'https:') throw forbidden(url.href)
     const host = url.hostname.replace(/^\[|\]$/g, '')
-    if (isIP(host) && isForbidden(host, mayBePrivate(host))) throw forbidden(host)
+    if (isForbiddenHost(host, mayBePrivate(host))) throw forbidden(host)
   }
 
   /** Follows redirects, each checked like the first address. */

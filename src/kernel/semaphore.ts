@@ -1,10 +1,16 @@
 // Limits how many pieces of work run at the same time.
 
+export interface Semaphore {
+  <T>(work: () => Promise<T>, width?: number): Promise<T>
+  /** Whether work of this width would begin at once. */
+  fits(width: number): boolean
+}
+
 /**
  * Runs pieces of work while their widths together are at most `limit`; the others wait in the order of the calls. One that is
  * wider than the limit runs alone.
  */
-export function createSemaphore(limit: number): <T>(work: () => Promise<T>, width?: number) => Promise<T> {
+export function createSemaphore(limit: number): Semaphore {
   let free = limit
   const waiting: { width: number; begin(): void }[] = []
 
@@ -16,7 +22,7 @@ export function createSemaphore(limit: number): <T>(work: () => Promise<T>, widt
     }
   }
 
-  return async (work, wanted = 1) => {
+  async function run<T>(work: () => Promise<T>, wanted = 1): Promise<T> {
     const width = Math.min(wanted, limit)
     await new Promise<void>((begin) => {
       waiting.push({ width, begin })
@@ -29,4 +35,6 @@ export function createSemaphore(limit: number): <T>(work: () => Promise<T>, widt
       admit()
     }
   }
+
+  return Object.assign(run, { fits: (width: number) => waiting.length === 0 && Math.min(width, limit) <= free })
 }

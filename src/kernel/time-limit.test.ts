@@ -1,0 +1,43 @@
+import { once } from 'node:events'
+import { createServer, connect, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { expect, it } from 'vitest'
+import { limitTime } from './time-limit.ts'
+
+/** What a stopped process or a paused machine looks like to its own timers. */
+const freeze = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+
+it.each([1, 30, 1500])('ends after %i ms', async (ms) => {
+  const began = performance.now()
+  await new Promise<void>((resolve) => limitTime(ms, resolve))
+  // A timer of Node may be early by a millisecond.
+  expect(performance.now() - began).toBeGreaterThanOrEqual(ms - 2)
+})
+
+it('does not end once it was called off', async () => {
+  const late: string[] = []
+  limitTime(20, () => late.push('called off'))()
+  await new Promise<void>((resolve) => limitTime(40, resolve))
+  expect(late).toEqual([])
+})
+
+it('counts an answer that came while the process was frozen longer than the limit', async () => {
+  const server = createServer((socket) => socket.end('answer')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket: Socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await once(socket, 'connect')
+  try {
+    const first = new Promise<string>((resolve) => {
+      const end = limitTime(400, () => resolve('late'))
+      socket.once('data', (data) => {
+        end()
+        resolve(String(data))
+      })
+      freeze(1000)
+    })
+    expect(await first).toBe('answer')
+  } finally {
+    socket.destroy()
+    server.close()
+  }
+})
