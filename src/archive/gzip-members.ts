@@ -14,7 +14,7 @@ export interface GzipMember {
 }
 
 const PIECE_BYTES = 64 * 1024
-// Packages have two or three. Each costs the set-up of an inflater, so thousands of empty ones would cost minutes.
+// Packages have two or three, and backups too. Each costs the set-up of an inflater, so thousands of empty ones would cost minutes.
 const MOST_MEMBERS = 64
 
 /**

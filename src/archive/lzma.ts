@@ -1,37 +1,17 @@
-// xz and lzma streams through liblzma, a bounded amount at a time.
-import lzma from 'lzma-native'
+// xz and lzma streams, a bounded amount at a time.
+import { setImmediate } from 'node:timers/promises'
+import { createDecoder, IN_BYTES, LZMA, type Decoder } from './liblzma.ts'
 import { invalid } from './limits.ts'
 
-// lzma-native's own stream is not used: it splits its input at every `YZ`, so that a hostile file costs a round trip to
-// the thread pool for each, it ignores what follows a .lzma stream, and it has no back-pressure. This object has.
-interface NativeStream {
-  streamDecoder_(memoryLimit: number, flags: number): void
-  aloneDecoder_(memoryLimit: number): void
-  code(chunk: Uint8Array | null, async: boolean): void
-  resetUnderlying(): void
-  bufferHandler: (
-    output: Uint8Array | null | undefined,
-    taken: number | undefined,
-    error: unknown,
-    totalIn: number | null,
-  ) => void
-}
-const { Stream, CONCATENATED } = lzma as unknown as { Stream: new () => NativeStream; CONCATENATED: number }
-
-// The output of a step is held in memory, and LZMA turns one byte into up to 7,000: the more comes out, the less goes in.
-// Steps of 4 KiB take no longer than 8 KiB (60 MB, November 2026) and hold 28 MB at most.
-const MOST_STEP_BYTES = 4 * 1024
-const LEAST_STEP_BYTES = 128
-const WANTED_OUTPUT_BYTES = 1024 * 1024
 // `xz -9` needs 65 MiB; a header may ask for 4 GiB.
 const MEMORY_LIMIT = 100 * 1024 * 1024
-
-interface Step {
-  output: Uint8Array[]
-  ended: boolean
-  error: unknown
-  totalIn: number
-}
+/** Bytes of output between two turns of the event loop. */
+const TURN_BYTES = 1024 * 1024
+/** Properties, dictionary size and length of a .lzma stream. */
+const HEADER_BYTES = 13
+const LEAST_DICTIONARY = 4096
+/** What liblzma takes for a .lzma stream; an xz stream begins with a larger byte. */
+const MOST_PROPERTIES = 224
 
 /**
  * @param kind `xz` reads all streams of a file and their padding (xz-file-format 1.1.0, section 2), `lzma` the one
@@ -39,64 +19,75 @@ interface Step {
  * @throws Problem('invalid_package') for damaged, truncated and trailing bytes
  */
 export async function* unlzma(source: AsyncIterable<Uint8Array>, kind: 'xz' | 'lzma'): AsyncGenerator<Uint8Array> {
-  const native = new Stream()
-  if (kind === 'xz') native.streamDecoder_(MEMORY_LIMIT, CONCATENATED)
-  else native.aloneDecoder_(MEMORY_LIMIT)
-  let fed = 0
-  let stepBytes = LEAST_STEP_BYTES
-  let ended = false
-  let totalIn = 0
+  const decoder = await createDecoder(kind, MEMORY_LIMIT)
+  const state = { ended: false, turn: 0 }
   try {
-    for await (const chunk of source) {
-      for (let at = 0; at < chunk.length;) {
-        if (ended) throw invalid(`the ${kind} data is followed by other bytes`)
-        const piece = chunk.subarray(at, at + stepBytes)
-        at += piece.length
-        fed += piece.length
-        const step = await run(native, piece)
-        const outputBytes = step.output.reduce((sum, { length }) => sum + length, 0)
-        stepBytes = Math.min(
-          MOST_STEP_BYTES,
-          Math.max(LEAST_STEP_BYTES, outputBytes > WANTED_OUTPUT_BYTES ? stepBytes >> 3 : stepBytes << 1),
-        )
-        yield* step.output
-        if (step.error) throw damage(kind, step.error)
-        ;({ ended, totalIn } = step)
+    for await (const chunk of kind === 'xz' ? source : withRoundSize(source)) {
+      for (let at = 0; at < chunk.length; at += IN_BYTES) {
+        if (state.ended) throw trailing(kind)
+        decoder.put(chunk.subarray(at, at + IN_BYTES))
+        yield* run(decoder, kind, LZMA.run, state)
+        if (decoder.left() > 0) throw trailing(kind)
       }
     }
-    if (!ended) {
-      const step = await run(native, null)
-      yield* step.output
-      if (step.error || !step.ended) throw damage(kind, step.error)
-      totalIn = step.totalIn
-    }
-    if (totalIn !== fed) throw invalid(`the ${kind} data is followed by other bytes`)
+    if (!state.ended) yield* run(decoder, kind, LZMA.finish, state)
+    if (!state.ended) throw damage(kind, LZMA.truncated)
   } finally {
-    native.resetUnderlying()
+    decoder.close()
   }
 }
 
-/** Decodes one piece on the thread pool; null ends the input. */
-function run(native: NativeStream, piece: Uint8Array | null): Promise<Step> {
-  return new Promise((resolve) => {
-    const step: Step = { output: [], ended: false, error: null, totalIn: 0 }
-    native.bufferHandler = (output, taken, error, totalIn) => {
-      if (output) step.output.push(output)
-      else if (output === null) {
-        step.error = error
-        step.ended = !error
-      }
-      if (totalIn !== null) step.totalIn = totalIn
-      // The end is reported before the count of chunks, in the same turn of the loop.
-      if (output === null || taken !== undefined) setImmediate(resolve, step)
+/**
+ * liblzma tells .lzma from other files by sizes of the dictionary that are 2^n or 2^n + 2^(n-1). Every size is valid, and a
+ * larger dictionary decodes the same.
+ */
+async function* withRoundSize(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Buffer | null = Buffer.alloc(0)
+  for await (const chunk of source) {
+    if (held === null) {
+      yield chunk
+      continue
     }
-    native.code(piece, true)
-  })
+    held = Buffer.concat([held, chunk])
+    if (held.length < HEADER_BYTES) continue
+    const size = held.readUInt32LE(1)
+    if (size > MEMORY_LIMIT) throw damage('lzma', LZMA.memoryLimit)
+    if (held[0]! > MOST_PROPERTIES) throw damage('lzma', -1)
+    const power = 2 ** Math.ceil(Math.log2(Math.max(size, LEAST_DICTIONARY)))
+    held.writeUInt32LE(size <= 0.75 * power ? 0.75 * power : power, 1)
+    yield held
+    held = null
+  }
+  if (held !== null) throw damage('lzma', LZMA.truncated)
 }
 
-function damage(kind: string, error: unknown) {
-  const name = (error as { name?: string } | null)?.name ?? ''
-  if (name === 'LZMA_MEMLIMIT_ERROR') return invalid(`the ${kind} data needs more memory than is allowed`, error)
-  if (name === 'LZMA_BUF_ERROR') return invalid(`the ${kind} data is truncated`, error)
-  return invalid(`the ${kind} data is damaged`, error)
+/** Decodes what was put in, or the rest. */
+async function* run(
+  decoder: Decoder,
+  kind: 'xz' | 'lzma',
+  action: number,
+  state: { ended: boolean; turn: number },
+): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const { code, output } = decoder.step(action)
+    if (output.length > 0) yield output
+    state.ended = code === LZMA.end
+    if (state.ended) return
+    // A step that neither takes nor gives anything says so: all was decoded that can be.
+    if (code === LZMA.truncated && action === LZMA.run) return
+    if (code !== LZMA.ok) throw damage(kind, code)
+    if (decoder.left() === 0 && output.length === 0 && action === LZMA.run) return
+    if ((state.turn += output.length) < TURN_BYTES) continue
+    state.turn = 0
+    await setImmediate()
+  }
+}
+
+const trailing = (kind: string) => invalid(`the ${kind} data is followed by other bytes`)
+
+function damage(kind: string, code: number) {
+  if (code === LZMA.memoryLimit || code === LZMA.noMemory)
+    return invalid(`the ${kind} data needs more memory than is allowed`)
+  if (code === LZMA.truncated) return invalid(`the ${kind} data is truncated`)
+  return invalid(`the ${kind} data is damaged`)
 }

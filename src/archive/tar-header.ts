@@ -53,6 +53,17 @@ export function parseTarHeader(block: Uint8Array): TarHeader | null {
   }
 }
 
+/** Whether a tar archive begins with this block: those before ustar have no magic, so only the checksum tells. */
+export function isTarHeader(block: Uint8Array): boolean {
+  // Octal digits, after spaces where the writer has put some.
+  const digits = block.length >= BLOCK_BYTES && block[148]! < 0x38
+  try {
+    return digits && checksumFits(block)
+  } catch {
+    return false
+  }
+}
+
 /** The sum of all bytes, with spaces in place of the checksum; some old writers summed signed bytes. */
 function checksumFits(block: Uint8Array): boolean {
   let sum = 8 * 0x20

@@ -23,8 +23,13 @@ export interface TarOptions {
   mostEntries?: number
   /** of all entries together; checked against what the headers declare, before any of it is unpacked */
   mostBytes?: number
-  /** `refuse` where the format's own tools cannot read pax headers (dpkg) */
-  pax?: 'read' | 'refuse'
+  /**
+   * `refuse` where the format's own tools cannot read pax headers (dpkg); `attributes`: those alone are taken that change neither
+   * name nor size, of which readers could see two different archives
+   */
+  pax?: 'read' | 'refuse' | 'attributes'
+  /** `exact`: the two zero blocks that end an archive must be there, and nothing after them */
+  end?: 'any' | 'exact'
 }
 
 // Linux paths end at 4,096 bytes; pax headers also carry attributes and checksums.
@@ -38,13 +43,15 @@ const LONGEST_PAX = 1024 * 1024
  */
 export async function* readTar(
   source: AsyncIterable<Uint8Array>,
-  { mostEntries = 1_000_000, mostBytes = Infinity, pax = 'read' }: TarOptions = {},
+  { mostEntries = 1_000_000, mostBytes = Infinity, pax = 'read', end = 'any' }: TarOptions = {},
 ): AsyncGenerator<TarEntry, void, undefined> {
   const reader = createByteReader(source, 'tar archive')
   const globalPax = new Map<string, string>()
   let bytes = 0
+  let endsAt = 0
   try {
     for (let count = 0; ; count++) {
+      endsAt = reader.position
       const next = await readEntryHeader(reader, globalPax, pax)
       if (!next) break
       if (count === mostEntries) throw invalid('the tar archive has too many entries')
@@ -54,16 +61,21 @@ export async function* readTar(
       await finish(padding(next.sizeBytes))
     }
     await expectZeros(reader, 'tar archive')
+    if (end === 'exact' && reader.position - endsAt !== 2 * BLOCK_BYTES)
+      throw invalid('the tar archive is truncated, or something follows it')
   } finally {
     await reader.close()
   }
 }
 
+/** Records of pax headers that replace fields of the entry. */
+const REWRITING = ['path', 'linkpath', 'size']
+
 /** The header of the next entry, with the long names and pax records that precede it; null at the archive's end. */
 async function readEntryHeader(
   reader: ByteReader,
   globalPax: Map<string, string>,
-  paxRule: 'read' | 'refuse',
+  paxRule: NonNullable<TarOptions['pax']>,
 ): Promise<Omit<TarEntry, 'content'> | null> {
   let longName: string | undefined
   let longLink: string | undefined
@@ -87,6 +99,8 @@ async function readEntryHeader(
       case 'pax-global': {
         if (paxRule === 'refuse') throw invalid('the tar archive uses pax headers, which this format does not know')
         const records = parsePax(await readData(reader, header, LONGEST_PAX))
+        if (paxRule === 'attributes' && REWRITING.some((key) => records.has(key)))
+          throw invalid('the tar archive uses pax headers for names or sizes, which this format does not know')
         for (const [key, value] of records) (header.type === 'pax' ? pax : globalPax).set(key, value)
         if (header.type === 'pax-global') for (const [key, value] of records) pax.set(key, value)
         break
@@ -115,7 +129,7 @@ function describe(
   const type = headerType === 'file' && name.endsWith('/') ? 'directory' : headerType
   // Readers disagree on whether data follows a link or directory that has a size.
   if (type !== 'file' && sizeBytes !== 0) throw invalid('the tar archive has data where none can be')
-  for (const key of ['path', 'linkpath', 'size']) pax.delete(key)
+  for (const key of REWRITING) pax.delete(key)
   return { name, type, linkName, sizeBytes, mode: header.mode, pax }
 }
 

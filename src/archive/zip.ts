@@ -15,14 +15,14 @@ const SMALL = 64 * 1024
 /** Entries are mostly in the order of the directory, so many are read at a time. */
 const READ_AHEAD = 512 * 1024
 
-const END = 0x06054b50
-const END64_LOCATOR = 0x07064b50
+export const END = 0x06054b50
+export const END64_LOCATOR = 0x07064b50
 const END64 = 0x06064b50
 const CENTRAL = 0x02014b50
-const LOCAL = 0x04034b50
+export const LOCAL = 0x04034b50
 
 /** The comment after the end record has a 16-bit length. */
-const LONGEST_END = 22 + 0xffff
+export const LONGEST_END = 22 + 0xffff
 const LARGEST_DIRECTORY = 256 * 2 ** 20
 
 export interface ZipEntry {
@@ -34,6 +34,8 @@ export interface ZipEntry {
   read(): Promise<Buffer>
   /** compression method, APPNOTE.TXT 4.4.5 */
   method: number
+  /** the offsets in the archive do not count bytes that stand before it */
+  isShifted: boolean
   /** the same as `read`, piece by piece; also LZMA, bzip2, zstd and xz entries */
   content(): AsyncIterable<Uint8Array>
   /** the stored content as a source, unchecked; null for a compressed entry */
@@ -76,22 +78,39 @@ export async function* zipEntries(path: string, largestBytes: number): AsyncGene
 export async function* zipEntriesOf(source: ZipSource, limits: ZipLimits): AsyncGenerator<ZipEntry> {
   const directory = await readDirectory(source, limits)
   const reach = windowOn(source)
-  let at = 0
-  for (let n = 0; n < directory.count; n++) {
-    const header = centralHeader(directory.bytes, at)
-    at = header.end
-    header.offset += directory.shift
-    if (header.name.endsWith('/')) continue
+  for (const header of headersOf(directory)) {
+    if (header.name.endsWith('/') && header.sizeBytes === 0) continue
     yield {
       name: header.name,
       sizeBytes: header.sizeBytes,
       read: () => readEntry(reach, header),
       method: header.method,
+      isShifted: directory.shift > 0,
       content: () => contentOf(source, reach, header),
       inside: () => insideOf(source, reach, header),
     }
   }
-  if (at !== directory.bytes.length) throw new Error('the directory does not hold as many files as it says')
+}
+
+interface Directory {
+  bytes: Buffer
+  count: number
+  /** bytes before the archive, which its offsets do not count */
+  shift: number
+  /** where the directory begins, and where the end record does */
+  start: number
+  end: number
+}
+
+export function* headersOf({ bytes, count, shift }: Directory): Generator<Header> {
+  let at = 0
+  for (let n = 0; n < count; n++) {
+    const header = centralHeader(bytes, at)
+    at = header.end
+    header.offset += shift
+    yield header
+  }
+  if (at !== bytes.length) throw new Error('the directory does not hold as many files as it says')
 }
 
 export async function fileSource(file: FileHandle): Promise<ZipSource> {
@@ -116,10 +135,7 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   return buffer
 }
 
-async function readDirectory(
-  source: ZipSource,
-  limits: ZipLimits,
-): Promise<{ bytes: Buffer; count: number; shift: number }> {
+export async function readDirectory(source: ZipSource, limits: ZipLimits): Promise<Directory> {
   const size = source.sizeBytes
   const tail = await source.read(Math.max(0, size - LONGEST_END), Math.min(size, LONGEST_END))
   let end = tail.length - 22
@@ -141,7 +157,15 @@ async function readDirectory(
   if (count > limits.mostEntries)
     throw new Error(`it holds ${count} files, more than ${limits.mostEntries} are not read`)
   if (length > limits.mostDirectoryBytes) throw new Error('its directory is too large')
-  return { bytes: await source.read(offset + shift, length), count, shift }
+  // One that begins with its directory (omni.ja of Firefox) looks the same; as unzip does, the other place comes second.
+  if (shift > 0 && !(await isCentral(source, offset + shift)) && (await isCentral(source, offset))) shift = 0
+  const start = offset + shift
+  const bytes = await source.read(start, length)
+  return { bytes, count, shift, start, end: size - tail.length + end }
+}
+
+export async function isCentral(source: ZipSource, at: number): Promise<boolean> {
+  return at >= 0 && at + 4 <= source.sizeBytes && (await source.read(at, 4)).readUInt32LE(0) === CENTRAL
 }
 
 function exact(buffer: Buffer, at: number): number {
@@ -150,7 +174,7 @@ function exact(buffer: Buffer, at: number): number {
   return Number(value)
 }
 
-interface Header {
+export interface Header {
   name: string
   flags: number
   method: number
@@ -198,9 +222,9 @@ function widen(header: Header, extra: Buffer): Header {
 }
 
 /** The bytes of a range of the file; not to be kept beyond the next call. */
-type Reach = (position: number, length: number) => Promise<Buffer>
+export type Reach = (position: number, length: number) => Promise<Buffer>
 
-function windowOn(source: ZipSource): Reach {
+export function windowOn(source: ZipSource): Reach {
   const size = source.sizeBytes
   let from = 0
   let bytes: Buffer = Buffer.alloc(0)
@@ -214,7 +238,7 @@ function windowOn(source: ZipSource): Reach {
   }
 }
 
-async function startOf(reach: Reach, header: Header): Promise<number> {
+export async function startOf(reach: Reach, header: Header): Promise<number> {
   const local = await reach(header.offset, 30)
   if (local.readUInt32LE(0) !== LOCAL) throw new Error(`${header.name} is not where the directory says`)
   // The local extra field may have another length than the directory's.
@@ -256,7 +280,7 @@ async function unpack(packed: Buffer, { name, sizeBytes }: Header): Promise<Buff
 
 const PIECE_BYTES = 64 * 1024
 
-async function* contentOf(source: ZipSource, reach: Reach, header: Header): AsyncGenerator<Uint8Array> {
+export async function* contentOf(source: ZipSource, reach: Reach, header: Header): AsyncGenerator<Uint8Array> {
   // A decompressor of its own costs more than most classes of a jar.
   if (header.sizeBytes <= SMALL && (header.method === 0 || header.method === 8)) {
     yield await readEntry(reach, header)

@@ -1,4 +1,5 @@
 // How a format's repositories are read: what an upstream offers, before any of its packages is fetched. Types, and the refusal.
+import type { NotCarried } from '../domain/not-carried.ts'
 import type { PackageFacts } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
 
@@ -13,7 +14,10 @@ export type PackageDigest = FileDigest | { algorithm: 'control-sha1'; hex: strin
 
 /** What an index states about one package: facts as the file would state them, and where the file is. */
 export interface CatalogEntry extends Omit<PackageFacts, 'signatures' | 'record'> {
-  /** relative to the repository, as the index has it, `./` cut off */
+  /**
+   * relative to the repository, as the index has it, `./` cut off; with `mayBeElsewhere` also a whole address, or a path that
+   * begins with `../`
+   */
   path: string
   sizeBytes: number
   digest: PackageDigest
@@ -32,7 +36,7 @@ export type CatalogItem = CatalogEntry | UnreadableEntry
  * Part of everything that is remembered of an index. Raise it when readers take other facts from the same index, so that the
  * next sync reads everything again.
  */
-export const READER_REVISION = 1
+export const READER_REVISION = 3
 
 /** The part of an index that describes one package. */
 export interface CatalogRecord {
@@ -100,6 +104,8 @@ export interface RepositoryIo {
   roots(paths: readonly string[], mostBytes: number): Promise<'unchanged' | (StagedFile | null)[]>
   /** A small file that belongs to a changed root; null when it is missing. */
   small(path: string, mostBytes: number): Promise<Buffer | null>
+  /** Such a file that is only counted: null also when it cannot be fetched. */
+  optional(path: string, mostBytes: number): Promise<Buffer | null>
   /** whether the source must be signed: it has keys, or may not be unsigned */
   signed: boolean
   /** whether a source with keys may leave its index unsigned, where packages have signatures of their own (rpm) */
@@ -117,7 +123,13 @@ export interface RepositoryIndex {
   name: string
   arch: string | null
   /** forms of the same content in order of preference, each with the paths to try */
-  from: readonly { paths: readonly string[]; sizeBytes: number; digest: FileDigest }[]
+  from: readonly {
+    paths: readonly string[]
+    sizeBytes: number
+    /** clients of the format do not compare the size, only the digest (rpm) */
+    isSizeGuess?: true
+    digest: FileDigest
+  }[]
   /** what it unpacks to, where that is listed */
   openSizeBytes: number | null
 }
@@ -130,6 +142,8 @@ export interface RepositoryDescription {
   /** fingerprints or key names; empty for an unsigned source */
   signedBy: string[]
   indexes: RepositoryIndex[]
+  /** what else the repository has */
+  notCarried: NotCarried[]
 }
 
 /** Addresses of one repository, as a metalink or a mirror list names them. */
@@ -139,7 +153,15 @@ export interface MirrorList {
   expected: RepositoryRequest['expected']
 }
 
-export interface CatalogReader {
+/** What clients of a format make of the paths of packages. */
+export interface PathRules {
+  /** they fetch packages that an index names outside its repository (rpm: `xml:base`, `../`) */
+  readonly mayBeElsewhere?: true
+  /** they take a path as part of an address, with its `%5E`; apt asks for the name as it is */
+  readonly pathsAreEncoded?: true
+}
+
+export interface CatalogReader extends PathRules {
   /** @throws Problem('upstream_error') */
   describe(request: RepositoryRequest, io: RepositoryIo): Promise<RepositoryDescription | 'unchanged'>
   /**

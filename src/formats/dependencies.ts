@@ -1,7 +1,8 @@
 // Checks requirements against what packages offer.
-import type { ComparisonOperator, Distribution, PackageFacts, Relation, Requirement } from '../domain/package.ts'
+import type { ComparisonOperator, PackageFacts, Relation, Requirement } from '../domain/package.ts'
 import type { VersionScheme } from './ecosystem.ts'
 import { append } from '../kernel/append.ts'
+import type { Reach } from './architectures.ts'
 
 /** What is offered under a name: a package with its version, or a provide, perhaps without one. */
 export interface Offer {
@@ -14,24 +15,8 @@ export interface Offer {
 /** Offers of other packages, by name. */
 export type Offers = ReadonlyMap<string, readonly Offer[]>
 
-/** Architectures whose packages can meet what a package needs. */
-export interface Reach {
-  /** its own; of a package for all of them, those of its distribution */
-  own: readonly string[]
-  /** `all`, `noarch` */
-  neutral: readonly string[]
-}
-
 /** For offers without an architecture. */
 const EVERYWHERE: Reach = { own: [], neutral: [] }
-
-export function reachOf(
-  { arch }: Pick<PackageFacts, 'arch'>,
-  { neutralArchs }: { neutralArchs: readonly string[] },
-  { architectures }: Pick<Distribution, 'architectures'>,
-): Reach {
-  return { own: neutralArchs.includes(arch) ? architectures : [arch], neutral: neutralArchs }
-}
 
 type Self = Pick<PackageFacts, 'name' | 'version' | 'provides' | 'requirements' | 'files'>
 type Order = Pick<VersionScheme, 'compare' | 'meets'>

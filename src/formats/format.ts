@@ -39,8 +39,8 @@ export interface Signers {
     clearsign(text: string, at: Date): Promise<string>
     /** ASCII-armored detached signature */
     detach(content: Uint8Array, at: Date): Promise<string>
-    /** binary v4 signature packet over `content`, as rpm headers carry it */
-    detachBinary(content: Uint8Array, at: Date): Promise<Uint8Array>
+    /** binary v4 signature packet over `content`, as rpm headers carry it; content in pieces is never in memory as a whole */
+    detachBinary(content: Uint8Array | AsyncIterable<Uint8Array>, at: Date): Promise<Uint8Array>
   }
   apk: {
     /** the file name of the key on clients, `svc.rsa.pub` */
@@ -98,6 +98,8 @@ export interface TreeLayout {
   packagesIn: readonly string[]
   /** directories inside a generation that hold a `by-hash` link */
   byHashIn: readonly string[]
+  /** further names of directories inside a generation, for clients that call an architecture otherwise (rpm) */
+  aliases?: readonly { path: string; target: string }[]
 }
 
 /** Checks what was signed with our keys. */
@@ -123,12 +125,14 @@ export interface SignatureVerdict {
   keyId?: string | null
 }
 
-/** A stored file as its row has it: threads parse the facts themselves. */
+/** A stored file as its row has it: readers parse the facts themselves. */
 export type PackedPackage = Omit<StoredPackage, 'facts'> & PackedFacts
 
 export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   /** architectures that fit every distribution of the format: `all`, `noarch` */
   readonly neutralArchs: readonly string[]
+  /** those of older machines whose packages the index of an architecture takes too (rpm); `formats/architectures` asks */
+  readonly olderArchs?: Readonly<Record<string, readonly string[]>>
   /** those offered by default: the specification's list */
   readonly distributions: readonly Distribution[]
   /** more that a deployment may name in SVC_DISTRIBUTIONS */
@@ -137,6 +141,8 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   readonly architectures: Readonly<Record<string, string>>
   /** the component of a distribution that declares none; null where repositories have no components */
   readonly component: string | null
+  /** whether repositories say who made them, and may have further names beside the codename (deb) */
+  readonly hasReleaseFields: boolean
   /** programs that install from such a repository; the first one unless a distribution names another */
   readonly packageManagers: readonly string[]
   readonly streams: readonly StreamSpec[]
@@ -147,13 +153,16 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   /** Why clients of the distribution cannot use a package that is otherwise sound; null when they can. */
   refusal?(facts: PackageFacts<Rec>, distribution: Distribution): string | null
 
+  /** What the catalog of a source already tells of such a refusal: mirrors leave the package out. */
+  refusalListed?(listed: Pick<PackageFacts, 'name' | 'version'>, distribution: Distribution): string | null
+
   layout(distribution: Distribution): TreeLayout
   /** paths of a package file below the shared package directory: one, or one for each architecture that has it */
   packagePaths(file: { filename: string; sha256: string; arch: string }, distribution: Distribution): string[]
   /** the package's index entry, one piece for each stream; rendered once and stored */
   entry(pkg: StoredPackage<Rec>, distribution: Distribution): Record<string, Uint8Array>
-  /** `entry` on a thread, for packages whose rendering would hold the event loop; absent where the format runs in place */
-  entryOnThread?(pkg: PackedPackage, distribution: Distribution): Promise<Record<string, Uint8Array>>
+  /** `entry` in a reader, for packages whose rendering would hold the event loop; absent where the format runs in place */
+  entryInReader?(pkg: PackedPackage, distribution: Distribution): Promise<Record<string, Uint8Array>>
   /** The entry of a package for all architectures as the index of one has it, where they differ (apk). */
   entryIn?(entry: Uint8Array, arch: string): Uint8Array
   /** each architecture's index is in a directory of its own name and says nothing of the others */
@@ -181,6 +190,13 @@ export interface PackageFormat<Rec = unknown> extends Ecosystem<Rec> {
   verifySignature?(path: string, keys: readonly string[]): Promise<SignatureVerdict>
   /** Writes a copy of the file that carries our signature to `to`, where the format has signatures (rpm). */
   sign?(path: string, to: string, signers: Signers, at: Date): Promise<void>
+
+  /**
+   * Whether what is signed in the file is all of it, so that clients can verify it, where the format has signatures (rpm).
+   * @param content is read up to the payload
+   * @throws Problem('invalid_package')
+   */
+  isSignedWhole?(content: AsyncIterable<Uint8Array>): Promise<boolean>
 
   /** Background index of files by package (deb `Contents`). */
   contents?: {

@@ -29,6 +29,7 @@ const namesOf = (one: Distribution) => [
   one.codename,
   one.name,
   one.fullName,
+  ...(one.aliases ?? []),
   one.scannerDistro,
   `${one.os} ${one.osVersion}`,
   `${one.os} ${one.osVersion} ${one.codename}`,

@@ -1,11 +1,15 @@
 // The malware step: sends the raw file and every decompressed member to the scanner.
 import type { Outcome } from '../domain/status.ts'
 import type { Antivirus } from '../scanners/scanner.ts'
+import type { Contents } from './contents/contents.ts'
 import type { Step, StepResult } from './step.ts'
 import { unscannedOutcome } from './unscanned.ts'
 
-/** @param engine null when none is configured: the step is then skipped in development and `error` in production */
-export function antivirusStep(engine: Antivirus | null, production: boolean): Step {
+/**
+ * @param engine null when none is configured. That is `error`, as for an engine that is away; in development it is skipped while
+ *   what cannot be scanned is allowed, which is the default there.
+ */
+export function antivirusStep(engine: Antivirus | null, production: boolean, contents: Contents): Step {
   return {
     key: 'antivirus',
     label: 'Malware scan',
@@ -13,7 +17,7 @@ export function antivirusStep(engine: Antivirus | null, production: boolean): St
       if (!settings.validation.clamav_scan) return notScanned('skipped', 'pass', 'malware scanning is switched off')
       if (!engine) {
         const message = 'no malware scanner is configured'
-        return production
+        return production || settings.validation.on_unscanned !== 'allow'
           ? notScanned('error', unscannedOutcome(settings, 'error', message), message)
           : notScanned('skipped', 'warn', message)
       }
@@ -21,7 +25,7 @@ export function antivirusStep(engine: Antivirus | null, production: boolean): St
         path: candidate.path,
         filename: candidate.filename,
         sizeBytes: candidate.sizeBytes,
-        members: () => candidate.format.members(candidate.path),
+        contents: (...how) => contents(candidate.format.id, candidate.path, ...how),
       })
       const { result, message, coverage } = scan
       const verdict = { name: 'antivirus' as const, result, message, coverage }

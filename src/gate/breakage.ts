@@ -1,7 +1,8 @@
 // What a removal or a newer version would break: published packages whose requirements it alone met.
 import { sql } from 'kysely'
 import type { PackageFacts, Relation, Requirement } from '../domain/package.ts'
-import { reachOf, satisfies, type Offer } from '../formats/dependencies.ts'
+import { areTogether, reachOf } from '../formats/architectures.ts'
+import { satisfies, type Offer } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import { append } from '../kernel/append.ts'
@@ -68,9 +69,8 @@ export async function additionBreaks(
   added: readonly Added[],
   publishedOf: PublishedOf = (codename, names) => publishedVersions(db, codename, names),
 ): Promise<Breakage[]> {
-  const { versions, neutralArchs } = offered.format
-  const isSame = (a: { arch: string }, b: { arch: string }) =>
-    a.arch === b.arch || neutralArchs.includes(a.arch) || neutralArchs.includes(b.arch)
+  const { versions } = offered.format
+  const isSame = (a: { arch: string }, b: { arch: string }) => areTogether(offered.format, a.arch, b.arch)
   const { codename } = offered.distribution
   const present = await publishedOf(codename, [...new Set(added.map(({ name }) => name))])
   const newestOf = (list: readonly Published[], arch: string) =>

@@ -1,6 +1,7 @@
 // Which published packages need a record: what approving, rejecting or deleting it concerns.
 import type { PackageFacts, Requirement } from '../domain/package.ts'
-import { reachOf, satisfies, type Offer } from '../formats/dependencies.ts'
+import { reachOf } from '../formats/architectures.ts'
+import { satisfies, type Offer } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import { dependentsOf, MOST_DEPENDENTS, providersOf, type Dependent } from './breakage.ts'

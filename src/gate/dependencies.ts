@@ -1,6 +1,7 @@
 // The dependency step: are the package's requirements published in its distribution, and does it take something from others?
 import { sql } from 'kysely'
-import { reachOf, unsatisfied, type Offers } from '../formats/dependencies.ts'
+import { reachOf } from '../formats/architectures.ts'
+import { unsatisfied, type Offers } from '../formats/dependencies.ts'
 import type { PackageFacts, Requirement } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Verdict } from '../domain/status.ts'

@@ -1,6 +1,7 @@
 // Which published package meets each requirement of a package: the next step of its dependency tree.
 import type { PackageFacts, Requirement } from '../domain/package.ts'
-import { reachOf, satisfies } from '../formats/dependencies.ts'
+import { reachOf } from '../formats/architectures.ts'
+import { satisfies } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import { providersOf, type Provider } from './breakage.ts'

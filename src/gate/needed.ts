@@ -1,6 +1,7 @@
 // Which records must stay when others of their distribution are deleted: published packages need them.
 import type { Requirement } from '../domain/package.ts'
-import { reachOf, satisfies } from '../formats/dependencies.ts'
+import { reachOf } from '../formats/architectures.ts'
+import { satisfies } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import { capabilitiesOf, dependentsOf, providersOf, type Breakage, type Dependent, type Provider } from './breakage.ts'

@@ -41,6 +41,27 @@ export interface SignatureDeps {
 }
 
 /**
+ * A copy of a file with our signature, flushed, in staging. Its owner removes it.
+ * @param file of a format that has signatures
+ */
+export async function signedCopy(
+  { signers, clock, newPath }: Pick<SignatureDeps, 'signers' | 'clock' | 'newPath'>,
+  { path: from, format }: Pick<Candidate, 'path' | 'format'>,
+): Promise<Pick<Candidate, 'path' | 'digests' | 'sizeBytes' | 'facts'>> {
+  const path = newPath()
+  try {
+    await format.sign!(from, path, signers, clock.now())
+    await fsyncPath(path)
+    const staged = await measure(path)
+    // Signing moves the header's offsets, which the index lists: the facts are read again.
+    return { ...staged, facts: await format.read(path) }
+  } catch (error) {
+    removeFile(path)
+    throw error
+  }
+}
+
+/**
  * A deb or apk needs no signature of its own: we sign the index that lists its digest. An rpm that does not carry our
  * signature is signed by us, on a copy, so that clients with `gpgcheck=1` accept it. `keep_vendor_signatures` leaves those
  * as they are that a key of an import source has signed, and clients get that key with ours.
@@ -60,20 +81,6 @@ export function signatureStep(deps: SignatureDeps): Step {
     const key = await deps.sourceKeys.find(repoFormat, byOurs.keyId)
     if (!key) return byOurs
     return { ...(await verifySignature(path, [key.armored])), vendor: key }
-  }
-
-  async function signedCopy(candidate: Candidate, sign: NonNullable<Candidate['format']['sign']>): Promise<Candidate> {
-    const path = deps.newPath()
-    try {
-      await sign(candidate.path, path, deps.signers, deps.clock.now())
-      await fsyncPath(path)
-      const staged = await measure(path)
-      // Signing moves the header's offsets, which the index lists: the facts are read again.
-      return { ...candidate, ...staged, facts: await candidate.format.read(path) }
-    } catch (error) {
-      removeFile(path)
-      throw error
-    }
   }
 
   return {
@@ -107,7 +114,7 @@ export function signatureStep(deps: SignatureDeps): Step {
         ? `received ${received}; the repository key replaces that signature, so the served file differs from the received one`
         : `received ${received}; signed with the repository key`
       return {
-        candidate: await signedCopy(candidate, format.sign),
+        candidate: { ...candidate, ...(await signedCopy(deps, candidate)) },
         verdict: {
           ...verdictOf(outcome === 'unknown_key' ? 'warn' : 'pass', 'signed', message),
           detail: { received_sha256: candidate.receivedSha256 },

@@ -286,6 +286,19 @@ describe('an apk', () => {
       expect(facts).toMatchObject({ name: 'sample', description: 'first line', url: null, license: null })
     })
 
+    it('takes a line for each licence, of which apk indexes the last', async () => {
+      const text = pkginfoText({ info: { license: 'Ruby OR MIT' } })
+      const facts = await read(withText(`${text}license = BSD-2-Clause\nlicense = BSD-2-Clause\n`))
+      expect(facts.license).toBe('(Ruby OR MIT) AND BSD-2-Clause')
+      const digests = { sha256: 'ab'.repeat(32), sha512: '', sha1: '', md5: '' }
+      const pkg = { facts, filename: apkFormat.filename(facts), sizeBytes: 1, digests, addedAt: 0 }
+      const entry = apkFormat.entry(pkg, apkFormat.distributions[0]!)['apkindex']!
+      expect(Buffer.from(entry).toString()).toContain('\nL:BSD-2-Clause\n')
+      await expect(
+        read(withText(text + Array.from({ length: 5000 }, (_, n) => `license = L${n}\n`).join(''))),
+      ).rejects.toThrow('license')
+    })
+
     it('decodes text in Latin-1', async () => {
       const text = pkginfoText({ info: { maintainer: 'J\xf6rg' } })
       expect((await read(withText(Buffer.from(text, 'latin1')))).maintainer).toBe('Jörg')

@@ -47,7 +47,7 @@ export const catalog: CatalogReader = {
         openSizeBytes: null,
       })
     }
-    return { date: null, validUntil: null, signedBy: [...signedBy], indexes }
+    return { date: null, validUntil: null, signedBy: [...signedBy], indexes, notCarried: [] }
   },
 
   async *records(file, { name }) {

@@ -20,12 +20,14 @@ export const apkFormat: PackageFormat<ApkRecord> = {
   neutralArchs: [NOARCH],
   distributions,
   presets,
-  // Alpine's armv7 is Debian's armhf; its own armhf is for ARMv6.
+  // Alpine's armv7 is Debian's armhf; its own armhf is for ARMv6, which Debian has no name for.
   architectures: {
     ...{ amd64: 'x86_64', arm64: 'aarch64', armhf: 'armv7', i386: 'x86' },
     ...{ ppc64el: 'ppc64le', riscv64: 'riscv64', s390x: 's390x' },
+    ...{ armv6: 'armhf', loong64: 'loongarch64' },
   },
   component: 'main',
+  hasReleaseFields: false,
   packageManagers: ['apk'],
   versions,
   canary,

@@ -16,14 +16,15 @@ const SINGLE = new Set([
   'origin',
   'commit',
   'maintainer',
-  'license',
   'datahash',
   'provider_priority',
   'replaces_priority',
 ])
+/** melange writes a line for each licence; apk keeps the last one. */
+const LICENSE = 'license'
 /** Keys of lists: blanks separate items, and further lines add to them. */
 export const LISTS: ReadonlySet<string> = new Set(['depend', 'provides', 'replaces', 'install_if', 'triggers'])
-const KNOWN = new Set([...SINGLE, ...LISTS])
+const KNOWN = new Set([...SINGLE, LICENSE, ...LISTS])
 const MOST_FIELDS = 50_000
 
 /**
@@ -51,14 +52,21 @@ export function parsePkginfo(text: string): PkginfoField[] {
   return fields
 }
 
-/** The value of a key that can be given once, as `apk index` copies it; null where it is missing. */
+/** The value of a key as `apk index` copies it, the last one of licences; null where it is missing. */
 export function rawValueOf(fields: readonly PkginfoField[], key: string): string | null {
-  return fields.find(([name]) => name === key)?.[1] ?? null
+  return fields.findLast(([name]) => name === key)?.[1] ?? null
 }
 
 /** The same without blanks around it; null where it is empty too. */
 export function valueOf(fields: readonly PkginfoField[], key: string): string | null {
   return rawValueOf(fields, key)?.trim() || null
+}
+
+/** What all lines of licences say together, as one SPDX expression; null where there is none. */
+export function licenseOf(fields: readonly PkginfoField[]): string | null {
+  const all = new Set(fields.flatMap(([name, value]) => (name === LICENSE ? value.trim() || [] : [])))
+  if (all.size < 2) return [...all][0] ?? null
+  return [...all].map((one) => (/ OR /i.test(one) ? `(${one})` : one)).join(' AND ')
 }
 
 /** The items of all lines of a key, separated by blanks. */

@@ -8,7 +8,7 @@ import type { EmbeddedSignature, PackageFacts } from '../../domain/package.ts'
 import { checkLine, createFileCount, quote } from '../bounds.ts'
 import type { Member, ReadOptions } from '../ecosystem.ts'
 import { apkSegments, type ApkSegment } from './open.ts'
-import { decodePkginfo, LISTS, parsePkginfo, rawValueOf, valueOf, type PkginfoField } from './pkginfo.ts'
+import { decodePkginfo, licenseOf, LISTS, parsePkginfo, rawValueOf, valueOf, type PkginfoField } from './pkginfo.ts'
 import { parseProvides, parseRequirements } from './relations.ts'
 import { describeSignature } from './signatures.ts'
 import { suggestedVersion, versions } from './versions.ts'
@@ -137,6 +137,8 @@ export function factsOf(fields: PkginfoField[]): PackageFacts<ApkRecord> {
   for (const key of ['size', 'builddate', 'provider_priority', 'replaces_priority']) {
     if (!/^[0-9]{0,15}$/.test(text(key) ?? '')) throw invalid(`the file .PKGINFO has a ${key} that is no number`)
   }
+  const license = licenseOf(fields)
+  checkLine('a license', license)
   const header = ['url', 'license', 'origin', 'maintainer', 'commit'].map(text)
   if (Buffer.byteLength([name, version, arch, ...header].join()) > MOST_HEADER_BYTES)
     throw invalid('the file .PKGINFO has longer values than apk can take')
@@ -150,7 +152,7 @@ export function factsOf(fields: PkginfoField[]): PackageFacts<ApkRecord> {
     section: null,
     description: text('pkgdesc'),
     maintainer: text('maintainer'),
-    license: text('license'),
+    license,
     url: text('url'),
     sourcePackage: text('origin'),
     sourceVersion: null,

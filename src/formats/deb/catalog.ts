@@ -1,6 +1,7 @@
 // Reads an apt repository: the signed Release, and the stanzas of its Packages files.
 import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
+import { leftBehind, type NotCarried } from '../../domain/not-carried.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import {
@@ -38,6 +39,7 @@ export const catalog: CatalogReader = {
       validUntil: dateOf(release, 'Valid-Until', name),
       signedBy,
       indexes: indexesOf(release, directory, request, name),
+      notCarried: suite.endsWith('/') ? [] : notCarried(release, request),
     }
   },
 
@@ -87,15 +89,41 @@ function indexesOf(
   if (suite?.endsWith('/')) return [need('')]
   if (components.length === 0 || architectures.length === 0)
     throw refused('malformed', 'an apt source needs a component and an architecture')
-  const words = (field: string) => release.fields.get(field)?.split(/\s+/) ?? []
+  const words = wordsOf(release)
   // Unless the Release says otherwise, the index of each architecture also has the packages for all of them.
   const isApart =
     words('architectures').includes('all') && !words('no-support-for-architecture-all').includes('Packages')
   return components.flatMap((component) => {
     const below = (arch: string) => `${component}/binary-${arch}`
     const all = isApart ? packagesIndex(release, directory, below('all')) : null
-    return [...architectures.map((arch) => need(below(arch))), ...(all ? [all] : [])]
+    return [...servedOf(release, architectures).map((arch) => need(below(arch))), ...(all ? [all] : [])]
   })
+}
+
+const wordsOf =
+  ({ fields }: Release) =>
+  (field: string) =>
+    fields.get(field)?.split(/\s+/).filter(Boolean) ?? []
+
+/** A source may name more architectures than its repository has: those of its target, say. One at least must be there. */
+function servedOf(release: Release, architectures: readonly string[]): readonly string[] {
+  const declared = wordsOf(release)('architectures')
+  const served = architectures.filter((arch) => declared.includes(arch))
+  return served.length > 0 ? served : architectures
+}
+
+function notCarried(release: Release, { components, architectures }: RepositoryRequest): NotCarried[] {
+  const words = wordsOf(release)
+  return [
+    ...leftBehind(
+      'architectures',
+      words('architectures').filter((arch) => !['all', 'source', ...architectures].includes(arch)),
+    ),
+    ...leftBehind(
+      'components',
+      words('components').filter((component) => !components.includes(component)),
+    ),
+  ]
 }
 
 const BLANK = Buffer.from('\n\n')

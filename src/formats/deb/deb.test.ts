@@ -10,7 +10,7 @@ import { compressSample, zstdRepeated } from '../../../test/samples/compress.ts'
 import { assembleDeb, buildDeb, controlText, type SampleDeb } from '../../../test/samples/deb.ts'
 import { buildTar, paxEntry, tarEntry, type SampleEntry } from '../../../test/samples/tar.ts'
 import { isProblem } from '../../domain/problem.ts'
-import type { PackageFacts, StoredPackage } from '../../domain/package.ts'
+import type { Distribution, PackageFacts, StoredPackage } from '../../domain/package.ts'
 import { debFormat } from './index.ts'
 import type { DebRecord } from './read.ts'
 
@@ -101,9 +101,9 @@ async function hostileSamples(): Promise<ConformanceSample[]> {
     'no name': { fields: { Package: null } },
     'no version': { fields: { Version: '' } },
     'no architecture': { fields: { Architecture: null } },
-    'upper case in the name': { name: 'Sample' },
+    'an underscore in the name': { name: 'sample_x' },
+    'a name that begins with a sign': { name: '-sample' },
     'a slash in the name': { name: '../sample' },
-    'a name of one letter': { name: 'x' },
     'a space in the version': { version: '1 0' },
     'a slash in the version': { version: '1/../../x' },
     'an empty revision': { version: '1.0-' },
@@ -212,6 +212,33 @@ describe('reading a deb', () => {
     expect(await read(await buildDeb())).toMatchObject({ sourcePackage: 'sample', sourceVersion: null })
     const same = await read(await buildDeb({ version: '1-2', fields: { Source: 'src (1-2)' } }))
     expect(same).toMatchObject({ sourcePackage: 'src', sourceVersion: null })
+    const equals = await read(await buildDeb({ version: '1-2', fields: { Source: 'src (= 1-1)' } }))
+    expect(equals).toMatchObject({ sourcePackage: 'src', sourceVersion: '1-1' })
+  })
+
+  it.each(['WorldOfGoo', 'x', 'R'])('takes the name %s, as dpkg and apt do', async (name) => {
+    const facts = await read(await buildDeb({ name }))
+    expect(debFormat.filename(facts)).toBe(`${name}_1.0-1_amd64.deb`)
+  })
+
+  it.each(['debian-installer', 'contrib/debian-installer'])('refuses udebs (%s) and says why', async (section) => {
+    const [udeb, deb] = [await read(await buildDeb({ fields: { Section: section } })), await read(await buildDeb())]
+    expect(debFormat.refusal!(udeb, debFormat.distributions[0]!)).toContain('udeb')
+    expect(debFormat.refusal!(deb, debFormat.distributions[0]!)).toBeNull()
+  })
+
+  it('takes pax headers of times and attributes in control.tar, which tar unpacks, and no others', async () => {
+    const data = buildTar([{ name: './' }])
+    const built = (records: Record<string, string>) =>
+      assembleDeb({
+        control: Buffer.concat([paxEntry(records), buildTar([{ name: './control', content: controlText() }])]),
+        data,
+      })
+    expect((await read(built({ mtime: '1700000000.5', 'LIBARCHIVE.xattr.com.apple.provenance': 'x' }))).name).toBe(
+      'sample',
+    )
+    const others: Record<string, string>[] = [{ path: './other' }, { size: '3' }, { linkpath: 'x' }]
+    for (const records of others) await expect(read(built(records))).rejects.toThrow('pax')
   })
 
   it('reads relations with alternatives, versions and architectures, over several lines', async () => {
@@ -410,6 +437,32 @@ describe('reading a deb', () => {
       const text = Buffer.from(entry['packages']!).toString()
       expect(text).not.toMatch(/elsewhere|false/)
       expect(text.match(/^(Filename|Size|SHA256):/gim)).toHaveLength(3)
+    })
+
+    const releaseOf = async (distribution: Distribution) => {
+      const files = await debFormat.index({
+        ...{ distribution, revision: 1, date: new Date(0), architectures: [], count: () => 0 },
+        ...{ signers: sampleSigners, backgroundIndexes: [{ path: 'x', sizeBytes: 1, sha256: 'c'.repeat(64) }] },
+        compose: () => Promise.reject(new Error('there is nothing to compose')),
+      })
+      return String(files.find(({ path }) => path === 'Release')!.content).split('\nSHA256:')[0]
+    }
+
+    it('writes the Release fields that a distribution declares', async () => {
+      const release = { origin: 'ACME', label: 'ACME internal', suite: 'stable', description: 'What ACME runs' }
+      const automatic = { notAutomatic: true, butAutomaticUpgrades: true }
+      expect(await releaseOf({ ...jammy, release: { ...release, ...automatic } })).toBe(
+        'Origin: ACME\nLabel: ACME internal\nSuite: stable\nCodename: jammy\nDate: Thu, 01 Jan 1970 00:00:00 UTC\n' +
+          'NotAutomatic: yes\nButAutomaticUpgrades: yes\nAcquire-By-Hash: yes\nArchitectures: amd64\nComponents: main\n' +
+          'Description: What ACME runs',
+      )
+    })
+
+    it('writes our own Release fields where a distribution declares none', async () => {
+      expect(await releaseOf(jammy)).toBe(
+        'Origin: Gatehouse\nLabel: Gatehouse\nSuite: jammy\nCodename: jammy\nDate: Thu, 01 Jan 1970 00:00:00 UTC\n' +
+          `Acquire-By-Hash: yes\nArchitectures: amd64\nComponents: main\nDescription: Packages for ${jammy.fullName}`,
+      )
     })
 
     it('signs a Release that names each file with its size and digest', async () => {

@@ -25,8 +25,12 @@ export const debFormat: PackageFormat<DebRecord> = {
   architectures: {
     ...{ amd64: 'amd64', arm64: 'arm64', armhf: 'armhf', i386: 'i386' },
     ...{ ppc64el: 'ppc64el', riscv64: 'riscv64', s390x: 's390x' },
+    ...{ armel: 'armel', mips64el: 'mips64el', mipsel: 'mipsel', loong64: 'loong64' },
+    ...{ alpha: 'alpha', armeb: 'armeb', hppa: 'hppa', ia64: 'ia64', m68k: 'm68k', powerpc: 'powerpc' },
+    ...{ ppc64: 'ppc64', sh4: 'sh4', sparc64: 'sparc64', x32: 'x32' },
   },
   component: 'main',
+  hasReleaseFields: true,
   packageManagers: ['apt'],
   versions,
   canary,
@@ -37,9 +41,16 @@ export const debFormat: PackageFormat<DebRecord> = {
   members: debMembers,
   filename: debFilename,
 
+  refusal({ section }) {
+    // Where apt looks they would be offered to installed systems; the installer reads indexes of its own.
+    if (!/(^|\/)debian-installer$/.test(section ?? '')) return null
+    return 'the package is a udeb, which only the Debian installer can use; repositories for the installer are not made'
+  },
+
   layout: (distribution) => ({
     link: `dists/${distribution.codename}`,
-    standing: [],
+    // They lead through the link of the codename, so that both change at the same moment.
+    standing: (distribution.aliases ?? []).map((alias) => ({ path: `dists/${alias}`, target: '' })),
     packages: null,
     packagesName: 'pool',
     packagesIn: ['pool'],

@@ -78,11 +78,11 @@ export async function* debEntries(
   const bounds = { ...DEFAULT_LIMITS, ...limits, ...(member.name.startsWith('control') ? CONTROL_LIMITS : {}) }
   const bytes = decompress(fileRange(path, member.start, member.end), compression, bounds)
   try {
-    // dpkg has never read pax headers.
+    // dpkg has never read pax headers, but has tar unpack the control files: macOS writes times and attributes there.
     for await (const entry of readTar(bytes, {
       mostEntries: MOST_ENTRIES,
       mostBytes: bounds.maxOutputBytes,
-      pax: 'refuse',
+      pax: member.name.startsWith('control') ? 'attributes' : 'refuse',
     })) {
       yield { ...entry, path: insidePath(entry.name) }
     }

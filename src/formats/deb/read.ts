@@ -79,11 +79,10 @@ async function readFileList(path: string, { data }: DebLayout, limits: { maxOutp
 /** What the fields of a control file, or of a stanza of an index, state. @throws Problem('invalid_package') */
 export function factsOf(fields: ControlField[]): PackageFacts<DebRecord> {
   const name = required(fields, 'Package')
-  // Policy 5.6.1
-  if (!/^[a-z0-9][a-z0-9+.-]+$/.test(name))
-    throw invalid(
-      `the control file has the package name ${quote(name)}; lower-case letters, digits, +, - and . are allowed, and two characters at least`,
-    )
+  // As dpkg takes them, but for `_`, which ends the name in file names. Policy 5.6.7 wants lower case and two characters; other
+  // vendors' packages have neither.
+  if (!/^[A-Za-z0-9][A-Za-z0-9+.-]*$/.test(name))
+    throw invalid(`the control file has the package name ${quote(name)}; letters, digits, +, - and . are allowed`)
   const version = required(fields, 'Version')
   if (!versions.isValid(version))
     throw invalid(
@@ -143,10 +142,10 @@ function required(fields: readonly ControlField[], name: string): string {
   return value
 }
 
-/** `name` or `name (version)`; without the field a package is its own source (Policy 5.6.1). */
+/** `name` or `name (version)`, also `name (= version)`; without the field a package is its own source (Policy 5.6.1). */
 function parseSource(value: string | null, name: string, version: string): { name: string; version: string | null } {
   if (value === null) return { name, version: null }
-  const parts = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?:\s*\(\s*([^\s()]+)\s*\))?$/.exec(value)
+  const parts = /^([A-Za-z0-9][A-Za-z0-9+._-]*)(?:\s*\(\s*(?:=\s*)?([^\s()=]+)\s*\))?$/.exec(value)
   if (!parts) throw invalid('the control file has a source that cannot be read')
   const sourceVersion = parts[2]
   if (sourceVersion !== undefined && !versions.isValid(sourceVersion)) {

@@ -80,16 +80,19 @@ function withPlain({ plain, ...file }: BackgroundIndex): Listed[] {
 function renderRelease(distribution: Distribution, date: Date, files: readonly Listed[]): string {
   const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1))
   const width = Math.max(...sorted.map((file) => String(file.sizeBytes).length))
+  const { origin, label, suite, description, notAutomatic, butAutomaticUpgrades } = distribution.release ?? {}
   return [
-    'Origin: Gatehouse',
-    'Label: Gatehouse',
-    `Suite: ${distribution.codename}`,
+    `Origin: ${origin ?? 'Gatehouse'}`,
+    `Label: ${label ?? 'Gatehouse'}`,
+    `Suite: ${suite ?? distribution.codename}`,
     `Codename: ${distribution.codename}`,
     `Date: ${rfc2822(date)}`,
+    ...(notAutomatic ? ['NotAutomatic: yes'] : []),
+    ...(butAutomaticUpgrades ? ['ButAutomaticUpgrades: yes'] : []),
     'Acquire-By-Hash: yes',
     `Architectures: ${distribution.architectures.join(' ')}`,
     `Components: ${distribution.component ?? 'main'}`,
-    `Description: Packages for ${distribution.fullName}`,
+    `Description: ${description ?? `Packages for ${distribution.fullName}`}`,
     'SHA256:',
     ...sorted.map((file) => ` ${file.sha256} ${String(file.sizeBytes).padStart(width)} ${file.path}`),
     '',

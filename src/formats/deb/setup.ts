@@ -20,7 +20,8 @@ export function setup({ distribution, url, keys }: SetupInput): ClientSetup {
     `URIs: ${url}/repos`,
     `Suites: ${codename}`,
     `Components: ${component ?? 'main'}`,
-    `Architectures: ${architectures.join(' ')}`,
+    // Without the line apt takes its own; with it, it would fetch the indexes of all architectures.
+    ...(architectures.length === 1 ? [`Architectures: ${architectures[0]}`] : []),
     ...(inline ? ['Signed-By:', ...armored.split(/\r?\n/).map(continuation)] : [`Signed-By: ${KEY_FILE}`]),
     '',
   ].join('\n')

@@ -95,10 +95,45 @@ test.each<[string, unknown, RegExp]>([
   ["a format that is not the preset's", { codename: 'jammy', format: 'rpm' }, /format is deb for this preset/],
   ['a misspelt key', { ...ACME, fullname: 'x' }, /fullname/],
   ['a name with a line break', { ...ACME, name: 'a\nb' }, /name.*pattern/],
+  ['an origin with a line break', { ...ACME, origin: 'a\nSuite: b' }, /origin.*pattern/],
+  ['a label that is too long', { ...ACME, label: 'x'.repeat(201) }, /label/],
+  ['a description of blanks', { ...ACME, description: '  ' }, /description.*pattern/],
+  ['a suite of two words', { ...ACME, suite: 'old stable' }, /suite.*pattern/],
+  ['an alias that leaves its directory', { ...ACME, aliases: ['../x'] }, /aliases.*pattern/],
+  ['an alias twice', { ...ACME, aliases: ['stable', 'stable'] }, /aliases/],
+  ['upgrades of what is automatic', { ...ACME, but_automatic_upgrades: true }, /no effect without not_automatic/],
+  ['an origin of an rpm', { ...ACME, format: 'rpm', origin: 'ACME' }, /origin does not exist in rpm/],
+  ['an alias of an apk', { ...ACME, format: 'apk', aliases: ['stable'] }, /aliases does not exist in apk/],
+  ['its codename as alias', { ...ACME, aliases: ['acme-stable'] }, /the alias acme-stable is the codename/],
+  ['the codename of another as alias', { ...ACME, aliases: ['noble'] }, /the alias noble is the codename/],
 ])('an entry with %s is refused', (_what, entry, fault) => {
   const { faults } = withFile(entry)
   expect(faults).toHaveLength(1)
   expect(faults[0]).toMatch(fault)
+})
+
+test('a deb distribution says who made it, and may have further names', () => {
+  const { distributions, faults } = withFile({
+    ...ACME,
+    ...{ origin: 'ACME', label: 'ACME internal', suite: 'stable', description: 'What ACME runs' },
+    ...{ not_automatic: true, but_automatic_upgrades: true, aliases: ['stable', 'acme'] },
+  })
+  expect(faults).toEqual([])
+  expect(distributions[1]).toMatchObject({
+    release: {
+      ...{ origin: 'ACME', label: 'ACME internal', suite: 'stable', description: 'What ACME runs' },
+      ...{ notAutomatic: true, butAutomaticUpgrades: true },
+    },
+    aliases: ['stable', 'acme'],
+  })
+})
+
+test('an alias leads to one distribution', () => {
+  const { faults } = withFile(
+    { ...ACME, aliases: ['stable'] },
+    { ...ACME, codename: 'acme-next', aliases: ['stable', 'next'] },
+  )
+  expect(faults).toEqual(['SVC_DISTRIBUTIONS_FILE: acme-next: the alias stable is an alias of acme-stable already'])
 })
 
 test('every fault is named at the same time', () => {

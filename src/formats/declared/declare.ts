@@ -47,11 +47,24 @@ export function declareDistributions(
     const distribution = distributionOf(own, presets.get(own.codename) ?? null, formats, architectures, fault)
     if (distribution) declared.set(own.codename, distribution)
   }
+  faults.push(...aliasFaults([...declared.values()]))
   if (declared.size === 0 && faults.length === 0)
     faults.push('SVC_DISTRIBUTIONS and SVC_DISTRIBUTIONS_FILE declare no distribution')
   const order = formats.map(({ id }) => id)
   const distributions = [...declared.values()].sort((a, b) => order.indexOf(a.format) - order.indexOf(b.format))
   return { distributions, faults }
+}
+
+/** A name leads to one distribution. */
+function aliasFaults(declared: readonly Distribution[]): string[] {
+  const owners = new Map(declared.map(({ codename }) => [codename, `the codename of a distribution`]))
+  return declared.flatMap(({ codename, aliases = [] }) =>
+    aliases.flatMap((alias) => {
+      const taken = owners.get(alias)
+      owners.set(alias, taken ?? `an alias of ${codename}`)
+      return taken ? [`SVC_DISTRIBUTIONS_FILE: ${codename}: the alias ${alias} is ${taken} already`] : []
+    }),
+  )
 }
 
 function unknownPreset(name: string, presets: readonly Distribution[]): string {

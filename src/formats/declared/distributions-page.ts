@@ -33,12 +33,25 @@ shown as inactive, takes no packages, and is served as it was.
 | \`codename\` | Name in addresses and uploads: lower-case letters and digits, with \`-\`, \`_\` or \`+\` between them. The codename of a preset changes that preset. | required |
 | \`format\` | \`deb\`, \`rpm\` or \`apk\` | required unless a preset |
 | \`scanner_distro\` | The distribution whose advisories apply, as scanners name it: \`debian:12\`. Scanners find nothing for a name they do not know. | required unless a preset |
-| \`architectures\` | A list, by Debian's names or the format's own | \`SVC_ARCHITECTURES\` |
+| \`architectures\` | A list, by Debian's names or else the format's own; \`armv6\` is Alpine's \`armhf\`. There are more than \`SVC_ARCHITECTURES\` knows: see below | \`SVC_ARCHITECTURES\` |
 | \`component\` | Component of the repository (deb, apk) | \`main\` |
 | \`os\`, \`version\` | Operating system and release, as shown | from \`scanner_distro\` |
 | \`name\`, \`full_name\` | Names, as shown | \`codename\` |
+| \`origin\`, \`label\` | For deb: who made the repository, and what it is. apt pins and unattended upgrades refer to them (\`o=\`, \`l=\`). | \`Gatehouse\` |
+| \`suite\` | For deb: name of the suite, one word, such as \`stable\` (\`a=\`) | \`codename\` |
+| \`aliases\` | For deb: up to 8 further names, under which \`dists/\` shows the same repository, also while it is being published. apt warns of a name in its source that is neither codename nor suite. | none |
+| \`description\` | For deb: \`Description\` of the repository | \`Packages for\` \`full_name\` |
+| \`not_automatic\`, \`but_automatic_upgrades\` | For deb: whether apt installs from it on request only (priority 1), and still upgrades what came from it (100) | \`false\` |
 | \`package_manager\` | Program of the set-up instructions | the format's first, see below |
 | \`package_manager_major\` | For apk: major version of apk-tools; versions with a commit hash need 3 | 2 |
+| \`package_format_major\` | For rpm: the newest version of the package format that its systems install: 4 where they have rpm before 4.14 (EL 7) | 6 |
+
+What the file says is stored with the distribution, and a change is published at the next start. A machine that knows a
+repository asks before it accepts another \`origin\`, \`label\`, \`suite\` or priority (apt-secure(8)): \`apt-get update\` fails
+until somebody runs it once with \`--allow-releaseinfo-change\`. So take them over from the old repository
+([moving.md](moving.md)), and change them rarely. An alias may move to another distribution: \`"suite": "stable",
+"aliases": ["stable"]\` goes from one release to the next, in one start. It must be no codename, also not one that is no longer
+declared.
 
 All faults of the variables and the file are reported together and stop the start. So does a change of the
 format of a distribution that has packages, and the loss of an architecture that it has packages for.
@@ -57,6 +70,7 @@ export function distributionsPage(formats: readonly PackageFormat[]): string {
       `### ${format.label} (\`${format.id}\`)`,
       '',
       `Architectures: ${architectures.join(', ')}. Package managers: ${format.packageManagers.join(', ')}.`,
+      ...olderLines(format),
       '',
       '| Codename | Distribution | Scanner id | |',
       '|---|---|---|---|',
@@ -68,4 +82,11 @@ export function distributionsPage(formats: readonly PackageFormat[]): string {
     )
   }
   return lines.join('\n')
+}
+
+function olderLines({ olderArchs = {} }: PackageFormat): string[] {
+  const names = (archs: readonly string[]) => archs.map((arch) => `\`${arch}\``).join(', ')
+  return Object.entries(olderArchs).map(
+    ([arch, older]) => `A distribution for \`${arch}\` takes packages for ${names(older)} too.`,
+  )
 }

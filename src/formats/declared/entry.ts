@@ -5,6 +5,13 @@ import type { PackageFormat } from '../format.ts'
 
 const Text = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\x00-\\x1f\\x7f]+$' })
 
+/** Clients drop blanks around the value of a field, and a blank line would end the Release. */
+const FieldText = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^[^\\s\\x00-\\x1f\\x7f](?:[^\\x00-\\x1f\\x7f]*[^\\s\\x00-\\x1f\\x7f])?$',
+})
+
 /** Part of paths and URLs; a dot only within a release, so that no codename looks like a file beside it. */
 export const CODENAME = '^[a-z0-9]+([-+_][a-z0-9]+|\\.[0-9]+)*$'
 
@@ -19,8 +26,18 @@ export const EntrySchema = Type.Object(
     version: Type.Optional(Text),
     name: Type.Optional(Text),
     full_name: Type.Optional(Text),
+    origin: Type.Optional(FieldText),
+    label: Type.Optional(FieldText),
+    suite: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9~.:_+/-]*$', maxLength: 64 })),
+    description: Type.Optional(FieldText),
+    not_automatic: Type.Optional(Type.Boolean()),
+    but_automatic_upgrades: Type.Optional(Type.Boolean()),
+    aliases: Type.Optional(
+      Type.Array(Type.String({ pattern: CODENAME, maxLength: 64 }), { maxItems: 8, uniqueItems: true }),
+    ),
     package_manager: Type.Optional(Type.String()),
     package_manager_major: Type.Optional(Type.Integer({ minimum: 1, maximum: 99 })),
+    package_format_major: Type.Optional(Type.Integer({ minimum: 1, maximum: 99 })),
   },
   { additionalProperties: false },
 )
@@ -49,6 +66,7 @@ export function distributionOf(
     fault('scanner_distro', 'is required for a codename that is no preset: without it scanners find nothing')
   if (!format) return null
   checkComponent(entry, format, fault)
+  checkRelease(entry, format, fault)
   if (entry.package_manager && !format.packageManagers.includes(entry.package_manager))
     fault('package_manager', `must be ${format.packageManagers.join(' or ')}`)
   const wanted = entry.architectures ?? preset?.architectures ?? architectures
@@ -59,6 +77,7 @@ export function distributionOf(
   const [system = '', release = ''] = scannerDistro.split(':')
   const name = entry.name ?? preset?.name ?? entry.codename
   const major = entry.package_manager_major ?? preset?.packageManagerMajor
+  const newestFormat = entry.package_format_major ?? preset?.packageFormatMajor
   return {
     codename: entry.codename,
     format: format.id,
@@ -71,6 +90,8 @@ export function distributionOf(
     fullName: entry.full_name ?? preset?.fullName ?? name,
     packageManager: entry.package_manager ?? preset?.packageManager ?? format.packageManagers[0] ?? '',
     ...(major === undefined ? {} : { packageManagerMajor: major }),
+    ...(newestFormat === undefined ? {} : { packageFormatMajor: newestFormat }),
+    ...releaseOf(entry),
   }
 }
 
@@ -82,6 +103,35 @@ function checkComponent(
   if (component === undefined) return
   if (format.component === null) fault('component', `does not exist in ${format.id} repositories`)
   if (RESERVED_COMPONENTS.has(component)) fault('component', `must not be ${component}, which the tree uses itself`)
+}
+
+const RELEASE_KEYS = [
+  ...(['origin', 'label', 'suite', 'description', 'not_automatic', 'but_automatic_upgrades', 'aliases'] as const),
+]
+
+function checkRelease(
+  entry: Entry,
+  format: PackageFormat,
+  fault: (field: keyof Entry, sentence: string) => void,
+): void {
+  for (const key of RELEASE_KEYS)
+    if (entry[key] !== undefined && !format.hasReleaseFields) fault(key, `does not exist in ${format.id} repositories`)
+  // apt looks at the second only where it finds the first.
+  if (entry.but_automatic_upgrades && !entry.not_automatic)
+    fault('but_automatic_upgrades', 'has no effect without not_automatic')
+}
+
+function releaseOf(entry: Entry): Pick<Distribution, 'release' | 'aliases'> {
+  const { origin, label, suite, description, aliases = [] } = entry
+  const fields = Object.entries({
+    ...{ origin, label, suite, description },
+    notAutomatic: entry.not_automatic || undefined,
+    butAutomaticUpgrades: entry.but_automatic_upgrades || undefined,
+  }).filter(([, value]) => value !== undefined)
+  return {
+    ...(fields.length > 0 ? { release: Object.fromEntries(fields) } : {}),
+    ...(aliases.length > 0 ? { aliases } : {}),
+  }
 }
 
 /** The format's name of an architecture that is given under this name or Debian's. */

@@ -1,7 +1,8 @@
 // What the installability thread is asked, and what it answers.
-import type { CheckResult, PlanResult } from '../../domain/installability.ts'
+import type { CheckResult, HeldStatus, PlanResult } from '../../domain/installability.ts'
 import type { FormatId } from '../../domain/package.ts'
 import type { Budget } from '../../solver/check.ts'
+import type { Reach } from '../architectures.ts'
 
 /** Where the packages of a universe come from. */
 export type Origin =
@@ -11,12 +12,13 @@ export type Origin =
   | 'upstream'
   /** what a plan would add */
   | 'added'
+  /** records that are not offered: they only explain */
+  | HeldStatus
 
 export interface ThreadData {
   format: FormatId
-  /** the architecture of the client, and those that every client installs */
-  architecture: string
-  neutral: readonly string[]
+  /** architectures that the client installs */
+  reach: Reach
   budget: Budget
 }
 
@@ -35,4 +37,8 @@ export type Request =
   | { kind: 'check'; mostListed: number }
   | { kind: 'plan'; withUpstream: boolean; remove: readonly Selector[]; mostListed: number }
 
-export type Reply = { added: number } | { checked: CheckResult } | { planned: PlanResult } | { failure: string }
+export type Reply =
+  | { added: number; /** that they need, exclude and provide */ relations: number }
+  | { checked: CheckResult }
+  | { planned: PlanResult }
+  | { failure: string }

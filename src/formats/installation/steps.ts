@@ -1,5 +1,5 @@
 // A minimal cause in words: which package needs or excludes what.
-import type { PackageIdentity, Step } from '../../domain/installability.ts'
+import type { HeldPackage, PackageIdentity, Step } from '../../domain/installability.ts'
 import type { Relation } from '../../domain/package.ts'
 import type { Cause } from '../../solver/search.ts'
 
@@ -16,12 +16,22 @@ export interface StepSource {
   /** null for an item that stands for part of a boolean dependency */
   identityOf(item: number): PackageIdentity | null
   conditionOf(item: number): string
-  need(cause: Cause & { kind: 'need' }): { text: string; candidates: readonly number[]; others: readonly number[] }
+  /** @returns `held`: packages that meet it and are not offered */
+  need(cause: Cause & { kind: 'need' }): {
+    text: string
+    candidates: readonly number[]
+    others: readonly number[]
+    held: readonly HeldPackage[]
+  }
   exclusion(cause: Cause & { kind: 'ban' }): Exclusion | null
 }
 
 const MOST_CANDIDATES = 10
 const MOST_OTHERS = 5
+const HELD_WORDS: Record<HeldPackage['status'], string> = {
+  pending_review: 'held for review',
+  quarantined: 'quarantined',
+}
 
 const shown = ({ name, version }: PackageIdentity) => `${name} ${version}`
 const listed = (list: readonly PackageIdentity[], total: number) =>
@@ -33,7 +43,8 @@ export function describeSteps(causes: readonly Cause[], from: StepSource): Step[
     const owner = from.identityOf(cause.owner)
     const subject = owner ? shown(owner) : from.conditionOf(cause.owner)
     if (cause.kind === 'need') {
-      const { text, candidates, others } = from.need(cause)
+      const { text, candidates, others, held: allHeld } = from.need(cause)
+      const held = candidates.length > 0 ? [] : allHeld.slice(0, MOST_OTHERS)
       const listedCandidates = known(candidates).slice(0, MOST_CANDIDATES)
       const listedOthers = candidates.length > 0 ? [] : known(others).slice(0, MOST_OTHERS)
       const ending =
@@ -41,9 +52,11 @@ export function describeSteps(causes: readonly Cause[], from: StepSource): Step[
           ? listedCandidates.length > 0
             ? `: ${listed(listedCandidates, known(candidates).length)}`
             : ''
-          : listedOthers.length > 0
-            ? `; only ${listed(listedOthers, new Set(others).size)} ${others.length > 1 ? 'exist' : 'exists'}`
-            : '; nothing provides it'
+          : held.length > 0
+            ? `; ${held.map((one) => `${shown(one)} is here, ${HELD_WORDS[one.status]}`).join(', ')}`
+            : listedOthers.length > 0
+              ? `; only ${listed(listedOthers, new Set(others).size)} ${others.length > 1 ? 'exist' : 'exists'}`
+              : '; nothing provides it'
       return {
         kind: 'needs',
         package: owner,
@@ -51,6 +64,7 @@ export function describeSteps(causes: readonly Cause[], from: StepSource): Step[
         candidates: listedCandidates,
         candidates_total: candidates.length,
         others: listedOthers,
+        ...(held.length > 0 ? { held } : {}),
         excluded: null,
         sentence: `${subject} needs ${text}${ending}`,
       }

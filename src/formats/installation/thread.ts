@@ -1,6 +1,13 @@
 // A worker thread that holds one universe of packages and says what can be installed. It ends with the question.
 import { parentPort, workerData } from 'node:worker_threads'
-import type { CheckResult, PlanResult, Step, Uninstallable } from '../../domain/installability.ts'
+import {
+  HELD_STATUSES,
+  type CheckResult,
+  type HeldStatus,
+  type PlanResult,
+  type Step,
+  type Uninstallable,
+} from '../../domain/installability.ts'
 import type { Capability, Requirement } from '../../domain/package.ts'
 import { formatOf } from '../index.ts'
 import type { Origin, PackageTuple, Reply, Request, Selector, ThreadData } from './messages.ts'
@@ -9,15 +16,18 @@ import { createUniverse, type Installability } from './universe.ts'
 /** Steps of one cause; real ones have fewer than ten. */
 const MOST_STEPS = 20
 
-const { format: id, architecture, neutral, budget } = workerData as ThreadData
-const universe = createUniverse(formatOf(id), { own: [architecture], neutral })
+const { format: id, reach, budget } = workerData as ThreadData
+const universe = createUniverse(formatOf(id), reach)
 const origins: Origin[] = []
-/** Several sources may offer the same package. */
+/** Several sources may offer the same package, and it may be held here: then it is not to be had from them. */
 const upstreamKeys = new Set<string>()
+const heldAs = (index: number): HeldStatus | null => HELD_STATUSES.find((status) => status === origins[index]) ?? null
 
-function add(origin: Origin, packages: readonly PackageTuple[]): void {
+/** @returns how many relations they have */
+function add(origin: Origin, packages: readonly PackageTuple[]): number {
+  let relations = 0
   for (const [name, version, arch, multiArch, requirements, provides] of packages) {
-    if (origin === 'upstream') {
+    if (origin === 'upstream' || isHeld(origin)) {
       const key = `${name} ${version} ${arch}`
       if (upstreamKeys.has(key)) continue
       upstreamKeys.add(key)
@@ -25,8 +35,13 @@ function add(origin: Origin, packages: readonly PackageTuple[]): void {
     const stated = { requirements: requirements as Requirement[], provides: provides as Capability[] }
     universe.add({ name, version, arch, multiArch, ...stated })
     origins.push(origin)
+    relations += stated.provides.length
+    for (const { anyOf } of stated.requirements) relations += anyOf.length
   }
+  return relations
 }
+
+const isHeld = (origin: Origin | undefined) => HELD_STATUSES.some((status) => status === origin)
 
 const indexesOf = (origin: Origin) => origins.flatMap((one, index) => (one === origin ? [index] : []))
 
@@ -40,12 +55,13 @@ const listed = <T>(indexes: readonly number[], most: number, show: (index: numbe
 
 function check(mostListed: number): CheckResult {
   const asked = indexesOf('distribution')
-  const alone = universe.check(asked, (index) => origins[index] !== 'distribution', budget)
+  const alone = universe.check(asked, (index) => origins[index] !== 'distribution', budget, heldAs)
   const impossible = asked.filter((index) => alone.answerOf(index) === 'impossible')
   const undecided = asked.filter((index) => alone.answerOf(index) === 'undecided')
   const upstream = indexesOf('upstream').length
   // More packages never make one uninstallable.
-  const both = upstream > 0 ? universe.check(impossible, (index) => origins[index] === 'added', budget) : null
+  const isOut = (index: number) => origins[index] === 'added' || isHeld(origins[index])
+  const both = upstream > 0 ? universe.check(impossible, isOut, budget, heldAs) : null
   const isWith = (index: number) => both?.answerOf(index) ?? 'undecided'
   const order = (index: number) => (isWith(index) === 'possible' ? 1 : 0)
   impossible.sort((a, b) => order(a) - order(b))
@@ -82,9 +98,9 @@ function plan({ withUpstream, remove, mostListed }: Request & { kind: 'plan' }):
   const present = indexesOf('distribution')
   const staying = present.filter((index) => !isRemoved(index))
   const added = indexesOf('added')
-  const isForeign = (index: number) => !withUpstream && origins[index] === 'upstream'
-  const before = universe.check(staying, (index) => isForeign(index) || origins[index] === 'added', budget)
-  const after = universe.check([...staying, ...added], (index) => isForeign(index) || isRemoved(index), budget)
+  const isOut = (index: number) => isHeld(origins[index]) || (!withUpstream && origins[index] === 'upstream')
+  const before = universe.check(staying, (index) => isOut(index) || origins[index] === 'added', budget, heldAs)
+  const after = universe.check([...staying, ...added], (index) => isOut(index) || isRemoved(index), budget, heldAs)
   const changed = (from: string, to: string) =>
     staying.filter((index) => before.answerOf(index) === from && after.answerOf(index) === to)
   const broken = changed('possible', 'impossible')
@@ -108,8 +124,8 @@ function answer(request: Request): Reply {
     if (request.kind === 'check') return { checked: check(request.mostListed) }
     if (request.kind === 'plan') return { planned: plan(request) }
     const packages = JSON.parse(request.packages) as PackageTuple[]
-    add(request.origin, packages)
-    return { added: packages.length }
+    const relations = add(request.origin, packages)
+    return { added: packages.length, relations }
   } catch (error) {
     return { failure: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }

@@ -51,6 +51,30 @@ function impossible(format: UniverseFormat, texts: readonly string[]): string[] 
     .map(({ name, version }) => `${name} ${version}`)
 }
 
+test('a cause names the packages that are here and held, and they count for nothing', () => {
+  const universe = createUniverse(debFormat, { own: ['own'], neutral: ['all'] })
+  const [a, old, held, other] = ['a 1: depends b>=2', 'b 1', 'b 2', 'c 1:; b=3'].map((text) =>
+    universe.add(packageOf(text)),
+  )
+  const isLeftOut = (index: number) => index === held || index === other
+  const result = universe.check([a!, old!], isLeftOut, undefined, (index) =>
+    index === held ? 'quarantined' : index === other ? 'pending_review' : null,
+  )
+  expect(result.answerOf(a!)).toBe('impossible')
+  expect(result.explain(a!)).toMatchObject([
+    {
+      held: [
+        { name: 'b', version: '2', status: 'quarantined' },
+        { name: 'c', status: 'pending_review' },
+      ],
+      sentence: expect.stringMatching(/; b 2 is here, quarantined, c 1 is here, held for review$/),
+    },
+  ])
+  expect(universe.check([a!], isLeftOut).explain(a!)).toMatchObject([
+    { sentence: expect.stringMatching(/; only b 1 exists$/) },
+  ])
+})
+
 describe('deb', () => {
   test.each<[string, string[], string[]]>([
     ['a missing name', ['a 1: depends b'], ['a 1']],

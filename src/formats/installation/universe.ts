@@ -1,11 +1,12 @@
 // The packages that one client could choose from, and which of them can be installed.
-import type { PackageIdentity, Step } from '../../domain/installability.ts'
+import type { HeldStatus, PackageIdentity, Step } from '../../domain/installability.ts'
 import type { Capability, Relation, Requirement } from '../../domain/package.ts'
 import { BUDGET, checkItems, type Budget } from '../../solver/check.ts'
 import { createConstraintsBuilder } from '../../solver/constraints.ts'
 import { explain } from '../../solver/explain.ts'
 import type { Answer, Cause } from '../../solver/search.ts'
-import { satisfies, type Reach } from '../dependencies.ts'
+import type { Reach } from '../architectures.ts'
+import { satisfies } from '../dependencies.ts'
 import type { VersionScheme } from '../ecosystem.ts'
 import { createFormulas } from './formulas.ts'
 import { createOffers } from './offers.ts'
@@ -43,8 +44,14 @@ export interface Universe {
    * exclusion. Nothing is assumed to be installed, and weak relations do not count.
    * @param asked indexes
    * @param isLeftOut packages that count as missing
+   * @param heldAs why one of those is not offered: explanations name it. null: it has no such reason
    */
-  check(asked: readonly number[], isLeftOut?: (index: number) => boolean, budget?: Budget): Installability
+  check(
+    asked: readonly number[],
+    isLeftOut?: (index: number) => boolean,
+    budget?: Budget,
+    heldAs?: (index: number) => HeldStatus | null,
+  ): Installability
   identityOf(index: number): PackageIdentity
 }
 
@@ -130,7 +137,16 @@ export function createUniverse({ versions, installation }: UniverseFormat, reach
     return [...new Set(found.map(({ index }) => index))]
   }
 
-  function check(asked: readonly number[], isLeftOut = (_: number) => false, budget = BUDGET): Installability {
+  function check(
+    asked: readonly number[],
+    isLeftOut = (_: number) => false,
+    budget = BUDGET,
+    heldAs: (index: number) => HeldStatus | null = () => null,
+  ): Installability {
+    const heldFor = ({ anyOf }: Need) =>
+      [...new Set(anyOf.flatMap((relation) => matching(relation, false, (index) => heldAs(index) === null)))].map(
+        (index) => ({ ...identityOf(index), status: heldAs(index)! }),
+      )
     const builder = createConstraintsBuilder()
     const needSets: number[][] = []
     const banSets: number[][] = []
@@ -223,6 +239,7 @@ export function createUniverse({ versions, installation }: UniverseFormat, reach
           need: ({ set }: Cause & { kind: 'need' }) => ({
             text: needOf[set]!.text,
             candidates: needSets[set]!,
+            held: needSets[set]!.length > 0 ? [] : heldFor(needOf[set]!),
             others: needOf[set]!.anyOf.flatMap(({ name }) => offers.packagesOf(name).filter((one) => !isLeftOut(one))),
           }),
           exclusion: ({ set }: Cause & { kind: 'ban' }) => exclusionOf[set] ?? null,

@@ -10,6 +10,7 @@ import {
   type RepositoryRequest,
 } from '../catalog.ts'
 import { indexContent } from '../index-content.ts'
+import { besidePackages } from './beside-packages.ts'
 import { readMirrors } from './mirrors.ts'
 import { createPrimaryHandler } from './primary.ts'
 import { parseRepomd } from './repomd.ts'
@@ -23,6 +24,9 @@ const MOST_SIGNATURE_BYTES = 64 * 1024
 const PIECE_BYTES = 64 * 1024
 
 export const catalog: CatalogReader = {
+  mayBeElsewhere: true,
+  pathsAreEncoded: true,
+
   async describe({ expected }, io) {
     const roots = await io.roots([REPOMD], MOST_REPOMD_BYTES)
     if (roots === 'unchanged') return roots
@@ -45,7 +49,10 @@ export const catalog: CatalogReader = {
       date: newest > 0 && newest < 1e11 ? new Date(newest * 1000) : null,
       validUntil: null,
       signedBy,
-      indexes: [{ name: path, arch: null, from: [{ paths: [path], sizeBytes, digest }], openSizeBytes }],
+      indexes: [
+        { name: path, arch: null, from: [{ paths: [path], sizeBytes, isSizeGuess: true, digest }], openSizeBytes },
+      ],
+      notCarried: await besidePackages(files, io),
     }
   },
 

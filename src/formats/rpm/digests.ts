@@ -20,6 +20,7 @@ const MOST_DIGESTS = 16
 /** @throws Problem('invalid_package') */
 export function verifyHeaderDigests(signature: Header, header: Header): void {
   for (const [tag, algorithm] of [
+    [SIGNATURE_TAG.SHA3_256, 'sha3-256'],
     [SIGNATURE_TAG.SHA256, 'sha256'],
     [SIGNATURE_TAG.SHA1, 'sha1'],
   ] as const) {

@@ -1,18 +1,30 @@
 // The rpm format.
 import { canary } from './canary.ts'
+import type { Distribution } from '../../domain/package.ts'
 import type { PackageFormat } from '../format.ts'
 import { catalog } from './catalog.ts'
 import { readClaims } from './claims.ts'
 import { distributions, presets } from './distributions.ts'
-import { LEAD_MAGIC } from './open.ts'
+import { LEAD_MAGIC, NEWEST_FORMAT } from './open.ts'
 import { readRpm, rpmFilename, rpmMembers, type RpmRecord } from './read.ts'
 import { packagePath, PACKAGES, renderEntry, renderIndex, REPODATA, ofEarlierGeneration } from './render.ts'
 import { parseTerm } from './rich-dependencies.ts'
 import { setup } from './setup.ts'
 import { signRpm } from './sign.ts'
 import { fixesOf, renderUpdateinfo, updateinfoPath } from './updateinfo.ts'
-import { verifySignature } from './verify.ts'
+import { isSignedWhole, verifySignature } from './verify.ts'
 import { versions } from './versions.ts'
+
+/**
+ * What dnf and zypper make of `$basearch`, where that is not the architecture of the packages. `$arch` is no way out: an ARMv7
+ * with NEON is `armv7hnl` there (libdnf, hy-util.cpp).
+ */
+const BASE_ARCHITECTURES: Readonly<Record<string, string>> = { i686: 'i386', armv7hl: 'armhfp' }
+
+/** dnf installs a package with a modularity label only where modules.yaml names it, or with `module_hotfixes=1`. */
+const MODULES = 'modules are not carried, and dnf refuses such a package without them'
+/** zypper knows no modules. */
+const hasModules = ({ packageManager }: Distribution) => packageManager !== 'zypper'
 
 export const rpmFormat: PackageFormat<RpmRecord> = {
   id: 'rpm',
@@ -34,13 +46,17 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   },
   repoFormat: 'rpm',
   neutralArchs: ['noarch'],
+  // As dnf's base architecture i386 is the set of all (libdnf, hy-util.cpp), and rpm's rpmrc.in: buildarch_compat.
+  olderArchs: { i686: ['i586', 'i486', 'i386'] },
   distributions,
   presets,
   architectures: {
     ...{ amd64: 'x86_64', arm64: 'aarch64', armhf: 'armv7hl', i386: 'i686' },
     ...{ ppc64el: 'ppc64le', riscv64: 'riscv64', s390x: 's390x' },
+    ...{ ppc64: 'ppc64', loong64: 'loongarch64' },
   },
   component: null,
+  hasReleaseFields: false,
   packageManagers: ['dnf', 'zypper'],
   versions,
   canary,
@@ -55,6 +71,20 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   members: rpmMembers,
   filename: rpmFilename,
 
+  refusal({ record: { rpmFormat = 4, modularityLabel } }, distribution) {
+    const { fullName, packageFormatMajor = NEWEST_FORMAT } = distribution
+    if (modularityLabel && hasModules(distribution))
+      return `the package is of the module ${modularityLabel}; ${MODULES}`
+    if (rpmFormat <= packageFormatMajor) return null
+    return `the package has the rpm format version ${rpmFormat}, which needs rpm 4.14; ${fullName} takes versions up to ${packageFormatMajor}`
+  },
+
+  // Who builds modules has the word in the release; the file decides.
+  refusalListed: ({ version }, distribution) =>
+    /-[^-]*\.module[+_][^-]*$/.test(version) && hasModules(distribution)
+      ? `the package is of a module, as its release says; ${MODULES}`
+      : null,
+
   layout: (distribution) => ({
     link: `rpm/${distribution.codename}`,
     standing: [],
@@ -62,6 +92,10 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
     packagesName: PACKAGES,
     packagesIn: distribution.architectures.map((arch) => `${arch}/${PACKAGES}`),
     byHashIn: distribution.architectures.map((arch) => `${arch}/${REPODATA}`),
+    aliases: distribution.architectures.flatMap((target) => {
+      const path = BASE_ARCHITECTURES[target]
+      return path === undefined ? [] : [{ path, target }]
+    }),
   }),
   serving: {
     listener: 'rpm',
@@ -86,6 +120,7 @@ export const rpmFormat: PackageFormat<RpmRecord> = {
   catalog,
   verifySignature,
   sign: signRpm,
+  isSignedWhole,
   updateinfo: {
     path: updateinfoPath,
     render(known, offered, { codename }) {

@@ -1,4 +1,4 @@
-// Opens an .rpm: lead, signature header and main header, whose digests are verified (rpm v4).
+// Opens an .rpm: lead, signature header and main header, whose digests are verified (rpm v4 and v6).
 import { open, type FileHandle } from 'node:fs/promises'
 import { invalid } from '../../archive/limits.ts'
 import { verifyHeaderDigests } from './digests.ts'
@@ -21,11 +21,12 @@ export const LEAD_MAGIC = Buffer.from([0xed, 0xab, 0xee, 0xdb])
 // Signatures of single files make the largest known; rpm itself stops at 64 MB and 256 MB.
 const MOST_SIGNATURE_BYTES = 32 * 1024 ** 2
 const MOST_HEADER_BYTES = 64 * 1024 ** 2
-const FIRST_UNSUPPORTED_FORMAT = 5
+/** Installed by rpm 4.14 and later (https://rpm.org/roadmap); seen with 4.18. */
+export const NEWEST_FORMAT = 6
 
 /**
- * https://rpm.org/docs/4.20.x/manual/format_v4.html
- * @throws Problem('invalid_package'), for source packages and rpm v6 too
+ * https://rpm.org/docs/4.20.x/manual/format_v4.html, https://rpm.org/docs/6.0.x/manual/format_v6.html
+ * @throws Problem('invalid_package'), for source packages too
  */
 export async function readRpmLayout(path: string): Promise<RpmLayout> {
   const handle = await open(path, 'r')
@@ -45,6 +46,38 @@ export async function readRpmLayout(path: string): Promise<RpmLayout> {
   }
 }
 
+/** The headers at the beginning of a file's content, of which no more is read. @throws Problem('invalid_package') */
+export async function readRpmHeaders(
+  content: AsyncIterable<Uint8Array>,
+): Promise<Pick<RpmLayout, 'signature' | 'header'>> {
+  const pieces: AsyncIterator<Uint8Array, unknown> = content[Symbol.asyncIterator]()
+  let bytes = Buffer.alloc(0)
+  /** The first so many bytes. */
+  async function upTo(length: number): Promise<Buffer> {
+    const more = [bytes]
+    for (let have = bytes.length; have < length;) {
+      const next = await pieces.next()
+      if (next.done) throw truncated()
+      more.push(Buffer.from(next.value))
+      have += next.value.length
+    }
+    if (more.length > 1) bytes = Buffer.concat(more)
+    return bytes
+  }
+  async function headerAt(start: number, mostBytes: number): Promise<Buffer> {
+    const length = headerLength((await upTo(start + INTRO_BYTES)).subarray(start), mostBytes)
+    return (await upTo(start + length)).subarray(start, start + length)
+  }
+  try {
+    checkLead(await upTo(LEAD_BYTES))
+    const signature = parseHeader(await headerAt(LEAD_BYTES, MOST_SIGNATURE_BYTES), REGION.signatures, false)
+    const headerStart = aligned(LEAD_BYTES + signature.bytes.length)
+    return { signature, header: parseHeader(await headerAt(headerStart, MOST_HEADER_BYTES), REGION.immutable, true) }
+  } finally {
+    await pieces.return?.()
+  }
+}
+
 /** The signature header is padded so that the next begins at a multiple of 8. */
 export function aligned(offset: number): number {
   return Math.ceil(offset / 8) * 8
@@ -60,10 +93,15 @@ function checkLead(lead: Buffer): void {
   if (kind !== 0 || signatureKind !== 5) throw invalid('the rpm package has a lead that cannot be read')
 }
 
+/** Of the package: 4, or 6 for what rpm 6 builds unless told otherwise. */
+export function formatOf(header: Header): number {
+  return header.number(TAG.RPMFORMAT) ?? 4
+}
+
 function checkKind(header: Header): void {
-  if ((header.number(TAG.RPMFORMAT) ?? 4) >= FIRST_UNSUPPORTED_FORMAT) {
-    throw invalid('the package has rpm format version 6, which the systems it is meant for cannot install')
-  }
+  const format = formatOf(header)
+  if (format > NEWEST_FORMAT)
+    throw invalid(`the package has the rpm format version ${format}; versions up to ${NEWEST_FORMAT} are known`)
   // rpm and dnf treat a package without a source as a source package.
   if (header.has(TAG.SOURCEPACKAGE) || !header.has(TAG.SOURCERPM)) throw sourcePackage()
 }

@@ -86,8 +86,12 @@ export function createPrimaryHandler(document: string, found: (item: CatalogItem
     if (place === 'checksum') one.checksum = attributes.get('type')
     if (place === 'format/file') fileType = attributes.get('type')
     if (place !== 'location') return
-    if (attributes.has('xml:base')) throw refused('path', `${document} names a package outside its tree`)
-    one.path = attributes.get('href') ?? ''
+    one.path = (attributes.get('href') ?? '').replace(/^(?:\.\/)+/, '')
+    const base = attributes.get('xml:base')
+    if (base === undefined) return
+    if (!/^https?:\/\//i.test(base) || !URL.canParse(base))
+      one.unreadable ??= `its file is at ${quote(base)}, which is no http or https address`
+    else one.path = `${base.replace(/\/+$/, '')}/${one.path}`
   }
 
   return {
@@ -180,7 +184,7 @@ function itemOf(pkg: Package, document: string): CatalogItem {
   if (!/^[0-9]{1,15}$/.test(size)) throw refused('malformed', `${what} has no size`)
   if (pkg.path === '') throw refused('malformed', `${what} has no location`)
   try {
-    return { ...factsOf(pkg, name), path: pkg.path.replace(/^(?:\.\/)+/, ''), sizeBytes: Number(size), digest }
+    return { ...factsOf(pkg, name), path: pkg.path, sizeBytes: Number(size), digest }
   } catch (error) {
     if (isProblem(error, 'invalid_package')) return { name: name || null, unreadable: error.detail }
     throw error

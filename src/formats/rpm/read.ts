@@ -4,9 +4,10 @@ import type { PackageFacts } from '../../domain/package.ts'
 import { checkLine, checkText, quote } from '../bounds.ts'
 import type { Member, ReadOptions } from '../ecosystem.ts'
 import { readChangelogs, type Changelog } from './changelogs.ts'
-import { readFiles, type FileKind, type RpmFile } from './files.ts'
+import { packFileList, type FileList } from './file-list.ts'
+import { readFiles, type RpmFile } from './files.ts'
 import type { Header } from './header.ts'
-import { readRpmLayout, type RpmLayout } from './open.ts'
+import { formatOf, readRpmLayout, type RpmLayout } from './open.ts'
 import { payloadFiles } from './payload.ts'
 import { isPrimaryFile, providesOf, readDependencies, requirementsOf, type Dependencies } from './relations.ts'
 import { scriptletNames, scripts } from './scriptlets.ts'
@@ -15,7 +16,7 @@ import { SIGNATURE_TAG, TAG } from './tags.ts'
 import { isPart } from './versions.ts'
 
 /** The data of the index entries: the values of the header in their order. */
-export interface RpmRecord {
+export interface RpmRecord extends FileList {
   epoch: number
   version: string
   release: string
@@ -37,13 +38,12 @@ export interface RpmRecord {
   headerStart: number
   headerEnd: number
   dependencies: Dependencies
-  /** directories that `files` refer to by index */
-  directories: string[]
-  files: [directory: number, name: string, kind: FileKind][]
   changelogs: Changelog[]
   /** names of the scripts it has: `post`, `triggers` … */
   scriptlets: string[]
   modularityLabel: string | null
+  /** version of the package format where it is newer than 4 */
+  rpmFormat?: number
 }
 
 // File systems take 255 bytes; temporary names need the rest.
@@ -134,10 +134,11 @@ function describe(layout: RpmLayout, files: readonly RpmFile[]): PackageFacts<Rp
     headerStart: layout.headerStart,
     headerEnd: layout.payloadStart,
     dependencies,
-    ...pack(files),
+    ...packFileList(files),
     changelogs: readChangelogs(header),
     scriptlets: scriptletNames(header),
     modularityLabel: header.text(TAG.MODULARITYLABEL),
+    ...(formatOf(header) > 4 ? { rpmFormat: formatOf(header) } : {}),
   }
   const source = parseSource(record.sourceRpm, `${version}-${release}`)
   return {
@@ -168,19 +169,6 @@ function required(header: Header, tag: number, what: string): string {
   const value = header.text(tag)
   if (!value) throw invalid(`the rpm header has no ${what}`)
   return value
-}
-
-/** Stores each directory once, because they make up most of a list of files. */
-function pack(files: readonly RpmFile[]): Pick<RpmRecord, 'directories' | 'files'> {
-  const indexes = new Map<string, number>()
-  const packed = files.map(({ path, kind }): RpmRecord['files'][number] => {
-    const cut = path.lastIndexOf('/') + 1
-    const directory = path.slice(0, cut)
-    const index = indexes.get(directory) ?? indexes.size
-    indexes.set(directory, index)
-    return [index, path.slice(cut), kind]
-  })
-  return { directories: [...indexes.keys()], files: packed }
 }
 
 /** `name-version-release.src.rpm`; the version only where it is not the binary's. */

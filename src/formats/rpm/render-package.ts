@@ -1,5 +1,6 @@
 // Renders one package for primary.xml, filelists.xml and other.xml, with the fields that createrepo_c writes. Pure.
 import type { StoredPackage } from '../../domain/package.ts'
+import { fileListOf } from './file-list.ts'
 import type { RpmRecord } from './read.ts'
 import { isPrimaryFile, isRpmFeature, PRE_FLAGS, SENSE, type DependencyKind, type RpmDependency } from './relations.ts'
 import { compareParts, parseEvr } from './versions.ts'
@@ -31,8 +32,8 @@ export function renderPrimary(pkg: Pkg, location: string): string {
     `    ${element('rpm:buildhost', record.buildHost)}`,
     `    ${element('rpm:sourcerpm', record.sourceRpm)}`,
     `    <rpm:header-range start="${record.headerStart}" end="${record.headerEnd}"/>`,
-    ...KINDS.flatMap((kind) => dependencyLines(kind, record)),
-    ...fileLines(record, '    ', isPrimaryFile),
+    ...KINDS.flatMap((kind) => dependencyLines(kind, facts)),
+    ...fileLines(facts, '    ', isPrimaryFile),
     '  </format>',
     '</package>',
     '',
@@ -40,7 +41,7 @@ export function renderPrimary(pkg: Pkg, location: string): string {
 }
 
 export function renderFilelists(pkg: Pkg): string {
-  return [head(pkg), ...fileLines(pkg.facts.record, '  ', () => true), '</package>', ''].join('\n')
+  return [head(pkg), ...fileLines(pkg.facts, '  ', () => true), '</package>', ''].join('\n')
 }
 
 export function renderOther(pkg: Pkg): string {
@@ -66,10 +67,9 @@ function versionElement({ epoch, version, release }: RpmRecord): string {
   return `<version epoch="${epoch}" ver="${escapeAttribute(version)}" rel="${escapeAttribute(release)}"/>`
 }
 
-function fileLines(record: RpmRecord, indent: string, wanted: (path: string) => boolean): string[] {
+function fileLines(facts: Pkg['facts'], indent: string, wanted: (path: string) => boolean): string[] {
   const lines: string[] = []
-  for (const [directory, name, kind] of record.files) {
-    const path = record.directories[directory]! + name
+  for (const { path, kind } of fileListOf(facts)) {
     if (!wanted(path)) continue
     const type = kind === 'file' ? '' : kind === 'directory' ? ' type="dir"' : ' type="ghost"'
     lines.push(`${indent}<file${type}>${escapeXml(path)}</file>`)
@@ -97,9 +97,9 @@ const FLAG_WORDS: Readonly<Record<number, string>> = {
 }
 const COMPARISON = SENSE.LESS | SENSE.GREATER | SENSE.EQUAL
 
-function dependencyLines(kind: DependencyKind, record: RpmRecord): string[] {
-  const all = record.dependencies[kind] ?? []
-  const listed = kind === 'requires' ? neededRequires(all, record) : all
+function dependencyLines(kind: DependencyKind, facts: Pkg['facts']): string[] {
+  const all = facts.record.dependencies[kind] ?? []
+  const listed = kind === 'requires' ? neededRequires(all, facts) : all
   if (listed.length === 0) return []
   return [
     `    <rpm:${kind}>`,
@@ -123,15 +123,16 @@ function dependencyElement([name, flags, bound]: RpmDependency, isRequire: boole
  * What createrepo_c leaves out: features of rpm, what the package provides or has as a primary file itself, what is
  * said twice running of one name, and all but the highest of the C library's symbol versions.
  */
-function neededRequires(requires: readonly RpmDependency[], record: RpmRecord): RpmDependency[] {
-  const provided = new Set((record.dependencies.provides ?? []).map(keyOf))
-  const files = new Set(record.files.map(([directory, name]) => record.directories[directory]! + name))
+function neededRequires(requires: readonly RpmDependency[], facts: Pkg['facts']): RpmDependency[] {
+  const provided = new Set((facts.record.dependencies.provides ?? []).map(keyOf))
+  const files = new Set<string>()
+  for (const { path } of fileListOf(facts)) if (isPrimaryFile(path)) files.add(path)
   const last = new Map<string, string>()
   const needed: RpmDependency[] = []
   let libc: RpmDependency | null = null
   for (const dependency of requires) {
     const [name, flags] = dependency
-    if (isRpmFeature(name) || (isPrimaryFile(name) && files.has(name)) || provided.has(keyOf(dependency))) continue
+    if (isRpmFeature(name) || files.has(name) || provided.has(keyOf(dependency))) continue
     const key = `${keyOf(dependency)} ${flags & PRE_FLAGS ? 1 : 0}`
     if (last.get(name) === key) continue
     last.set(name, key)

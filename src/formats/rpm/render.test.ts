@@ -178,6 +178,29 @@ describe('repodata', () => {
     ])
   })
 
+  it('lists a long list of files as it lists a short one', async () => {
+    const few: NonNullable<SampleRpm['files']> = [
+      { path: '/etc/x', kind: 'directory' },
+      { path: '/usr/sbin/x', content: '' },
+      { path: '/etc/ghost', kind: 'ghost' },
+      { path: '/var/x', kind: 'directory' },
+    ]
+    const long: typeof few = Array.from({ length: 700 }, (_, n) => ({
+      path: `/usr/share/${n}/${'x'.repeat(100)}`,
+      kind: 'ghost',
+    }))
+    for (const stream of ['primary', 'filelists'] as const) {
+      const lines = async (files: typeof few) =>
+        (await entryOf({ files, requires: ['/usr/sbin/x', '/usr/sbin/y'] }, stream)).match(
+          /<(file|rpm:entry)[^]*?>(?=\n)/g,
+        )
+      const expected = await lines(few)
+      const found = await lines([...few.slice(0, 2), ...long, ...few.slice(2)])
+      expect(found!.filter((line) => !line.includes('xxx'))).toEqual(expected)
+      if (stream === 'filelists') expect(found!.length - expected!.length).toBe(700)
+    }
+  })
+
   it('lists the ten newest changelog entries, oldest first, with distinct times', async () => {
     const changelogs = Array.from({ length: 14 }, (_, index) => ({
       time: 1_700_000_000,

@@ -65,6 +65,7 @@ const good: Record<string, SampleRpm> = {
   uncompressed: { compression: 'none' },
   stripped: { stripped: true, files: everything.files! },
   'no files': { files: [], arch: 'noarch' },
+  'format 6': { v6: true, files: everything.files! },
 }
 
 async function hostileSamples(): Promise<ConformanceSample[]> {
@@ -141,7 +142,7 @@ async function hostileSamples(): Promise<ConformanceSample[]> {
     'a wrong digest of the payload': { tags: { 5092: strings('0'.repeat(64)) } },
     'a wrong digest of the plain payload': { tags: { 5097: strings('0'.repeat(64)) } },
     'a digest of an unknown kind': { tags: { 5093: int32(99) } },
-    'rpm format 6': { tags: { 5114: int32(6) } },
+    'rpm format 7': { tags: { 5114: int32(7) } },
     'a source package': { tags: { 1106: int32(1) } },
     'no source': { tags: { 1044: null } },
     'no name': { tags: { 1000: null } },
@@ -350,10 +351,43 @@ describe('the rpm format', () => {
     expect(facts.files).toEqual(['usr/share/sample/readme'])
   })
 
-  it('refuses source packages and rpm v6 with sentences of their own', async () => {
+  it('reads packages of format 6, whose sizes are elsewhere', async () => {
+    const sample: SampleRpm = { files: [{ path: '/usr/bin/x', content: 'x'.repeat(3000) }] }
+    const [old, now] = [await read(sample), await read({ ...sample, v6: true })]
+    expect(now.installedSizeKb).toBe(3)
+    expect(now.record).toMatchObject({ rpmFormat: 6, installedBytes: old.record.installedBytes })
+    expect(now.files).toEqual(old.files)
+  })
+
+  it('refuses packages of format 6 whose SHA3 digest of the header is wrong', async () => {
+    await expect(read({ v6: true, signatureTags: { 279: string('0'.repeat(64)) } })).rejects.toThrow('digest')
+  })
+
+  it('refuses packages of format 6 for distributions whose rpm cannot install them, and says why', async () => {
+    const [old, now] = [await read({}), await read({ v6: true })]
+    const almalinux = rpmFormat.distributions[0]!
+    const centos7 = { ...almalinux, fullName: 'CentOS Linux 7', packageFormatMajor: 4 }
+    expect(rpmFormat.refusal!(now, almalinux)).toBeNull()
+    expect(rpmFormat.refusal!(old, centos7)).toBeNull()
+    expect(rpmFormat.refusal!(now, centos7)).toBe(
+      'the package has the rpm format version 6, which needs rpm 4.14; CentOS Linux 7 takes versions up to 4',
+    )
+  })
+
+  it('refuses packages of modules where dnf installs them, and tells them by their release', async () => {
+    const almalinux = rpmFormat.distributions[0]!
+    const modular = await read({ tags: { 5096: string('nodejs:18:8090020231023:abc') } })
+    expect(rpmFormat.refusal!(modular, almalinux)).toContain('of the module nodejs:18:8090020231023:abc; modules are')
+    expect(rpmFormat.refusal!(modular, { ...almalinux, packageManager: 'zypper' })).toBeNull()
+    const listed = (version: string) => rpmFormat.refusalListed!({ name: 'nodejs', version }, almalinux)
+    expect(listed('1:18.18.2-2.module+el8.9.0+1547+ff1a2d14')).toContain('of a module')
+    expect(listed('1.module+1-1.el9')).toBeNull()
+  })
+
+  it('refuses source packages and unknown formats with sentences of their own', async () => {
     const sentence = (sample: SampleRpm) => read(sample).catch((error: unknown) => (error as Error).message)
     expect(await sentence({ tags: { 1106: int32(1) } })).toContain('source package')
-    expect(await sentence({ tags: { 5114: int32(6) } })).toContain('version 6')
+    expect(await sentence({ tags: { 5114: int32(7) } })).toContain('version 7')
   })
 
   it('reads or refuses thousands of mutants quickly', async () => {
@@ -450,5 +484,15 @@ describe('bounds of an rpm', () => {
     const path = join(directory, 'kernel.rpm')
     await writeFile(path, await buildRpm({ provides: many(60_000), requires: many(8000) }))
     expect((await rpmFormat.read(path)).provides.length).toBeGreaterThan(60_000)
+  })
+
+  it('lays out 32-bit architectures under the names that dnf and zypper ask for too', () => {
+    const layout = (...architectures: string[]) =>
+      rpmFormat.layout({ ...rpmFormat.distributions[0]!, architectures }).aliases
+    expect(layout('x86_64', 'i686', 'armv7hl')).toEqual([
+      { path: 'i386', target: 'i686' },
+      { path: 'armhfp', target: 'armv7hl' },
+    ])
+    expect(layout('x86_64', 'aarch64')).toEqual([])
   })
 })

@@ -2,6 +2,7 @@ import { createHash, createPrivateKey, sign, type KeyObject } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import * as openpgp from 'openpgp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sampleSigners } from '../../../test/conformance.ts'
@@ -42,7 +43,8 @@ async function makeKey(options: Partial<openpgp.KeyOptions>): Promise<TestKey> {
     revoked: revoked.publicKey,
     keyId: key.getKeyID().toHex().toUpperCase(),
     signers: signersOf(async (content, at) => {
-      const message = await openpgp.createMessage({ binary: content })
+      const binary = content instanceof Uint8Array ? content : await buffer(content)
+      const message = await openpgp.createMessage({ binary })
       return (await openpgp.sign({
         message,
         signingKeys: key,
@@ -174,8 +176,48 @@ describe('signatures inside an rpm', () => {
     expect(await verifySignature(path, [rsa.publicKey])).toEqual({ outcome: 'invalid', keyId: rsa.keyId })
   })
 
+  /** As packages built by rpm before 4.14: the header says nothing of the payload. */
+  const withoutDigest: SampleRpm = { tags: { 5092: null, 5093: null, 5097: null } }
+
+  it.each<[string, Partial<openpgp.KeyOptions>, number[]]>([
+    ['RSA', { type: 'rsa', rsaBits: 2048 }, [SIGNATURE_TAG.RSA, SIGNATURE_TAG.PGP]],
+    ['Ed25519', { type: 'curve25519' }, [SIGNATURE_TAG.DSA, SIGNATURE_TAG.GPG]],
+  ])(
+    'are over header and payload too where the header does not state the digest of the payload (%s)',
+    async (_, options, tags) => {
+      const key = await makeKey(options)
+      const path = await signed(key.signers, withoutDigest)
+      const { signature, payloadStart } = await readRpmLayout(path)
+      for (const tag of tags) expect(signature.has(tag)).toBe(true)
+      expect(await verifySignature(path, [key.publicKey])).toEqual({ outcome: 'verified', keyId: key.keyId })
+      expect((await rpmFormat.read(path)).signatures).toHaveLength(1)
+      const bytes = await readFile(path)
+      bytes[payloadStart + 5]! ^= 1
+      expect(await verifySignature(await stored(bytes), [key.publicKey])).toMatchObject({ outcome: 'invalid' })
+    },
+  )
+
+  it.each<[string, Partial<openpgp.KeyOptions>, number]>([
+    ['RSA', { type: 'rsa', rsaBits: 2048 }, SIGNATURE_TAG.RSA],
+    ['Ed25519', { type: 'curve25519' }, SIGNATURE_TAG.DSA],
+  ])('are written for rpm 6 and for rpm 4 in packages of format 6 (%s)', async (_, options, tag) => {
+    const key = await makeKey(options)
+    const path = await signed(key.signers, { v6: true })
+    const { signature } = await readRpmLayout(path)
+    const [text, ...more] = signature.texts(SIGNATURE_TAG.OPENPGP, 16)
+    expect(more).toEqual([])
+    expect(Buffer.from(text!, 'base64')).toEqual(signature.data(tag))
+    expect(signature.has(SIGNATURE_TAG.RESERVED)).toBe(false)
+    expect(await verifySignature(path, [key.publicKey])).toEqual({ outcome: 'verified', keyId: key.keyId })
+    const again = fresh()
+    await rpmFormat.sign!(path, again, key.signers, AT)
+    expect(await readFile(again)).toHaveLength((await readFile(path)).length)
+  })
+
   it('are ignored when they do not cover the payload', async () => {
-    const path = await signed(rsa.signers, { tags: { 5092: null, 5093: null, 5097: null } })
+    const header = (await readRpmLayout(await stored(await buildRpm(withoutDigest)))).header.bytes
+    const packet = await rsa.signers.openpgp.detachBinary(header, AT)
+    const path = await stored(await buildRpm({ ...withoutDigest, signatureTags: { 268: bin(packet) } }))
     expect(await verifySignature(path, [rsa.publicKey])).toEqual({ outcome: 'unsigned' })
   })
 

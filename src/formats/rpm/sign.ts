@@ -2,8 +2,9 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { fileRange } from '../../archive/file-range.ts'
 import type { Signers } from '../format.ts'
-import { INTRO_BYTES, type Header, type HeaderEntry } from './header.ts'
-import { aligned, LEAD_BYTES, readRpmLayout } from './open.ts'
+import { coversPayload } from './digests.ts'
+import { INTRO_BYTES, TYPE, type Header, type HeaderEntry } from './header.ts'
+import { aligned, formatOf, LEAD_BYTES, readRpmLayout, type RpmLayout } from './open.ts'
 import { parseSignaturePacket } from './signature-packet.ts'
 import { REGION, SIGNATURE_TAG } from './tags.ts'
 
@@ -15,43 +16,61 @@ const REPLACED: readonly number[] = [
   SIGNATURE_TAG.PGP,
   SIGNATURE_TAG.GPG,
   SIGNATURE_TAG.RESERVEDSPACE,
+  SIGNATURE_TAG.RESERVED,
 ]
-const BIN = 7
+const { BIN, STRING_ARRAY } = TYPE
 const INDEX_BYTES = 16
 const ALIGNMENT: Readonly<Record<number, number>> = { 3: 2, 4: 4, 5: 8 }
 const RSA_ALGORITHMS = [1, 3]
 
 /**
  * Writes a copy of `path` to `to`, which must not exist; the caller flushes it. The signature is over the main header,
- * which states the payload's digest (https://rpm.org/docs/4.20.x/manual/signatures_digests.html).
+ * which states the payload's digest. Headers of rpm before 4.14 state none: clients take such a package only with a
+ * second signature, over header and payload (https://rpm.org/docs/4.20.x/manual/signatures_digests.html).
  * @throws Problem('invalid_package')
  */
 export async function signRpm(path: string, to: string, signers: Signers, at: Date): Promise<void> {
-  const { signature, header, headerStart } = await readRpmLayout(path)
-  const packet = Buffer.from(await signers.openpgp.detachBinary(header.bytes, at))
-  const algorithm = parseSignaturePacket(packet)?.keyAlgorithm ?? 0
-  const tag = RSA_ALGORITHMS.includes(algorithm) ? SIGNATURE_TAG.RSA : SIGNATURE_TAG.DSA
+  const layout = await readRpmLayout(path)
+  const signatures = await makeSignatures(path, layout, (content) => signers.openpgp.detachBinary(content, at))
   const target = await open(to, 'wx', 0o644)
   try {
     for await (const piece of fileRange(path, 0, LEAD_BYTES)) await writeAll(target, piece)
-    await writeAll(target, renderSignatureHeader(signature, tag, packet))
-    for await (const piece of fileRange(path, headerStart)) await writeAll(target, piece)
+    await writeAll(target, renderSignatureHeader(layout.signature, signatures))
+    for await (const piece of fileRange(path, layout.headerStart)) await writeAll(target, piece)
   } finally {
     await target.close()
   }
+}
+
+type Sign = (content: Uint8Array | AsyncIterable<Uint8Array>) => Promise<Uint8Array>
+
+async function makeSignatures(path: string, { header, headerStart }: RpmLayout, sign: Sign): Promise<NewEntry[]> {
+  const overHeader = Buffer.from(await sign(header.bytes))
+  const isRsa = RSA_ALGORITHMS.includes(parseSignaturePacket(overHeader)?.keyAlgorithm ?? 0)
+  const entry = (tag: number, packet: Uint8Array) => ({ tag, type: BIN, count: packet.length, data: packet })
+  const made: NewEntry[] = [entry(isRsa ? SIGNATURE_TAG.RSA : SIGNATURE_TAG.DSA, overHeader)]
+  // rpm 6 reads the list of signatures of its own format, and rpm 4.14 to 4.20 the other (rpmsign(1), `--rpmv4`).
+  if (formatOf(header) >= 6) {
+    const text = Buffer.from(`${overHeader.toString('base64')}\0`)
+    made.push({ tag: SIGNATURE_TAG.OPENPGP, type: STRING_ARRAY, count: 1, data: text })
+  }
+  if (!coversPayload(header)) {
+    const overAll = await sign(fileRange(path, headerStart))
+    made.push(entry(isRsa ? SIGNATURE_TAG.PGP : SIGNATURE_TAG.GPG, overAll))
+  }
+  return made
 }
 
 interface NewEntry extends Pick<HeaderEntry, 'tag' | 'type' | 'count'> {
   data: Uint8Array
 }
 
-/** The signature header with one signature; ended by zeros where the main header must begin at a multiple of 8. */
-function renderSignatureHeader(old: Header, tag: number, packet: Uint8Array): Buffer {
-  const entries = old.entries
+/** The signature header with our signatures; ended by zeros where the main header must begin at a multiple of 8. */
+function renderSignatureHeader(old: Header, signatures: readonly NewEntry[]): Buffer {
+  const kept = old.entries
     .filter((entry) => !REPLACED.includes(entry.tag))
     .map((entry): NewEntry => ({ ...entry, data: old.bytes.subarray(entry.start, entry.end) }))
-  entries.push({ tag, type: BIN, count: packet.length, data: packet })
-  entries.sort((a, b) => a.tag - b.tag)
+  const entries = [...kept, ...signatures].sort((a, b) => a.tag - b.tag)
 
   const data: Uint8Array[] = []
   let size = 0

@@ -1,10 +1,10 @@
 // Verifies the OpenPGP signatures inside an rpm with node:crypto, against given keys.
-import { createHash, createPublicKey, createVerify, verify, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { readKeys, type Key } from 'openpgp'
+import { createHash, createPublicKey, createVerify, verify, type KeyObject, type webcrypto } from 'node:crypto'
+import type { Key } from 'openpgp'
 import { fileRange } from '../../archive/file-range.ts'
 import { isProblem } from '../../domain/problem.ts'
 import { coversPayload, createPayloadDigests, HASHES } from './digests.ts'
-import { readRpmLayout, type RpmLayout } from './open.ts'
+import { readRpmHeaders, readRpmLayout, type RpmLayout } from './open.ts'
 import { parseIntegers, type SignaturePacket } from './signature-packet.ts'
 import { findSignatures, type FoundSignature } from './signatures.ts'
 
@@ -28,9 +28,7 @@ const ACCEPTED_HASHES: readonly number[] = [8, 9, 10, 11]
 export async function verifySignature(path: string, keys: readonly string[]): Promise<Verification> {
   try {
     const layout = await readRpmLayout(path)
-    const found = findSignatures(layout.signature).filter(
-      ({ over }) => over === 'header and payload' || coversPayload(layout.header),
-    )
+    const found = signaturesOfAll(layout)
     if (found.length === 0) return { outcome: 'unsigned' }
     await verifyPayload(path, layout)
     const known = await readable(keys)
@@ -44,8 +42,19 @@ export async function verifySignature(path: string, keys: readonly string[]): Pr
   }
 }
 
+export async function isSignedWhole(content: AsyncIterable<Uint8Array>): Promise<boolean> {
+  return signaturesOfAll(await readRpmHeaders(content)).length > 0
+}
+
+/** The signatures that say something of the payload too. */
+function signaturesOfAll({ signature, header }: Pick<RpmLayout, 'signature' | 'header'>): FoundSignature[] {
+  return findSignatures(signature).filter(({ over }) => over === 'header and payload' || coversPayload(header))
+}
+
 /** A key that cannot be parsed must not prevent the use of the others. */
 async function readable(keys: readonly string[]): Promise<Key[]> {
+  // Loaded when it is needed: a third of what a reader needs to start (100 ms).
+  const { readKeys } = await import('openpgp')
   const found = await Promise.all(keys.map((armoredKeys) => readKeys({ armoredKeys }).catch(() => [])))
   return found.flat()
 }
@@ -112,7 +121,7 @@ const ED25519_OID = '2b06010401da470f01'
 
 function publicKeyOf(algorithm: number, { n, e, A, Q, oid }: PublicParams): KeyObject | null {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
-  const key = (jwk: JsonWebKey) => createPublicKey({ key: jwk, format: 'jwk' })
+  const key = (jwk: webcrypto.JsonWebKey) => createPublicKey({ key: jwk, format: 'jwk' })
   const curve = CURVES[oid?.toHex() ?? '']
   if (kindOf(algorithm) === RSA && n && e) return key({ kty: 'RSA', n: text(n), e: text(e) })
   if (algorithm === ED25519 && A) return key({ kty: 'OKP', crv: 'Ed25519', x: text(A) })

@@ -1,37 +1,39 @@
-// Reads packages on the threads of the pool: large ones alone, small ones some at a time.
+// Reads packages in the readers of the pool: large ones alone, small ones some at a time.
 import { statSync } from 'node:fs'
 import type { ReadOptions } from '../ecosystem.ts'
-import type { Reply } from './messages.ts'
-import { once, type ThreadPool } from './pool.ts'
+import { isEndedByOthers } from '../../readers/process.ts'
+import { once, type ReaderPool } from '../../readers/pool.ts'
+import { isFacts, type FactsReply, type Request } from './messages.ts'
 
-/** A thread reads such a package in a few milliseconds, so others may wait behind it. */
+/** A reader reads such a package in a few milliseconds, so others may wait behind it. */
 const SMALL_BYTES = 256 * 1024
 /** Small packages in one request. */
 const TOGETHER = 8
 
 interface Waiting {
   path: string
-  resolve(reply: Reply | Promise<Reply>): void
+  resolve(reply: FactsReply | Promise<FactsReply>): void
   reject(error: unknown): void
 }
 
-export function createReader(pool: ThreadPool, format: string) {
+export function createReader(pool: ReaderPool, format: string) {
   /** those of this turn */
   let waiting: { options: ReadOptions; packages: Waiting[] } | null = null
 
-  const readAlone = (path: string, options: ReadOptions): Promise<Reply> =>
-    once(pool, (lease) => lease.post({ kind: 'read', format, path, options }))
+  const readAlone = (path: string, options: ReadOptions): Promise<FactsReply> =>
+    once(pool, (lease) => lease.post({ kind: 'read', format, path, options } satisfies Request), isFacts)
 
   async function readEach(packages: readonly Waiting[], options: ReadOptions): Promise<void> {
     const lease = await pool.acquire()
     try {
-      lease.post({ kind: 'read-each', format, paths: packages.map(({ path }) => path), options })
+      const paths = packages.map(({ path }) => path)
+      lease.post({ kind: 'read-each', format, paths, options } satisfies Request)
       for (const { path, resolve, reject } of packages) {
         try {
-          resolve(await lease.receive())
+          resolve(await lease.receive(isFacts))
         } catch (error) {
-          // One of them ended the thread: alone it fails, and no other.
-          if (lease.isDead() && packages.length > 1) resolve(readAlone(path, options))
+          // One of them ended the reader: alone it fails, and no other. Or somebody else did.
+          if (lease.isDead() && (packages.length > 1 || isEndedByOthers(error))) resolve(readAlone(path, options))
           else reject(error)
         }
       }
@@ -54,10 +56,10 @@ export function createReader(pool: ThreadPool, format: string) {
   return {
     readAlone,
     /**
-     * Small packages of one turn share requests: a thread then need not wait until the event loop hands it the next one.
+     * Small packages of one turn share requests: a reader then need not wait until the event loop hands it the next one.
      * @param options the same for all of a turn
      */
-    readTogether(path: string, options: ReadOptions): Promise<Reply> {
+    readTogether(path: string, options: ReadOptions): Promise<FactsReply> {
       const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
       if (size > SMALL_BYTES) return readAlone(path, options)
       return new Promise((resolve, reject) => {

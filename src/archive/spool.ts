@@ -1,0 +1,62 @@
+// Bytes that are read more than once: in memory while they are few, in a file above. Knows no container.
+import { bufferSource, type ZipSource } from './zip.ts'
+
+/** A new file, which the code that unpacks may be forbidden to write itself. */
+export interface SpoolFile {
+  append(piece: Uint8Array): Promise<void>
+  /** Ends the writing. @returns what was written, and its number where the file has one */
+  whole(): Promise<ZipSource & { number: number | null }>
+  remove(): Promise<void>
+}
+
+/** Read at any place, or from the beginning to the end. */
+export interface Spooled extends ZipSource {
+  /** of the file that holds the bytes; null for bytes in memory */
+  number: number | null
+  stream(): AsyncGenerator<Uint8Array>
+  remove(): Promise<void>
+}
+
+const IN_MEMORY_BYTES = 1024 * 1024
+const PIECE_BYTES = 64 * 1024
+
+/**
+ * Reads the content to its end.
+ * @param createFile makes a file that `remove` deletes
+ */
+export async function spool(
+  content: AsyncIterable<Uint8Array>,
+  createFile: () => SpoolFile,
+  mostInMemory = IN_MEMORY_BYTES,
+): Promise<Spooled> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  let file: SpoolFile | null = null
+  try {
+    for await (const piece of content) {
+      size += piece.length
+      if (!file && size > mostInMemory) {
+        file = createFile()
+        for (const kept of pieces.splice(0)) await file.append(kept)
+      }
+      if (file) await file.append(piece)
+      // A decoder may use the memory of a piece again for the next one.
+      else pieces.push(Buffer.from(piece))
+    }
+    return spooled(file ? await file.whole() : { ...bufferSource(Buffer.concat(pieces)), number: null }, file)
+  } catch (error) {
+    await file?.remove()
+    throw error
+  }
+}
+
+function spooled(source: ZipSource & { number: number | null }, file: SpoolFile | null): Spooled {
+  return {
+    ...source,
+    async *stream() {
+      for (let at = 0; at < source.sizeBytes; at += PIECE_BYTES)
+        yield await source.read(at, Math.min(PIECE_BYTES, source.sizeBytes - at))
+    },
+    remove: async () => file?.remove(),
+  }
+}

@@ -1,0 +1,37 @@
+// What an antivirus engine is given of a package, unpacked in a reader.
+import { resolve } from 'node:path'
+import type { ReadOptions } from '../../formats/ecosystem.ts'
+import { isMemberBatch } from '../../formats/readers/member-batches.ts'
+import { readMembers } from '../../formats/readers/member-stream.ts'
+import { isNothing, runJob } from '../../readers/job.ts'
+import type { ReaderPool } from '../../readers/pool.ts'
+import { createSpoolFiles } from '../../readers/spool-files.ts'
+import { NESTED_LIMITS, type ExpandLimits } from '../../scanners/nested/limits.ts'
+import type { ScanMember } from '../../scanners/scanner.ts'
+import type { ContentsArgument } from './job.ts'
+
+/**
+ * Every member of a package, each followed by the files inside it that the engine would not see.
+ * @param skip is told what was not, or not wholly, looked into
+ * @throws Problem('invalid_package')
+ */
+export type Contents = (
+  format: string,
+  path: string,
+  limits: ExpandLimits,
+  skip: (name: string, reason: string) => void,
+) => AsyncIterable<ScanMember>
+
+/**
+ * @param newPath names a file below the staging directory
+ * @param options asked for each package
+ */
+export function createContents(pool: ReaderPool, newPath: () => string, options: () => ReadOptions): Contents {
+  return (format, path, limits, skip) => {
+    // A reader has another working directory.
+    const argument: ContentsArgument = { format, path: resolve(path), options: options(), limits }
+    const files = createSpoolFiles(newPath, limits.maxStreamBytes + (limits.bounds?.bytes ?? NESTED_LIMITS.bytes))
+    const how = { files, isSent: isMemberBatch, isDone: isNothing }
+    return readMembers(runJob(pool, 'gate-contents', argument, how), files, skip)
+  }
+}

@@ -1,0 +1,38 @@
+// Unpacks a package in a reader, and what is packed inside its members.
+import type { ReadOptions } from '../../formats/ecosystem.ts'
+import { formatOf } from '../../formats/index.ts'
+import { createMemberBatches } from '../../formats/readers/member-batches.ts'
+import { asSpoolFile } from '../../formats/readers/spool-file.ts'
+import type { JobSession } from '../../readers/session.ts'
+import { expandMembers } from '../../scanners/nested/expand.ts'
+import type { ExpandLimits } from '../../scanners/nested/limits.ts'
+
+export interface ContentsArgument {
+  format: string
+  path: string
+  options: ReadOptions
+  limits: ExpandLimits
+}
+
+export async function contents(
+  { format, path, options, limits }: ContentsArgument,
+  session: JobSession,
+): Promise<void> {
+  const batches = createMemberBatches(session)
+  const expanded = expandMembers(() => formatOf(format).members(path, options), {
+    ...limits,
+    // The service reads a file after it was told of the member.
+    createFile: () => asSpoolFile(session.createFile(), batches.flush),
+    skip: batches.skip,
+  })
+  for await (const member of expanded) {
+    // The engine does not get it: its name and size are enough.
+    const isTooLarge = member.sizeBytes > limits.maxStreamBytes
+    await batches.member(isTooLarge ? { ...member, content: nothing() } : member)
+  }
+  await batches.flush()
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {
+  return
+}
