@@ -2,7 +2,8 @@
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createSignatureCheck, readAuditKey, readPublicKey } from './signing/audit-keys.ts'
+import { createSignatureCheck, readAuditKey, readPublicKeys } from './signing/audit-keys.ts'
+import { FORMER_KEYS_FILE, OPENPGP_FILE } from './signing/key-names.ts'
 import { filedHead, removedPart } from './store/audit-query.ts'
 import { verifyDirectory, verifyFile, type VerifyOptions } from './store/audit-verify.ts'
 import { openDatabase } from './store/db.ts'
@@ -38,20 +39,21 @@ export async function verifyAudit(
   }
   const isDirectory = info.isDirectory()
   const repos = resolve(wanted.repos ?? env['REPOS_DIR'] ?? dirname(target))
-  const publicKey = await firstOf([
-    () => readPublicKey(join(repos, 'gnupg', 'signing-key.asc')),
-    () => readPublicKey(join(repos, 'keys', 'gpg.key')),
-    () => readPublicKey(join(isDirectory ? target : dirname(target), 'gpg.key')),
+  const beside = isDirectory ? target : dirname(target)
+  const publicKeys = await firstOf([
+    () => readPublicKeys(join(repos, 'gnupg', OPENPGP_FILE), join(repos, 'gnupg', FORMER_KEYS_FILE)),
+    () => readPublicKeys(join(repos, 'keys', 'gpg.key'), join(repos, 'keys', FORMER_KEYS_FILE)),
+    () => readPublicKeys(join(beside, 'gpg.key')),
   ])
   const key = await firstOf([() => readAuditKey(join(repos, 'gnupg'))])
-  if (!publicKey && isDirectory) {
+  if (!publicKeys && isDirectory) {
     complain(`no public key in ${repos}: give the directory of the service with --repos`)
     return 2
   }
   if (!key)
     complain(`note: there is no readable audit key in ${join(repos, 'gnupg')}; the mac of each entry is not checked`)
 
-  const isSigned = publicKey ? createSignatureCheck(publicKey) : async () => false
+  const isSigned = publicKeys ? createSignatureCheck(publicKeys) : async () => false
   const report = isDirectory
     ? await verifyDirectory(target, { key, isSigned, ...(await databaseKnows(env['DATABASE_URL'], complain)) })
     : await verifyFile(target, basename(target), { key, isSigned })
@@ -66,7 +68,10 @@ export async function verifyAudit(
       `entries 1 to ${seq} (until ${day}) were removed at ${at}, as the settings say; a signed note stands for them`,
     )
   }
-  if (publicKey && isDirectory) print(`the checkpoints are signed by ${publicKey.getFingerprint().toUpperCase()}`)
+  if (publicKeys && isDirectory)
+    print(
+      `the checkpoints are signed by ${publicKeys.map((one) => one.getFingerprint().toUpperCase()).join(', before by ')}`,
+    )
   return 0
 }
 

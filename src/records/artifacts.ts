@@ -4,6 +4,7 @@ import type { FormatId } from '../domain/package.ts'
 import type { VersionScheme } from '../formats/ecosystem.ts'
 import type { Db } from '../store/db.ts'
 import type { ArtifactsTable, PackageRow } from '../store/tables.ts'
+import { inNameOrder } from './lock-order.ts'
 
 type LatestCandidate = Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>
 
@@ -20,12 +21,6 @@ const SEARCHED_CHARACTERS = 2000
 
 const searchText = (row: Pick<PackageRow, 'name' | 'description'>) =>
   `${row.name} ${row.description?.slice(0, SEARCHED_CHARACTERS) ?? ''}`.toLowerCase()
-
-/** The order in which rows of several names are locked, so that two transactions do not deadlock. */
-export function inNameOrder<T extends { format: string; name: string }>(rows: readonly T[]): T[] {
-  const key = ({ format, name }: T) => `${name} ${format}`
-  return [...rows].sort((a, b) => (key(a) < key(b) ? -1 : 1))
-}
 
 /** Adds new records to the rows of their names. The cost does not grow with the number of versions. */
 export async function noteArtifacts(tx: Db, versions: VersionScheme, rows: readonly PackageRow[]): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Insertable } from 'kysely'
 import type { AuditEvent } from '../domain/audit.ts'
 import type { Finding } from '../domain/finding.ts'
+import { GRACE_MS } from '../domain/grace.ts'
 import { Problem } from '../domain/problem.ts'
 import { isRefused, servedAfter, transitionOf, type StatusEvent } from '../domain/transitions.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -14,6 +15,7 @@ import { refreshArtifact } from './artifacts.ts'
 import type { Offered } from '../formats/format.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import { renderEntries, type Rendered } from './entries.ts'
+import { lockDistributions } from './lock-order.ts'
 import { noteRefusal, offer, unpublish } from './offering.ts'
 
 type Settable = Omit<
@@ -42,7 +44,7 @@ export interface Changed {
 
 /**
  * Locks a record's distribution, and with it every record in it, until the transaction ends. A transaction on several
- * distributions locks them in the order of their codenames.
+ * records calls `lockRecords` first.
  * @throws Problem('not_found') when it is gone
  */
 export async function lockRecord(tx: Db, id: number): Promise<PackageRow> {
@@ -55,12 +57,7 @@ export async function lockRecord(tx: Db, id: number): Promise<PackageRow> {
 export async function lockIfThere(tx: Db, id: number): Promise<PackageRow | null> {
   const place = await tx.selectFrom('packages').select('distribution').where('id', '=', id).executeTakeFirst()
   if (!place) return null
-  await tx
-    .selectFrom('distributions')
-    .select('codename')
-    .where('codename', '=', place.distribution)
-    .forUpdate()
-    .execute()
+  await lockDistributions(tx, [place.distribution])
   const [row] = await recordsOf(tx, [id])
   return row ?? null
 }
@@ -82,9 +79,11 @@ export async function changeRecord(
   const status = transition.to
   const served = servedAfter(transition, before.served)
   const offering = served !== before.served
+  // Clients are offered the new file in place of the old one, which those with an older index may still fetch.
+  const replacing = served && before.served && (change.set?.sha256 ?? before.sha256) !== before.sha256
   await tally(tx, [before.id], -1)
   const revision = await lockAndAdvance(tx, before.distribution, {
-    offers: Number(offering),
+    offers: Number(offering || replacing),
     counts: before.status === status ? {} : { [before.status]: -1, [status]: 1 },
     bytes: await growthOf(tx, before, change),
   })
@@ -100,7 +99,8 @@ export async function changeRecord(
     .execute()
   if (change.review && Object.keys(change.review).length > 0) await storeReview(tx, before.id, change.review)
   if (change.findings) await storeFindings(tx, before, change.findings, before.severities)
-  if (offering && served) {
+  if (replacing) await unpublish(tx, before.id, revision, change.event, GRACE_MS)
+  if (served && (offering || replacing)) {
     const sha256 = change.set?.sha256 ?? before.sha256
     const ahead = change.rendered?.sha256 === sha256 ? change.rendered.entries : null
     const entries = ahead ?? renderEntries(before, await storedFile(tx, sha256), { format, distribution })

@@ -32,14 +32,3 @@ export async function lockAndAdvance(
   if (!row) throw new Problem('unknown_distribution', `the distribution ${codename} is not initialized`)
   return row.revision
 }
-
-/** Locks the rows of the distributions that have these records until the transaction ends. */
-export async function lockDistributionsOf(tx: Db, ids: readonly number[]): Promise<void> {
-  await tx
-    .selectFrom('distributions')
-    .select('codename')
-    .where('codename', 'in', (eb) => eb.selectFrom('packages').select('distribution').where('id', 'in', ids))
-    .orderBy('codename')
-    .forUpdate()
-    .execute()
-}

@@ -4,10 +4,8 @@ import type { PackageFacts } from '../domain/package.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
+import type { StreamEntry } from '../store/records/entry-pieces.ts'
 import type { BlobRow, BlobsTable, PackageRow } from '../store/tables.ts'
-
-/** A stream of the format and the bytes that the package adds to it. */
-export type StreamEntry = [stream: string, bytes: Uint8Array]
 
 /** What an entry contains of the record. */
 type Row = Pick<PackageRow, 'imported_at'>
@@ -43,8 +41,8 @@ export async function renderNew(
   const file = fileOf(row, blob)
   const isLarge = blob.facts.length + blob.files.byteLength > LARGE_BYTES
   return Object.entries(
-    isLarge && format.entryOnThread
-      ? await format.entryOnThread({ ...file, facts: blob.facts, files: blob.files }, distribution)
+    isLarge && format.entryInReader
+      ? await format.entryInReader({ ...file, facts: blob.facts, files: blob.files }, distribution)
       : format.entry({ ...file, facts }, distribution),
   )
 }
@@ -59,7 +57,7 @@ export async function renderAhead(
   row: Row & Pick<PackageRow, 'sha256'>,
   { format, distribution }: Offered,
 ): Promise<Rendered | null> {
-  if (!format.entryOnThread) return null
+  if (!format.entryInReader) return null
   const blob = await db
     .selectFrom('blobs')
     .select([...FILE_COLUMNS, 'files'])
@@ -69,7 +67,7 @@ export async function renderAhead(
     .executeTakeFirst()
   if (!blob) return null
   const { facts, files } = blob
-  const entry = await format.entryOnThread({ ...fileOf(row, blob), facts, files }, distribution)
+  const entry = await format.entryInReader({ ...fileOf(row, blob), facts, files }, distribution)
   return { sha256: row.sha256, entries: Object.entries(entry) }
 }
 

@@ -2,6 +2,8 @@
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
+import { lockDistributions } from './lock-order.ts'
+import { transaction } from '../store/transaction.ts'
 
 const DAY_MS = 86_400_000
 /** Rows deleted in one transaction. */
@@ -28,7 +30,9 @@ export function createHistory(deps: { db: Db; clock: Clock; days(): number }): H
 
   /** @returns how many were deleted */
   async function pruneOffers(codename: string): Promise<number> {
-    return db.transaction().execute(async (tx) => {
+    return transaction(db, async (tx) => {
+      // A refusal changes offers of before under this lock.
+      await lockDistributions(tx, [codename])
       const { rows } = await sql<{ sha256: string; until: number }>`
         with gone as (
           select package_id, from_revision from offers where distribution = ${codename} and unlink_at is null

@@ -11,6 +11,7 @@ import type { PackageStatus } from '../domain/status.ts'
 import { findDistribution } from '../formats/index.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { createAuditLog } from '../store/audit-log.ts'
+import { DatabaseBusy } from '../store/database-away.ts'
 import type { Database } from '../store/db.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { renderEntries } from './entries.ts'
@@ -229,6 +230,7 @@ test.each([
   ['a name that is taken', new Problem('duplicate_conflict', 'taken'), true],
   ['a value the database refuses', Object.assign(new Error('invalid byte sequence'), { code: '22021' }), true],
   ['a row that is too large', Object.assign(new Error('row is too big'), { code: '54000' }), true],
+  ['rows that others lock for too long', new DatabaseBusy(null), false],
   ['a database that shuts down', Object.assign(new Error('terminating connection'), { code: '57P01' }), false],
   ['a full disk', Object.assign(new Error('no space left'), { code: '53100' }), false],
   ['a connection that is refused', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), false],

@@ -7,14 +7,15 @@ import type { Offered } from '../formats/format.ts'
 import type { BatchOutcome } from '../kernel/batches.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { ensured, insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
 import { findingsOf, storeFindings } from '../store/records/findings.ts'
 import { tally } from '../store/records/counters.ts'
+import type { StreamEntry } from '../store/records/entry-pieces.ts'
 import { recordsOf } from '../store/records/artifact-query.ts'
 import type { BlobsTable, PackageRow, PackagesTable, ReviewsTable } from '../store/tables.ts'
 import { noteArtifacts } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
-import type { StreamEntry } from './entries.ts'
 import { offer } from './offering.ts'
 
 export interface NewRecord {
@@ -66,7 +67,7 @@ async function insertReady(
   }
   try {
     const rows = await withBytes(db, ensureAll, (seen) =>
-      db.transaction().execute((tx) => insertTogether(tx, audit, offered, ready, seen)),
+      transaction(db, (tx) => insertTogether(tx, audit, offered, ready, seen)),
     )
     return rows.map((value) => ({ value }))
   } catch (error) {
@@ -82,7 +83,7 @@ async function insertReady(
  * the database refuses (SQLSTATE classes 22, 23, 54). A database that is away or full fails for each of them.
  */
 export function belongsToOneRecord(error: unknown): boolean {
-  if (error instanceof Problem) return true
+  if (error instanceof Problem) return error.code !== 'database_busy'
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && /^(22|23|54)[0-9A-Z]{3}$/.test(code)
 }

@@ -4,7 +4,7 @@ import { isRefused } from '../domain/transitions.ts'
 import type { PackageStatus } from '../domain/status.ts'
 import type { Db } from '../store/db.ts'
 import type { OfferCause } from '../store/tables.ts'
-import type { StreamEntry } from './entries.ts'
+import { dropEntries, storeEntries, type StreamEntry } from '../store/records/entry-pieces.ts'
 
 export interface Offering {
   id: number
@@ -19,10 +19,7 @@ export interface Offering {
  * which the database takes from the facts it has.
  */
 export async function offer(tx: Db, records: readonly Offering[]): Promise<void> {
-  const entries = records.flatMap(({ id, entries }) =>
-    entries.map(([stream, bytes]) => ({ package_id: id, stream, bytes })),
-  )
-  await tx.insertInto('entries').values(entries).execute()
+  await storeEntries(tx, records)
   // Each field is read from the facts once: reading them for each of 65,000 provides unpacked 8 MB as often.
   await sql`with record as materialized (
       select p.id, p.distribution, p.name, p.version, p.arch, p.sha256, b.filename, given.revision, given.cause,
@@ -49,39 +46,40 @@ export async function offer(tx: Db, records: readonly Offering[]): Promise<void>
     ) as capability (name, version)`.execute(tx)
 }
 
-/** The opposite of `offer`. The package file goes as soon as no live index names it. */
-export async function unpublish(tx: Db, id: number, revision: number, cause: OfferCause): Promise<void> {
-  await tx.deleteFrom('entries').where('package_id', '=', id).execute()
+/**
+ * The opposite of `offer`.
+ * @param graceMs by default the package file goes as soon as no live index names it
+ */
+export async function unpublish(tx: Db, id: number, revision: number, cause: OfferCause, graceMs = 0): Promise<void> {
+  await dropEntries(tx, id)
   await tx.deleteFrom('capabilities').where('package_id', '=', id).execute()
   await tx.deleteFrom('dependents').where('package_id', '=', id).execute()
-  await endOffer(tx, id, revision, cause, 0)
+  await endOffers(tx, [{ id, revision }], cause, graceMs)
+}
+
+export interface EndedOffer {
+  id: number
+  /** the first one without it */
+  revision: number
 }
 
 /**
- * Ends the offer of a record.
- * @param revision the first one without it
- * @param graceMs how long clients with an older index may still fetch the file
+ * Ends the offers of records.
+ * @param graceMs how long clients with an older index may still fetch the files
  */
-export async function endOffer(
+export async function endOffers(
   tx: Db,
-  id: number,
-  revision: number,
+  ended: readonly EndedOffer[],
   cause: OfferCause,
   graceMs: number,
 ): Promise<void> {
-  await tx
-    .updateTable('offers')
-    .set({
-      until_revision: revision,
-      ended_by: cause,
-      ended_at: sql<Date>`now()`,
-      // What never was in a publication leaves nothing behind.
-      keeps_bytes: sql<boolean>`keeps_bytes and from_revision <= (select published_revision from distributions where codename = offers.distribution)`,
-      unlink_at: sql<Date>`now() + ${graceMs / 1000}::float8 * interval '1 second'`,
-    })
-    .where('package_id', '=', id)
-    .where('until_revision', 'is', null)
-    .execute()
+  if (ended.length === 0) return
+  // What never was in a publication leaves nothing behind.
+  await sql`update offers set until_revision = ended.revision, ended_by = ${cause}, ended_at = now(),
+      keeps_bytes = keeps_bytes and from_revision <= (select published_revision from distributions where codename = offers.distribution),
+      unlink_at = now() + ${graceMs / 1000}::float8 * interval '1 second'
+    from unnest(${ended.map(({ id }) => id)}::bigint[], ${ended.map(({ revision }) => revision)}::bigint[]) as ended (id, revision)
+    where package_id = ended.id and until_revision is null`.execute(tx)
 }
 
 /** Past publications go on naming a file that was refused, but do not keep its bytes. */

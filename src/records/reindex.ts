@@ -50,6 +50,7 @@ const LINE_EVERY = 500
 export function syncIndexKind(deps: ReindexDeps, ended: () => void): TaskKind {
   return {
     kind: SYNC_INDEX,
+    lane: 'maintenance',
     leaderOnly: false,
     run: async (context) => ({ ...(await reindex(deps, context).finally(ended)) }),
   }

@@ -3,6 +3,7 @@ import { sql, type Insertable } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { insertBlobs } from '../store/files/placement.ts'
 import { restoreDecision } from '../store/records/decisions.ts'
 import { tally } from '../store/records/counters.ts'
@@ -13,6 +14,7 @@ import type { Manifest } from '../store/records/manifests.ts'
 import { noteArtifacts } from './artifacts.ts'
 import { lockAndAdvance } from './distribution-row.ts'
 import { renderEntries } from './entries.ts'
+import { lockDistributions } from './lock-order.ts'
 import { offer } from './offering.ts'
 
 /**
@@ -34,14 +36,9 @@ export async function restoreRecord(
     dependencies: json(manifest.blob.dependencies),
     files: Buffer.from(manifest.blob.files, 'base64'),
   }
-  return db.transaction().execute(async (tx) => {
+  return transaction(db, async (tx) => {
     // Locks in the order in which `insertRecords` takes them.
-    await tx
-      .selectFrom('distributions')
-      .select('codename')
-      .where('codename', '=', record.distribution)
-      .forUpdate()
-      .execute()
+    await lockDistributions(tx, [record.distribution])
     if (!(await stands(tx))) return false
     await insertBlobs(tx, [blob], null)
     const inserted = await tx

@@ -120,7 +120,7 @@ async function* rowsOf(db: Db, day: string) {
 }
 
 /** Entries older than the key were filed without `seq` and `mac`. */
-function isLineOf(line: FileLine, row: Parameters<typeof lineOf>[0]): boolean {
+export function isLineOf(line: Pick<FileLine, 'bytes'>, row: Parameters<typeof lineOf>[0]): boolean {
   if (Buffer.from(lineOf(row).trimEnd()).equals(line.bytes)) return true
   return row.mac === null && checkLine(line.bytes).entry?.hash === row.hash
 }

@@ -8,6 +8,7 @@ import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { ensureDirectory, ifMissing } from '../kernel/files.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Db } from './db.ts'
+import { transaction } from './transaction.ts'
 import { chainHash, checkLine, DAY_FILE, entryMac, entryOf, GENESIS, lineOf } from './audit-chain.ts'
 import { examineDayFile } from './audit-file.ts'
 import { linesOf } from './audit-lines.ts'
@@ -43,7 +44,8 @@ export function createAuditLog(deps: {
 
   async function begin(): Promise<void> {
     if (await db.selectFrom('audit_chain').select('id').executeTakeFirst()) return
-    const start = { id: 1, ...(await endOnDisk(directory)), day: '' }
+    const end = await endOnDisk(directory)
+    const start = { id: 1, ...end, day: '', began_seq: end.seq }
     await db
       .insertInto('audit_chain')
       .values(start)
@@ -53,7 +55,7 @@ export function createAuditLog(deps: {
 
   /** @returns how many entries were chained */
   async function chain(): Promise<number> {
-    return db.transaction().execute(async (tx) => {
+    return transaction(db, async (tx) => {
       const head = await tx
         .selectFrom('audit_chain')
         .selectAll()

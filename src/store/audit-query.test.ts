@@ -29,3 +29,28 @@ test('the total counts what is kept: without what retention removed, with what i
   expect(await page({ action: undefined })).toEqual([[1007, 1006, 1005], 9])
   expect(await page({ action: 'upload' })).toEqual([[1004, 1003, 1002], 6])
 })
+
+test('a search reads the rows once, for the number and for any page of it', async () => {
+  const searching = new Set<object>()
+  let statements = 0
+  const counted = database.db.withPlugin({
+    transformQuery({ node, queryId }) {
+      if (JSON.stringify(node).includes('position(')) searching.add(queryId)
+      return node
+    },
+    async transformResult({ result, queryId }) {
+      if (searching.has(queryId)) statements++
+      return result
+    },
+  })
+  await sql`update audit set detail = 'Needle ' || seq where seq between 1002 and 1006`.execute(database.db)
+  const search = async (at: number, more: AuditFilter = {}) => {
+    const { items, total } = await auditPage(counted, { q: 'NEEDLE', ...more }, { page: at, perPage: 3 })
+    return [items.map(({ seq }) => seq), total]
+  }
+  expect(await search(1)).toEqual([[1006, 1005, 1004], 5])
+  expect(statements).toBe(1)
+  expect(await search(2)).toEqual([[1003, 1002], 5])
+  expect(await search(3)).toEqual([[], 5])
+  expect(await search(1, { action: 'login' })).toEqual([[1006, 1005], 2])
+})

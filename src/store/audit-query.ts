@@ -37,6 +37,7 @@ export async function auditPage(
   filter: AuditFilter,
   at: { page: number; perPage: number },
 ): Promise<{ items: AuditEntry[]; total: number }> {
+  if (filter.q !== undefined) return searchedPage(db, filter, at)
   const query = filtered(db, filter)
   const total = Object.values(filter).some((value) => value !== undefined)
     ? (await query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()).total
@@ -48,6 +49,19 @@ export async function auditPage(
     .offset((at.page - 1) * at.perPage)
     .execute()
   return { items: rows.map(entryOf), total }
+}
+
+/** A text is looked for in every row, whatever the index: once, for the number and for the page. */
+async function searchedPage(db: Db, filter: AuditFilter, { page, perPage }: { page: number; perPage: number }) {
+  const { rows } = await sql<{ total: number; ids: number[] }>`
+    with found as materialized (${filtered(db, filter).select('id')}),
+      shown as (select id from found order by id desc limit ${perPage} offset ${(page - 1) * perPage})
+    select (select count(*)::int from found) as total,
+      coalesce((select json_agg(id) from shown), '[]'::json) as ids`.execute(db)
+  const [{ total, ids } = { total: 0, ids: [] }] = rows
+  if (ids.length === 0) return { items: [], total }
+  const items = await db.selectFrom('audit').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute()
+  return { items: items.map(entryOf), total }
 }
 
 /** All entries. Places of the chain are given without gaps and removed from its beginning, so its ends tell their number. */

@@ -1,7 +1,9 @@
 // Verifies audit files: each line, the chain they form, and the signed checkpoints beside them.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { append } from '../kernel/append.ts'
 import { equalSecret, sha256Hex } from '../kernel/crypto.ts'
+import { createPacer } from '../kernel/pacer.ts'
 import { checkLine, DAY_FILE, entryMac, GENESIS, type AuditEntry } from './audit-chain.ts'
 import { CHECKPOINT_FILE, signedText, type AuditCheckpoint } from './audit-checkpoints.ts'
 import { linesOf } from './audit-lines.ts'
@@ -47,6 +49,9 @@ export interface VerifyOptions {
   through?: string
   /** entries at the beginning without mac, where no checkpoint says how many; 0 by default */
   unkeyed?: number
+  /** what else is wrong with an entry that is sound at its place: `createRowComparison` compares it with its row */
+  compare?: ((seq: number, bytes: Buffer) => Promise<string | null>) | undefined
+  signal?: AbortSignal | undefined
 }
 
 /** Faults after which the rest is not read: what follows a broken file is noise. */
@@ -100,11 +105,15 @@ export async function verifyFile(path: string, name: string, options: VerifyOpti
 function createChain(start: {
   key: string | null
   unkeyed: number
+  compare?: VerifyOptions['compare']
+  signal?: AbortSignal | undefined
   previous: string | null
   head: { seq: number; hash: string } | null
 }) {
   const faults: Fault[] = []
-  let anchors: Anchor[] = []
+  /** by the entry that they name; an entry takes its own out */
+  const anchors = new Map<number, Anchor[]>()
+  const pace = createPacer()
   let entries = 0
   let head = start.head && { seq: start.head.seq, hash: start.head.hash }
   let lastWhere = ''
@@ -126,17 +135,20 @@ function createChain(start: {
   }
 
   function compareAnchors(seq: number, hash: string): string | null {
-    const due = anchors.filter((anchor) => anchor.seq === seq)
-    anchors = anchors.filter((anchor) => anchor.seq !== seq)
-    const other = due.find((anchor) => anchor.hash !== hash)
+    const other = anchors.get(seq)?.find((anchor) => anchor.hash !== hash)
+    anchors.delete(seq)
     return other ? `is not the entry ${seq} that ${other.source} names` : null
   }
 
   return {
-    expect: (more: readonly Anchor[]) => void anchors.push(...more),
+    expect(more: readonly Anchor[]): void {
+      for (const anchor of more) append(anchors, anchor.seq, anchor)
+    },
     async read(path: string, name: string): Promise<void> {
       let line = 0
       for await (const { bytes, whole } of linesOf(path)) {
+        await pace()
+        start.signal?.throwIfAborted()
         line++
         lastWhere = `${name}:${line}`
         if (faults.length >= MOST_FAULTS) return
@@ -145,7 +157,10 @@ function createChain(start: {
         else if (fault !== null) faults.push({ where: lastWhere, what: fault })
         if (fault !== null || !whole) continue
         const seq = entry.seq ?? (head?.seq ?? 0) + 1
-        const wrong = faultOf(entry, seq) ?? compareAnchors(seq, entry.hash)
+        const wrong =
+          faultOf(entry, seq) ??
+          compareAnchors(seq, entry.hash) ??
+          (start.compare ? await start.compare(seq, bytes) : null)
         if (wrong !== null) faults.push({ where: lastWhere, what: wrong })
         entries++
         // After a fault the chain goes on from here, so that one removed line is one fault.
@@ -155,7 +170,8 @@ function createChain(start: {
     /** @returns all faults, those of what is missing at the end included */
     end(): Fault[] {
       const last = head?.seq ?? 0
-      const missing = anchors.filter((anchor) => anchor.seq > last).sort((a, b) => b.seq - a.seq)[0]
+      let missing: Anchor | undefined
+      for (const [anchor] of anchors.values()) if (anchor && anchor.seq > (missing?.seq ?? last)) missing = anchor
       if (missing) {
         const what = `ends with entry ${last}; entries ${last + 1} to ${missing.seq} are missing, which ${missing.source} names`
         faults.push({ where: lastWhere || 'no entry', what })
@@ -184,10 +200,13 @@ async function readCheckpoints(
   before: string,
 ): Promise<Signed> {
   const signed: Signed = { anchors: [], unkeyed: Infinity, count: 0, last: null, faults: [] }
+  const pace = createPacer()
   let previous = before
   for (const name of names) {
     let line = 0
     for await (const { bytes } of linesOf(join(directory, name))) {
+      await pace()
+      options.signal?.throwIfAborted()
       const where = `${name}:${++line}`
       const checkpoint = checkpointOf(bytes)
       const isGenuine =

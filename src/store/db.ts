@@ -3,11 +3,13 @@
 // The room: `records/` keeps the rows of packages, `files/` the stored files, `advisories/` what is known of
 // vulnerabilities, `pglite/` the embedded database. A file named `<thing>-query.ts` only reads, for lists and documents; any
 // other file named after a thing writes it too.
-import { Kysely, Migrator, PostgresDialect, sql } from 'kysely'
+import { Kysely, Migrator, PostgresAdapter, PostgresDialect, sql, type MigrationLockOptions } from 'kysely'
 import pg from 'pg'
+import { createPool } from './database-away.ts'
 import { pgliteDialect } from './pglite/driver.ts'
-import { openEmbedded } from './pglite/open.ts'
+import { directoryOf, openEmbedded } from './pglite/open.ts'
 import { MIGRATIONS } from './migrations/index.ts'
+import { laterMigrations, ranAlready } from './migrations/later.ts'
 import { leaseOf } from './postgres-lease.ts'
 import type { CopyLease } from './lease.ts'
 import type { Tables } from './tables.ts'
@@ -36,8 +38,20 @@ export interface DatabaseOptions {
   poolSize?: number
   /** a statement that takes longer is stopped; in milliseconds */
   longestStatementMs?: number
+  /** how long PostgreSQL lets a transaction wait for its next statement; in milliseconds */
+  longestPauseMs?: number
+  /** how long a statement waits for a lock; in milliseconds */
+  longestLockWaitMs?: number
   onError?: (error: Error) => void
 }
+
+/**
+ * A process that freezes in a transaction keeps its row locks for this long, and all replicas wait. Transactions have no I/O
+ * but the publisher's rename, so a pause is microseconds. What has reason to pause (dumps) sets its own limit.
+ */
+const LONGEST_PAUSE_MS = 10_000
+/** More than the longest pause: whoever waits for a frozen process goes on after it. */
+const LONGEST_LOCK_WAIT_MS = 15_000
 
 /**
  * @param url `postgres://…`, `pglite://<directory>` or `pglite://memory` (tests)
@@ -45,12 +59,17 @@ export interface DatabaseOptions {
  */
 export async function openDatabase(
   url: string,
-  { poolSize = 12, longestStatementMs = LONGEST_STATEMENT_MS, onError }: DatabaseOptions = {},
+  {
+    poolSize = 12,
+    longestStatementMs = LONGEST_STATEMENT_MS,
+    longestPauseMs = LONGEST_PAUSE_MS,
+    longestLockWaitMs = LONGEST_LOCK_WAIT_MS,
+    onError,
+  }: DatabaseOptions = {},
 ): Promise<Database> {
   const log = isTraced() ? { log: traceStatement } : {}
   if (url.startsWith('pglite://')) {
-    const place = decodeURIComponent(url.slice('pglite://'.length))
-    const session = await openEmbedded(place === 'memory' ? null : place, longestStatementMs)
+    const session = await openEmbedded(directoryOf(url), longestStatementMs)
     const db = new Kysely<Tables>({ dialect: pgliteDialect(session), ...log })
     return {
       db,
@@ -65,7 +84,7 @@ export async function openDatabase(
   }
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, Number)
-  const pool = new pg.Pool({
+  const pool = createPool({
     connectionString: url,
     max: poolSize,
     types,
@@ -74,24 +93,47 @@ export async function openDatabase(
     statement_timeout: longestStatementMs,
     // A server that went away without a word ends nothing itself.
     query_timeout: longestStatementMs + 10_000,
-    // A process that hangs in a transaction must not keep its row locks.
-    idle_in_transaction_session_timeout: longestStatementMs,
+    idle_in_transaction_session_timeout: longestPauseMs,
+    lock_timeout: longestLockWaitMs,
   })
   pool.on('error', (error) => onError?.(error))
   // The pool handles errors of idle connections only: one lost in a transaction would otherwise end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }), ...log })
+  const db = new Kysely<Tables>({ dialect: new PatientDialect({ pool }), ...log })
   return { db, engine: 'postgres', url, acquire: () => leaseOf(pool), close: () => db.destroy() }
+}
+
+/** Migrations wait for the transactions of others (a dump reads every table) as long as a statement may. */
+class PatientDialect extends PostgresDialect {
+  override createAdapter(): PostgresAdapter {
+    return new PatientAdapter()
+  }
+}
+
+class PatientAdapter extends PostgresAdapter {
+  override async acquireMigrationLock(db: Kysely<unknown>, options: MigrationLockOptions): Promise<void> {
+    await super.acquireMigrationLock(db, options)
+    await sql`set lock_timeout = 0`.execute(db)
+  }
+  override async releaseMigrationLock(db: Kysely<unknown>, options: MigrationLockOptions): Promise<void> {
+    await sql`reset lock_timeout`.execute(db)
+    await super.releaseMigrationLock(db, options)
+  }
 }
 
 /**
  * Migrates to the newest schema. Several processes may call it at the same time; each migration runs once.
  * @param to name of the last migration to run, instead of the newest
+ * @returns the migrations of a newer build that the database has beyond that
+ * @throws NewerDatabase when this build cannot work with them
  */
-export async function migrate(db: Db, to?: string): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } })
+export async function migrate(db: Db, to?: string): Promise<string[]> {
+  const later = await laterMigrations(db, Object.keys(MIGRATIONS))
+  const migrations = { ...MIGRATIONS, ...Object.fromEntries(later.map((name) => [name, ranAlready])) }
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
   const { error } = await (to === undefined ? migrator.migrateToLatest() : migrator.migrateTo(to))
   if (error) throw asError(error)
+  return later
 }
 
 /** Name of the newest migration that was applied; null on an empty schema. */

@@ -18,7 +18,7 @@ test.each(['new', 'open to others before'])(
     const { pool, manifests, incoming, quarantine, audit, logs, gnupg, security } = paths
     const closed = [pool, manifests, join(incoming, '..'), incoming, quarantine, audit, logs, gnupg, security]
     if (state !== 'new')
-      for (const path of closed) {
+      for (const path of [root, ...closed]) {
         await mkdir(path, { recursive: true })
         await chmod(path, 0o755)
       }

@@ -1,6 +1,7 @@
 // The tables as TypeScript types; `migrations/` creates them. JSON columns are written as text and read as objects.
 import type { ColumnType, Generated, Selectable } from 'kysely'
 import type { DriftArea, DriftFault } from '../domain/drift.ts'
+import type { NotCarried } from '../domain/not-carried.ts'
 import type { CveStatus, DecisionAction, HeldReason, PackageStatus } from '../domain/status.ts'
 import type { Capability, Distribution, FormatId, PackageFacts, Requirement } from '../domain/package.ts'
 import type { VersionRange } from '../domain/advisory.ts'
@@ -39,6 +40,10 @@ export interface UsersTable {
   mfa_failures_since: OrNull<Date>
   /** issuer and subject of an identity provider; unique */
   external_id: OrNull<string>
+  /** when the directory last had the account */
+  directory_checked_at: OrNull<Date>
+  /** since when it does not have it: its credentials do not count */
+  directory_gone_at: OrNull<Date>
   created_at: Date
   last_login: OrNull<Date>
 }
@@ -80,6 +85,8 @@ export interface ApiTokensTable {
   scopes: JsonOrNull<Scopes>
   /** name of the trusted publisher that a job's token was made for; such a token has no owner */
   publisher: OrNull<string>
+  /** id of the token that created it; revoked together with that */
+  parent_id: OrNull<string>
 }
 
 /** A login that waits for its person to come back from the identity provider. */
@@ -308,6 +315,13 @@ export interface FindingsTable {
   finding: Json<Finding>
 }
 
+/** What else people call a finding, in upper case; a copy of the aliases in `findings.finding`. */
+export interface FindingNamesTable {
+  package_id: number
+  cve: string
+  name: string
+}
+
 /** Number of findings by the filters of their pages. */
 export interface FindingCountsTable {
   distribution: string
@@ -486,6 +500,12 @@ export interface EntriesTable {
   bytes: Uint8Array
 }
 
+/** The same of a package whose entries are long: none of them is in `entries` then. */
+export interface EntryPiecesTable extends EntriesTable {
+  /** from 0 */
+  piece: number
+}
+
 /** What a package provides, its own name included; for the dependency check. */
 export interface CapabilitiesTable {
   package_id: number
@@ -621,6 +641,8 @@ export interface AuditChainTable {
   removed_seq: Generated<number>
   /** its day: entries of later days are kept */
   removed_day: Generated<string | null>
+  /** the last entry of an earlier database, which has no row here; null when an older build began the chain */
+  began_seq: Generated<number | null>
 }
 
 /** One row: the last entry of the chain that was delivered. */
@@ -662,6 +684,8 @@ export interface AdvisoryStateTable {
   heartbeat_at: Date | null
   /** packages were matched against the changes up to this generation */
   rematched: Generated<number>
+  /** the same, by a build that stores the names of findings */
+  rematched_names: Generated<number>
 }
 
 /** One due time of one scheduled job: the process that inserts the row runs it. */
@@ -852,6 +876,12 @@ export interface SourcesTable {
   status: ColumnType<SourceStatus, SourceStatus | undefined, SourceStatus>
   last_sync: Date | null
   pkg_count: Generated<number>
+  /** entries of its indexes that the gate would refuse, as of the last sync */
+  left_out: Generated<number>
+  /** what it offers besides packages that were read, as of the last sync */
+  not_carried: JsonOrNull<NotCarried[]>
+  /** of a security source: the revision of its target that was compared last */
+  compared_revision: Generated<number | null>
   error: string | null
   /** fingerprints or key names, as of the last sync */
   signed_by: Generated<string[]>
@@ -1033,6 +1063,7 @@ export interface Tables {
   reviews: ReviewsTable
   records: RecordsView
   entries: EntriesTable
+  entry_pieces: EntryPiecesTable
   capabilities: CapabilitiesTable
   dependents: DependentsTable
   offers: OffersTable
@@ -1043,6 +1074,7 @@ export interface Tables {
   artifacts: ArtifactsTable
   decisions: DecisionsTable
   findings: FindingsTable
+  finding_names: FindingNamesTable
   finding_counts: FindingCountsTable
   package_counts: PackageCountsTable
   audit: AuditTable

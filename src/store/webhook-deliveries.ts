@@ -3,22 +3,27 @@ import type { Db } from './db.ts'
 
 const REMEMBERED_MS = 24 * 60 * 60 * 1000
 
-/** Remembers a delivery. @returns false when it is known already */
-export async function rememberDelivery(db: Db, id: string, now: Date): Promise<boolean> {
+/** Remembers a delivery by each of these keys. @returns false when one of them is known already */
+export async function rememberDelivery(db: Db, keys: readonly string[], now: Date): Promise<boolean> {
   await db
     .deleteFrom('webhook_deliveries')
     .where('received_at', '<', new Date(now.getTime() - REMEMBERED_MS))
     .execute()
   const made = await db
     .insertInto('webhook_deliveries')
-    .values({ id, received_at: now })
+    .values(keys.map((id) => ({ id, received_at: now })))
     .onConflict((conflict) => conflict.doNothing())
     .returning('id')
-    .executeTakeFirst()
-  return made !== undefined
+    .execute()
+  if (made.length === keys.length) return true
+  await forgetDelivery(
+    db,
+    made.map(({ id }) => id),
+  )
+  return false
 }
 
 /** Lets a delivery be sent again. */
-export async function forgetDelivery(db: Db, id: string): Promise<void> {
-  await db.deleteFrom('webhook_deliveries').where('id', '=', id).execute()
+export async function forgetDelivery(db: Db, keys: readonly string[]): Promise<void> {
+  if (keys.length > 0) await db.deleteFrom('webhook_deliveries').where('id', 'in', keys).execute()
 }

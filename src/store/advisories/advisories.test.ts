@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { endImport } from './import.ts'
-import { createAdvisories, type Advisories } from './advisories.ts'
+import { createAdvisories, rematchNews, type Advisories } from './advisories.ts'
 import type { AdvisoryImport, NewAdvisory } from '../../domain/advisory-store.ts'
 import type { Database } from '../db.ts'
 
@@ -308,4 +308,15 @@ test('vulnerable packages are those with the most advisories for every version u
     'openssl',
     'rare',
   ])
+})
+
+test('what a build matched that stored no names of findings is matched again, once', async () => {
+  const { db } = database!
+  await db.updateTable('advisory_state').set({ generation: 5, rematched: 5, rematched_names: 0 }).execute()
+  const news = rematchNews(db, advisories)
+  expect([await news.seen(), await news.current()]).toEqual([0, 5])
+  await news.note(5)
+  expect(await news.seen()).toBe(5)
+  // For a build of before, which may still serve.
+  expect(await db.selectFrom('advisory_state').select('rematched').executeTakeFirst()).toEqual({ rematched: 5 })
 })

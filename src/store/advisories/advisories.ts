@@ -162,14 +162,14 @@ function feedOf(row: {
 export function rematchNews(db: Db, advisories: Advisories) {
   return {
     seen: async (): Promise<number> =>
-      (await db.selectFrom('advisory_state').select('rematched').executeTakeFirstOrThrow()).rematched,
+      (await db.selectFrom('advisory_state').select('rematched_names').executeTakeFirstOrThrow()).rematched_names,
     current: async (): Promise<number> => (await advisories.state()).generation,
     since: (generation: number): Promise<AdvisoryChanges> => advisories.changedSince(generation),
     async note(generation: number): Promise<void> {
       await db
         .updateTable('advisory_state')
-        .set({ rematched: generation })
-        .where('rematched', '<', generation)
+        .set({ rematched: generation, rematched_names: generation })
+        .where('rematched_names', '<', generation)
         .execute()
     },
   }

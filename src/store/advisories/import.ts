@@ -6,6 +6,7 @@ import type { AdvisoryImport, KnownAdvisory, NewAdvisory } from '../../domain/ad
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../db.ts'
+import { transaction } from '../transaction.ts'
 
 /** An import without a heartbeat for this long is dead; its longest statement takes seconds. */
 const LEASE_MS = 10 * 60 * 1000
@@ -27,7 +28,7 @@ export async function beginImport(db: Db, clock: Clock, feed: string): Promise<A
 
   /** Every write first verifies that this import is still the writer; the row lock prevents a takeover until the commit. */
   const fenced = <T>(work: (tx: Db) => Promise<T>): Promise<T> =>
-    db.transaction().execute(async (tx) => {
+    transaction(db, async (tx) => {
       const held = await tx
         .updateTable('advisory_state')
         .set({ heartbeat_at: clock.now() })

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Exploited, Score } from '../../domain/advisory.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from '../db.ts'
+import { transaction } from '../transaction.ts'
 
 export interface ScoreFeed {
   name: 'epss' | 'kev'
@@ -77,7 +78,7 @@ export function createScores({ db, clock }: { db: Db; clock: Clock }): Scores {
       const rows = [...new Map(entries.map((entry) => [entry.cve, entry])).values()]
       const ids = rows.map(({ cve }) => cve)
       const column = (key: keyof Exploited) => sql`${rows.map((row) => row[key])}::text[]`
-      return db.transaction().execute(async (tx) => {
+      return transaction(db, async (tx) => {
         const known = await tx
           .selectFrom('kev')
           .select('cve')

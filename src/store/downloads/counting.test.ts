@@ -1,5 +1,6 @@
 // Counters of downloads against a list of all of them, and what removing old days leaves.
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { Database } from '../db.ts'
@@ -155,6 +156,32 @@ test('old days go with everything that names a client; what is left counts on', 
   expect(sums.get('packages')?.clients).toBe(2)
   const totals = await db.selectFrom('download_totals').selectAll().execute()
   expect(totals).toEqual([{ format: 'deb', downloads: 6 }])
+})
+
+test('counters of many packages and days go in small statements', async () => {
+  const { db } = database
+  const tables = ['download_package_days', 'download_days', 'recent_downloads']
+  const count = async (table: string) =>
+    (await sql<{ n: number }>`select count(*)::int as n from ${sql.table(table)}`.execute(db)).rows[0]?.n
+  await sql`insert into download_package_days select day, package, 1, 1, 1
+    from generate_series(1, 12) day, generate_series(1, 1000) package`.execute(db)
+  await sql`insert into download_days select 'p' || n, day, 1, 1, 1
+    from generate_series(1, 12) day, generate_series(1, 1000) n`.execute(db)
+  await sql`insert into recent_downloads (at, file_id, address, agent, client_type, path, status, bytes)
+    select 'epoch', 1, '', '', '', '', 200, 1 from generate_series(1, 12000)`.execute(db)
+  await sql`create function refuse_many() returns trigger language plpgsql as $$ begin
+    if (select count(*) from gone) > 5000 then raise exception 'too many rows of % at once', tg_table_name; end if;
+    return null; end $$`.execute(db)
+  for (const table of tables)
+    await sql`create trigger refuse_many after delete on ${sql.table(table)} referencing old table as gone
+      for each statement execute function refuse_many()`.execute(db)
+  try {
+    const before = await Promise.all(tables.map(count))
+    await removeOldDownloads(db, 13, new AbortController().signal)
+    for (const [n, table] of tables.entries()) expect(await count(table)).toBe(Number(before[n]) - 12_000)
+  } finally {
+    await sql`drop function refuse_many cascade`.execute(db)
+  }
 })
 
 test('days without a download are listed with zeros', () => {

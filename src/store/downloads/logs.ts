@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../db.ts'
+import { transaction } from '../transaction.ts'
 import type { CountedLogs, DownloadLogKind } from '../tables.ts'
 
 export interface KnownLog {
@@ -32,7 +33,7 @@ const SEEN_MS = 3_600_000
  * lines differs.
  */
 export async function knownLog(db: Db, { path, kind, firstLine, whole }: LogBeginning, now: Date): Promise<KnownLog> {
-  return db.transaction().execute(async (tx) => {
+  return transaction(db, async (tx) => {
     await lockDownloads(tx)
     const rows = await tx
       .selectFrom('download_logs')
@@ -73,7 +74,7 @@ export interface Progress {
  * @returns whether they were counted
  */
 export async function advance(db: Db, progress: Progress, work: (tx: Db) => Promise<void>): Promise<boolean> {
-  return db.transaction().execute(async (tx) => {
+  return transaction(db, async (tx) => {
     await lockDownloads(tx)
     const { log, end, lines, unreadable, unknown } = progress
     const moved = await tx
@@ -98,7 +99,7 @@ export type LogChoices = readonly { since: number; kind: CountedLogs }[]
 
 /** The choices so far; one that is not the last of them counts from now on. The first one counts for all time before it. */
 export async function logChoices(db: Db, kind: CountedLogs, now: Date): Promise<LogChoices> {
-  return db.transaction().execute(async (tx) => {
+  return transaction(db, async (tx) => {
     await lockDownloads(tx)
     const choices = await tx.selectFrom('download_log_choices').selectAll().orderBy('since').execute()
     if (choices.at(-1)?.kind === kind) return choices

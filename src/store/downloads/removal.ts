@@ -49,15 +49,18 @@ export async function removeOldDownloads(db: Db, firstDay: number, signal: Abort
     )
     await deleted(sql`delete from download_file_days where (day, file_id) in ${these}`)
   }
-  for (const table of ['download_days', 'download_package_days'])
-    await deleted(sql`delete from ${sql.table(table)} where day < ${firstDay}`)
-  await deleted(sql`delete from recent_downloads where at < ${new Date(firstDay * 86_400_000)}`)
+  const removeIn = (table: string, key: string, condition: ReturnType<typeof sql>) =>
+    repeated(() =>
+      deleted(sql`delete from ${sql.table(table)} where (${sql.raw(key)}) in (
+        select ${sql.raw(key)} from ${sql.table(table)} where ${condition} limit ${TOGETHER})`),
+    )
+  // A large repository has tens of thousands of packages a day: 300 days at once took longer than a statement may.
+  await removeIn('download_package_days', 'day, package_id', sql`day < ${firstDay}`)
+  await removeIn('download_days', 'counted, day', sql`day < ${firstDay}`)
+  await removeIn('recent_downloads', 'id', sql`at < ${new Date(firstDay * 86_400_000)}`)
   // A file that was downloaded before and never since is named by nothing.
   for (const table of ['download_clients', 'download_agents', 'download_files', 'download_packages'])
-    await repeated(() =>
-      deleted(sql`delete from ${sql.table(table)} where id in (
-        select id from ${sql.table(table)} where last_day < ${firstDay} order by last_day limit ${TOGETHER})`),
-    )
+    await removeIn(table, 'id', sql`last_day < ${firstDay} order by last_day`)
   // Every line of a log that nothing was appended to since then is too old to count.
   await deleted(sql`delete from download_logs where seen_at < ${new Date((firstDay - 2) * 86_400_000)}`)
   return facts

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { FormatId } from '../../domain/package.ts'
 import type { PackageStatus } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
+import { transaction } from '../transaction.ts'
 import type { ComponentRow } from '../tables.ts'
 import { append } from '../../kernel/append.ts'
 
@@ -113,7 +114,7 @@ export function createComponents(db: Db): Components {
     ofMany,
 
     async keep(sha256, { components, filesSeen, bytes, skipped }, at) {
-      await db.transaction().execute(async (tx) => {
+      await transaction(db, async (tx) => {
         const { rows } = await sql`select sha256 from blobs where sha256 = ${sha256} for key share`.execute(tx)
         if (rows.length === 0) return
         const read = { sha256, read_at: at, files_seen: filesSeen, bytes, skipped: JSON.stringify(skipped) }

@@ -14,6 +14,7 @@ import type { FormatId } from '../../domain/package.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isRefused } from '../../domain/transitions.ts'
 import type { Db } from '../db.ts'
+import { transaction } from '../transaction.ts'
 import type { BlobsTable } from '../tables.ts'
 import { RemovalUncertain } from '../objects/object-store.ts'
 import type { Pool } from './pool.ts'
@@ -42,8 +43,10 @@ export type SeenRemovals = ReadonlyMap<string, string>
 
 /** The bytes may have been removed since they were put in place; `withBytes` answers it. */
 export class BytesRemoved extends Error {
-  constructor(readonly sha256: string) {
+  readonly sha256: string
+  constructor(sha256: string) {
     super(`the bytes of ${sha256} are being removed or were removed`)
+    this.sha256 = sha256
   }
 }
 
@@ -54,13 +57,13 @@ export class BytesRemoved extends Error {
 export async function withBytes<T>(
   db: Db,
   ensureBytes: () => Promise<void>,
-  transaction: (seen: SeenRemovals) => Promise<T>,
+  transact: (seen: SeenRemovals) => Promise<T>,
 ): Promise<T> {
   const seen = new Map<string, string>()
   for (;;) {
     await ensured(ensureBytes)
     try {
-      return await transaction(seen)
+      return await transact(seen)
     } catch (error) {
       if (!(error instanceof BytesRemoved)) throw error
       const token = await removalEnded(db, error.sha256)
@@ -198,7 +201,7 @@ interface Plan {
 }
 
 async function claim(db: Db, sha256: string, token: string, format?: FormatId): Promise<Plan | 'busy' | 'nothing'> {
-  return db.transaction().execute(async (tx) => {
+  return transaction(db, async (tx) => {
     await sql`select pg_advisory_xact_lock_shared(${LOCK_REMOVALS})`.execute(tx)
     const held = await tx
       .selectFrom('removal_holds')

@@ -1,10 +1,10 @@
 // Files being uploaded, one directory for each running process. A row in `instances` tells which process is alive.
 import { randomUUID } from 'node:crypto'
-import { readlinkSync, renameSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { renameSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ensureDirectory, removeFile } from '../../kernel/files.ts'
+import { processSpace } from '../../kernel/process-space.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { placeBytes } from './placement.ts'
 import type { Db } from '../db.ts'
@@ -119,15 +119,6 @@ export function createStaging(deps: { db: Db; clock: Clock; paths: Paths; pool: 
       await rm(own, { recursive: true, force: true })
       await db.deleteFrom('instances').where('id', '=', instanceId).execute()
     },
-  }
-}
-
-/** Identifies the process namespace: containers with the same host name number their processes separately. */
-function processSpace(): string {
-  try {
-    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`
-  } catch {
-    return hostname()
   }
 }
 

@@ -15,6 +15,13 @@ import { importMemory } from './0012-import-memory.ts'
 import { downloads } from './0013-downloads.ts'
 import { console } from './0014-console.ts'
 import { poolGrowth } from './0015-pool-growth.ts'
+import { entryPieces } from './0016-entry-pieces.ts'
+import { signAgain } from './0017-sign-again.ts'
+import { leftOut } from './0018-left-out.ts'
+import { tokenParents } from './0019-token-parents.ts'
+import { findingNames } from './0020-finding-names.ts'
+import { directoryState } from './0021-directory-state.ts'
+import { auditBegan } from './0026-audit-began.ts'
 
 export const MIGRATIONS: Record<string, Migration> = {
   '0001-accounts': accounts,
@@ -32,4 +39,11 @@ export const MIGRATIONS: Record<string, Migration> = {
   '0013-downloads': downloads,
   '0014-console': console,
   '0015-pool-growth': poolGrowth,
+  '0016-entry-pieces': entryPieces,
+  '0017-sign-again': signAgain,
+  '0018-left-out': leftOut,
+  '0019-token-parents': tokenParents,
+  '0020-finding-names': findingNames,
+  '0021-directory-state': directoryState,
+  '0026-audit-began': auditBegan,
 }

@@ -42,11 +42,10 @@ const RETRY_SECONDS = 30
 
 /** @param isRefusal the store answered, and repeating the request does not help: wrong credentials, no such bucket */
 export class StorageUnavailable extends Problem {
-  constructor(
-    detail: string,
-    readonly isRefusal: boolean,
-  ) {
+  readonly isRefusal: boolean
+  constructor(detail: string, isRefusal: boolean) {
     super('storage_unavailable', detail, {}, { retryAfterSeconds: RETRY_SECONDS })
+    this.isRefusal = isRefusal
   }
 }
 

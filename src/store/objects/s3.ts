@@ -36,18 +36,36 @@ const UPLOADS_TOGETHER = 4
 const CONNECTIONS = 128
 const ATTEMPTS = 3
 const CONNECT_MS = 3_000
-/** From the end of a request to the beginning of its answer. */
-const ANSWER_MS = 30_000
-/** A store that sends no byte of a body, or a client of ours that takes none. */
-const STALLED_MS = 120_000
-/** For a request without a body, with all its attempts. */
-const SHORT_MS = 30_000
+/** A store joins the parts of a large file before it answers. */
+const JOIN_MS = 30_000
+/** How long a store that hangs is waited for, in milliseconds. */
+export interface Patience {
+  /** until an answer begins, with all attempts */
+  answerMs: number
+  /** while an upload makes no progress */
+  uploadMs: number
+  /** while a store sends no byte of a body, or a client of ours takes none */
+  bodyMs: number
+}
+const PATIENCE: Patience = { answerMs: 10_000, uploadMs: 10_000, bodyMs: 30_000 }
 /** A removal must have ended before its claim is void (store/files/placement.ts). */
 const REMOVAL_MS = 4_000
 const LISTED_TOGETHER = 1_000
 
-export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credentials: S3Credentials): ObjectStore {
+export function openS3(
+  { bucket, prefix, endpoint, region }: PoolUrl,
+  credentials: S3Credentials,
+  patience = PATIENCE,
+): ObjectStore {
   const name = `s3://${[bucket, prefix].filter(Boolean).join('/')}`
+  const handling = {
+    connectionTimeout: CONNECT_MS,
+    requestTimeout: JOIN_MS,
+    throwOnRequestTimeout: true,
+    socketTimeout: patience.bodyMs,
+    httpAgent: { maxSockets: CONNECTIONS, keepAlive: true },
+    httpsAgent: { maxSockets: CONNECTIONS, keepAlive: true },
+  }
   const options: S3ClientConfig = {
     region,
     credentials,
@@ -55,14 +73,7 @@ export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credential
     ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
     maxAttempts: ATTEMPTS,
     retryMode: 'standard',
-    requestHandler: {
-      connectionTimeout: CONNECT_MS,
-      requestTimeout: ANSWER_MS,
-      throwOnRequestTimeout: true,
-      socketTimeout: STALLED_MS,
-      httpAgent: { maxSockets: CONNECTIONS, keepAlive: true },
-      httpsAgent: { maxSockets: CONNECTIONS, keepAlive: true },
-    },
+    requestHandler: handling,
     // Uploads name their SHA-256; the default would add a second checksum that not every store knows.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -70,9 +81,15 @@ export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credential
   const client = new S3Client(options)
   // Of two attempts the first may still be carried out after the second was answered.
   const removing = new S3Client({ ...options, maxAttempts: 1 })
+  // A large body may take long as long as it moves. What hangs is not sent again: it would hang three times.
+  const uploads = new S3Client({
+    ...options,
+    requestHandler: { ...handling, requestTimeout: 0, socketTimeout: patience.uploadMs },
+  })
+  uploads.middlewareStack.add((next) => (request) => next(request).catch(onceWhenSilent), { step: 'deserialize' })
   const uploading = createSemaphore(UPLOADS_TOGETHER)
   const at = (key: string) => ({ Bucket: bucket, Key: prefix ? `${prefix}/${key}` : key })
-  const soon = (ms = SHORT_MS) => ({ abortSignal: AbortSignal.timeout(ms) })
+  const soon = (ms = patience.answerMs) => ({ abortSignal: AbortSignal.timeout(ms) })
 
   /** @returns null where the store says that there is no such object */
   async function asked<T>(request: Promise<T>): Promise<T | null> {
@@ -95,13 +112,13 @@ export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credential
   async function putSmall(key: string, file: FileHandle, size: number, sha256: string): Promise<void> {
     const Body = await read(file, 0, size)
     requireDigest(createHash('sha256').update(Body), sha256)
-    await required(client.send(new PutObjectCommand({ ...at(key), Body, ChecksumSHA256: base64(sha256) })))
+    await required(uploads.send(new PutObjectCommand({ ...at(key), Body, ChecksumSHA256: base64(sha256) })))
   }
 
   /** Each part is verified by the store, and the whole by its digest before the parts become an object. */
   async function putParts(key: string, file: FileHandle, size: number, sha256: string): Promise<void> {
     const { UploadId } = await required(
-      client.send(new CreateMultipartUploadCommand({ ...at(key), ChecksumAlgorithm: 'SHA256' })),
+      uploads.send(new CreateMultipartUploadCommand({ ...at(key), ChecksumAlgorithm: 'SHA256' })),
     )
     try {
       const hash = createHash('sha256')
@@ -113,7 +130,7 @@ export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credential
           PartNumber: Parts.length + 1,
           ChecksumSHA256: createHash('sha256').update(Body).digest('base64'),
         }
-        const { ETag } = await required(client.send(new UploadPartCommand({ ...at(key), UploadId, Body, ...part })))
+        const { ETag } = await required(uploads.send(new UploadPartCommand({ ...at(key), UploadId, Body, ...part })))
         Parts.push({ ...part, ETag })
       }
       requireDigest(hash, sha256)
@@ -121,8 +138,8 @@ export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credential
         client.send(new CompleteMultipartUploadCommand({ ...at(key), UploadId, MultipartUpload: { Parts } })),
       )
     } catch (error) {
-      // Best effort: stores are told by a lifecycle rule to delete what stays incomplete (docs/scaling.md).
-      await client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId }), soon()).catch(() => {})
+      // Best effort: stores are told by a lifecycle rule to delete what stays incomplete (docs/scaling.md). One that hangs is not waited for.
+      void client.send(new AbortMultipartUploadCommand({ ...at(key), UploadId }), soon()).catch(() => {})
       throw error
     }
   }
@@ -142,7 +159,12 @@ export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credential
       }),
     async get(key, range) {
       const Range = range && `bytes=${range.first}-${range.last}`
-      const answer = await asked(client.send(new GetObjectCommand({ ...at(key), Range })))
+      const begun = new AbortController()
+      const timer = setTimeout(() => begun.abort(), patience.answerMs)
+      const options = { abortSignal: begun.signal }
+      const answer = await asked(client.send(new GetObjectCommand({ ...at(key), Range }), options)).finally(() =>
+        clearTimeout(timer),
+      )
       if (!answer) return null
       return {
         sizeBytes: answer.ContentLength ?? 0,
@@ -186,6 +208,7 @@ export function openS3({ bucket, prefix, endpoint, region }: PoolUrl, credential
     close() {
       client.destroy()
       removing.destroy()
+      uploads.destroy()
     },
   }
 }
@@ -223,6 +246,16 @@ function unavailable(store: string, error: unknown): StorageUnavailable {
   return new StorageUnavailable(`the object store ${store} does not answer (${code ?? name})`, false)
 }
 
+/** A timeout of a connection that stands, under a name that the client does not try again. @throws the error */
+function onceWhenSilent(error: Error): never {
+  if (error.name === 'TimeoutError' && !isUnconnected(error))
+    // Without a cause, which the client would look at too.
+    throw Object.assign(new Error('the store takes or sends nothing'), { name: 'NoProgress' })
+  throw error
+}
+
+const isUnconnected = ({ message }: Error) => message.includes('did not establish a connection')
+
 /** Errors of a request that never left this machine. */
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
@@ -230,6 +263,6 @@ const NOT_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTU
 function mayHaveArrived(error: unknown): boolean {
   // A proxy before the store answers 502 and 504 for it.
   if (error instanceof S3ServiceException) return [500, 502, 504].includes(error.$metadata.httpStatusCode ?? 0)
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return !NOT_CONNECTED.has(code) && !message.includes('did not establish a connection')
+  const { code = '' } = error as NodeJS.ErrnoException
+  return !NOT_CONNECTED.has(code) && !isUnconnected(error as Error)
 }

@@ -1,15 +1,37 @@
 // The lock on the directory of an embedded database: PGlite itself opens a directory twice without an error.
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ensurePrivateDirectory, isMissing } from '../../kernel/files.ts'
+import { processSpace } from '../../kernel/process-space.ts'
 import { StartError } from '../../kernel/start-error.ts'
 
 const PREFIX = 'gatehouse.lock.'
 const ATTEMPTS = 5
 /** Longest pause between two attempts, ms. */
 const PAUSE_MS = 50
+/** How often a holder writes its file, ms. */
+const BEAT_MS = 5_000
+/** A holder of another process namespace that wrote its file this long ago, in ms, is dead: it missed six beats. */
+const DEAD_AFTER_MS = 30_000
+
+export interface LockOptions {
+  beatMs?: number
+  /** Called when another one took this process for dead, because it stood still that long. */
+  onLost?: (error: Error) => void
+}
 
 /**
  * Takes the lock. Each process announces itself in a file of its own and then reads all the others: of two that race, the
@@ -17,21 +39,32 @@ const PAUSE_MS = 50
  * may do so, which is why they try again after a random pause. The files of dead processes are deleted; their names are
  * never used again, so a deletion cannot hit a lock that was taken meanwhile.
  *
- * A process of another machine or container is not seen: two of them need PostgreSQL.
+ * A process of another machine or container cannot be looked up: it lives as long as it writes its file. Times of files are
+ * compared, which one file system has given, so clocks need not agree.
  *
  * @returns a function that releases the lock
  * @throws StartError when a living process holds it
  */
-export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
+export async function lockDirectory(
+  directory: string,
+  { beatMs = BEAT_MS, onLost = endProcess }: LockOptions = {},
+): Promise<() => Promise<void>> {
   await ensurePrivateDirectory(directory)
   for (let attempt = 1; ; attempt++) {
     const own = announce(directory)
     const release = () => rmSync(join(directory, own), { force: true })
     const holder = otherHolder(directory, own)
-    if (holder === null) return async () => release()
+    if (holder === null) {
+      const stopBeating = beat(join(directory, own), beatMs, () =>
+        onLost(new Error(`another process took the embedded database in ${directory}: this one had stood still`)),
+      )
+      return async () => {
+        stopBeating()
+        release()
+      }
+    }
     release()
-    if (attempt === ATTEMPTS)
-      throw new StartError(`the embedded database in ${directory} is in use by process ${holder}`)
+    if (attempt === ATTEMPTS) throw new StartError(`the embedded database in ${directory} is in use by ${holder}`)
     await wait(Math.random() * PAUSE_MS)
   }
 }
@@ -40,35 +73,67 @@ export async function lockDirectory(directory: string): Promise<() => Promise<vo
 function announce(directory: string): string {
   const token = randomUUID()
   const unfinished = join(directory, `.${PREFIX}${token}`)
-  writeFileSync(unfinished, `${process.pid} ${startTime(process.pid)}\n`, { mode: 0o600 })
+  writeFileSync(unfinished, `${process.pid} ${startTime(process.pid)} ${processSpace()}\n`, { mode: 0o600 })
   renameSync(unfinished, join(directory, PREFIX + token))
   return PREFIX + token
 }
 
-/** The number of another living process that has a lock file, or null; files of dead ones are deleted. */
-function otherHolder(directory: string, own: string): number | null {
+/** Writes the file again and again, so that its time says that this process lives. @returns a function that ends it */
+function beat(path: string, ms: number, onLost: () => void): () => void {
+  const file = openSync(path, 'r+')
+  const first = readFileSync(file).subarray(0, 1)
+  const timer = setInterval(() => {
+    writeSync(file, first, 0, 1, 0)
+    if (fstatSync(file).nlink > 0) return
+    stop()
+    onLost()
+  }, ms)
+  timer.unref()
+  let isOpen = true
+  const stop = () => {
+    clearInterval(timer)
+    if (isOpen) closeSync(file)
+    isOpen = false
+  }
+  return stop
+}
+
+/** An exception that belongs to no work ends the process in order (kernel/uncaught). */
+function endProcess(error: Error): void {
+  throw error
+}
+
+/** The name of another living process that has a lock file, or null; files of dead ones are deleted. */
+function otherHolder(directory: string, own: string): string | null {
+  const nowMs = statSync(join(directory, own)).mtimeMs
   for (const name of readdirSync(directory)) {
     if (!name.startsWith(PREFIX) || name === own) continue
-    const holder = holderOf(readIfPresent(join(directory, name)))
+    const holder = holderOf(join(directory, name), nowMs)
     if (holder !== null) return holder
     rmSync(join(directory, name), { force: true })
   }
   return null
 }
 
-/** The living process that a lock file names, or null. */
-function holderOf(text: string): number | null {
-  const [pid = '', started = ''] = text.trim().split(' ')
-  return /^[1-9]\d*$/.test(pid) && startTime(Number(pid)) === started ? Number(pid) : null
-}
-
-function readIfPresent(path: string): string {
+/** The living process that a lock file names, or null. An older build's names no namespace: it is taken for one of ours. */
+function holderOf(path: string, nowMs: number): string | null {
+  let text: string
+  let ageMs: number
   try {
-    return readFileSync(path, 'utf8')
+    text = readFileSync(path, 'utf8')
+    ageMs = nowMs - statSync(path).mtimeMs
   } catch (error) {
-    if (isMissing(error)) return ''
+    if (isMissing(error)) return null
     throw error
   }
+  const [pid = '', started = '', ...space] = text.trim().split(' ')
+  if (!/^[1-9]\d*$/.test(pid)) return null
+  if (space.length === 0 || space.join(' ') === processSpace())
+    return startTime(Number(pid)) === started ? `process ${pid}` : null
+  if (ageMs >= DEAD_AFTER_MS) return null
+  const [host] = space
+  const seen = `which was alive ${Math.max(0, Math.round(ageMs / 1000))} s ago`
+  return `process ${pid} of another container or machine (${host}), ${seen}: it is free ${DEAD_AFTER_MS / 1000} s after that has ended; two services at once need PostgreSQL`
 }
 
 /** Start time of a process in clock ticks, so that a reused process number is not taken for the holder; empty when it is gone. */

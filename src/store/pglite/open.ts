@@ -13,8 +13,18 @@ import { createSession, type Session } from './session.ts'
 /** Made by `npm run build`: initdb in WebAssembly takes 5.3 s and 900 MB, the seed a second. Without it, initdb runs. */
 const SEED_PATH = join(import.meta.dirname, '..', '..', '..', 'dist', 'pglite-seed.tar')
 
-/** A result that needs more heap than this ends the thread instead of the process. */
+/**
+ * No wall: a thread that reaches it may take the process along. What keeps the thread far below are the sizes of statements
+ * and results: values of at most 1 MiB where they can be long (store/records/entry-pieces), packages that wait for room together
+ * (intake/facts-room), results in pages. Five packages with the longest file lists, side by side, took 41 MB.
+ */
 const HEAP_MB = 192
+
+/** The directory that `pglite://<directory>` names; null for `pglite://memory`. */
+export function directoryOf(url: string): string | null {
+  const place = decodeURIComponent(url.slice('pglite://'.length))
+  return place === 'memory' ? null : place
+}
 
 /**
  * @param directory null keeps everything in memory
@@ -89,7 +99,8 @@ async function flushAll(paths: readonly string[]): Promise<void> {
 export function startThread(directory: string | null): Worker {
   const seed = directory === null && existsSync(SEED_PATH) ? SEED_PATH : null
   const workerData: ThreadData = { directory, seed }
-  return new Worker(new URL('./thread.js', import.meta.url), {
+  const name = import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js'
+  return new Worker(new URL(name, import.meta.url), {
     workerData,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
   })

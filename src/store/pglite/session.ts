@@ -1,6 +1,8 @@
 // The session with the embedded database: one thread, one caller at a time. Starts the thread, replaces it when its memory
 // has grown, and starts it again after a crash.
 import type { Worker } from 'node:worker_threads'
+import { asError } from '../../kernel/errors.ts'
+import { DatabaseAway } from '../database-away.ts'
 import type { CopyLease, Result } from '../lease.ts'
 import type { Page, Request, Response, Statement } from './messages.ts'
 
@@ -11,12 +13,12 @@ export interface Session {
   close(): Promise<void>
 }
 
-export class DatabaseStopped extends Error {
+export class DatabaseStopped extends DatabaseAway {
   override name = 'DatabaseStopped'
 }
 
 export interface SessionOptions {
-  /** starts a thread that runs `thread.js` */
+  /** starts a thread that runs `thread.ts` */
   start: () => Worker
   /** a database in memory is lost with its thread: it is neither replaced nor started again */
   durable: boolean
@@ -149,7 +151,7 @@ async function open(start: () => Worker): Promise<Thread> {
     thread.waiting = null
     waiting?.resolve(response)
   })
-  worker.on('error', (error) => stop(error.message))
+  worker.on('error', (error) => stop(asError(error).message))
   worker.on('exit', (code) => stop(`its thread ended with ${code}`))
   const ready = await answer(thread)
   if ('ready' in ready) thread.bytes = ready.bytes

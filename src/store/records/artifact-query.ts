@@ -127,6 +127,7 @@ function inOrder<T extends 'artifacts', O>(
 export interface RecordSelector {
   name: string
   version?: string | undefined
+  format?: string | undefined
   distribution?: string | undefined
   arch?: string | undefined
 }
@@ -138,6 +139,7 @@ export interface RecordSelector {
 export function matchingRecords(db: Db, selector: RecordSelector) {
   let query = db.selectFrom('records').where('name', '=', selector.name)
   if (selector.version !== undefined) query = query.where('version', '=', selector.version)
+  if (selector.format !== undefined) query = query.where('format', '=', selector.format as FormatId)
   if (selector.distribution !== undefined) query = query.where('distribution', '=', selector.distribution)
   if (selector.arch !== undefined) query = query.where('arch', '=', selector.arch)
   return query.orderBy('id')

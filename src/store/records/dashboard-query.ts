@@ -85,6 +85,20 @@ export function dueFirst(db: Db, span: { after: Date | null; upTo: Date }, most:
   )
 }
 
+/** More deadlines than this are not counted. */
+const MOST_COUNTED = 10_000
+
+/** How many reviews are overdue, and how many exceptions end until `soon`. */
+export async function countDeadlines(db: Db, now: Date, soon: Date): Promise<{ overdue: number; ending: number }> {
+  const { rows } = await sql<{ overdue: number; ending: number }>`select
+    (select count(*)::int from (select from packages
+      where status = 'pending_review' and review_due_at <= ${now} limit ${MOST_COUNTED}) late) as overdue,
+    (select count(*)::int from (select from decisions
+      where active and expires_at is not null and expires_at > ${now} and expires_at <= ${soon}
+      limit ${MOST_COUNTED}) ending) as ending`.execute(db)
+  return rows[0] ?? { overdue: 0, ending: 0 }
+}
+
 /** Exceptions that end in this span, the first to end first. */
 export async function exceptionsEnding(
   db: Db,

@@ -77,8 +77,8 @@ export async function reopenDecisions(tx: Db, ids: readonly number[], note: stri
     .execute()
 }
 
-/** Closes all active decisions of a record at the time of the database, without a person. */
-export async function closeDecisionsOf(tx: Db, packageId: number, note: string): Promise<void> {
+/** Closes all active decisions of records at the time of the database, without a person. */
+export async function closeDecisionsOf(tx: Db, packageIds: readonly number[], note: string): Promise<void> {
   await tx
     .updateTable('decisions')
     .set({
@@ -86,7 +86,7 @@ export async function closeDecisionsOf(tx: Db, packageId: number, note: string):
       resolved_at: sql`coalesce(resolved_at, now())`,
       resolution_note: sql`coalesce(resolution_note, ${note})`,
     })
-    .where('package_id', '=', packageId)
+    .where('package_id', 'in', packageIds)
     .where('active', '=', true)
     .execute()
 }

@@ -1,5 +1,6 @@
 // The findings of a record as rows, beside `packages.cve_results`. Runs in the transaction of the change.
 import { sql } from 'kysely'
+import { looksLikeCve } from '../../domain/advisory-id.ts'
 import { riskOf, severityBits, worstRisk } from '../../domain/risk.ts'
 import type { Finding } from '../../domain/finding.ts'
 import type { Db } from '../db.ts'
@@ -25,6 +26,17 @@ export async function storeFindings(
     select ${id}::bigint, cve, ${distribution}, severity, fix_state, action, in_kev, epss, first_seen, risk, finding
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as f (cve text, severity text, fix_state text, action text,
       in_kev boolean, epss float8, first_seen timestamptz, risk int, finding jsonb)`.execute(tx)
+  const names = findings.flatMap(({ id: cve, aliases = [] }) =>
+    [...new Set([...aliases, ...(looksLikeCve(cve) ? [] : [cve])].map((name) => name.toUpperCase()))].map((name) => ({
+      cve,
+      name,
+    })),
+  )
+  if (names.length > 0)
+    await sql`insert into finding_names (package_id, cve, name)
+      select ${id}::bigint, cve, name from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as n (cve text, name text)`.execute(
+      tx,
+    )
   await tx
     .updateTable('packages')
     .set({ severities: severityBits(findings), risk: worstRisk(findings) })

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { sql, type Selectable } from 'kysely'
 import type { PackageFacts } from '../../domain/package.ts'
 import { ensureDirectory, exchangeFile, exists, fsyncPath, isMissing } from '../../kernel/files.ts'
+import { entriesBelow } from '../../kernel/files-below.ts'
 import { allEnded } from '../../kernel/all-ended.ts'
 import { createBatches, type BatchOutcome } from '../../kernel/batches.ts'
 import type { Db } from '../db.ts'
@@ -107,7 +108,9 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       }),
     )
     await Promise.all([...new Set(written.map(directoryOf))].map(fsyncPath))
-    await noteWritten(written)
+    const changed = await noteWritten(written)
+    const again = changed.length > 0 ? await writeTogether(changed) : []
+    again.forEach((outcome, index) => 'error' in outcome && failed.set(changed[index] as number, outcome.error))
     return ids.map((id) => (failed.has(id) ? { error: failed.get(id) } : DONE))
   }
 
@@ -132,16 +135,19 @@ export function createManifests(db: Db, paths: Paths): Manifests {
     await exchangeFile(join(paths.manifests, key(row)), text, 0o600)
   }
 
-  async function noteWritten(rows: readonly Row[]): Promise<void> {
-    if (rows.length === 0) return
+  /**
+   * @returns ids of those that changed since they were read. Another process may have written a newer manifest before the older
+   *   one of this process took its place, so they are written again, whoever notes it.
+   */
+  async function noteWritten(rows: readonly Row[]): Promise<number[]> {
+    if (rows.length === 0) return []
     const ids = rows.map((row) => row.id)
-    // A record that was changed meanwhile is still behind.
-    const existing = await sql<{ id: number }>`with noted as (
+    const existing = await sql<{ id: number; changes: number }>`with noted as (
         update packages set manifest_changes = w.changes
         from unnest(${ids}::bigint[], ${rows.map((row) => row.changes)}::int[]) as w (id, changes)
         where packages.id = w.id and packages.manifest_changes < w.changes
-      ) select id from packages where id = any(${ids}::bigint[])`.execute(db)
-    const present = new Set(existing.rows.map(({ id }) => id))
+      ) select id, changes from packages where id = any(${ids}::bigint[])`.execute(db)
+    const present = new Map(existing.rows.map(({ id, changes }) => [id, changes]))
     // Deleted meanwhile: its manifest may have been removed before it was written here.
     const gone = rows.filter((row) => !present.has(row.id))
     if (gone.length > 0)
@@ -149,6 +155,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
         .insertInto('pending_deletions')
         .values(gone.map((row) => ({ kind: 'manifest' as const, key: key(row) })))
         .execute()
+    return rows.filter(({ id, changes }) => (present.get(id) ?? changes) > changes).map(({ id }) => id)
   }
 
   async function write(ids: readonly number[]): Promise<void> {
@@ -180,7 +187,7 @@ export function createManifests(db: Db, paths: Paths): Manifests {
       return parts.slice(1).map((_, i) => parts.slice(0, i + 1).join('_'))
     },
     async removeUnfinished(olderThan) {
-      for (const entry of await readdir(paths.manifests, { recursive: true, withFileTypes: true })) {
+      for await (const entry of entriesBelow(paths.manifests)) {
         if (!entry.isFile() || !/^\..*\.tmp$/.test(entry.name)) continue
         const path = join(entry.parentPath, entry.name)
         const info = await stat(path).catch(() => null)

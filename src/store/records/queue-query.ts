@@ -4,7 +4,7 @@ import { looksLikeAdvisory } from '../../domain/advisory-id.ts'
 import type { Severity } from '../../domain/finding.ts'
 import type { HeldReason } from '../../domain/status.ts'
 import type { Db } from '../db.ts'
-import { containing, prefixOf } from './search-text.ts'
+import { containing, prefixOf, upperPrefixOf } from './search-text.ts'
 import { all, countPackages, masked, numberOf, offset, type At } from './review-query.ts'
 
 export interface QueueFilter {
@@ -72,6 +72,7 @@ function conditionsOf({ q, severities, distribution, reasons, kev, fix }: QueueF
 
 function matches(q: string): RawBuilder<unknown> {
   return looksLikeAdvisory(q)
-    ? sql`exists (select from findings f where f.package_id = p.id and f.cve like ${prefixOf(q)})`
+    ? sql`(exists (select from findings f where f.package_id = p.id and f.cve like ${prefixOf(q)})
+        or exists (select from finding_names n where n.package_id = p.id and n.name like ${upperPrefixOf(q)}))`
     : sql`lower(p.name) like ${containing(q)}`
 }

@@ -7,6 +7,11 @@ export function prefixOf(text: string): string {
   return `${escaped(id)}%`
 }
 
+/** Names in upper case that begin so. */
+export function upperPrefixOf(text: string): string {
+  return `${escaped(text.trim().toUpperCase())}%`
+}
+
 /** Texts in lower case that contain this one. */
 export function containing(text: string): string {
   return `%${escaped(text.trim().toLowerCase())}%`

@@ -1,20 +1,15 @@
-// The thread of the embedded database. JavaScript, because Node 20 starts no thread from TypeScript: dist/ and the tests
-// both run this file as it is.
-// @ts-check
+// The thread of the embedded database.
 import { readFile } from 'node:fs/promises'
-import { parentPort, workerData } from 'node:worker_threads'
-import { PGlite } from '@electric-sql/pglite'
-
-/** @typedef {import('./messages.ts').Page} Page */
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { PGlite, type Results } from '@electric-sql/pglite'
+import type { Page, Request, Statement, ThreadData } from './messages.ts'
 
 const JSON_TYPES = [114, 3802]
 const BYTEA = 17
-/** @param {string} text */
-const asText = (text) => text
+const asText = (text: string) => text
 /** PGlite's own conversions of bytea make a string of each byte: 10 MB took all of the thread's 512 MB. */
-const SERIALIZERS = { [BYTEA]: (/** @type {Uint8Array} */ bytes) => `\\x${Buffer.from(bytes).toString('hex')}` }
-/** @type {Record<number, (text: string) => unknown>} */
-const PARSERS = {
+const SERIALIZERS = { [BYTEA]: (bytes: Uint8Array) => `\\x${Buffer.from(bytes).toString('hex')}` }
+const PARSERS: Record<number, (text: string) => unknown> = {
   ...Object.fromEntries(JSON_TYPES.map((type) => [type, asText])),
   // A copy, because a small Buffer shares its memory with others, which would be sent along.
   [BYTEA]: (text) => new Uint8Array(Buffer.from(text.slice(2), 'hex')),
@@ -31,10 +26,8 @@ const START_PARAMETERS = [
   ...['shared_buffers=32MB', 'wal_buffers=1MB', 'max_connections=4'].flatMap((setting) => ['-c', setting]),
 ]
 
-const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
-/** @type {unknown} */
-const given = workerData
-const { directory, seed } = /** @type {import('./messages.ts').ThreadData} */ (given)
+const port = parentPort as MessagePort
+const { directory, seed } = workerData as ThreadData
 
 const database = await PGlite.create({
   ...(directory === null ? {} : { dataDir: directory }),
@@ -42,20 +35,18 @@ const database = await PGlite.create({
   startParams: START_PARAMETERS,
 })
 
-const { Module: wasm } = /** @type {{ Module: { HEAPU8: Uint8Array } }} */ (/** @type {unknown} */ (database))
+const { Module: wasm } = database as unknown as { Module: { HEAPU8: Uint8Array } }
 const bytes = () => wasm.HEAPU8.byteLength
 
-/** The pages of the last result that were not asked for yet. @type {{ page: Page, transferred: ArrayBuffer[] }[]} */
-let pages = []
+/** The pages of the last result that were not asked for yet. */
+let pages: { page: Page; transferred: ArrayBuffer[] }[] = []
 
-/** @param {import('./messages.ts').Statement} statement */
-async function ask({ sql, parameters, blob }) {
-  /** @type {import('@electric-sql/pglite').Results<unknown[]>} */
-  const result = await database.query(sql, [...parameters], {
+async function ask({ sql, parameters, blob }: Statement): Promise<void> {
+  const result: Results<unknown[]> = await database.query(sql, [...parameters], {
     rowMode: 'array',
     parsers: PARSERS,
     serializers: SERIALIZERS,
-    ...(blob ? { blob: new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (blob)]) } : {}),
+    ...(blob ? { blob: new Blob([blob as Uint8Array<ArrayBuffer>]) } : {}),
   })
   const written = result.blob ? new Uint8Array(await result.blob.arrayBuffer()) : null
   const fields = {
@@ -75,10 +66,13 @@ async function ask({ sql, parameters, blob }) {
   }
 }
 
-/** @param {unknown[][]} rows */
-function cut(rows) {
-  /** @type {{ rows: unknown[][], transferred: ArrayBuffer[] }} */
-  let current = { rows: [], transferred: [] }
+interface Cut {
+  rows: unknown[][]
+  transferred: ArrayBuffer[]
+}
+
+function cut(rows: readonly unknown[][]): Cut[] {
+  let current: Cut = { rows: [], transferred: [] }
   const cuts = [current]
   let size = 0
   for (const row of rows) {
@@ -97,25 +91,23 @@ function cut(rows) {
   return cuts
 }
 
-/** @param {unknown} value @returns {number} */
-function sizeOf(value) {
+function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (value instanceof Uint8Array) return value.byteLength
   if (!Array.isArray(value)) return 8
   let size = 8
-  for (const one of /** @type {unknown[]} */ (value)) size += sizeOf(one)
+  for (const one of value as unknown[]) size += sizeOf(one)
   return size
 }
 
-function sendPage() {
-  const { page, transferred } = /** @type {{ page: Page, transferred: ArrayBuffer[] }} */ (pages.shift())
-  port.postMessage(page, transferred)
+function sendPage(): void {
+  const next = pages.shift()
+  if (next) port.postMessage(next.page, next.transferred)
 }
 
-port.on('message', (/** @type {import('./messages.ts').Request} */ request) => void answer(request))
+port.on('message', (request: Request) => void answer(request))
 
-/** @param {import('./messages.ts').Request} request */
-async function answer(request) {
+async function answer(request: Request): Promise<void> {
   try {
     if ('close' in request) {
       await database.close()
@@ -131,8 +123,8 @@ async function answer(request) {
   }
 }
 
-/** Only what can be sent. @param {object} fields */
-function plain(fields) {
+/** Only what can be sent. */
+function plain(fields: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)),
   )
