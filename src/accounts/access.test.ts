@@ -3,9 +3,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as bcrypt from '@node-rs/bcrypt'
 import { decodeJwt, SignJWT } from 'jose'
 import { createTestDatabase } from '../../test/database.ts'
+import type { Caller } from '../domain/caller.ts'
 import type { Database } from '../store/db.ts'
 import { createAuthenticate } from './authenticate.ts'
 import {
+  DEFAULTS,
   createAccounts,
   GOOD,
   JWT_SECRET,
@@ -297,7 +299,13 @@ test('a request is authenticated with one query, by session or by token', async 
     transformResult: async ({ result }) => result,
   })
   const clock = { now: () => new Date('2026-03-01T12:00:00Z') }
-  const authenticate = createAuthenticate({ db: counted, clock, sessions: at.sessions, publishers: () => [] })
+  const authenticate = createAuthenticate({
+    db: counted,
+    clock,
+    sessions: at.sessions,
+    settings: () => DEFAULTS,
+    publishers: () => [],
+  })
   const { access_token } = await login('ben')
   await authenticate(`Bearer ${access_token}`)
   expect(queries).toBe(1)
@@ -431,6 +439,31 @@ describe('an API token', () => {
     expect((await bearer(token)).role).toBe(role)
     await at.users.update(ROOT, 'eve', { role: ownerRole }, ORIGIN)
     expect((await bearer(token)).role).toBe(effective)
+  })
+
+  test('that a token made ends with that token, and no later', async () => {
+    const eve = await at.users
+      .create(ROOT, { username: 'eve', password: GOOD, role: 'admin' }, ORIGIN)
+      .then(() => at.signIn('eve'))
+    const make = (by: Caller, name: string, expires_days?: number) =>
+      at.tokens.create(by, { name, role: 'admin', ...(expires_days === undefined ? {} : { expires_days }) }, ORIGIN)
+    const brief = await make(eve, 'brief', 2)
+    const heir = await make(await bearer(brief.token), 'heir')
+    const longer = await make(await bearer(heir.token), 'longer', 30)
+    const shorter = await make(await bearer(heir.token), 'shorter', 1)
+    expect([heir.expires_at, longer.expires_at]).toEqual([brief.expires_at, brief.expires_at])
+    expect(Date.parse(shorter.expires_at ?? '')).toBeLessThan(Date.parse(brief.expires_at ?? ''))
+    const other = await make(eve, 'other')
+    const revoking = await bearer(heir.token)
+    await at.audited()
+    await at.tokens.revoke(eve, brief.token_id, ORIGIN)
+    for (const { token } of [brief, heir, longer, shorter]) expect(await outcome(bearer(token))).toBe('unauthorized')
+    expect(await outcome(bearer(other.token))).toBe('ok')
+    // A request that was admitted before comes too late.
+    expect(await outcome(make(revoking, 'late'))).toBe('unauthorized')
+    expect((await at.audited()).map(({ detail }) => detail).sort()).toEqual(
+      ['brief', 'heir', 'longer', 'shorter'].map((name) => `token ${name} revoked`),
+    )
   })
 
   test('has a name that is unique among live tokens', async () => {

@@ -4,10 +4,13 @@ import type { Caller } from '../domain/caller.ts'
 import { Problem } from '../domain/problem.ts'
 import type { Publisher } from '../domain/publishers.ts'
 import { lesserRole, type Role } from '../domain/roles.ts'
-import type { Scopes } from '../domain/scopes.ts'
+import { isWithin, type Scopes } from '../domain/scopes.ts'
+import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import type { Sessions } from './sessions.ts'
+import { mustEnrol } from './must-enrol.ts'
+import { requireStanding, STANDING_COLUMNS, type Standing } from './standing.ts'
 import { API_TOKEN, tokenHash } from './tokens.ts'
 
 /** Longer than any JWT this service issues. */
@@ -17,16 +20,17 @@ const LAST_USED_STEP_MS = 60_000
 /**
  * Role and `active` are read at each request, not taken from the login.
  * @throws Problem `unauthorized` with the same sentence for every reason: missing, malformed, expired or revoked
- * credential, owner disabled or deleted
+ * credential, owner disabled or deleted. One whose owner a directory or provider does not know now gets another sentence.
  */
 export type Authenticate = (authorizationHeader: string | undefined) => Promise<Caller>
 
-/** @param deps.publishers those of the settings: a job's token ends, or loses rights, with its publisher */
+/** @param deps.publishers those of the settings: a job's token ends with its publisher, or when that has other scopes */
 export function createAuthenticate(deps: {
   db: Db
   clock: Clock
   sessions: Sessions
-  publishers: () => readonly Pick<Publisher, 'name' | 'role'>[]
+  settings: () => Pick<Settings, 'ldap' | 'oidc' | 'security'>
+  publishers: () => readonly Pick<Publisher, 'name' | 'role' | 'scopes'>[]
 }): Authenticate {
   const { db, clock, sessions } = deps
 
@@ -36,13 +40,15 @@ export function createAuthenticate(deps: {
     const user = await db
       .selectFrom('sessions')
       .innerJoin('users', 'users.id', 'sessions.user_id')
-      .select(['users.id', 'users.username', 'users.role'])
+      .select(['users.id', 'users.username', 'users.role', 'users.mfa_enabled', ...STANDING_COLUMNS])
       .where('sessions.jti', '=', session.jti)
       .where('sessions.expires_at', '>', clock.now())
       .where('users.active', '=', true)
       .where('users.username', '=', session.subject)
       .executeTakeFirst()
     if (!user) return null
+    const settings = deps.settings()
+    requireStanding(user, settings, clock.now())
     return {
       kind: 'session',
       name: user.username,
@@ -50,25 +56,32 @@ export function createAuthenticate(deps: {
       ownerId: user.id,
       credentialId: session.jti,
       principal: `user:${user.id}`,
+      ...(mustEnrol(user, settings) ? { mustEnrol: true } : {}),
     }
   }
 
-  const roleOfPublisher = (name: string) => deps.publishers().find((one) => one.name === name)?.role ?? null
+  const roleOfPublisher = (name: string, scopes: Scopes | null) => {
+    const publisher = deps.publishers().find((one) => one.name === name)
+    return publisher && isWithin(scopes, publisher.scopes ?? {}) ? publisher.role : null
+  }
 
   // `last_used` is updated in the same statement, at most once a minute, so most requests write nothing.
   async function byToken(text: string): Promise<Caller | null> {
     const now = clock.now()
-    const { rows } = await sql<{
-      id: string
-      name: string
-      role: Role
-      publisher: string | null
-      owner_id: number | null
-      owner_role: Role | null
-      scopes: Scopes | null
-    }>`
+    const { rows } = await sql<
+      {
+        id: string
+        name: string
+        role: Role
+        publisher: string | null
+        owner_id: number | null
+        owner_role: Role | null
+        scopes: Scopes | null
+      } & Standing
+    >`
       with found as (
-        select t.id, t.name, t.role, t.scopes, t.publisher, u.id as owner_id, u.role as owner_role
+        select t.id, t.name, t.role, t.scopes, t.publisher, u.id as owner_id, u.role as owner_role,
+          ${sql.join(STANDING_COLUMNS.map((column) => sql.ref(column.replace('users.', 'u.'))))}
         from api_tokens t left join users u on u.id = t.created_by_id and u.active
         where t.token_hash in (${tokenHash(text, null)}, ${tokenHash(text, {})}) and (u.id is not null or t.publisher is not null) and t.revoked_at is null and (t.expires_at is null or t.expires_at > ${now})
       ), used as (
@@ -78,7 +91,9 @@ export function createAuthenticate(deps: {
       ) select * from found`.execute(db)
     const token = rows[0]
     if (!token) return null
-    const upTo = token.publisher === null ? token.owner_role : roleOfPublisher(token.publisher)
+    // A token of a CI job has no owner.
+    if (token.owner_id !== null) requireStanding(token, deps.settings(), now)
+    const upTo = token.publisher === null ? token.owner_role : roleOfPublisher(token.publisher, token.scopes)
     if (upTo === null) return null
     return {
       kind: 'token',

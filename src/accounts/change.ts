@@ -2,6 +2,7 @@
 import type { Origin } from '../domain/audit.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 
 /** Adds an audit entry to the transaction of the change; `by` is another than the actor of the change. */
 export type Note = (action: string, detail: string, extra?: Record<string, unknown>, by?: string) => Promise<void>
@@ -20,16 +21,14 @@ export async function change<T>(
   origin: Origin,
   work: (tx: Db, note: Note) => Promise<T>,
 ): Promise<T> {
-  const result = await deps.db
-    .transaction()
-    .execute((tx) =>
-      work(tx, (action, detail, extra, by = actor) =>
-        deps.audit.record(
-          { action, result: 'SUCCESS', user: by, detail, extra, ip: origin.ip, requestId: origin.requestId },
-          tx,
-        ),
+  const result = await transaction(deps.db, (tx) =>
+    work(tx, (action, detail, extra, by = actor) =>
+      deps.audit.record(
+        { action, result: 'SUCCESS', user: by, detail, extra, ip: origin.ip, requestId: origin.requestId },
+        tx,
       ),
-    )
+    ),
+  )
   // The caller does not wait for chaining and filing.
   void deps.audit.flush().catch(deps.onError)
   return result

@@ -24,12 +24,16 @@ export interface Refusal {
   conflict?: boolean
 }
 
-/** Creates or updates the account within the transaction of the login, and records it. */
+/**
+ * Creates or updates the account within the transaction of the login, and records it.
+ * @param isLogin false where nobody logs in: the account is compared with its source
+ */
 export async function adoptAccount(
   tx: Db,
   account: ExternalAccount,
   now: Date,
   note: Note,
+  { isLogin = true }: { isLogin?: boolean } = {},
 ): Promise<UserRow | Refusal> {
   const key = usernameKey(account.username)
   if (key === '') return { refused: 'the name is no user name here' }
@@ -56,7 +60,8 @@ export async function adoptAccount(
   if (!user.active) return { refused: 'account disabled' }
 
   const role = account.keepsRole ? user.role : account.role
-  const isOtherAdmin = (row: UserRow) => row.id !== user.id && row.role === 'admin' && row.active
+  const isOtherAdmin = (row: UserRow) =>
+    row.id !== user.id && row.role === 'admin' && row.active && row.directory_gone_at === null
   if (user.role === 'admin' && role !== 'admin' && !rows.some(isOtherAdmin))
     return { refused: `would be ${role}, and is the last active admin` }
   const { email, full_name } = fieldsOf(account)
@@ -70,16 +75,20 @@ export async function adoptAccount(
     const detail = `${changed.map(([field]) => field).join(', ')} of ${user.username} changed`
     await note('USER_UPDATE', detail, { username: user.username, ...Object.fromEntries(changed) }, by)
   }
-  return (
-    tx
-      .updateTable('users')
-      // With a second factor the login is not complete yet.
-      .set({ role, email, full_name, ...(user.mfa_enabled ? {} : { last_login: now }) })
-      .where('id', '=', user.id)
-      .returningAll()
-      .executeTakeFirstOrThrow()
-  )
+  if (user.directory_gone_at !== null)
+    await note('USER_RESTORE', `${user.username} is back`, { username: user.username }, by)
+  // With a second factor the login is not complete yet.
+  const login = isLogin && !user.mfa_enabled ? { last_login: now } : {}
+  return tx
+    .updateTable('users')
+    .set({ role, email, full_name, ...login, ...confirmed(source, now) })
+    .where('id', '=', user.id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
 }
+
+const confirmed = (source: ExternalAccount['source'], now: Date) =>
+  source === 'ldap' ? { directory_checked_at: now, directory_gone_at: null } : {}
 
 async function create(tx: Db, account: ExternalAccount, now: Date, note: Note): Promise<UserRow | Refusal> {
   const { source, username, role } = account
@@ -96,6 +105,7 @@ async function create(tx: Db, account: ExternalAccount, now: Date, note: Note): 
       ...fieldsOf(account),
       created_at: now,
       last_login: now,
+      ...confirmed(source, now),
     })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()

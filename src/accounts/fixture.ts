@@ -15,9 +15,11 @@ import { createAuthenticate } from './authenticate.ts'
 import { createCodes } from './codes.ts'
 import { createJwt, type JwtAlgorithm } from './jwt.ts'
 import type { Directory } from './ldap/directory.ts'
+import { createMembership } from './ldap/membership.ts'
 import { createLdapLogin } from './ldap/ldap-login.ts'
 import { createMfa } from './mfa.ts'
 import { createLogin } from './login.ts'
+import { createEndSession } from './oidc/end-session.ts'
 import { createExchange } from './oidc/exchange.ts'
 import { createGuardedFetch } from './oidc/guarded-fetch.ts'
 import { createOidcLogin } from './oidc/oidc-login.ts'
@@ -77,17 +79,14 @@ export async function createAccounts(
   const passwords = options.passwords ?? createPasswords()
   const slowing = createSlowing({ clock, wait })
   const jwt = createJwt({ clock, secret: JWT_SECRET, algorithm: options.algorithm ?? 'HS256' })
-  const sessions = createSessions({ ...changing, jwt, expireMinutes: 60 })
-  const secretBox = options.secretBox ?? createSecretBox('the settings key of the tests')
-  const codes = createCodes({ ...changing, secretBox })
-  const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
   const settings = () => options.settings ?? DEFAULTS
-  const authenticate = createAuthenticate({
-    db,
-    clock,
-    sessions,
-    publishers: () => settings().trusted_publishing.publishers,
-  })
+  const directoryOf: Directory = options.directory ?? {
+    check: async () => ({ refused: 'no directory' }),
+    look: async () => ({ refused: 'no directory' }),
+    test: async () => ({ status: 'ok', message: '' }),
+  }
+  const isLicensed = () => options.isLicensed ?? true
+  const membership = createMembership({ ...changing, settings, isLicensed, directory: directoryOf })
   const http = createHttpClient({ allowPrivate: options.privateProviders ?? true })
   const providers = createProviders({
     clock,
@@ -95,14 +94,25 @@ export async function createAccounts(
     allowHttp: true,
     ...(options.keysCooldownMs === undefined ? {} : { keysCooldownMs: options.keysCooldownMs }),
   })
+  const sessions = createSessions({
+    ...{ ...changing, jwt, expireMinutes: 60, settings, confirm: membership.confirm },
+    endSessionUrl: createEndSession({ settings, providers }),
+  })
+  const secretBox = options.secretBox ?? createSecretBox('the settings key of the tests')
+  const codes = createCodes({ ...changing, secretBox })
+  const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
+  const authenticate = createAuthenticate({
+    db,
+    clock,
+    sessions,
+    settings,
+    publishers: () => settings().trusted_publishing.publishers,
+  })
   const ldap = createLdapLogin({
     ...changing,
     settings,
-    isLicensed: () => options.isLicensed ?? true,
-    directory: options.directory ?? {
-      check: async () => ({ refused: 'no directory' }),
-      test: async () => ({ status: 'ok', message: '' }),
-    },
+    isLicensed,
+    directory: directoryOf,
     secondStep,
   })
   const login = createLogin({ ...changing, passwords, secondStep, slowing, ldap })
@@ -128,6 +138,7 @@ export async function createAccounts(
   const accounts = {
     login,
     sessions,
+    membership,
     secondStep,
     oidc: createOidcLogin({ ...changing, settings, providers, secondStep }),
     exchange: createExchange({ ...changing, settings, providers }),

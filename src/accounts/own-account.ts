@@ -13,7 +13,13 @@ import { importedCost } from './login.ts'
 import { personOf, userOf, type User } from './user.ts'
 
 /** The user without its id; for an API token everything but name, role, scopes and `active` is null. */
-export type Me = { username: string; role: Role; active: boolean; scopes: Scopes | null } & {
+export type Me = {
+  username: string
+  role: Role
+  active: boolean
+  scopes: Scopes | null
+  mfa_enrolment_required: boolean
+} & {
   [K in 'full_name' | 'email' | 'auth_source' | 'mfa_enabled' | 'created_at' | 'last_login']: User[K] | null
 }
 
@@ -46,13 +52,14 @@ export function createOwnAccount(deps: ChangeDeps & { passwords: Passwords; slow
           mfa_enabled: null,
           created_at: null,
           last_login: null,
+          mfa_enrolment_required: false,
         }
         return { username: caller.name, role: caller.role, active: true, scopes: caller.scopes ?? null, ...nothing }
       }
       const row = await db.selectFrom('users').selectAll().where('id', '=', caller.ownerId).executeTakeFirst()
       if (!row) throw gone()
-      const { id: _hidden, ...me } = userOf(row)
-      return { ...me, scopes: null }
+      const { id: _hidden, suspended_at: _never, ...me } = userOf(row)
+      return { ...me, scopes: null, mfa_enrolment_required: caller.mustEnrol === true }
     },
 
     async changePassword(caller, wanted, origin, signal) {

@@ -1,5 +1,5 @@
 // The checks of `GET /setup/preflight`: is this deployment fit to be set up?
-import { statfs } from 'node:fs/promises'
+import { roomAt } from '../kernel/disks.ts'
 import { sql } from 'kysely'
 import type { CheckResult, PreflightCheck } from './setup.ts'
 import type { Env } from '../config/env.ts'
@@ -28,8 +28,8 @@ export function createPreflight(deps: {
       }
     },
     async disk_space() {
-      const { bavail, bsize } = await statfs(paths.root)
-      const free = Math.floor((bavail * bsize) / 1024 ** 3)
+      const { freeBytes } = await roomAt(paths.root)
+      const free = Math.floor(freeBytes / 1024 ** 3)
       return { ok: free >= LEAST_FREE_GB, detail: `${free} GB free` }
     },
     async antivirus() {

@@ -4,8 +4,10 @@ import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
+import type { Settings } from '../domain/settings.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { change, type ChangeDeps } from './change.ts'
 import type { Jwt } from './jwt.ts'
 import { personOf, type UserRow } from './user.ts'
@@ -32,14 +34,28 @@ export interface Sessions {
    * @throws Problem `unauthorized` 12 h after the login, `session_required`
    */
   refresh(caller: Caller): Promise<SessionAnswer>
-  /** @throws Problem `session_required` */
-  end(caller: Caller, origin: Origin): Promise<{ status: 'logged_out' }>
+  /**
+   * @returns with `end_session_url` where the browser ends the session at the provider as well
+   * @throws Problem `session_required`
+   */
+  end(caller: Caller, origin: Origin): Promise<{ status: 'logged_out'; end_session_url?: string }>
   /** The session that a JWT names; null unless it is an unaltered, unexpired access token. Does not read the row. */
   read(text: string): Promise<{ jti: string; subject: string } | null>
 }
 
 /** @param deps.expireMinutes life of one JWT */
-export function createSessions(deps: ChangeDeps & { clock: Clock; jwt: Jwt; expireMinutes: number }): Sessions {
+export function createSessions(
+  deps: ChangeDeps & {
+    clock: Clock
+    jwt: Jwt
+    expireMinutes: number
+    settings: () => Pick<Settings, 'oidc'>
+    /** asks the directory about an account that it has. @throws Problem `unauthorized` when it is gone */
+    confirm(userId: number): Promise<void>
+    /** where a session at the provider is ended; null to leave it */
+    endSessionUrl(): Promise<string | null>
+  },
+): Sessions {
   const { db, clock, jwt } = deps
   const lifeSeconds = Math.round(deps.expireMinutes * 60)
 
@@ -67,30 +83,38 @@ export function createSessions(deps: ChangeDeps & { clock: Clock; jwt: Jwt; expi
 
     async refresh(caller) {
       const person = personOf(caller)
+      await deps.confirm(person.id)
       const now = clock.now()
       const jti = randomUUID()
-      const user = await db.transaction().execute(async (tx) => {
+      const oldestOidc = Math.min(OLDEST_SESSION_MS, deps.settings().oidc.session_hours * 3_600_000)
+      const user = await transaction(db, async (tx) => {
         const session = await tx
           .updateTable('sessions')
           .set({ jti, expires_at: expiryFrom(now) })
           .where('jti', '=', person.jti)
           .where('expires_at', '>', now)
           .where('started_at', '>', new Date(now.getTime() - OLDEST_SESSION_MS))
-          .returning('user_id')
+          .returning(['user_id', 'started_at'])
           .executeTakeFirst()
         if (!session) throw new Problem('unauthorized', 'the session has ended; log in again')
-        return tx.selectFrom('users').selectAll().where('id', '=', session.user_id).executeTakeFirstOrThrow()
+        const row = await tx.selectFrom('users').selectAll().where('id', '=', session.user_id).executeTakeFirstOrThrow()
+        // Thrown, so that the session stays as it was: its JWT counts until it ends.
+        if (row.auth_source === 'oidc' && now.getTime() - session.started_at.getTime() >= oldestOidc)
+          throw new Problem('unauthorized', 'the session has ended; log in at the identity provider again')
+        return row
       })
       return sign(user, jti, now)
     },
 
     async end(caller, origin) {
       const person = personOf(caller)
-      await change(deps, person.name, origin, async (tx, note) => {
+      const source = await change(deps, person.name, origin, async (tx, note) => {
         await tx.deleteFrom('sessions').where('jti', '=', person.jti).execute()
         await note('LOGOUT', 'logged out')
+        return tx.selectFrom('users').select('auth_source').where('id', '=', person.id).executeTakeFirst()
       })
-      return { status: 'logged_out' }
+      const url = source?.auth_source === 'oidc' ? await deps.endSessionUrl() : null
+      return { status: 'logged_out', ...(url === null ? {} : { end_session_url: url }) }
     },
 
     read: (text) => jwt.read('access', text),

@@ -8,6 +8,7 @@ import type { Role } from '../domain/roles.ts'
 import { requireNarrower, type Scopes } from '../domain/scopes.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../kernel/crypto.ts'
+import type { Db } from '../store/db.ts'
 import type { ApiTokensTable } from '../store/tables.ts'
 import { change, type ChangeDeps } from './change.ts'
 import { LINE_PATTERN, requireRole } from './user.ts'
@@ -60,7 +61,7 @@ export interface Tokens {
   /** All tokens, newest first, including revoked and expired ones; of tokens of CI jobs the live ones only. */
   list(): Promise<{ tokens: ApiToken[]; total: number }>
   /**
-   * Creates a token that belongs to the caller; one created with a token belongs to that token's owner.
+   * Creates a token that belongs to the caller; one created with a token belongs to that token's owner, and ends no later.
    * @throws Problem `invalid_role`, `validation_error`, `already_exists` (a live token has the name), `forbidden` when the
    * caller is a token whose scopes the new one would exceed
    */
@@ -69,7 +70,7 @@ export interface Tokens {
     wanted: { name: string; role?: string; expires_days?: number; scopes?: Scopes },
     origin: Origin,
   ): Promise<CreatedToken>
-  /** @throws Problem `not_found`, also for a token that is revoked already */
+  /** Revokes it and the tokens that were created with it. @throws Problem `not_found`, also for a token that is revoked already */
   revoke(caller: Caller, id: string, origin: Origin): Promise<{ status: 'revoked'; token_id: string }>
 }
 
@@ -107,12 +108,14 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
       const scopes = wanted.scopes ?? null
       if (caller.scopes) requireNarrower(scopes, caller.scopes)
       const now = clock.now()
-      const expiresAt = days === undefined ? null : new Date(now.getTime() + days * DAY_MS)
+      let expiresAt = days === undefined ? null : new Date(now.getTime() + days * DAY_MS)
       const token = TOKEN_PREFIX + randomToken(32)
       const id = randomUUID()
       await change(deps, caller.name, origin, async (tx, note) => {
         // Expiry depends on the time, so no unique index can keep names unique; creation is rare enough for this lock.
         await sql`lock table api_tokens in share row exclusive mode`.execute(tx)
+        const parent = caller.kind === 'token' ? await liveToken(tx, caller.credentialId, now) : null
+        if (parent?.expires_at && (!expiresAt || parent.expires_at < expiresAt)) expiresAt = parent.expires_at
         const taken = await tx
           .selectFrom('api_tokens')
           .select('id')
@@ -136,6 +139,7 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
             expires_at: expiresAt,
             revoked_at: null,
             scopes: scopes && JSON.stringify(scopes),
+            parent_id: parent?.id ?? null,
           })
           .execute()
         await note('TOKEN_CREATE', `token ${name} created as ${role}`, {
@@ -160,19 +164,36 @@ export function createTokens(deps: ChangeDeps & { clock: Clock }): Tokens {
 
     async revoke(caller, id, origin) {
       return change(deps, caller.name, origin, async (tx, note) => {
-        const revoked = await tx
-          .updateTable('api_tokens')
-          .set({ revoked_at: clock.now() })
-          .where('id', '=', id)
-          .where('revoked_at', 'is', null)
-          .returning('name')
-          .executeTakeFirst()
-        if (!revoked) throw new Problem('not_found', 'there is no such live token')
-        await note('TOKEN_REVOKE', `token ${revoked.name} revoked`, { token_id: id, name: revoked.name })
+        // A token that is being created now is seen after this, or not created.
+        await sql`lock table api_tokens in share row exclusive mode`.execute(tx)
+        const { rows } = await sql<{ id: string; name: string }>`
+          with recursive ended as (
+            select id from api_tokens where id = ${id} and revoked_at is null
+            union select made.id from api_tokens made join ended on made.parent_id = ended.id
+          ) update api_tokens set revoked_at = ${clock.now()} from ended
+            where api_tokens.id = ended.id and api_tokens.revoked_at is null returning api_tokens.id, api_tokens.name`.execute(
+          tx,
+        )
+        if (rows.length === 0) throw new Problem('not_found', 'there is no such live token')
+        for (const revoked of rows)
+          await note('TOKEN_REVOKE', `token ${revoked.name} revoked`, { token_id: revoked.id, name: revoked.name })
         return { status: 'revoked' as const, token_id: id }
       })
     },
   }
+}
+
+/** @throws Problem `unauthorized` when it ended since the request was admitted */
+async function liveToken(tx: Db, id: string, now: Date): Promise<{ id: string; expires_at: Date | null }> {
+  const token = await tx
+    .selectFrom('api_tokens')
+    .select(['id', 'expires_at'])
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', now)]))
+    .executeTakeFirst()
+  if (!token) throw new Problem('unauthorized', 'a valid credential is needed')
+  return token
 }
 
 function tokenOf(row: Selectable<ApiTokensTable>, creatorActive: boolean, now: Date): ApiToken {

@@ -30,6 +30,8 @@ export interface User {
   active: boolean
   auth_source: 'local' | 'ldap' | 'oidc'
   mfa_enabled: boolean
+  /** since when the directory does not have the account */
+  suspended_at: string | null
   created_at: string
   last_login: string | null
 }
@@ -44,6 +46,7 @@ export function userOf(row: UserRow): User {
     active: row.active,
     auth_source: row.auth_source,
     mfa_enabled: row.mfa_enabled,
+    suspended_at: isoTimeOrNull(row.directory_gone_at),
     created_at: isoTime(row.created_at),
     last_login: isoTimeOrNull(row.last_login),
   }

@@ -50,6 +50,7 @@ describe('creating', () => {
       active: true,
       auth_source: 'local',
       mfa_enabled: false,
+      suspended_at: null,
       created_at: '2026-03-01T12:00:00.000+00:00',
       last_login: null,
     })
@@ -267,6 +268,7 @@ describe('the own account', () => {
       created_at: '2026-03-01T12:00:00.000+00:00',
       last_login: '2026-03-01T12:00:00.000+00:00',
       scopes: null,
+      mfa_enrolment_required: false,
     })
     expect(await at.ownAccount.me(ROOT)).toEqual({
       username: 'token:root',
@@ -279,6 +281,7 @@ describe('the own account', () => {
       created_at: null,
       last_login: null,
       scopes: null,
+      mfa_enrolment_required: false,
     })
   })
 

@@ -32,6 +32,7 @@ test('the defaults are those of the specification', () => {
   })
   expect(defaults['ldap']).toEqual({
     enabled: false,
+    ...{ nested_groups: false, check_minutes: 60, grace_hours: 72 },
     port: 389,
     use_ssl: false,
     use_starttls: false,
@@ -58,6 +59,7 @@ test('the defaults are those of the specification', () => {
   })
   expect(defaults['oidc']).toEqual({
     enabled: false,
+    ...{ session_hours: 4, login_days: 90, logout_at_provider: false },
     provider_name: 'SSO',
     scopes: 'openid email profile',
     auto_provision: false,
@@ -106,7 +108,7 @@ test('the defaults are those of the specification', () => {
     auto_enrich: true,
   })
   expect(defaults['trusted_publishing']).toEqual({ publishers: [] })
-  expect(defaults['security']).toEqual({ forbid_self_approval: false })
+  expect(defaults['security']).toEqual({ forbid_self_approval: false, require_mfa: 'nobody' })
 })
 
 test('the source toggles of the specification exist and default to true', () => {

@@ -14,6 +14,13 @@ interface Assignment {
   value: unknown
 }
 
+/** Secrets that are sent to a host, and the setting that names it. A new host gets none that was meant for another. */
+const SENT_TO: readonly [secret: string, host: string][] = [
+  ['email.smtp_password', 'email.smtp_host'],
+  ['ldap.bind_password', 'ldap.host'],
+  ['oidc.client_secret', 'oidc.discovery_url'],
+]
+
 interface Reading {
   assignments: Assignment[]
   unknown: string[]
@@ -46,6 +53,14 @@ export function readPatch(input: unknown, before: Values, section?: string): Map
   }
   const changes = new Map<string, unknown>()
   for (const assignment of sent.values()) resolve(assignment, before, changes, reading)
+  for (const [secret, host] of SENT_TO) {
+    const next = changes.get(host) ?? ''
+    if (next === '' || next === before.get(host) || changes.has(secret) || before.get(secret) === '') continue
+    reading.errors.push({
+      field: section === undefined ? secret : secret.slice(section.length + 1),
+      message: `must be sent again, or as "", because ${host} changes`,
+    })
+  }
 
   if (reading.unknown.length > 0)
     throw refusal(

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createBus } from '../kernel/bus.ts'
 import { createSecretBox } from '../kernel/crypto.ts'
+import { parseStored } from './stored.ts'
 import { createSettings, type SettingsStore } from './settings.ts'
 
 let directory: string
@@ -222,6 +223,38 @@ test.each<[Record<string, unknown>, string]>([
   })
 })
 
+test.each([
+  ['email', 'smtp_password', 'smtp_host', 'mail.example', 'evil.example'],
+  ['ldap', 'bind_password', 'host', 'dir.example', 'evil.example'],
+  ['oidc', 'client_secret', 'discovery_url', 'https://idp.example', 'https://evil.example'],
+])('the secret %s.%s goes to no other host than it was sent for', async (section, secret, host, first, other) => {
+  const settings = await loaded()
+  const patch = (values: Record<string, string>) => settings.patch({ [section]: values }, 'ann')
+  await patch({ [host]: first, [secret]: 'hunter2' })
+  const before = settings.current()
+  for (const moved of [{ [host]: other }, { [host]: other, [secret]: '***' }]) {
+    await expect(patch(moved)).rejects.toMatchObject({
+      code: 'validation_error',
+      extra: { errors: [{ field: `${section}.${secret}`, message: expect.stringContaining('must be sent again') }] },
+    })
+    expect(settings.current()).toEqual(before)
+  }
+  // The same host, a new secret for the new one, none, and then any host.
+  await patch({ [host]: first, [secret]: '***' })
+  await patch({ [host]: other, [secret]: 'hunter3' })
+  await patch({ [host]: first, [secret]: '' })
+  await patch({ [host]: other })
+})
+
+test('an address of LDAP moves no password either', async () => {
+  const settings = await loaded()
+  await settings.patch({ ldap_url: 'ldaps://dir.example', ldap_bind_password: 'hunter2' }, 'ann')
+  await settings.patch({ ldap_url: 'ldap://dir.example:3389' }, 'ann')
+  await expect(settings.patch({ ldap_url: 'ldaps://evil.example' }, 'ann')).rejects.toMatchObject({
+    code: 'validation_error',
+  })
+})
+
 test('entries of a map are added, changed and removed one by one', async () => {
   const settings = await loaded()
   await settings.patch({ oidc: { role_map: { devs: 'uploader', ops: 'maintainer' } } }, 'ann')
@@ -248,6 +281,24 @@ test('a list is replaced as a whole, and its faults name the place', async () =>
     code: 'validation_error',
     extra: { errors: [{ field: 'trusted_publishing.publishers[0].claims' }] },
   })
+})
+
+test('a publisher of an older build whose conditions name no owner gives no tokens, and the service starts', () => {
+  const publisher = { name: 'good', issuer: 'https://gitlab.com', audience: 'gate', role: 'uploader' }
+  const stored = parseStored(
+    JSON.stringify({
+      trusted_publishing: {
+        publishers: [
+          { ...publisher, claims: { sub: 'repo:acme/*' } },
+          { ...publisher, name: 'wide', claims: { sub: 'environment:production:*' } },
+        ],
+      },
+    }),
+    createSecretBox('a key of a test'),
+  )
+  const kept = stored.set.get('trusted_publishing.publishers') as { name: string }[]
+  expect(kept.map(({ name }) => name)).toEqual(['good'])
+  expect(stored.warnings).toEqual([expect.stringContaining('wide')])
 })
 
 test('a section alone is changed with its own names for fields', async () => {

@@ -43,11 +43,17 @@ export interface SettingsStore {
   masked(): SettingsDocument
   /**
    * Merges a partial document, nested or with flat keys; all of it or nothing.
+   * @param check is given the state that the change would follow, and throws when it should not
    * @throws Problem('unknown_key') or Problem('validation_error') with every field at fault
    */
-  patch(input: unknown, user: string): Promise<PatchResult>
+  patch(input: unknown, user: string, check?: (before: SettingsMeta) => void): Promise<PatchResult>
   /** The same for the keys of one section; fields of errors are named without it. */
-  patchSection(section: 'cve_policy', input: unknown, user: string): Promise<PatchResult>
+  patchSection(
+    section: 'cve_policy',
+    input: unknown,
+    user: string,
+    check?: (before: SettingsMeta) => void,
+  ): Promise<PatchResult>
 }
 
 const INACTIVE_SETTINGS = [...LEAVES.values()].filter(({ inactive }) => inactive !== null).map(({ path }) => path)
@@ -133,12 +139,18 @@ export function createSettings(deps: {
     return settings
   }
 
-  function change(input: unknown, user: string, section?: string): Promise<PatchResult> {
+  function change(
+    input: unknown,
+    user: string,
+    check?: (before: SettingsMeta) => void,
+    section?: string,
+  ): Promise<PatchResult> {
     current()
     return serially(() =>
       withFileLock(path, clock, async () => {
         look()
         const before = stored as Stored
+        check?.(document()._meta)
         const changes = readPatch(input, values, section)
         const changedKeys = differing(values, new Map([...values, ...changes]))
         if (changedKeys.length === 0) return { document: document(), changedKeys }
@@ -181,8 +193,8 @@ export function createSettings(deps: {
       current()
       return document()
     },
-    patch: (input, user) => change(input, user),
-    patchSection: (section, input, user) => change(input, user, section),
+    patch: (input, user, check) => change(input, user, check),
+    patchSection: (section, input, user, check) => change(input, user, check, section),
   }
 }
 

@@ -1,4 +1,5 @@
 // Reads and writes the text of `settings.json`: what was set and by whom, secrets sealed.
+import { claimsFault } from '../domain/publishers.ts'
 import { isSealed, type SecretBox } from '../kernel/crypto.ts'
 import { StartError } from '../kernel/start-error.ts'
 import { faultOf, LEAVES, MASK, ROOT_LEAVES, SECTIONS, type Leaf, type Values } from './leaves.ts'
@@ -32,7 +33,9 @@ export function parseStored(text: string, box: SecretBox): Stored {
   readMeta(raw['_meta'], stored, faults)
   const set = new Map<string, unknown>()
   for (const [leaf, value] of leavesIn(raw, stored.warnings, faults)) {
-    const opened = leaf.secret ? openSecret(leaf, value, box, stored.warnings, faults) : value
+    const opened = leaf.secret
+      ? openSecret(leaf, value, box, stored.warnings, faults)
+      : withoutUnbound(leaf, value, stored.warnings)
     const fault = faultOf(leaf, opened)
     if (fault) faults.push(`${leaf.path}${fault.at} ${fault.message}`)
     set.set(leaf.path, opened)
@@ -108,6 +111,17 @@ function openSecret(leaf: Leaf, value: unknown, box: SecretBox, warnings: string
     )
     return ''
   }
+}
+
+/** Publishers that an older build took, whose conditions fit jobs of other customers: they give no tokens, and nothing else ends. */
+function withoutUnbound({ path }: Leaf, value: unknown, warnings: string[]): unknown {
+  if (path !== 'trusted_publishing.publishers' || !Array.isArray(value)) return value
+  return value.filter((publisher: unknown) => {
+    const { name, claims } = isObject(publisher) ? publisher : {}
+    const fault = isObject(claims) ? claimsFault(claims as Record<string, string>) : null
+    if (fault !== null) warnings.push(`the publisher ${String(name)} is left out of ${path}: its claims ${fault}`)
+    return fault === null
+  })
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

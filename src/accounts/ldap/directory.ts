@@ -1,11 +1,20 @@
 // Asks the LDAP directory: who is this, and is the password right? Nothing is kept between two questions.
 import { readFile } from 'node:fs/promises'
-import { isIP } from 'node:net'
-import { Client, InvalidCredentialsError, NoSuchObjectError, SizeLimitExceededError, type Entry } from 'ldapts'
+import { connect, isIP, type Socket } from 'node:net'
+import { connect as connectSecurely } from 'node:tls'
+import {
+  Client,
+  InvalidCredentialsError,
+  InvalidDNSyntaxError,
+  NoSuchObjectError,
+  SizeLimitExceededError,
+  type Entry,
+} from 'ldapts'
 import { Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { createSemaphore } from '../../kernel/semaphore.ts'
-import { filterFor } from './names.ts'
+import { filterFor, filterOfAccount } from './names.ts'
+import { nestedGroups } from './nested-groups.ts'
 
 type LdapSettings = Settings['ldap']
 
@@ -17,6 +26,8 @@ const AT_ONCE = 10
 const MOST_WAITING = 100
 /** Groups of one person that are looked at. */
 const MOST_GROUPS = 5_000
+/** That one connection reads: 5,000 groups with names of 400 bytes. ldapts joins the pieces of a message with each that comes. */
+const MOST_BYTES = 2 * 1024 * 1024
 
 /** A person whose password the directory accepted. */
 export interface Person {
@@ -38,6 +49,12 @@ export interface Directory {
    * @throws Problem `ldap_unavailable` when the directory cannot answer, `rate_limited` when too many wait
    */
   check(username: string, password: string): Promise<Person | { refused: string }>
+  /**
+   * The entry of an account, without its password.
+   * @returns the person, or why there is none
+   * @throws as `check` does
+   */
+  look(username: string): Promise<Person | { refused: string }>
   /** Connects, binds and looks for the base, as a login does. Never throws. */
   test(): Promise<DirectoryTest>
 }
@@ -62,6 +79,8 @@ export function createDirectory(deps: {
       url: urlOf(ldap),
       connectTimeout: CONNECT_MS,
       timeout: answerMs,
+      createConnection: bounded(connect),
+      createSecureConnection: bounded(connectSecurely),
       ...(ldap.use_ssl ? { tlsOptions } : {}),
     })
     try {
@@ -74,12 +93,12 @@ export function createDirectory(deps: {
     }
   }
 
-  async function find(client: Client, ldap: LdapSettings, username: string): Promise<Entry | { refused: string }> {
+  async function find(client: Client, ldap: LdapSettings, filter: string): Promise<Entry | { refused: string }> {
     try {
       const { searchEntries } = await client.search(ldap.base_dn, {
         scope: 'sub',
-        filter: filterFor(ldap.user_filter, username),
-        attributes: [ldap.attr_username, ldap.attr_email, ldap.attr_fullname, ldap.attr_groups].filter(Boolean),
+        filter,
+        attributes: [...ownAttributes(ldap), ...LOCKS],
         sizeLimit: 2,
         timeLimit: ANSWER_MS / 1000,
       })
@@ -96,7 +115,11 @@ export function createDirectory(deps: {
     const { ldap } = deps.settings()
     // RFC 4513, section 5.1.2: a bind without a password succeeds for every name.
     if (password === '') return { refused: 'no password' }
-    const entry = await connected(ldap, (client) => find(client, ldap, username))
+    const found = await connected(ldap, async (client) => {
+      const entry = await find(client, ldap, filterFor(ldap.user_filter, username))
+      return 'refused' in entry ? { entry, groups: [] } : { entry, groups: await groupsOf(client, ldap, entry) }
+    })
+    const { entry, groups } = found
     if ('refused' in entry) return entry as { refused: string }
     const isRight = await connected({ ...ldap, bind_dn: '' }, async (client) => {
       try {
@@ -108,42 +131,43 @@ export function createDirectory(deps: {
       }
     })
     if (!isRight) return { refused: 'wrong password' }
-    const names = textsOf(entry, ldap.attr_username)
-    if (names.length !== 1) return { refused: `not one value of ${ldap.attr_username}` }
-    return {
-      username: names[0] ?? '',
-      email: textsOf(entry, ldap.attr_email)[0] ?? '',
-      fullName: textsOf(entry, ldap.attr_fullname)[0] ?? '',
-      groups: textsOf(entry, ldap.attr_groups).slice(0, MOST_GROUPS),
+    return personOf(entry, ldap, groups)
+  }
+
+  async function seek(username: string): Promise<Person | { refused: string }> {
+    const { ldap } = deps.settings()
+    return connected(ldap, async (client) => {
+      let entry = await find(client, ldap, filterOfAccount(ldap, username))
+      // A filter that compares with more than `=` may not take "any value": who could log in is there.
+      if ('refused' in entry) entry = await find(client, ldap, filterFor(ldap.user_filter, username))
+      if ('refused' in entry) return entry as { refused: string }
+      return personOf(entry, ldap, await groupsOf(client, ldap, entry))
+    })
+  }
+
+  /** Runs a question in its turn. */
+  async function inTurn<T>(question: () => Promise<T>): Promise<T> {
+    if (present >= MOST_WAITING) {
+      const extra = { limit: MOST_WAITING, retry_after: 5 }
+      throw new Problem('rate_limited', 'too many logins wait for the directory; try again shortly', extra, {
+        retryAfterSeconds: 5,
+      })
+    }
+    present++
+    try {
+      return await limited(question)
+    } catch (error) {
+      deps.onError(error)
+      const sentence = 'the directory does not answer; local accounts can log in'
+      throw new Problem('ldap_unavailable', sentence, {}, { cause: error, retryAfterSeconds: 30 })
+    } finally {
+      present--
     }
   }
 
   return {
-    async check(username, password) {
-      if (present >= MOST_WAITING) {
-        const extra = { limit: MOST_WAITING, retry_after: 5 }
-        throw new Problem('rate_limited', 'too many logins wait for the directory; try again shortly', extra, {
-          retryAfterSeconds: 5,
-        })
-      }
-      present++
-      try {
-        return await limited(() => ask(username, password))
-      } catch (error) {
-        deps.onError(error)
-        throw new Problem(
-          'ldap_unavailable',
-          'the directory does not answer; local accounts can log in',
-          {},
-          {
-            cause: error,
-            retryAfterSeconds: 30,
-          },
-        )
-      } finally {
-        present--
-      }
-    },
+    check: (username, password) => inTurn(() => ask(username, password)),
+    look: (username) => inTurn(() => seek(username)),
 
     async test() {
       const { ldap } = deps.settings()
@@ -163,7 +187,7 @@ export function createDirectory(deps: {
             naming_contexts: root ? textsOf(root, 'namingContexts').slice(0, 20) : [],
           }
           // The filter is tried too: a directory reports one that it cannot read.
-          const found = await find(client, ldap, 'a-name-that-nobody-has')
+          const found = await find(client, ldap, filterFor(ldap.user_filter, 'a-name-that-nobody-has'))
           if (!('refused' in found) || found.refused !== 'unknown user')
             return { status: 'error' as const, message: 'ldap.user_filter finds an entry for every name', server_info }
           return {
@@ -177,6 +201,65 @@ export function createDirectory(deps: {
       }
     },
   }
+}
+
+const ownAttributes = (ldap: LdapSettings) =>
+  [ldap.attr_username, ldap.attr_email, ldap.attr_fullname, ldap.attr_groups].filter(Boolean)
+
+/** What directories mark an entry with that may not log in: Active Directory, 389 and FreeIPA, OpenLDAP (ppolicy). */
+const LOCKS = ['userAccountControl', 'nsAccountLock', 'pwdAccountLockedTime']
+/** ADS_UF_ACCOUNTDISABLE */
+const AD_DISABLED = 2
+/** "permanently" (draft-behera-ldap-password-policy, section 5.3.3); other times end by themselves. */
+const LOCKED_FOR_EVER = '000001010000Z'
+
+function isLocked(entry: Entry): boolean {
+  const [control, lock, locked] = LOCKS.map((name) => textsOf(entry, name)[0] ?? '')
+  return (Number(control) & AD_DISABLED) !== 0 || /^true$/i.test(lock ?? '') || locked === LOCKED_FOR_EVER
+}
+
+function personOf(entry: Entry, ldap: LdapSettings, groups: string[]): Person | { refused: string } {
+  if (isLocked(entry)) return { refused: 'disabled in the directory' }
+  const names = textsOf(entry, ldap.attr_username)
+  if (names.length !== 1) return { refused: `not one value of ${ldap.attr_username}` }
+  return {
+    username: names[0] ?? '',
+    email: textsOf(entry, ldap.attr_email)[0] ?? '',
+    fullName: textsOf(entry, ldap.attr_fullname)[0] ?? '',
+    groups,
+  }
+}
+
+async function groupsOf(client: Client, ldap: LdapSettings, entry: Entry): Promise<string[]> {
+  const direct = textsOf(entry, ldap.attr_groups).slice(0, MOST_GROUPS)
+  if (!ldap.nested_groups) return direct
+  return nestedGroups(direct, async (group) => {
+    try {
+      const { searchEntries } = await client.search(group, {
+        scope: 'base',
+        filter: '(objectClass=*)',
+        attributes: [ldap.attr_groups],
+      })
+      return searchEntries[0] ? textsOf(searchEntries[0], ldap.attr_groups) : []
+    } catch (error) {
+      // A group that is named by no DN, or that this account may not see, leads to no other.
+      if (error instanceof NoSuchObjectError || error instanceof InvalidDNSyntaxError) return []
+      throw error
+    }
+  })
+}
+
+/** A directory may announce a message of 2 GB, or send entries without end. @returns `open` with sockets that end then */
+function bounded<Open extends (...to: never[]) => Socket>(open: Open): Open {
+  const opened = (...to: never[]) => {
+    const socket = open(...to)
+    let bytes = 0
+    return socket.on('data', (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes > MOST_BYTES) socket.destroy(new Error(`the directory sent more than ${MOST_BYTES} bytes`))
+    })
+  }
+  return opened as Open
 }
 
 function urlOf({ host, port, use_ssl }: LdapSettings): string {

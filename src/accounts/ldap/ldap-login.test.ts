@@ -34,6 +34,7 @@ const accountsWith = (ldap: Partial<Settings['ldap']> = {}, isLicensed = true) =
         asked.push(username)
         return answer(username)
       },
+      look: async (username) => answer(username),
       test: async () => ({ status: 'ok', message: '' }),
     },
   })

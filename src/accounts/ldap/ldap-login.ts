@@ -3,11 +3,11 @@ import type { Origin } from '../../domain/audit.ts'
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { change, type ChangeDeps } from '../change.ts'
-import { adoptAccount, type ExternalAccount } from '../external-account.ts'
+import { adoptAccount } from '../external-account.ts'
 import type { LoginAnswer, SecondStep } from '../second-step.ts'
 import { usernameKey, type UserRow } from '../user.ts'
+import { accountOf } from './account.ts'
 import type { Directory } from './directory.ts'
-import { mapsGroups, roleOf } from './names.ts'
 
 export interface LdapLogin {
   /** Whether a name is asked of the directory: never one that a local account has (docs/api-decisions.md, section 3). */
@@ -48,17 +48,7 @@ export function createLdapLogin(
       const { ldap } = settings()
       const person = await directory.check(username, password)
       if ('refused' in person) return person
-      const account: ExternalAccount = {
-        source: 'ldap',
-        externalId: null,
-        // The name of the entry, which may be found by another attribute than the one that was typed.
-        username: person.username,
-        email: person.email,
-        fullName: person.fullName,
-        role: roleOf(person.groups, ldap),
-        keepsRole: !mapsGroups(ldap),
-        mayCreate: ldap.auto_provision,
-      }
+      const account = accountOf(person, ldap)
       return change(deps, person.username, origin, async (tx, note) => {
         const adopted = await adoptAccount(tx, account, deps.clock.now(), note)
         return 'refused' in adopted ? adopted : secondStep.admit(adopted, tx, note)

@@ -13,6 +13,14 @@ export function filterFor(template: string, username: string): string {
   return template.replaceAll('{username}', () => escapeFilterValue(username))
 }
 
+/**
+ * Finds the entry of an account by its name, within what the filter of the settings takes: `{username}` becomes "any value",
+ * because people may log in with another attribute than the one that names the account.
+ */
+export function filterOfAccount({ user_filter, attr_username }: Settings['ldap'], username: string): string {
+  return `(&(${attr_username}=${escapeFilterValue(username)})${user_filter.replaceAll('{username}', '*')})`
+}
+
 /** A DN in one spelling (RFC 4514), so that equal ones are equal texts; null for text that is no DN. */
 export function normalDn(text: string): string | null {
   const rdns = parseDn(text)

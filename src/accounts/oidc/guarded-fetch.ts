@@ -31,6 +31,8 @@ export function createGuardedFetch(http: Pick<HttpClient, 'exchange'>, httpsOnly
       },
       { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, ...(signal ? { signal } : {}) },
     )
+    if (answer.status < 200 || answer.status > 599)
+      throw new HttpError('status', `${new URL(url).host} answered ${answer.status}`, { status: answer.status })
     const told = ['content-type', 'www-authenticate'].flatMap((name): [string, string][] =>
       typeof answer.headers[name] === 'string' ? [[name, answer.headers[name]]] : [],
     )

@@ -1,5 +1,6 @@
 // Verifies ID tokens of CI providers: signature, issuer, audience, times. Which issuers there are is for the settings to say.
 import { decodeJwt, errors, jwtVerify, type JWTPayload } from 'jose'
+import { isStorableJson } from '../../domain/storable.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { sha256Hex } from '../../kernel/crypto.ts'
 import { requestFailure } from './guarded-fetch.ts'
@@ -64,6 +65,8 @@ export async function verifyIdToken(
     if (error instanceof errors.JOSEError) return { refused: error.message }
     throw error
   }
+  // The audit log is to have them, and the conditions see them.
+  if (!isStorableJson(claims)) return { refused: 'a claim of it has NUL or an unpaired surrogate' }
   const { aud, sub, exp, iat } = claims
   // A token for several services could be used here by one of the others.
   const audience = Array.isArray(aud) ? (aud.length === 1 ? aud[0] : undefined) : aud

@@ -96,6 +96,56 @@ const users = async () =>
     .filter(({ auth_source }) => auth_source === 'oidc')
     .map(({ username, role, email, full_name, active }) => ({ username, role, email, full_name, active }))
 
+describe('a logout', () => {
+  const logoutWith = async (oidc: Partial<Settings['oidc']>) => {
+    const accounts = await accountsWith(oidc)
+    const { access_token } = await login(accounts)
+    const answer = await accounts.sessions.end(await accounts.authenticate(`Bearer ${access_token}`), ORIGIN)
+    await accounts.close()
+    return answer
+  }
+
+  test('leads to the end of the session at the provider where the settings ask for it', async () => {
+    const { end_session_url } = await logoutWith({ logout_at_provider: true })
+    const address = new URL(end_session_url ?? '')
+    expect(Object.fromEntries(address.searchParams)).toEqual({
+      client_id: CLIENT.id,
+      post_logout_redirect_uri: REDIRECT.replace('/oidc-callback', '/login'),
+    })
+    const page = await fetch(address)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('/session/end/confirm')])
+  })
+
+  test('ends here only where the settings do not, and for people of another source', async () => {
+    expect(await logoutWith({})).toEqual({ status: 'logged_out' })
+    const accounts = await accountsWith({ logout_at_provider: true })
+    expect(await accounts.sessions.end(await accounts.signIn('local'), ORIGIN)).toEqual({ status: 'logged_out' })
+    await accounts.close()
+  })
+
+  test.each(['javascript:alert(1)', 'no address', 7])(
+    'ends here only where the provider names %j as the place of logouts',
+    async (place) => {
+      const issuer = await startIssuer()
+      issuer.document = { end_session_endpoint: place }
+      const accounts = await accountsWith({ logout_at_provider: true, discovery_url: issuer.url })
+      const { access_token } = await login()
+      const caller = await accounts.authenticate(`Bearer ${access_token}`)
+      expect(await accounts.sessions.end(caller, ORIGIN)).toEqual({ status: 'logged_out' })
+      await accounts.close()
+      await issuer.close()
+    },
+  )
+
+  test('ends here while the provider is away', async () => {
+    const accounts = await accountsWith({ logout_at_provider: true, discovery_url: 'http://127.0.0.1:9' })
+    const { access_token } = await login()
+    const caller = await accounts.authenticate(`Bearer ${access_token}`)
+    expect(await accounts.sessions.end(caller, ORIGIN)).toEqual({ status: 'logged_out' })
+    await accounts.close()
+  })
+})
+
 describe('a login', () => {
   test('creates the account of a person, opens a session, and is recorded', async () => {
     const answer = await login()
@@ -329,6 +379,12 @@ describe('a provider that lies', () => {
     ['several audiences, the other one authorized', { aud: [CLIENT.id, 'other'], azp: 'other' }],
     ['an end in the past', { exp: Math.floor(Date.now() / 1000) - 3600 }],
     ['no subject', { sub: undefined }],
+    ['issued to another client', { azp: 'other' }],
+    ['issued in the future', { iat: Math.floor(Date.now() / 1000) + 600 }],
+    ['NUL in the user name', { login: 'li\0ar' }],
+    ['NUL in the subject', { sub: 's\0' }],
+    ['half a surrogate pair in an address', { email: '\ud800@example.org' }],
+    ['NUL in a claim that nobody asked for', { groups: [{ name: 'a\0' }] }],
   ])('has its ID token refused: %s', async (_what, more) => {
     expect(await loginWithToken((right) => liar.sign({ ...right, ...more }))).toBe('unauthorized')
     expect(await users()).toEqual([])

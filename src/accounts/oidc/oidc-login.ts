@@ -2,9 +2,11 @@
 // so that it may begin at one replica and end at another.
 import * as openid from 'openid-client'
 import { sql } from 'kysely'
+import { appPage } from '../../domain/app-page.ts'
 import type { Origin } from '../../domain/audit.ts'
 import { invalidField, isProblem, Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
+import { isStorableJson } from '../../domain/storable.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { randomToken, sha256Hex } from '../../kernel/crypto.ts'
 import { change, type ChangeDeps, type Note } from '../change.ts'
@@ -16,6 +18,8 @@ import { providerProblem, type Providers } from './providers.ts'
 
 /** How long a person may take at the provider. */
 const WAITING_MS = 10 * 60_000
+/** Clocks of the provider and of this machine may differ by this. */
+const TOLERANCE_SECONDS = 30
 /** Expired rows removed with each login. */
 const CLEANED_AT_ONCE = 100
 /** Codes of openid-client for an ID token that is not ours, not now, or not signed by the provider. */
@@ -77,7 +81,7 @@ export function createOidcLogin(
   }
 
   function redirectOf({ app_url, oidc }: Settings): string {
-    return oidc.redirect_uri || `${app_url.replace(/\/+$/, '')}/oidc-callback`
+    return oidc.redirect_uri || appPage(app_url, '/oidc-callback')
   }
 
   /** The login that waits for this state and verifier; it is taken, so a second call finds none. */
@@ -109,14 +113,21 @@ export function createOidcLogin(
         expectedNonce: waiting.nonce,
         idTokenExpected: true,
       })
-      const claims = tokens.claims() as Claims & { iss: string; sub: string }
+      const claims = tokens.claims() as Claims & { iss: string; sub: string; iat: number; azp?: unknown }
+      // OpenID Connect Core 3.1.3.7: openid-client compares `azp` only where there are several audiences, and no `iat`.
+      if (claims.azp !== undefined && claims.azp !== oidc.client_id)
+        throw failed('the ID token was issued to another client')
+      // By the clock that openid-client compares `exp` with.
+      if (claims.iat > Date.now() / 1000 + TOLERANCE_SECONDS) throw failed('the ID token was issued in the future')
       const more =
         userinfo_endpoint !== undefined && lacksClaims(claims, oidc)
           ? await openid.fetchUserInfo(config, tokens.access_token, claims.sub)
           : {}
-      return { externalId: `${claims.iss} ${claims.sub}`, claims: { ...more, ...claims } }
+      const all = { ...more, ...claims }
+      if (!isStorableJson(all)) throw failed('a claim has NUL or an unpaired surrogate')
+      return { externalId: `${claims.iss} ${claims.sub}`, claims: all }
     } catch (error) {
-      throw grantProblem(error)
+      throw isProblem(error) ? error : grantProblem(error)
     }
   }
 

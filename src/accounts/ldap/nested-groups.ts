@@ -1,0 +1,25 @@
+// Groups that contain groups of a person, by following the group attribute upwards.
+
+/** Groups of one person that are asked about. */
+const MOST_ASKED = 500
+
+/**
+ * @param parentsOf the groups that a group is a member of
+ * @returns the direct groups, then those above them, each once; a circle ends
+ */
+export async function nestedGroups(
+  direct: readonly string[],
+  parentsOf: (group: string) => Promise<string[]>,
+): Promise<string[]> {
+  const seen = new Map(direct.map((group) => [group.toLowerCase(), group]))
+  let asked = 0
+  // A map is walked in the order of insertion, with what is added on the way.
+  for (const group of seen.values()) {
+    if (asked++ === MOST_ASKED) break
+    for (const parent of await parentsOf(group)) {
+      const key = parent.toLowerCase()
+      if (!seen.has(key)) seen.set(key, parent)
+    }
+  }
+  return [...seen.values()]
+}

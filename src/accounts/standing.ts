@@ -1,0 +1,46 @@
+// Whether credentials of an account that others keep still count: not while the directory does not have it, nor long after a
+// directory or an identity provider last knew it.
+import { Problem } from '../domain/problem.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { UserRow } from './user.ts'
+
+export type Standing = Pick<
+  UserRow,
+  'auth_source' | 'directory_checked_at' | 'directory_gone_at' | 'last_login' | 'created_at'
+>
+
+/** The columns that decide, for queries that read nothing else of an account. */
+export const STANDING_COLUMNS = [
+  'users.auth_source',
+  'users.directory_checked_at',
+  'users.directory_gone_at',
+  'users.last_login',
+  'users.created_at',
+] as const
+
+const HOUR_MS = 3_600_000
+
+/** @throws Problem `unauthorized` with what the holder of a valid credential can do */
+export function requireStanding(user: Standing, { ldap, oidc }: Pick<Settings, 'ldap' | 'oidc'>, now: Date): void {
+  if (user.auth_source === 'local') return
+  const since = (...times: (Date | null)[]) => now.getTime() - Math.max(...times.map((at) => at?.getTime() ?? 0))
+  if (user.auth_source === 'oidc') {
+    if (oidc.login_days > 0 && since(user.last_login, user.created_at) > oidc.login_days * 24 * HOUR_MS)
+      throw new Problem(
+        'unauthorized',
+        `the owner of this credential has not logged in at the identity provider for ${oidc.login_days} days`,
+      )
+    return
+  }
+  if (user.directory_gone_at !== null)
+    throw new Problem(
+      'unauthorized',
+      'the directory does not have this account any more; it works again when it is back',
+    )
+  // Logins of builds that keep no time of a check count as one.
+  if (since(user.directory_checked_at, user.last_login, user.created_at) > ldap.grace_hours * HOUR_MS)
+    throw new Problem(
+      'unauthorized',
+      `the directory has not confirmed this account for more than ${ldap.grace_hours} hours; log in again when it answers`,
+    )
+}
