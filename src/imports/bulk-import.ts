@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import { noOutcomes, type ImportOutcome } from '../domain/import-outcome.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import type { TaskContext, TaskKind, TaskRequest } from '../domain/tasks.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
 import type { Db } from '../store/db.ts'
@@ -29,6 +30,8 @@ interface Arguments {
   by: string
   ip: string | null
   request_id: string | null
+  /** of the token that asked for it; not there in tasks of builds before */
+  scopes?: Scopes | null
 }
 
 export interface BulkRequest {
@@ -56,7 +59,7 @@ export function bulkRequest(
 ): { request: TaskRequest; store: (tx: Db, taskId: number) => Promise<void> } {
   openDistribution(registry, distribution)
   const total = packages.length
-  const from = { by: caller.name, ip: origin.ip, request_id: origin.requestId }
+  const from = { by: caller.name, ip: origin.ip, request_id: origin.requestId, scopes: caller.scopes ?? null }
   return {
     request: {
       kind: IMPORT_BULK,
@@ -88,6 +91,7 @@ export interface BulkImportDeps {
 export function bulkImportKind(deps: BulkImportDeps): TaskKind {
   return {
     kind: IMPORT_BULK,
+    lane: 'bulk',
     leaderOnly: false,
     atOnce: 2,
     async run(context) {
@@ -100,9 +104,9 @@ export function bulkImportKind(deps: BulkImportDeps): TaskKind {
 
 /** Imports what has no result yet. */
 async function run({ db, importRequested }: BulkImportDeps, args: Arguments, context: TaskContext): Promise<void> {
-  const { distribution, group, by, ip, request_id: requestId } = args
+  const { distribution, group, by, ip, request_id: requestId, scopes = null } = args
   const begunAt = (await taskById(db, context.id))?.created_at
-  const meta = { method: 'import' as const, group, by, origin: { ip, requestId }, ...(begunAt && { begunAt }) }
+  const meta = { method: 'import' as const, group, by, scopes, origin: { ip, requestId }, ...(begunAt && { begunAt }) }
   let waiting: RequestedResult<Numbered>[] = []
   let ended = args.total - (await openRequests(db, context.id))
   let named = 0

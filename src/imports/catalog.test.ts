@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sql } from 'kysely'
 import { createTestDatabase } from '../../test/database.ts'
-import type { CatalogEntry } from '../formats/catalog.ts'
 import type { Database } from '../store/db.ts'
-import type { CatalogRun } from '../upstream/staged-catalog.ts'
+import type { CatalogBatch } from '../upstream/jobs/packages.ts'
 import { dropFirst, firstCatalog, replaceCatalog, type Replacement } from './catalog.ts'
 import { searchCatalog } from './catalog-query.ts'
 
@@ -26,25 +25,37 @@ beforeEach(async () => {
 
 type Stated = [path: string, name: string, version?: string, provides?: string[]]
 
-const run = (digest: string, stated: readonly Stated[]): CatalogRun => ({
+interface Run {
+  digest: string
+  /** records that are left out */
+  unreadable?: number
+  packages: { fingerprint: string }[]
+}
+
+const run = (digest: string, stated: readonly Stated[]): Run => ({
   digest,
-  size: stated.length,
   packages: stated.map(([path, name, version = '1.0', provides = []]) => ({
     fingerprint: JSON.stringify([path, name, version, provides]),
-    entry: {
-      ...{ path, name, version, arch: 'amd64', sizeBytes: 7, digest: { algorithm: 'sha256', hex: '00' } },
-      ...{ section: null, description: null, sourcePackage: name, sourceVersion: null, requirements: [] },
-      provides: provides.map((one) => ({ name: one })),
-    } as unknown as CatalogEntry,
+    ...{ path, name, version, arch: 'amd64', sizeBytes: 7, digest: { algorithm: 'sha256', hex: '00' } },
+    ...{ section: null, description: null, sourcePackage: name, sourceVersion: null, requirements: [] },
+    provides: provides.map((one) => ({ name: one })),
   })),
 })
 
+function batchOf({ digest, packages, unreadable = 0 }: Run, isKnown = false): Pick<CatalogBatch, 'runs' | 'lines'> {
+  const fingerprints = packages.map(({ fingerprint }) => fingerprint)
+  return {
+    runs: [{ digest, size: packages.length + unreadable, fingerprints: isKnown ? null : fingerprints }],
+    lines: Buffer.from(isKnown ? '' : packages.map((line) => JSON.stringify(line)).join(',')),
+  }
+}
+
 /** @returns the packages of the source that were written by this sync */
-async function sync(source: number, runs: CatalogRun[], now = new Date(), begin = replaceCatalog): Promise<string[]> {
+async function sync(source: number, runs: Run[], now = new Date(), begin = replaceCatalog): Promise<string[]> {
   const { db } = database
   const replacement = await begin(db, source, now)
-  const known = await replacement.known(['none', ...runs.map(({ digest }) => digest)])
-  for (const one of runs) await replacement.add([known.has(one.digest) ? { ...one, packages: null } : one])
+  const known = new Set(await replacement.known())
+  for (const one of runs) await replacement.add(batchOf(one, known.has(one.digest)))
   const { total, changed } = await replacement.commit(async () => {})
   const rows = await db.selectFrom('catalog').selectAll().where('source_id', '=', source).orderBy('path').execute()
   expect(rows).toHaveLength(total)
@@ -107,6 +118,24 @@ describe('a replacement of the catalog', () => {
     expect(await sync(1, [amd64], at(2))).toEqual([])
     expect((await searchCatalog(database.db, { q: 'common', limit: 10 })).total).toBe(1)
   })
+
+  test.each([
+    ['the first catalog', [firstCatalog, replaceCatalog]],
+    ['a replacement', [replaceCatalog, replaceCatalog]],
+  ])('counts what %s and the next sync leave out, though that one reads no run again', async (_, begins) => {
+    const some = { ...run('some', [['a', 'alpha']]), unreadable: 2 }
+    const none = { ...run('none', []), unreadable: 25 }
+    for (const begin of begins) {
+      const replacement = await begin(database.db, 2, at(1))
+      const known = new Set(await replacement.known())
+      // The indexes of two architectures share a run.
+      for (const one of [some, none, some]) await replacement.add(batchOf(one, known.has(one.digest)))
+      let stored
+      const counts = await replacement.commit(async (_tx, given) => void (stored = given))
+      expect(counts).toMatchObject({ total: 1, leftOut: 27 })
+      expect(stored).toEqual({ total: 1, leftOut: 27 })
+    }
+  })
 })
 
 describe('the first catalog of a source', () => {
@@ -120,14 +149,14 @@ describe('the first catalog of a source', () => {
   const found = async (q: string) => (await searchCatalog(database.db, { q, limit: 10 })).total
   const begun = async (): Promise<Replacement> => {
     const first = await firstCatalog(database.db, 1, new Date())
-    await first.add(runs.slice(0, 1))
+    await first.add(batchOf(runs[0]!))
     return first
   }
 
   test('is found by nobody before it is whole', async () => {
     const first = await begun()
     expect([await found('common'), await found('virtual')]).toEqual([0, 0])
-    await first.add(runs.slice(1))
+    await first.add(batchOf(runs[1]!))
     await first.commit(async (tx) => {
       await lastSync(new Date(), tx)
     })

@@ -1,56 +1,59 @@
 // The packages that upstream repositories offer: replaced as a whole by a sync, in one transaction, by difference.
 import { sql, type RawBuilder } from 'kysely'
-import type { CatalogEntry } from '../formats/catalog.ts'
 import type { Db } from '../store/db.ts'
-import type { CatalogRun, KnownRuns } from '../upstream/staged-catalog.ts'
+import { transaction } from '../store/transaction.ts'
+import type { CatalogBatch } from '../upstream/jobs/packages.ts'
 
-/** Rows in one statement: some 500 kB of JSON. */
-const BATCH = 500
+/** Debian 12 has 1,000 for 63,000 packages. The packages of runs beyond that are read again. */
+const MOST_KNOWN = 100_000
 
 const COLUMNS = sql`source_id, path, fingerprint, name, version, arch, size_bytes, digest_algorithm, digest, section, description,
   source_package, source_version, requirements, provides`
 
 export interface Replacement {
-  /** those runs of records that the last sync of the source brought too */
-  known: KnownRuns
+  /** Digests of the runs of records that the last sync of the source brought. */
+  known(): Promise<string[]>
   /** Adds packages to what will take the place of the catalog. Of two with one path the first stays. */
-  add(runs: readonly CatalogRun[]): Promise<void>
+  add(batch: Pick<CatalogBatch, 'runs' | 'lines'>): Promise<void>
   /**
    * Makes what was added the catalog of the source; only rows that differ are written.
    * @param within runs in the same transaction
-   * @returns how many packages the source has, and how many of them are new or changed
    */
-  commit(within: (tx: Db, count: number) => Promise<void>): Promise<{ total: number; changed: number }>
+  commit(within: (tx: Db, counts: Counts) => Promise<void>): Promise<Counts & { changed: number }>
+}
+
+export interface Counts {
+  /** packages that the source has */
+  total: number
+  /** records of its indexes that are no packages this service takes */
+  leftOut: number
 }
 
 /** Begins to replace the catalog of a source. What an interrupted replacement added is dropped. */
 export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promise<Replacement> {
   await dropIncoming(db, sourceId)
+  const sizes = createSizes()
   return {
-    async known(digests) {
-      const rows = await db
-        .selectFrom('catalog_runs')
-        .select('digest')
-        .where('source_id', '=', sourceId)
-        .where('digest', 'in', digests)
-        .execute()
-      return new Set(rows.map(({ digest }) => digest))
+    async known() {
+      const runs = db.selectFrom('catalog_runs').select('digest').where('source_id', '=', sourceId)
+      return (await runs.limit(MOST_KNOWN).execute()).map(({ digest }) => digest)
     },
-    async add(runs) {
-      for (const rows of rowsOf(sourceId, runs))
-        await sql`insert into catalog_incoming (${COLUMNS}) select ${COLUMNS} from ${rows} where not exists (select from catalog c
+    async add({ runs, lines }) {
+      if (lines.length > 0)
+        await sql`insert into catalog_incoming (${COLUMNS}) select ${COLUMNS} from ${rowsOf(sourceId, lines)} where not exists (select from catalog c
             where c.source_id = r.source_id and c.path = r.path and c.fingerprint = r.fingerprint)
           on conflict do nothing`.execute(db)
+      sizes.note(runs)
       await sql`insert into catalog_incoming_runs (source_id, digest, fingerprints) select * from ${runRows(sourceId, runs)}
         on conflict do nothing`.execute(db)
     },
     async commit(within) {
-      const counts = await db.transaction().execute(async (tx) => {
+      const counts = await transaction(db, async (tx) => {
         const changed = (await replaceRuns(tx, sourceId)) ? await replacePackages(tx, sourceId, now) : 0
-        const total = await countChecked(tx, sourceId)
+        const counted = await countChecked(tx, sourceId, sizes.records())
         await dropIncoming(tx, sourceId)
-        await within(tx, total)
-        return { total, changed }
+        await within(tx, counted)
+        return { ...counted, changed }
       })
       await sortProvides(db)
       return counts
@@ -64,26 +67,28 @@ export async function replaceCatalog(db: Db, sourceId: number, now: Date): Promi
  */
 export async function firstCatalog(db: Db, sourceId: number, now: Date): Promise<Replacement> {
   await dropFirst(db, sourceId)
+  const sizes = createSizes()
   return {
-    known: async () => new Set(),
-    async add(runs) {
-      for (const rows of rowsOf(sourceId, runs))
-        await sql`insert into catalog (${COLUMNS}, synced_at) select ${COLUMNS}, ${now}::timestamptz from ${rows}
+    known: async () => [],
+    async add({ runs, lines }) {
+      if (lines.length > 0)
+        await sql`insert into catalog (${COLUMNS}, synced_at) select ${COLUMNS}, ${now}::timestamptz from ${rowsOf(sourceId, lines)}
           on conflict do nothing`.execute(db)
+      sizes.note(runs)
       await sql`insert into catalog_runs (source_id, digest, fingerprints) select * from ${runRows(sourceId, runs)}
         on conflict do nothing`.execute(db)
     },
     async commit(within) {
-      const total = await db.transaction().execute(async (tx) => {
+      const counts = await transaction(db, async (tx) => {
         await sql`insert into catalog_names (source_id, folded, name, packages)
           select source_id, lower(name), name, count(*)::int from catalog where source_id = ${sourceId}
           group by source_id, name`.execute(tx)
-        const n = await countChecked(tx, sourceId)
-        await within(tx, n)
-        return n
+        const counted = await countChecked(tx, sourceId, sizes.records())
+        await within(tx, counted)
+        return { ...counted, changed: counted.total }
       })
       await sortProvides(db)
-      return { total, changed: total }
+      return counts
     },
   }
 }
@@ -105,15 +110,26 @@ async function sortProvides(db: Db): Promise<void> {
   await sql`select gin_clean_pending_list('catalog_provides')`.execute(db)
 }
 
-/** @returns how many packages the source has */
-async function countChecked(tx: Db, sourceId: number): Promise<number> {
-  const { n } = await tx
+/** Records of all runs. A run that several indexes have counts once, as its packages do. */
+function createSizes() {
+  const sizes = new Map<string, number>()
+  return {
+    note: (runs: CatalogBatch['runs']) => runs.forEach(({ digest, size }) => sizes.set(digest, size)),
+    records: () => [...sizes.values()].reduce((sum, size) => sum + size, 0),
+  }
+}
+
+/** @param records of all runs */
+async function countChecked(tx: Db, sourceId: number, records: number): Promise<Counts> {
+  const { rows } = await sql<{ n: number }>`select coalesce(sum(cardinality(fingerprints)), 0)::int as n
+    from catalog_runs where source_id = ${sourceId}`.execute(tx)
+  const { n: total } = await tx
     .selectFrom('catalog')
     .select(sql<number>`count(*)::int`.as('n'))
     .where('source_id', '=', sourceId)
     .executeTakeFirstOrThrow()
-  await forgetAmbiguous(tx, sourceId, n)
-  return n
+  await forgetAmbiguous(tx, sourceId, total)
+  return { total, leftOut: Math.max(0, records - (rows[0]?.n ?? 0)) }
 }
 
 /** @returns whether there is any difference */
@@ -156,42 +172,19 @@ async function forgetAmbiguous(tx: Db, sourceId: number, count: number): Promise
   if (rows[0]?.n !== count) await tx.deleteFrom('catalog_runs').where('source_id', '=', sourceId).execute()
 }
 
-/** The packages of runs as tables `r` with the columns of the catalog, each for one statement. */
-function* rowsOf(sourceId: number, runs: readonly CatalogRun[]): Generator<RawBuilder<unknown>> {
-  const packages = runs.flatMap((run) => run.packages ?? [])
-  for (let at = 0; at < packages.length; at += BATCH) {
-    const rows = JSON.stringify(packages.slice(at, at + BATCH).map(rowOf))
-    yield sql`(select ${sourceId}::bigint as source_id, * from json_to_recordset(${rows}::json) as given (path text, fingerprint text,
-      name text, version text, arch text, size_bytes bigint, digest_algorithm text, digest text, section text, description text,
-      source_package text, source_version text, requirements jsonb, provides jsonb)) as r`
-  }
+/** Packages as a table `r` with the columns of the catalog. This process does not parse what the reader sent. */
+function rowsOf(sourceId: number, lines: Uint8Array): RawBuilder<unknown> {
+  const rows = `[${Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength).toString('utf8')}]`
+  return sql`(select ${sourceId}::bigint as source_id, path, fingerprint, name, version, arch, "sizeBytes" as size_bytes,
+      digest->>'algorithm' as digest_algorithm, digest->>'hex' as digest, section, description,
+      "sourcePackage" as source_package, "sourceVersion" as source_version, requirements, provides
+    from json_to_recordset(${rows}::json) as given (path text, fingerprint text, name text, version text,
+      arch text, "sizeBytes" bigint, digest json, section text, description text, "sourcePackage" text, "sourceVersion" text,
+      requirements jsonb, provides jsonb)) as r`
 }
 
 /** The runs as a table; those that were not read have no fingerprints. */
-function runRows(sourceId: number, runs: readonly CatalogRun[]): RawBuilder<unknown> {
-  const rows = runs.map(({ digest, packages }) => ({
-    digest,
-    fingerprints: packages?.map(({ fingerprint }) => fingerprint) ?? null,
-  }))
+function runRows(sourceId: number, runs: CatalogBatch['runs']): RawBuilder<unknown> {
   return sql`(select ${sourceId}::bigint, digest, fingerprints
-    from json_to_recordset(${JSON.stringify(rows)}::json) as given (digest text, fingerprints text[])) as r`
-}
-
-function rowOf({ entry, fingerprint }: { entry: CatalogEntry; fingerprint: string }) {
-  return {
-    path: entry.path,
-    fingerprint,
-    name: entry.name,
-    version: entry.version,
-    arch: entry.arch,
-    size_bytes: entry.sizeBytes,
-    digest_algorithm: entry.digest.algorithm,
-    digest: entry.digest.hex,
-    section: entry.section,
-    description: entry.description,
-    source_package: entry.sourcePackage,
-    source_version: entry.sourceVersion,
-    requirements: entry.requirements,
-    provides: entry.provides,
-  }
+    from json_to_recordset(${JSON.stringify(runs)}::json) as given (digest text, fingerprints text[])) as r`
 }

@@ -1,6 +1,7 @@
 // Finds the catalog entries that people ask for by name.
 import { sql } from 'kysely'
 import { Problem } from '../domain/problem.ts'
+import { archsOf } from '../formats/architectures.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'
@@ -42,7 +43,7 @@ export async function chooseEntries<R extends PackageRequest>(
     const key = keyOf(row.source_id, row.name)
     append(entries, key, row)
   }
-  const fitting = [...distribution.architectures, ...format.neutralArchs]
+  const fitting = archsOf(format, distribution)
   return requests.map((request) => {
     const source = sources.find((one) => one.id === request.source_id)
     if (!source) return { request, chosen: new Problem('not_found', `there is no import source ${request.source_id}`) }

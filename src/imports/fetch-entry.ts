@@ -3,11 +3,20 @@ import { isProblem, Problem } from '../domain/problem.ts'
 import type { Listing, Source } from '../intake/arrival.ts'
 import { tooLarge } from '../intake/receive.ts'
 import { removeFile } from '../kernel/files.ts'
-import type { CatalogRow } from '../store/tables.ts'
+import type { CatalogRow, SourceRow } from '../store/tables.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
-export function listingOf(entry: Pick<CatalogRow, 'source_id' | 'name' | 'version' | 'arch'>): Listing {
-  return { sourceId: entry.source_id, package: entry.name, version: entry.version, arch: entry.arch }
+/** An entry of a catalog, and where it is from. */
+export interface Listed {
+  source: SourceRow
+  entry: CatalogRow
+}
+
+export function listingOf({ source, entry }: Listed): Listing {
+  const { name, version, arch } = entry
+  const isVerified = source.keys.length === 0 || source.signed_by.length > 0
+  const signers = isVerified ? null : source.keys.map(({ text }) => text)
+  return { sourceId: source.id, package: name, version, arch, signers }
 }
 
 /**
@@ -16,13 +25,14 @@ export function listingOf(entry: Pick<CatalogRow, 'source_id' | 'name' | 'versio
  * @throws (when it is delivered) Problem('upstream_error'), also for other bytes than listed
  */
 export function sourceOf(
-  entry: CatalogRow,
+  listed: Listed,
   distribution: string,
   open: () => Promise<Pick<Upstream, 'fetchPackage'>>,
   newPath: () => string,
 ): Source {
+  const { entry } = listed
   return {
-    listing: listingOf(entry),
+    listing: listingOf(listed),
     sizeBytes: entry.size_bytes,
     async deliver(to) {
       to.target(distribution)

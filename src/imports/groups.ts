@@ -62,6 +62,7 @@ export interface GroupDeps {
 export function groupDeleteKind({ db, audit, deleteIds }: GroupDeps): TaskKind {
   return {
     kind: GROUP_DELETE,
+    lane: 'interactive',
     leaderOnly: false,
     async run(context) {
       const { by, ip, request_id: requestId } = context.arguments as { by: string; ip: string; request_id: string }

@@ -2,7 +2,9 @@
 import type { Origin } from '../domain/audit.ts'
 import { noOutcomes, type ImportOutcome } from '../domain/import-outcome.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import type { PackageStatus } from '../domain/status.ts'
+import { archsOf } from '../formats/architectures.ts'
 import type { Offered } from '../formats/format.ts'
 import type { IntakeResult, Meta, Source } from '../intake/arrival.ts'
 import { openDistribution, type FormatRegistry } from '../intake/identify.ts'
@@ -19,7 +21,7 @@ import type { Db } from '../store/db.ts'
 import { reservationsOf } from '../store/reservations.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'
 import type { Upstream, Upstreams } from '../upstream/upstream.ts'
-import { listingOf, sourceOf } from './fetch-entry.ts'
+import { listingOf, sourceOf, type Listed } from './fetch-entry.ts'
 import { presentRecords, type PresentRecord } from './present-records.ts'
 import { upstreamOf } from './sources.ts'
 
@@ -28,10 +30,7 @@ const PER_SOURCE = 8
 /** Packages that are looked up in the distribution together. */
 const LOOKED_UP = 200
 
-export interface Wanted {
-  source: SourceRow
-  entry: CatalogRow
-}
+export type Wanted = Listed
 
 export interface ImportManyMeta {
   method: 'import' | 'mirror'
@@ -39,6 +38,8 @@ export interface ImportManyMeta {
   group: string | null
   /** user name */
   by: string
+  /** of the token that asked for it */
+  scopes?: Scopes | null
   origin: Origin
   /** when the work began, also in an earlier process; by default now */
   begunAt?: Date
@@ -101,7 +102,8 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
   ) => {
     const target = openDistribution(deps.registry, codename)
     const begunAt = meta.begunAt ?? deps.clock.now()
-    const intakeMeta: Meta = { method: meta.method, importedBy: meta.by, origin: meta.origin, group: meta.group }
+    const { method, by: importedBy, origin, group, scopes = null } = meta
+    const intakeMeta: Meta = { method, importedBy, origin, group, scopes }
     const open = createOpener(deps.upstreams, signal)
     const serially = createSerial()
     const tally = noOutcomes()
@@ -117,7 +119,7 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
     async function refuse(one: W, problem: Problem): Promise<void> {
       const { entry } = one
       const event = { result: 'FAILURE' as const, outcome: problem.code, detail: problem.detail }
-      await deps.audit.record(eventOf(intakeMeta, { codename, listing: listingOf(entry) }, event))
+      await deps.audit.record(eventOf(intakeMeta, { codename, listing: listingOf(one) }, event))
       await report(failed(entry, problem), one)
     }
 
@@ -138,7 +140,7 @@ export function createImportMany(deps: ImportManyDeps): ImportMany {
           else if (record) await report(alreadyThere(one.entry, record.status, codename), one)
           else {
             begun.set(taken++, one)
-            yield sourceOf(one.entry, codename, () => open(one.source), deps.newPath)
+            yield sourceOf(one, codename, () => open(one.source), deps.newPath)
           }
         }
       }
@@ -189,15 +191,15 @@ async function* batchesOf<W>(wanted: AsyncIterable<W> | Iterable<W>): AsyncGener
 
 /** Why an entry need not be fetched: the distribution takes no such package. */
 function unfit({ source, entry }: Wanted, { format, distribution }: Offered): Problem | null {
-  const { codename, architectures } = distribution
+  const { codename } = distribution
   if (source.type !== format.repoFormat)
     return new Problem(
       'format_mismatch',
       `${codename} takes ${format.id} packages, ${source.name} is of type ${source.type}`,
     )
-  if (architectures.includes(entry.arch) || format.neutralArchs.includes(entry.arch)) return null
-  const taken = [...architectures, ...format.neutralArchs].join(' and ')
-  return new Problem('arch_mismatch', `${codename} takes ${taken}, this package is for ${entry.arch}`)
+  const taken = archsOf(format, distribution)
+  if (taken.includes(entry.arch)) return null
+  return new Problem('arch_mismatch', `${codename} takes ${taken.join(' and ')}, this package is for ${entry.arch}`)
 }
 
 function conflict({ entry }: Wanted, { status, sha256, isSame }: PresentRecord, codename: string): Problem | null {

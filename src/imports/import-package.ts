@@ -68,13 +68,44 @@ export function createImportPackage(deps: ImportDeps): ImportPackage {
       if (reserved) throw reserved
       return deps.upstreams.open(upstreamOf(source))
     }
-    const result = await deps.intake.accept(sourceOf(entry, request.distribution, open, deps.newPath), {
+    const result = await deps.intake.accept(sourceOf({ source, entry }, request.distribution, open, deps.newPath), {
       method: 'import',
       importedBy: caller.name,
       origin,
+      scopes: caller.scopes ?? null,
     })
-    return { result, source, dependencies }
+    return { result: withWithheld(result, dependencies), source, dependencies }
   }
+}
+
+/** Sentences about dependencies in one answer. */
+const MOST_WARNINGS = 20
+
+/** What an import says when it did not bring all that the package needs: by itself its step looks at direct needs only. */
+function withWithheld(result: IntakeResult, dependencies: readonly ImportedPackage[]): IntakeResult {
+  const withheld = dependencies.filter(({ record_status }) => record_status !== 'published')
+  if (withheld.length === 0) return result
+  const sentences = withheld.slice(0, MOST_WARNINGS).map(sentenceOf)
+  const more = withheld.length - sentences.length
+  const message = `cannot be installed yet: ${sentences.slice(0, 3).join('; ')}${withheld.length > 3 ? '; …' : ''}`
+  const isOther = result.pipeline.dependencies !== 'satisfied'
+  return {
+    ...result,
+    warnings: [...sentences, ...(more > 0 ? [`${more} more dependencies are not published`] : []), ...result.warnings],
+    pipeline: isOther ? result.pipeline : { ...result.pipeline, dependencies: 'missing' },
+    validation: {
+      ...result.validation,
+      steps: result.validation.steps.map((step) =>
+        step.name === 'dependencies' && !isOther ? { ...step, message, warning: true } : step,
+      ),
+    },
+  }
+}
+
+function sentenceOf({ package: name, version, arch, record_status: status, detail }: ImportedPackage): string {
+  const subject = `the dependency ${name} ${version} (${arch})`
+  if (status === null) return `${subject} could not be imported: ${detail ?? 'unknown'}`
+  return `${subject} is ${status === 'pending_review' ? 'held for review' : status}`
 }
 
 /** Before the package itself, so that its dependency check finds them. */
@@ -87,7 +118,7 @@ async function importDependencies(
 ): Promise<ImportedPackage[]> {
   const results: ImportedPackage[] = []
   const needed = await neededBy(db, openDistribution(registry, distribution), [root], new Set())
-  const meta = { method: 'import' as const, group: null, by: caller.name, origin }
+  const meta = { method: 'import' as const, group: null, by: caller.name, origin, scopes: caller.scopes ?? null }
   await importMany(needed, distribution, meta, (result) => void results.push(result))
   return results
 }

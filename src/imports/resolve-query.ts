@@ -1,6 +1,7 @@
 // Where the requirements of packages to import are looked up: what is published, and the catalogs of a distribution.
 import { sql } from 'kysely'
 import { Problem } from '../domain/problem.ts'
+import { archsOf } from '../formats/architectures.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import type { CatalogRow, SourceRow } from '../store/tables.ts'
@@ -38,7 +39,7 @@ export function resolveIo(
   sources: readonly SourceRow[],
 ): ResolveIo<CatalogRow> {
   const ids = sources.map(({ id }) => id)
-  const archs = [...distribution.architectures, ...format.neutralArchs]
+  const archs = archsOf(format, distribution)
   return {
     async published(names) {
       const { rows } = await sql<PublishedOffer & { name: string }>`
@@ -83,7 +84,7 @@ export async function rootEntry(
       `no synced source has packages for ${distribution.codename}`,
       sourceId === undefined ? {} : { source_id: sourceId },
     )
-  const fitting = arch ? [arch] : [...distribution.architectures, ...format.neutralArchs]
+  const fitting = arch ? [arch] : archsOf(format, distribution)
   const rows = await db
     .selectFrom('catalog')
     .selectAll()

@@ -1,6 +1,7 @@
 // What a package of a catalog needs and a distribution does not have: the closure of its strong requirements.
 import type { Relation, Requirement } from '../domain/package.ts'
-import { reachOf, satisfies, unsatisfied, type Offer, type Offers, type Reach } from '../formats/dependencies.ts'
+import { reachOf, type Reach } from '../formats/architectures.ts'
+import { satisfies, unsatisfied, type Offer, type Offers } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import type { CatalogRow } from '../store/tables.ts'
 import { append } from '../kernel/append.ts'

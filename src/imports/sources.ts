@@ -7,12 +7,15 @@ import type { Settings } from '../domain/settings.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { isoTimeOrNull, isoTime, type Clock } from '../kernel/clock.ts'
+import { isForbiddenHost } from '../kernel/forbidden-addresses.ts'
 import type { UpstreamSource } from '../upstream/source.ts'
 import { openTasks } from '../tasks/task-query.ts'
 import type { Upstreams } from '../upstream/upstream.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
 import type { SourceRow, SourcesTable } from '../store/tables.ts'
+
+const LACKS_KEY = 'the source has no key: set `gpg_key`, or `allow_unsigned` to read it without a signature'
 
 /** The kind of the task that reads the catalog of a source; its key is the id. */
 export const SYNC = 'sync'
@@ -59,6 +62,8 @@ export interface SourceDeps {
   upstreams: Pick<Upstreams, 'open'>
   registry: FormatRegistry
   settings(): Pick<Settings, 'sources'>
+  /** whether sources may have loopback and private addresses */
+  mayBePrivate: boolean
 }
 
 export function createSources(deps: SourceDeps): Sources {
@@ -96,6 +101,7 @@ export function createSources(deps: SourceDeps): Sources {
     async create({ type, ...fields }, by, origin) {
       const format = deps.formats.find((one) => one.repoFormat === type && one.catalog)
       if (!format) throw invalidField('type', 'must be apt, rpm or apk')
+      const target = fields.target ?? suiteOf(deps.registry, type, fields.distribution)
       const row: Insertable<SourcesTable> = {
         type,
         name: fields.name,
@@ -103,8 +109,12 @@ export function createSources(deps: SourceDeps): Sources {
         mirrors: fields.mirrors ?? null,
         distribution: fields.distribution ?? null,
         components: fields.components ?? (type === 'apt' && !fields.distribution?.endsWith('/') ? ['main'] : []),
-        architectures: architecturesIn(fields) ?? [format.architectures['amd64'] ?? 'x86_64'],
-        target: fields.target ?? suiteOf(deps.registry, type, fields.distribution),
+        architectures: architecturesIn(fields) ?? [
+          ...(deps.registry.find(target ?? '')?.distribution.architectures ?? [
+            format.architectures['amd64'] ?? 'x86_64',
+          ]),
+        ],
+        target,
         keys: JSON.stringify(keysOf(fields.gpg_key)),
         allow_unsigned: fields.allow_unsigned ?? false,
         enabled: fields.enabled ?? true,
@@ -126,11 +136,21 @@ export function createSources(deps: SourceDeps): Sources {
       const given = Object.fromEntries(Object.entries(same as object).filter(([, value]) => value !== undefined))
       const set = { ...given, ...(architectures ? { architectures } : {}) }
       checkTarget(deps.registry, before.type, fields.target)
+      const [lacked, lacks] = [lacksKey(before), lacksKey({ ...before, ...set, keys })]
+      if (lacks && !lacked) throw invalidField('gpg_key', 'is required unless `allow_unsigned` is true')
+      const readable = lacked && !lacks ? { status: 'never' as const, error: null } : {}
       await checkReadable(deps, { ...before, ...set, keys })
       const row = await stored(() =>
         db
           .updateTable('sources')
-          .set({ ...set, keys: JSON.stringify(keys), changed_at: clock.now() })
+          .set({
+            ...set,
+            ...readable,
+            ...trustedAnew(fields),
+            ...comparedAnew(fields),
+            keys: JSON.stringify(keys),
+            changed_at: clock.now(),
+          })
           .where('id', '=', before.id)
           .returningAll()
           .executeTakeFirstOrThrow(),
@@ -148,6 +168,9 @@ export function createSources(deps: SourceDeps): Sources {
     },
   }
 }
+
+/** A person takes an index that is no longer signed: it counts as never signed, so its packages must be (`intake/fit`). */
+const trustedAnew = ({ allow_unsigned: isAllowed }: SourceFields) => (isAllowed === true ? { signed_by: [] } : {})
 
 /** A sync whose processes all died could not record its end: its source is `syncing`, and no task is. */
 async function withoutDeadSyncs(db: Db, rows: SourceRow[]): Promise<SourceRow[]> {
@@ -184,6 +207,9 @@ function checkTarget(registry: FormatRegistry, type: string, codename: string | 
     throw invalidField('target', `must be a distribution that takes ${type} packages`)
 }
 
+/** With another distribution nothing was compared yet. */
+const comparedAnew = ({ target }: SourceFields) => (target === undefined ? {} : { compared_revision: null })
+
 const architecturesIn = ({ arch, architectures }: SourceFields) => architectures ?? (arch ? [arch] : undefined)
 const keysOf = (key: string | null | undefined) => (key ? [{ name: null, text: key }] : [])
 
@@ -191,15 +217,22 @@ const keysOf = (key: string | null | undefined) => (key ? [{ name: null, text: k
  * Fails early for what no sync could read.
  * @throws Problem('validation_error', 'forbidden_target')
  */
-async function checkReadable({ upstreams }: SourceDeps, row: Parameters<typeof upstreamOf>[0]): Promise<void> {
+async function checkReadable(
+  { upstreams, mayBePrivate }: SourceDeps,
+  row: Parameters<typeof upstreamOf>[0],
+): Promise<void> {
   // Everybody who may import reads the addresses of sources.
-  const { username, password } = parsed(row.url)
+  const { username, password, hostname } = parsed(row.url)
   if (username || password) throw invalidField('url', 'must not hold a user name or a password')
   if (row.type === 'apt' && !row.distribution) throw invalidField('distribution', 'is required for apt: the suite')
-  if (row.keys.length === 0 && !row.allow_unsigned)
-    throw invalidField('gpg_key', 'is required unless `allow_unsigned` is true')
-  if (row.url.startsWith('file:')) await upstreams.open(upstreamOf(row))
+  // A name may get such an address later, so each sync looks again.
+  if (isForbiddenHost(hostname, mayBePrivate))
+    throw new Problem('forbidden_target', `${hostname} must not be reached from here`)
+  if (row.url.startsWith('file:')) await upstreams.open({ ...upstreamOf(row), allowUnsigned: true })
 }
+
+const lacksKey = ({ keys, allow_unsigned }: { keys: readonly object[]; allow_unsigned?: boolean | undefined }) =>
+  keys.length === 0 && !allow_unsigned
 
 function parsed(url: string): URL {
   if (!URL.canParse(url)) throw invalidField('url', 'is not an address')
@@ -250,7 +283,10 @@ export function sourceView(row: SourceRow, enabled: boolean) {
     status: row.status,
     last_sync: isoTimeOrNull(row.last_sync),
     pkg_count: row.pkg_count,
-    error: row.error,
+    left_out: row.left_out,
+    not_carried: row.not_carried ?? [],
+    // Such a source may be added, but nothing of it is read.
+    error: row.error ?? (lacksKey(row) ? LACKS_KEY : null),
     signed_by: row.signed_by,
     created_at: isoTime(row.created_at),
     created_by: row.created_by,

@@ -44,6 +44,7 @@ export interface SyncRunDeps {
 export function syncRunKind(deps: SyncRunDeps): TaskKind {
   return {
     kind: SYNC_RUN,
+    lane: 'bulk',
     leaderOnly: false,
     atOnce: 1,
     async run(context) {

@@ -15,7 +15,7 @@ const IN_GATE = 128
 const BYTES_OF_ONE = 4 * 1024 * 1024
 /** Packages in the gate, or waiting for it or for the transaction of their record. */
 const MOST_ENTERING = 192
-/** Packages that are read together, and judged together: they share messages to the reading threads, and queries. */
+/** Packages that are read together, and judged together: they share messages to the readers, and queries. */
 const GROUP = 48
 /** How long the first package of a group waits for the others, in milliseconds. */
 const GROUP_MS = 100

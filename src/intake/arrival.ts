@@ -10,7 +10,7 @@ export interface Meta {
   method: 'upload' | 'import' | 'mirror'
   importedBy: string
   origin: Origin
-  /** scopes of the token that brings the file, for requests that name no package */
+  /** what the token that brings it may bring; of an upload `Delivered` says it */
   scopes?: Scopes | null
   /** the import group that its records belong to */
   group?: string | null
@@ -22,6 +22,8 @@ export interface Listing {
   package: string
   version: string
   arch: string
+  /** keys of the source where its index is not verified: one of them must have signed the file; null where the index is, or none are */
+  signers: readonly string[] | null
 }
 
 /** One file to be accepted. Nothing is read before `deliver` is called. */
@@ -31,9 +33,15 @@ export interface Source {
   /** of the file, where it is known before it comes */
   sizeBytes?: number
   /** Names the distribution and writes the bytes, once each and in any order. */
-  deliver(to: Delivery): Promise<{ declaredSha256: string | null }>
+  deliver(to: Delivery): Promise<Delivered>
   /** Called while the file passes through the intake; the first event says that its bytes were received. */
   progress?(event: StepEvent): void
+}
+
+export interface Delivered {
+  declaredSha256: string | null
+  /** what the token that brings the file may bring, as it is when the file is complete */
+  scopes?: Scopes | null
 }
 
 export interface Delivery {
@@ -48,9 +56,8 @@ export interface Delivery {
 }
 
 /** A source that was received completely. */
-export interface Arrival extends Staged {
+export interface Arrival extends Staged, Delivered {
   offered: Offered
-  declaredSha256: string | null
 }
 
 /** The body of an upload's answer. */

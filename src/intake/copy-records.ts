@@ -1,14 +1,17 @@
 // Copies published records into another distribution, in one transaction: same bytes, same verdicts, same decisions.
 import type { Origin } from '../domain/audit.ts'
 import { Problem } from '../domain/problem.ts'
+import type { Scopes } from '../domain/scopes.ts'
 import { unpackFacts } from '../domain/packed-facts.ts'
 import type { Offered } from '../formats/format.ts'
 import { missingIn } from '../gate/dependencies.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { renderNew } from '../records/entries.ts'
 import { insertTogether, type NewRecord } from '../records/insert-records.ts'
+import { lockDistributions } from '../records/lock-order.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { insertableBlob } from '../store/files/blob-query.ts'
 import { withBytes } from '../store/files/placement.ts'
 import type { Pool } from '../store/files/pool.ts'
@@ -17,6 +20,7 @@ import { activeDecisions, restoreDecision } from '../store/records/decisions.ts'
 import type { PackageRow } from '../store/tables.ts'
 import { refuseTakenPath, requireFitting } from './fit.ts'
 import { namesOf } from './new-record.ts'
+import { requireWithin } from './within-scopes.ts'
 
 export interface CopyDeps {
   db: Db
@@ -30,6 +34,8 @@ export interface CopyMeta {
   method: 'promotion' | 'migration'
   importedBy: string
   origin: Origin
+  /** what the token that asked for it may bring */
+  scopes?: Scopes | null
 }
 
 /** What became of one record: the new row, or null when the target has the same package already. */
@@ -62,8 +68,8 @@ export async function copyRecords(
     for (const { ensureBytes: ensure } of inputs.values()) await ensure()
   }
   return withBytes(db, ensureBytes, (seen) =>
-    db.transaction().execute(async (tx) => {
-      await lockBoth(tx, from, to)
+    transaction(db, async (tx) => {
+      await lockDistributions(tx, [from.distribution.codename, to.distribution.codename])
       const present = await sourcesStillPublished(tx, ids, sources)
       const { fresh, known } = await sortOut(tx, present, to)
       const rows =
@@ -88,17 +94,6 @@ export async function copyRecords(
       ]
     }),
   )
-}
-
-/** In the order in which every transaction locks distributions. */
-async function lockBoth(tx: Db, from: Offered, to: Offered): Promise<void> {
-  await tx
-    .selectFrom('distributions')
-    .select('codename')
-    .where('codename', 'in', [from.distribution.codename, to.distribution.codename])
-    .orderBy('codename')
-    .forUpdate()
-    .execute()
 }
 
 /** What was read before the locks may have been quarantined or deleted since. */
@@ -183,6 +178,7 @@ async function inputOf(
   if (!blob) throw new Problem('not_found', `the file of ${source.name} ${source.version} is gone`)
   const facts = unpackFacts(blob)
   requireFitting(facts, to)
+  if (meta.scopes) requireWithin(meta.scopes, to, facts)
   const imported_at = clock.now()
   // All packages of a migration come along.
   const alongside = meta.method === 'migration' ? [from.distribution.codename] : []

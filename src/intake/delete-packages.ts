@@ -92,7 +92,7 @@ export function createDeleteIds(deps: DeletePackagesDeps): DeleteIds {
 }
 
 export function unknownPackage(selector: RecordSelector): Problem {
-  const { name, version, distribution, arch } = selector
-  const named = [name, version, distribution, arch].filter(Boolean).join(' ').slice(0, 300)
+  const { name, version, format, distribution, arch } = selector
+  const named = [name, version, format, distribution, arch].filter(Boolean).join(' ').slice(0, 300)
   return new Problem('not_found', `there is no package ${named}`)
 }

@@ -1,24 +1,68 @@
 // Whether a package fits into a distribution, however it arrives.
 import type { PackageFacts } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
-import type { Offered } from '../formats/format.ts'
+import { refused } from '../formats/catalog.ts'
+import { archsOf } from '../formats/architectures.ts'
+import type { Offered, PackageFormat } from '../formats/format.ts'
 import type { PackageRow } from '../store/tables.ts'
+import type { Candidate } from '../gate/step.ts'
+import type { Listing } from './arrival.ts'
 
 /** How formats call an architecture that fits all: nfpm copies Debian's word into an apk. */
 const NEUTRAL_WORDS = ['all', 'any', 'noarch']
 
 /** @throws Problem('arch_mismatch'), or 'invalid_package' for what the distribution's package manager would not install */
 export function requireFitting(facts: PackageFacts, { format, distribution }: Offered): void {
-  const { codename, architectures } = distribution
-  if (!architectures.includes(facts.arch) && !format.neutralArchs.includes(facts.arch)) {
+  const taken = archsOf(format, distribution)
+  if (!taken.includes(facts.arch)) {
     const advice = NEUTRAL_WORDS.includes(facts.arch) ? `; write ${format.neutralArchs.join(' or ')}` : ''
     throw new Problem(
       'arch_mismatch',
-      `${codename} takes ${[...architectures, ...format.neutralArchs].join(' and ')}, this package is for ${facts.arch}${advice}`,
+      `${distribution.codename} takes ${taken.join(' and ')}, this package is for ${facts.arch}${advice}`,
     )
   }
   const refusal = format.refusal?.(facts, distribution) ?? null
   if (refusal !== null) throw new Problem('invalid_package', refusal)
+}
+
+/**
+ * What comes in is what was asked for: a policy, a selection, a scope and a person looked at the name in the catalog.
+ * Indexes of Alpine list a noarch package under the architecture of the index (`apk index --rewrite-arch`).
+ * @throws Problem('upstream_error') when the file is another package, version or architecture than its source lists
+ */
+export function requireListed(
+  { name, version, arch }: PackageFacts,
+  { neutralArchs }: Pick<PackageFormat, 'neutralArchs'>,
+  listed: Listing,
+): void {
+  const fits = arch === listed.arch || neutralArchs.includes(arch)
+  if (name === listed.package && version === listed.version && fits) return
+  throw refused(
+    'malformed',
+    `the source lists ${listed.package} ${listed.version} (${listed.arch}), and the file is ${name} ${version} (${arch})`,
+  )
+}
+
+/**
+ * Where nothing vouches for the index of a source that has keys, its packages must be signed (Fedora signs no index).
+ * @param signers its keys
+ * @throws Problem('upstream_error')
+ */
+export async function requireSigned(
+  { path, format, facts }: Pick<Candidate, 'path' | 'format' | 'facts'>,
+  signers: readonly string[],
+): Promise<void> {
+  const { outcome, keyId } = (await format.verifySignature?.(path, signers)) ?? { outcome: 'unsigned' as const }
+  if (outcome === 'verified') return
+  const found = {
+    unsigned: 'is not signed',
+    unknown_key: `is signed by ${keyId ?? 'an unknown key'}, which is none of the source's keys`,
+    invalid: 'has a wrong signature',
+  }[outcome]
+  throw refused(
+    outcome === 'unsigned' ? 'unsigned' : 'signature',
+    `${facts.name} ${facts.version} ${found}; the index of the source is not signed either, so each package must be`,
+  )
 }
 
 /**

@@ -1,6 +1,5 @@
 // The only way in: receive, identify, gate, settle, publish.
 import { isProblem, Problem } from '../domain/problem.ts'
-import { requireAllInside } from '../domain/scopes.ts'
 import type { Settings } from '../domain/settings.ts'
 import { runGate } from '../gate/gate.ts'
 import type { Candidate, Step, StepEvent } from '../gate/step.ts'
@@ -19,12 +18,15 @@ import type { PackageRow } from '../store/tables.ts'
 import { ALONE, createAcceptAll, type AcceptAll, type Company, type Entered } from './accept-all.ts'
 import { answerFor, rejectedAnswer } from './answers.ts'
 import type { Arrival, IntakeResult, Meta, Source } from './arrival.ts'
+import { createFactsRoom, withoutLists } from './facts-room.ts'
 import { createFindDuplicate, identify, type FormatRegistry } from './identify.ts'
 import { eventOf, recordOf, type Subject } from './new-record.ts'
+import { requireListed, requireSigned } from './fit.ts'
 import { createRequireUnreserved } from './reserved-names.ts'
 import type { PublishRecords } from './publish-records.ts'
 import { createReception } from './receive.ts'
 import { createSettle } from './settle.ts'
+import { requireWithin } from './within-scopes.ts'
 
 export interface Intake {
   /** @throws Problem for everything that leaves no record; it is audited */
@@ -59,6 +61,7 @@ export function createIntake(deps: IntakeDeps): Intake {
   const findDuplicate = createFindDuplicate(db)
   const requireUnreserved = createRequireUnreserved(db)
   const settle = createSettle({ ...deps, findDuplicate })
+  const room = createFactsRoom()
 
   async function accept(source: Source, meta: Meta): Promise<IntakeResult> {
     const progress: Progress = (event) => source.progress?.(event)
@@ -88,6 +91,7 @@ export function createIntake(deps: IntakeDeps): Intake {
     const progress: Progress = (event) => source.progress?.(event)
     let subject: Subject = { codename: null, listing }
     let arrived = () => {}
+    let leave = () => {}
     try {
       const { gate, arrival } = await inGate(async () => {
         const arrival = await trace('intake receive', {}, () => reception.receive(source))
@@ -95,18 +99,20 @@ export function createIntake(deps: IntakeDeps): Intake {
         checkpoint('staged')
         done(progress, 'reception', 'Reception', `${arrival.sizeBytes} bytes`)
         await together.read()
-        const candidate = await trace('intake identify', {}, () => check(arrival, settings, progress))
+        checkDigest(arrival, settings, progress)
+        const read = await trace('intake identify', {}, () =>
+          room.read(() => identify(registry, arrival, arrival.offered)),
+        )
+        leave = read.leave
+        const { candidate } = read
+        sayFormat(candidate, progress)
         subject = { ...subject, candidate }
         await together.judge()
-        if (meta.scopes)
-          requireAllInside(meta.scopes, [
-            {
-              distribution: candidate.distribution.codename,
-              format: candidate.format.id,
-              name: candidate.facts.name,
-            },
-          ])
+        const scopes = arrival.scopes ?? meta.scopes
+        if (scopes) requireWithin(scopes, candidate, candidate.facts)
         await requireUnreserved(candidate.format, candidate.facts, listing?.sourceId ?? null)
+        if (listing) requireListed(candidate.facts, candidate.format, listing)
+        if (listing?.signers) await requireSigned(candidate, listing.signers)
         const rejected = await findDuplicate(candidate)
         if (rejected) return { arrival, gate: await refuseAgain(candidate, rejected, meta, subject) }
         arrived = expect(candidate.distribution.codename)
@@ -118,13 +124,15 @@ export function createIntake(deps: IntakeDeps): Intake {
       try {
         const record = recordOf(arrival, meta, listing, gate, deps.settings(), deps.clock.now())
         const row = await trace('intake settle', {}, () => settle(gate.candidate, record, progress))
-        return { gate, subject, row }
+        const candidate = withoutLists(gate.candidate)
+        return { gate: { ...gate, candidate }, subject: { ...subject, candidate }, row }
       } finally {
         removeFile(gate.candidate.path)
       }
     } catch (error) {
       return await refusal(meta, () => ({ ...subject, codename: subject.codename ?? reception.codename() }))(error)
     } finally {
+      leave()
       arrived()
       removeFile(path)
     }
@@ -152,16 +160,6 @@ export function createIntake(deps: IntakeDeps): Intake {
     }
   }
 
-  /** Is it the declared file, and a package for this distribution? */
-  async function check(arrival: Arrival, settings: Settings, progress: Progress): Promise<Candidate> {
-    checkDigest(arrival, settings)
-    done(progress, 'checksum', 'Digest', `SHA-256 ${arrival.digests.sha256}`)
-    const candidate = await identify(registry, arrival, arrival.offered)
-    const { format, facts } = candidate
-    done(progress, 'format', 'Format', `${format.label} ${facts.name} ${facts.version} (${facts.arch})`)
-    return candidate
-  }
-
   /** The same bytes were rejected before: nothing is scanned or stored. */
   async function refuseAgain(candidate: Candidate, rejected: PackageRow, meta: Meta, subject: Subject) {
     const event = { result: 'FAILURE' as const, outcome: 'rejected', detail: 'these bytes were rejected before' }
@@ -185,13 +183,19 @@ export function createIntake(deps: IntakeDeps): Intake {
   return { accept, acceptAll }
 }
 
-function checkDigest(arrival: Arrival, settings: Settings): void {
-  if (!settings.validation.sha256_check || arrival.declaredSha256 === null) return
-  if (arrival.declaredSha256.toLowerCase() === arrival.digests.sha256) return
-  throw new Problem('checksum_mismatch', 'the bytes received do not have the declared SHA-256', {
-    expected: arrival.declaredSha256,
-    actual: arrival.digests.sha256,
-  })
+/** Is it the declared file? */
+function checkDigest({ declaredSha256, digests }: Arrival, settings: Settings, progress: Progress): void {
+  const isOther = declaredSha256 !== null && declaredSha256.toLowerCase() !== digests.sha256
+  if (isOther && settings.validation.sha256_check)
+    throw new Problem('checksum_mismatch', 'the bytes received do not have the declared SHA-256', {
+      expected: declaredSha256,
+      actual: digests.sha256,
+    })
+  done(progress, 'checksum', 'Digest', `SHA-256 ${digests.sha256}`)
+}
+
+function sayFormat({ format, facts }: Candidate, progress: Progress): void {
+  done(progress, 'format', 'Format', `${format.label} ${facts.name} ${facts.version} (${facts.arch})`)
 }
 
 function done(progress: Progress, name: string, label: string, message: string): void {

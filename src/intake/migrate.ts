@@ -64,6 +64,7 @@ export function migrationRequest(
 export function migrateKind(deps: MigrateDeps): TaskKind {
   return {
     kind: MIGRATE,
+    lane: 'bulk',
     leaderOnly: false,
     async run(context) {
       const { from_dist, to_dist, by, ip, request_id } = context.arguments as unknown as Arguments

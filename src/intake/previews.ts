@@ -1,6 +1,8 @@
 // What a deletion or promotion would break, told before it happens.
 import { additionBreaks, breakageWarning, removalBreaks, type Breakage } from '../gate/breakage.ts'
-import { missingIn } from '../gate/dependencies.ts'
+import { createOffersOf, missingIn, type OffersOf } from '../gate/dependencies.ts'
+import { isProblem, type Problem } from '../domain/problem.ts'
+import type { Offered } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'
 import { comparedOffers } from '../store/records/served-query.ts'
 import type { PackageStatus } from '../domain/status.ts'
@@ -10,6 +12,7 @@ import { unknownPackage } from './delete-packages.ts'
 import type { FormatRegistry } from './identify.ts'
 import { MOST_LISTED as MOST_MIGRATED, type MigrationResult } from './migrate.ts'
 import { choosePromoted, openPair, type PromotionRequest } from './promote.ts'
+import type { SeveralPromotions } from './promote-several.ts'
 
 /** Broken packages that an answer lists. */
 const MOST_LISTED = 100
@@ -32,11 +35,18 @@ export interface PromotionPreview extends Preview {
   packages: { version: string; arch: string; isPresent: boolean }[]
 }
 
+export interface SeveralPreview extends Preview {
+  /** for each package, in their order */
+  packages: (PromotionPreview['packages'] | Problem)[]
+}
+
 export interface Previews {
   /** @throws Problem('not_found') */
   removal(selector: RecordSelector): Promise<RemovalPreview>
   /** @throws Problem as the promotion does, except for what only its transaction finds */
   promotion(request: PromotionRequest): Promise<PromotionPreview>
+  /** Of packages that come together: what they need of each other is there. @throws Problem as `openPair` */
+  promotions(request: SeveralPromotions): Promise<SeveralPreview>
   /** @throws Problem as the migration does before it begins */
   migration(from: string, to: string): Promise<MigrationPreview>
 }
@@ -59,39 +69,17 @@ export function createPreviews({ db, registry }: { db: Db; registry: FormatRegis
     },
     async promotion(request) {
       const { from, to } = openPair(registry, request.from_dist, request.to_dist)
-      const rows = await recordsOf(db, await choosePromoted(db, request, from))
-      if (rows.length === 0) return { packages: [], ...previewOf([], []) }
-      // What vanishes meanwhile is left to the promotion itself.
-      const blobs = await db
-        .selectFrom('blobs')
-        .select(['facts', 'files'])
-        .where(
-          'sha256',
-          'in',
-          rows.map(({ sha256 }) => sha256),
-        )
-        .execute()
-      const facts = blobs.map((blob) => unpackFacts(blob))
-      const breaks = await additionBreaks(db, to, facts)
-      const missing: string[] = []
-      for (const one of facts) {
-        const texts = (await missingIn(db, one, to)).map(({ text }) => text)
-        if (texts.length > 0)
-          missing.push(
-            `${one.name} ${one.version} needs what ${to.distribution.codename} lacks: ${texts.slice(0, 10).join('; ')}`,
-          )
-      }
-      const present = await db
-        .selectFrom('packages')
-        .select(['version', 'arch', 'sha256'])
-        .where('distribution', '=', to.distribution.codename)
-        .where('name', '=', request.package)
-        .execute()
-      const packages = rows.map(({ version, arch, sha256 }) => ({
-        ...{ version, arch },
-        isPresent: present.some((one) => one.version === version && one.arch === arch && one.sha256 === sha256),
-      }))
-      return { packages, ...previewOf(breaks, missing) }
+      return previewCopies(db, to, await choosePromoted(db, request, from))
+    },
+    async promotions({ packages: wanted, ...places }) {
+      const { from, to } = openPair(registry, places.from_dist, places.to_dist)
+      const chosen: (number[] | Problem)[] = []
+      for (const one of wanted) chosen.push(await choosePromoted(db, { ...places, ...one }, from).catch(orProblem))
+      const ids = [...new Set(chosen.flatMap((one) => (Array.isArray(one) ? one : [])))]
+      const { packages, ...preview } = await previewCopies(db, to, ids)
+      const byId = new Map(packages.map(({ id, ...one }) => [id, one]))
+      const of = (one: number[]) => one.flatMap((id) => byId.get(id) ?? [])
+      return { packages: chosen.map((one) => (Array.isArray(one) ? of(one) : one)), ...preview }
     },
     async migration(fromCodename, toCodename) {
       openPair(registry, fromCodename, toCodename)
@@ -112,6 +100,58 @@ export function createPreviews({ db, registry }: { db: Db; registry: FormatRegis
       }
       return preview
     },
+  }
+}
+
+function orProblem(error: unknown): Problem {
+  if (isProblem(error)) return error
+  throw error
+}
+
+/** @param ids of the records that would be copied together */
+async function previewCopies(db: Db, to: Offered, ids: readonly number[]) {
+  const rows = await recordsOf(db, ids)
+  if (rows.length === 0) return { packages: [], ...previewOf([], []) }
+  // What vanishes meanwhile is left to the promotion itself.
+  const sha256 = rows.map((row) => row.sha256)
+  const blobs = await db.selectFrom('blobs').select(['facts', 'files']).where('sha256', 'in', sha256).execute()
+  const facts = blobs.map((blob) => unpackFacts(blob))
+  const missing: string[] = []
+  const read = offersWith(db, ids)
+  const { codename } = to.distribution
+  for (const one of facts) {
+    const texts = (await missingIn(db, one, to, [], read)).map(({ text }) => text)
+    if (texts.length > 0)
+      missing.push(`${one.name} ${one.version} needs what ${codename} lacks: ${texts.slice(0, 10).join('; ')}`)
+  }
+  const present = await db
+    .selectFrom('packages')
+    .select(['name', 'version', 'arch', 'sha256'])
+    .where('distribution', '=', codename)
+    .where('sha256', 'in', sha256)
+    .execute()
+  const packages = rows.map(({ id, name, version, arch, sha256 }) => ({
+    ...{ id, version, arch },
+    isPresent: present.some(
+      (one) => one.name === name && one.version === version && one.arch === arch && one.sha256 === sha256,
+    ),
+  }))
+  return { packages, ...previewOf(await additionBreaks(db, to, facts), missing) }
+}
+
+/** What a distribution offers, and what these records do. */
+function offersWith(db: Db, ids: readonly number[]): OffersOf {
+  const published = createOffersOf(db)
+  return async (codename, names) => {
+    const offers = new Map(await published(codename, names))
+    const coming = await db
+      .selectFrom('capabilities')
+      .select(['name', 'version', 'arch', 'multi_arch as multiArch'])
+      .where('package_id', 'in', [...ids])
+      .where('name', 'in', names.length > 0 ? [...names] : [''])
+      .execute()
+    for (const one of coming) offers.set(one.name, [...(offers.get(one.name) ?? []), one])
+    return offers
   }
 }
 

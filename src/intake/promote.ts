@@ -38,7 +38,7 @@ export function createPromote(deps: PromoteDeps): Promote {
   return async (request, caller, origin) => {
     const { from, to } = openPair(deps.registry, request.from_dist, request.to_dist)
     const chosen = await choosePromoted(deps.db, request, from)
-    const meta = { method: 'promotion' as const, importedBy: caller.name, origin }
+    const meta = { method: 'promotion' as const, importedBy: caller.name, origin, scopes: caller.scopes ?? null }
     const copied = await copyRecords(deps, chosen, from, to, meta)
     const rows = copied.flatMap(({ row }) => row ?? [])
     if (rows.length === 0) return copied

@@ -23,7 +23,7 @@ export function createReception(registry: FormatRegistry, path: string, maxBytes
   return {
     codename: () => codename,
     async receive(source) {
-      const { declaredSha256 } = await source.deliver({
+      const delivered = await source.deliver({
         mostBytes: maxBytes,
         target(name) {
           codename = name
@@ -37,7 +37,7 @@ export function createReception(registry: FormatRegistry, path: string, maxBytes
         },
       })
       if (!staged || !offered) throw new Error('the source delivered no file or named no distribution')
-      return { ...staged, offered, declaredSha256 }
+      return { ...delivered, ...staged, offered }
     },
   }
 }

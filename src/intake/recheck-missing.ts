@@ -5,7 +5,9 @@ import type { ValidationStep } from '../gate/step.ts'
 import { asStep } from '../gate/gate.ts'
 import { createOffersOf, missingIn, missingVerdict } from '../gate/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
+import { lockDistributions } from '../records/lock-order.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { nextTurn } from '../kernel/next-turn.ts'
 
 /** Records in one transaction; their requirements share a query. */
@@ -50,9 +52,9 @@ async function storeMissing(
   codename: string,
   found: readonly { id: number; missing: string[] }[],
 ): Promise<number> {
-  return db.transaction().execute(async (tx) => {
+  return transaction(db, async (tx) => {
     // Decisions change the same columns under this lock.
-    await tx.selectFrom('distributions').select('codename').where('codename', '=', codename).forUpdate().execute()
+    await lockDistributions(tx, [codename])
     const rows = await tx
       .selectFrom('packages')
       .select(['id', 'deps_missing', 'pipeline', 'validation_steps'])

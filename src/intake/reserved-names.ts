@@ -1,7 +1,7 @@
 // Refuses packages that claim a name reserved for another way of arrival (dependency confusion).
 import type { FormatId, PackageFacts } from '../domain/package.ts'
 import { Problem } from '../domain/problem.ts'
-import { reservedName, type Reservation } from '../domain/reservations.ts'
+import { reservedName, type Claims, type Reservation } from '../domain/reservations.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import { createKeyedShared } from '../kernel/shared.ts'
 import type { Db } from '../store/db.ts'
@@ -26,24 +26,28 @@ export function createRequireUnreserved(db: Db): RequireUnreserved {
   }
 }
 
-export function reservedProblem(
-  reservations: readonly Reservation[],
-  format: PackageFormat,
-  { name, provides, requirements }: Stated,
-  sourceId: number | null,
-): Problem | null {
-  if (reservations.length === 0) return null
+/** The names that the package has, or takes the place of. */
+export function claimsOf(format: PackageFormat, { name, provides, requirements }: Stated): Claims {
   const replacing = format.installation.excludesByName ?? []
   const replaces = requirements
     .filter(({ kind }) => replacing.includes(kind))
     .flatMap(({ anyOf }) => anyOf.map((relation) => relation.name))
-  const claims = { format: format.id, name, provides: provides.map((one) => one.name), replaces }
-  const found = reservedName(reservations, claims, sourceId)
+  return { format: format.id, name, provides: provides.map((one) => one.name), replaces }
+}
+
+export function reservedProblem(
+  reservations: readonly Reservation[],
+  format: PackageFormat,
+  stated: Stated,
+  sourceId: number | null,
+): Problem | null {
+  if (reservations.length === 0) return null
+  const found = reservedName(reservations, claimsOf(format, stated), sourceId)
   if (!found) return null
   const { claim, reservation } = found
   const owner = reservation.source_id === null ? 'uploads' : `the import source ${reservation.source_id}`
   const by = reservation.pattern === found.name ? '' : ` by the pattern ${reservation.pattern}`
-  const what = claim === 'name' ? name : `${name} ${claim} ${found.name}, which`
+  const what = claim === 'name' ? stated.name : `${stated.name} ${claim} ${found.name}, which`
   return new Problem('name_reserved', `${what} is reserved for ${owner}${by}`, {
     reserved_name: found.name,
     claim,

@@ -63,6 +63,8 @@ export interface ChoreDeps {
 
 /** @returns the chores, and the two functions that also run at start */
 export function createChores(deps: ChoreDeps): {
+  /** what tells other replicas that this process lives, and leads */
+  signsOfLife: Chore[]
   chores: Chore[]
   recover(): Promise<void>
   collect(): Promise<void>
@@ -108,9 +110,11 @@ export function createChores(deps: ChoreDeps): {
   return {
     recover,
     collect: publisher.collect,
-    chores: [
+    signsOfLife: [
       { name: 'lease', everyMs: RENEW_MS, leaderOnly: false, run: renewLease },
       { name: 'heartbeat', everyMs: HEARTBEAT_MS, leaderOnly: false, run: staging.heartbeat },
+    ],
+    chores: [
       { name: 'audit log', everyMs: LEASE_MS, leaderOnly: true, run: audit.flush },
       { name: 'audit checkpoint', everyMs: LEASE_MS, leaderOnly: true, run: deps.checkpoints.writeWhenDue },
       ...notifications,

@@ -19,13 +19,24 @@ export interface JobDeps {
   /** makes a backup and thins the archives out */
   backup(by: string): Promise<object>
   driftScan(): Promise<object>
+  /** judges again what was held only because a scanner was missing */
+  judgeAgain(): Promise<object>
   /** removes what is older than the settings keep */
   retention(by: string): Promise<object>
+  /** suspends accounts that the directory does not have any more */
+  compareWithDirectory(): Promise<object>
 }
 
 /** The schedule of a job whose section of the settings says when it runs. */
 function daily({ enabled, timezone, ...time }: Settings['backup' | 'mirror' | 'sync']) {
   return enabled ? { pattern: dailyPattern(time), timezone } : null
+}
+
+/** The pattern for an interval: cron knows minutes of an hour and hours of a day. */
+export function everyMinutes(minutes: number): string {
+  if (minutes < 60) return `*/${minutes} * * * *`
+  const hours = Math.round(minutes / 60)
+  return hours < 24 ? `41 */${hours} * * *` : '41 3 * * *'
 }
 
 export function createJobs(deps: JobDeps): Job[] {
@@ -60,7 +71,7 @@ export function createJobs(deps: JobDeps): Job[] {
       name: 'Update exploit-prediction scores and known-exploited vulnerabilities that are older than a day',
       schedule: ({ cve_policy, sync }) =>
         cve_policy.auto_enrich && deps.refresh.hasLists ? { pattern: '7 * * * *', timezone: sync.timezone } : null,
-      run: async () => ({ ...(await deps.refresh.lists()) }),
+      run: async (signal) => ({ ...(await deps.refresh.lists(undefined, false, signal)) }),
     },
     {
       id: 'canaries',
@@ -73,7 +84,14 @@ export function createJobs(deps: JobDeps): Job[] {
       name: 'Check published packages with further scanners',
       schedule: ({ validation, sync }) =>
         validation.grype_scan ? { pattern: '27 * * * *', timezone: sync.timezone } : null,
-      run: async () => ({ ...(await deps.crossCheck.catchUp()) }),
+      run: async (signal) => ({ ...(await deps.crossCheck.catchUp(signal)) }),
+    },
+    {
+      id: 'judge_again',
+      name: 'Judge again what was held because a scanner was missing',
+      // After the hourly self-test and the update of advisories: what they found out counts.
+      schedule: ({ sync }) => ({ pattern: '47 * * * *', timezone: sync.timezone }),
+      run: async () => ({ ...(await deps.judgeAgain()) }),
     },
     {
       id: 'cve_rematch',
@@ -81,6 +99,13 @@ export function createJobs(deps: JobDeps): Job[] {
       schedule: ({ validation, sync }) =>
         validation.grype_scan ? { pattern: '30 2 * * *', timezone: sync.timezone } : null,
       run: async () => ({ ...(await deps.reviewTasks.rematch('scheduler')) }),
+    },
+    {
+      id: 'directory_check',
+      name: 'Compare accounts with the directory',
+      schedule: ({ ldap, sync }) =>
+        ldap.enabled ? { pattern: everyMinutes(ldap.check_minutes), timezone: sync.timezone } : null,
+      run: async () => ({ ...(await deps.compareWithDirectory()) }),
     },
     {
       id: 'mirror',
@@ -98,8 +123,8 @@ export function createJobs(deps: JobDeps): Job[] {
       id: 'sla_check_daily',
       name: 'End expired exceptions and mark overdue reviews',
       schedule: ({ sync }) => ({ pattern: '0 6 * * *', timezone: sync.timezone }),
-      async run() {
-        const { expired, expiring_soon, notified } = await deps.review.checkSla(systemActor('scheduler'))
+      async run(signal) {
+        const { expired, expiring_soon, notified } = await deps.review.checkSla(systemActor('scheduler'), signal)
         return { expired, expiring_soon, notified }
       },
     },

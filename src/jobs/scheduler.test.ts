@@ -37,6 +37,9 @@ const hourly = (run: Job['run']): Job => ({
   run,
 })
 
+/** How long it waits for a job that does not end; none of these tests needs it. */
+let graceMs = 60_000
+
 function schedulerOf(...jobs: Job[]) {
   return createScheduler({
     db: database.db,
@@ -45,6 +48,7 @@ function schedulerOf(...jobs: Job[]) {
     jobs,
     settings: () => ({}) as Settings,
     isLeader: () => leading,
+    graceMs,
     audit: {
       record: (event) => {
         events.push(...[event].flat())
@@ -71,7 +75,7 @@ async function checkOnce(scheduler: ReturnType<typeof schedulerOf>): Promise<voi
 /** Lets the hourly job come due once for each outcome. */
 async function runs(outcomes: Job['run'][]): Promise<void> {
   const due = [...outcomes]
-  const scheduler = schedulerOf(hourly(() => due.shift()!()))
+  const scheduler = schedulerOf(hourly((signal) => due.shift()!(signal)))
   for (const _ of outcomes) {
     time += HOUR
     await checkOnce(scheduler)
@@ -203,4 +207,64 @@ test('a replica that becomes leader runs what the former leader missed', async (
   await expect.poll(() => ran()).toBe(1)
   const last = await database.db.selectFrom('job_ticks').select('due_at').orderBy('due_at', 'desc').executeTakeFirst()
   expect(last?.due_at).toEqual(new Date('2026-03-05T02:00:00Z'))
+})
+
+const ticks = () =>
+  database.db
+    .selectFrom('job_ticks')
+    .select(['started_at', 'finished_at', 'error'])
+    .orderBy('due_at')
+    .offset(1)
+    .execute()
+
+describe('a stop', () => {
+  const untilStopped = (signal: AbortSignal) =>
+    new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+
+  test('ends a job that obeys, and the next process runs it again', async () => {
+    time += HOUR
+    await checkOnce(schedulerOf(hourly(untilStopped)))
+    expect(await ticks()).toEqual([])
+    expect([events, logged]).toEqual([[], []])
+    await checkOnce(schedulerOf(hourly(succeed)))
+    expect(await ticks()).toMatchObject([{ error: null }])
+  })
+
+  test('does not wait for a job that never ends, which the next process runs again', async () => {
+    time += HOUR
+    graceMs = 1
+    await checkOnce(schedulerOf(hourly(() => new Promise(() => {}))))
+    graceMs = 60_000
+    expect(await ticks()).toMatchObject([{ finished_at: null }])
+    time += 1000
+    await checkOnce(schedulerOf(hourly(succeed)))
+    expect(await ticks()).toMatchObject([{ error: 'the process that ran the job ended' }, { error: null }])
+  })
+})
+
+test('a job whose process died runs again at once, and not a third time before its next hour', async () => {
+  /** A process that is killed while the job runs. */
+  const killed = async () => {
+    time += 1000
+    await database.db
+      .insertInto('job_ticks')
+      .values({ job: 'feed', due_at: new Date(time), started_at: new Date(time), finished_at: null, error: null })
+      .execute()
+  }
+  let ran = 0
+  const counting = () => schedulerOf(hourly(() => Promise.resolve({ ran: ++ran })))
+  await killed()
+  time += 1000
+  // The repetition kills its process too.
+  graceMs = 1
+  await checkOnce(schedulerOf(hourly(() => (ran++, new Promise(() => {})))))
+  graceMs = 60_000
+  expect(ran).toBe(1)
+  time += 1000
+  await checkOnce(counting())
+  expect(ran).toBe(1)
+  time += HOUR
+  await checkOnce(counting())
+  expect(ran).toBe(2)
+  expect((await ticks()).map(({ error }) => error !== null)).toEqual([true, true, false])
 })

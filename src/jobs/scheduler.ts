@@ -5,6 +5,7 @@ import { isProblem, Problem } from '../domain/problem.ts'
 import { isoTimeOrNull, type Clock } from '../kernel/clock.ts'
 import { failureOf } from '../kernel/failure.ts'
 import { HttpError } from '../kernel/http-client.ts'
+import { atMost } from '../kernel/in-time.ts'
 import type { Log } from '../kernel/log.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
@@ -14,8 +15,11 @@ export interface Job {
   name: string
   /** five fields as in crontab(5), and a time zone; null when the job is switched off */
   schedule(settings: Settings): { pattern: string; timezone: string } | null
-  /** @returns fields for the log; a `status` of `failed` with a `message` counts as a failure, like a thrown error */
-  run(): Promise<Record<string, unknown>>
+  /**
+   * @param signal aborts when the service stops; a job that throws its reason runs again in the next process
+   * @returns fields for the log; a `status` of `failed` with a `message` counts as a failure, like a thrown error
+   */
+  run(signal: AbortSignal): Promise<Record<string, unknown>>
 }
 
 /** One job in the health report (docs/api-decisions.md, section 17). */
@@ -30,12 +34,18 @@ export interface Scheduler {
   state(): JobState[]
   /** Resolves when the jobs that are due are started. */
   start(): Promise<void>
-  /** Starts no further job and waits for the running ones. */
+  /** Starts no further job and tells the running ones to end. Waits some seconds for those that do not. */
   stop(): Promise<void>
 }
 
 const CHECK_MS = 20_000
 const KEPT_DAYS = 90
+/** How long a stopping service waits for jobs. */
+const GRACE_MS = 8_000
+/** The end of a run that was told to stop. */
+const STOPPED = Symbol('stopped')
+/** The error of a run whose process died. */
+const INTERRUPTED = 'the process that ran the job ended'
 const DAY_MS = 86_400_000
 
 /** @param deps.audit gets the first failure after a success, so that a feed that is down all day makes one entry */
@@ -47,12 +57,15 @@ export function createScheduler(deps: {
   jobs: readonly Job[]
   settings(): Settings
   isLeader(): boolean
+  /** how long `stop` waits for jobs; for tests */
+  graceMs?: number
 }): Scheduler {
   const { db, clock, log, jobs } = deps
   /** per job, the time after which the next due time is searched */
   const since = new Map<string, Date>()
   const running = new Map<string, Promise<void>>()
   const failing = new Set<string>()
+  let stopping = new AbortController()
   let wasLeader = false
   let timer: NodeJS.Timeout | null = null
   let checking: Promise<void> = Promise.resolve()
@@ -71,7 +84,10 @@ export function createScheduler(deps: {
       return
     }
     // Another replica may have led until now: its runs decide what was missed.
-    if (!wasLeader) await readLastRuns()
+    if (!wasLeader) {
+      await readLastRuns()
+      await repeatInterrupted()
+    }
     wasLeader = true
     for (const job of jobs)
       await startIfDue(job).catch((error: unknown) =>
@@ -110,6 +126,7 @@ export function createScheduler(deps: {
 
   async function work(job: Job, due: Date): Promise<void> {
     const error = await run(job)
+    if (error === STOPPED) return giveBack(job, due)
     await db
       .updateTable('job_ticks')
       .set({ finished_at: clock.now(), error })
@@ -122,15 +139,52 @@ export function createScheduler(deps: {
       .execute()
   }
 
+  /** The next process finds this due time without a run, and catches up. */
+  async function giveBack(job: Job, due: Date): Promise<void> {
+    log.info({ job: job.id }, 'job stopped; the next process runs it again')
+    await db.deleteFrom('job_ticks').where('job', '=', job.id).where('due_at', '=', due).execute()
+  }
+
+  /**
+   * Runs jobs again whose last run ended with its process, or is left behind by a process that leads no more. Once each: a
+   * job that ended two processes in a row waits for its next time.
+   */
+  async function repeatInterrupted(): Promise<void> {
+    for (const job of jobs) {
+      const [last, before] = await db
+        .selectFrom('job_ticks')
+        .select(['due_at', 'finished_at', 'error'])
+        .where('job', '=', job.id)
+        .orderBy('due_at', 'desc')
+        .limit(2)
+        .execute()
+      if (!last || last.finished_at || running.has(job.id)) continue
+      const now = clock.now()
+      await db
+        .updateTable('job_ticks')
+        .set({ finished_at: now, error: INTERRUPTED })
+        .where('job', '=', job.id)
+        .where('due_at', '=', last.due_at)
+        .execute()
+      if (before?.error === INTERRUPTED || job.schedule(deps.settings()) === null) continue
+      log.warn({ job: job.id }, `${INTERRUPTED}; it runs again`)
+      since.set(job.id, now)
+      if (await claim(job, now)) start(job, now)
+    }
+  }
+
   /** @returns the error's message; null when the job succeeded, or its work was already being done */
-  async function run(job: Job): Promise<string | null> {
+  async function run(job: Job): Promise<string | null | typeof STOPPED> {
+    const { signal } = stopping
     try {
-      const result = await job.run()
+      signal.throwIfAborted()
+      const result = await job.run(signal)
       if (result['status'] === 'failed') throw new Problem('upstream_error', String(result['message']))
       log.info({ job: job.id, ...result }, 'job done')
       failing.delete(job.id)
       return null
     } catch (cause) {
+      if (signal.aborted && cause === signal.reason) return STOPPED
       // A person or another replica is doing the same work, or its task goes on after the restart: nothing is missed.
       if (isProblem(cause, 'already_running') || isProblem(cause, 'shutting_down')) {
         log.info({ job: job.id, reason: cause.detail }, 'job skipped: its work is done elsewhere')
@@ -169,6 +223,7 @@ export function createScheduler(deps: {
         return { id: job.id, name: job.name, next_run: isoTimeOrNull(next), paused: next === null }
       }),
     async start() {
+      stopping = new AbortController()
       await readLastRuns()
       const tick = () => {
         checking = check().catch((error: unknown) => log.error({ err: error }, 'the schedule could not be read'))
@@ -179,8 +234,10 @@ export function createScheduler(deps: {
     },
     async stop() {
       if (timer) clearInterval(timer)
+      stopping.abort()
       await checking
-      await Promise.all(running.values())
+      await atMost(deps.graceMs ?? GRACE_MS, Promise.all(running.values()))
+      for (const job of running.keys()) log.warn({ job }, 'a job did not end in time; the next process runs it again')
     },
   }
 }

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { compressSample } from '../../test/samples/compress.ts'
 import {
   aptFiles,
   createBench,
@@ -57,7 +58,41 @@ async function publish(repository: AptRepository, signer = key): Promise<void> {
 
 const open = (changes: Partial<UpstreamSource> = {}): Promise<Upstream> => bench.open({ ...source(), ...changes })
 
+const BZ2_TEXT = `Package: hello\nVersion: 1\nArchitecture: amd64\nFilename: pool/hello.deb\nSize: 7\nSHA256: ${'ab'.repeat(32)}\n`
+/** The same by bzip2. */
+const BZ2 =
+  'QlpoOTFBWSZTWfZpsmcAAA/fgAAQQAG3kCFASQA+794QIABURTGoDENDIDZR6QjKQ0aD1AaNBoBK3CkxrQHehVsztmjBpGNyPKIoAE7+GOg4gAdFhb0rmMEMJE18zNLpD59qDgaAsYCxRxUt2swgv8XckU4UJD2abJnA'
+
 describe('an apt repository', () => {
+  test.each(['lzma', 'xz', 'zst'] as const)('whose index exists as %s alone is read', async (kind) => {
+    const [below, packages] = ['main/binary-amd64/Packages', stanza()]
+    const content = await compressSample(Buffer.from(packages), kind)
+    await publish({
+      packages,
+      listed: [
+        { path: below, content: packages },
+        { path: `${below}.${kind}`, content },
+      ],
+    })
+    server.files = { ...server.files, [`dists/test/${below}.gz`]: undefined!, [`dists/test/${below}.${kind}`]: content }
+    expect((await readCatalog(await open())).entries).toHaveLength(1)
+  })
+
+  test('whose index exists as bz2 alone is read', async () => {
+    const below = 'main/binary-amd64/Packages'
+    const packages = BZ2_TEXT
+    const content = Buffer.from(BZ2, 'base64')
+    await publish({
+      packages,
+      listed: [
+        { path: below, content: packages },
+        { path: `${below}.bz2`, content },
+      ],
+    })
+    server.files = { ...server.files, [`dists/test/${below}.gz`]: undefined!, [`dists/test/${below}.bz2`]: content }
+    expect((await readCatalog(await open())).entries.map(({ name }) => name)).toEqual(['hello'])
+  })
+
   test('is read with its facts', async () => {
     await publish({ packages: stanza() + stanza({ Package: 'other', Architecture: 'all', Provides: 'x (= 1)' }) })
     const { entries, unreadable, signedBy } = await readCatalog(await open())
@@ -102,7 +137,7 @@ describe('an apt repository', () => {
     const { seen } = await readCatalog(upstream)
     server.log = []
     const checked = await upstream.check(seen)
-    expect(checked).toEqual({ state: 'unchanged', seen, signedBy: null })
+    expect(checked).toEqual({ state: 'unchanged', seen, signedBy: null, notCarried: null })
     expect(server.log).toEqual(['dists/test/InRelease 304'])
   })
 
@@ -244,6 +279,28 @@ describe('a Release', () => {
   ])('%s is refused', async (_, repository, reason) => {
     await publish(repository)
     expect(await problemOf(readCatalog(await open()))).toMatchObject({ code: 'upstream_error', extra: { reason } })
+  })
+
+  test('says which architectures and components the source does not read', async () => {
+    await publish({ packages: ok, release: { Architectures: 'all amd64 arm64 riscv64', Components: 'main contrib' } })
+    expect(await (await open()).check(null)).toMatchObject({
+      notCarried: [
+        { what: 'architectures', count: 2, names: ['arm64', 'riscv64'] },
+        { what: 'components', count: 1, names: ['contrib'] },
+      ],
+    })
+  })
+
+  test('need not have all architectures of the source, but one of them', async () => {
+    await publish({ packages: ok })
+    expect((await readCatalog(await open({ architectures: ['arm64', 'amd64'] }))).entries).toHaveLength(1)
+    expect(await problemOf((await open({ architectures: ['arm64'] })).check(null))).toMatchObject({
+      extra: { reason: 'missing' },
+    })
+    await publish({ packages: ok, release: { Architectures: 'amd64 arm64' } })
+    expect(await problemOf((await open({ architectures: ['arm64', 'amd64'] })).check(null))).toMatchObject({
+      extra: { reason: 'missing' },
+    })
   })
 
   test('that lists only MD5 digests is refused', async () => {

@@ -1,11 +1,12 @@
 // One check of a repository: its signed description, compared with what was seen before.
 import { rm } from 'node:fs/promises'
-import { refused, type CatalogReader, type RepositoryDescription, type RepositoryIo } from '../formats/catalog.ts'
+import type { NotCarried } from '../domain/not-carried.ts'
+import { refused, type RepositoryDescription } from '../formats/catalog.ts'
 import type { Place } from './locate.ts'
-import { createRoots, fetchSmall } from './roots.ts'
+import type { Reading } from './reading.ts'
+import { createRoots } from './roots.ts'
 import { indexesDigest, originOf, scopeOf, type SeenState, type UpstreamDeps, type UpstreamSource } from './source.ts'
 import { stageIndexes, type StagedCatalog } from './staged-catalog.ts'
-import type { Verifier } from './verifier.ts'
 
 export type Checked = Unchanged | Changed
 
@@ -14,6 +15,8 @@ export interface Unchanged {
   seen: SeenState
   /** of a description that is new and lists the same indexes; null when it is not new */
   signedBy: string[] | null
+  /** of such a description */
+  notCarried: NotCarried[] | null
 }
 
 export interface Changed {
@@ -25,21 +28,21 @@ export interface Changed {
   signedBy: string[]
   /** of all indexes as they are fetched, in bytes */
   sizeBytes: number
+  notCarried: NotCarried[]
   /** Fetches all indexes and verifies their sizes and digests. */
   stage(): Promise<StagedCatalog>
 }
 
 export interface CheckContext {
   source: UpstreamSource
-  reader: CatalogReader
+  reading: Reading
   place: Place
   deps: UpstreamDeps
-  verifier: Verifier
 }
 
 /** @throws Problem as upstream.ts lists them */
 export async function checkRepository(
-  { source, reader, place, deps, verifier: verifiers }: CheckContext,
+  { source, reading, place, deps }: CheckContext,
   previous: SeenState | null,
 ): Promise<Checked> {
   const { clock, stagingDirectory, wait } = deps
@@ -48,22 +51,6 @@ export async function checkRepository(
   const scope = scopeOf(source)
   const known = previous?.scope === scope ? previous : null
   const roots = createRoots(transport, known?.files ?? {}, stagingDirectory, wait)
-  const verifier = verifiers.withKeys(
-    source.keys.map(({ text }) => text),
-    now,
-  )
-  const signed = source.keys.length > 0
-  const io: RepositoryIo = {
-    roots: roots.fetch,
-    small: (path, mostBytes) => fetchSmall(transport, path, mostBytes, stagingDirectory, wait),
-    signed,
-    mayBeUnsigned: source.allowUnsigned,
-    keys: source.keys,
-    async verifyCleartext(document, name) {
-      return signed ? verifier.cleartext(document, name) : { text: withoutSignature(document), signedBy: [] }
-    },
-    verifyDetached: async (content, signature, name) => (signed ? verifier.detached(content, signature, name) : []),
-  }
   const request = {
     suite: source.suite ?? null,
     components: source.components ?? [],
@@ -71,31 +58,41 @@ export async function checkRepository(
     expected,
   }
   try {
-    const description = await reader.describe(request, io)
+    const asked = { request, keys: source.keys, mayBeUnsigned: source.allowUnsigned, now }
+    const description = await reading.describe(asked, transport.name, roots.get)
     const read = { origin: originOf(source), scope, files: roots.seen() }
     if (description === 'unchanged') {
       const { date, validUntil, indexes } = known ?? { date: null, validUntil: null }
       checkExpiry(validUntil ? new Date(validUntil) : null, now, transport.name)
       const seen = { ...read, date, validUntil, ...(indexes === undefined ? {} : { indexes }) }
-      return { state: 'unchanged', seen, signedBy: null }
+      return { state: 'unchanged', seen, signedBy: null, notCarried: null }
     }
-    const { date, validUntil, signedBy, indexes } = description
-    checkDates(description, previous?.origin === read.origin ? previous.date : null, now, transport.name)
+    const { date, validUntil, signedBy, indexes, notCarried } = description
+    const before = previous?.origin === read.origin ? previous : null
+    checkDates(description, before?.date ?? null, now, transport.name)
+    if (before?.signed && source.keys.length > 0 && signedBy.length === 0) throw noLongerSigned(transport.name)
     const dates = { date: date?.toISOString() ?? null, validUntil: validUntil?.toISOString() ?? null }
     const seen = { ...read, ...dates, indexes: indexesDigest(indexes) }
-    if (known?.indexes === seen.indexes) return { state: 'unchanged', seen, signedBy }
+    if (known?.indexes === seen.indexes) return { state: 'unchanged', seen, signedBy, notCarried }
     return {
       state: 'changed',
       seen,
       date,
       signedBy,
+      notCarried,
       sizeBytes: indexes.reduce((sum, { from }) => sum + (from[0]?.sizeBytes ?? 0), 0),
-      stage: () => stageIndexes(transport, reader, indexes, stagingDirectory, wait),
+      stage: () => stageIndexes(transport, reading, indexes, deps),
     }
   } finally {
     await Promise.all(roots.paths().map((path) => rm(path, { force: true })))
   }
 }
+
+const noLongerSigned = (name: string) =>
+  refused(
+    'unsigned',
+    `${name} has a description without a signature, and it was signed before; if that is meant, set \`allow_unsigned\` of the source again`,
+  )
 
 /** Clocks of upstreams may run ahead. */
 const SKEW_MS = 10 * 60_000
@@ -112,12 +109,4 @@ function checkDates({ date, validUntil }: RepositoryDescription, seen: string | 
 function checkExpiry(validUntil: Date | null, now: Date, name: string): void {
   if (validUntil && validUntil.getTime() < now.getTime())
     throw refused('expired', `${name} has a description that was valid until ${validUntil.toISOString()}`)
-}
-
-/** The text between the headers and the signature of a clear-signed document that is not verified (RFC 9580, section 7). */
-function withoutSignature(document: Uint8Array): string {
-  const text = Buffer.from(document).toString('utf8').replaceAll('\r\n', '\n')
-  const begin = text.startsWith('-----BEGIN PGP SIGNED MESSAGE-----\n') ? text.indexOf('\n\n') + 2 : 0
-  const end = text.indexOf('\n-----BEGIN PGP SIGNATURE-----\n')
-  return text.slice(begin, end === -1 ? undefined : end + 1).replace(/^- /gm, '')
 }

@@ -2,9 +2,10 @@
 import { rm } from 'node:fs/promises'
 import type { Digests } from '../domain/package.ts'
 import { isProblem } from '../domain/problem.ts'
-import { refused, type CatalogEntry, type CatalogReader, type StagedFile } from '../formats/catalog.ts'
-import { checkPath } from './paths.ts'
+import { refused, type CatalogEntry, type StagedFile } from '../formats/catalog.ts'
+import { checkPath, isElsewhere } from './paths.ts'
 import { mismatch } from './problems.ts'
+import type { Reading } from './reading.ts'
 import { stage } from './stage.ts'
 import type { Transport } from './transport.ts'
 
@@ -16,18 +17,19 @@ export interface FetchedPackage extends StagedFile {
 /** @throws Problem as upstream.ts lists them; `to` does not exist then */
 export async function fetchPackage(
   transport: Transport,
-  reader: CatalogReader,
+  reading: Reading,
   { path, sizeBytes, digest }: Pick<CatalogEntry, 'path' | 'sizeBytes' | 'digest'>,
   to: string,
   wait: (ms: number) => Promise<void>,
 ): Promise<FetchedPackage> {
-  checkPath(path, 'the catalog')
+  const away = isElsewhere(path) ? transport.elsewhere?.at(path) : undefined
+  if (!away) checkPath(path, 'the catalog')
   const whole = digest.algorithm === 'control-sha1' ? null : { ...digest, algorithm: digest.algorithm }
-  const fetched = await stage(transport, { path, sizeBytes, mostBytes: sizeBytes, digest: whole }, to, wait)
+  const fetched = await stage(away ?? transport, { path, sizeBytes, mostBytes: sizeBytes, digest: whole }, to, wait)
   if (typeof fetched === 'string') throw refused('missing', `${transport.name} lists ${path} and does not have it`)
   try {
     if (!whole) {
-      const found = await reader.packageDigest?.(to)
+      const found = await reading.packageDigest(to)
       if (found !== digest.hex)
         throw mismatch(`${path} of ${transport.name} has the digest ${found ?? 'unknown'}; ${digest.hex} is listed`)
     }

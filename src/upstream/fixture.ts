@@ -9,10 +9,12 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import * as openpgp from 'openpgp'
 import { expect } from 'vitest'
+import { realReaders } from '../readers/fixture.ts'
 import { isProblem, type Problem } from '../domain/problem.ts'
 import type { CatalogEntry, UnreadableEntry } from '../formats/catalog.ts'
 import { formats } from '../formats/index.ts'
 import { createHttpClient } from '../kernel/http-client.ts'
+import type { CatalogBatch, CatalogLine } from './jobs/packages.ts'
 import type { SeenState, UpstreamDeps, UpstreamSource } from './source.ts'
 import { createUpstreams, type Upstream, type Upstreams } from './upstream.ts'
 
@@ -117,18 +119,19 @@ export interface Bench {
 export async function createBench(): Promise<Bench> {
   const directory = await mkdtemp(join(tmpdir(), 'upstream-'))
   const http = createHttpClient({ allowPrivate: true })
+  const readers = realReaders(directory)
   const waits: number[] = []
   const create = (deps: Partial<UpstreamDeps>) =>
     createUpstreams({
       http,
       clock: { now: () => NOW },
       formats,
+      readers: { quick: readers, slow: readers },
       stagingDirectory: directory,
       importDirectories: [],
       wait: async (ms) => void waits.push(ms),
       ...deps,
     })
-  // Each has a thread of its own.
   const usual = create({})
   const upstreams = (deps?: Partial<UpstreamDeps>) => (deps ? create(deps) : usual)
   return {
@@ -139,6 +142,7 @@ export async function createBench(): Promise<Bench> {
     open: (source, deps) => upstreams(deps).open({ type: 'apt', url: '', keys: [], allowUnsigned: true, ...source }),
     async close() {
       await http.close()
+      await readers.close()
       await rm(directory, { recursive: true })
     },
   }
@@ -156,13 +160,18 @@ export async function readCatalog(
   const unreadable: UnreadableEntry[] = []
   try {
     for await (const batch of staged.packages()) {
-      entries.push(...batch.entries)
+      entries.push(...entriesOf(batch))
       unreadable.push(...batch.unreadable)
     }
   } finally {
     await staged.remove()
   }
   return { entries, unreadable, seen: checked.seen, signedBy: checked.signedBy }
+}
+
+export function entriesOf({ lines }: Pick<CatalogBatch, 'lines'>): CatalogEntry[] {
+  const read = JSON.parse(`[${Buffer.from(lines).toString('utf8')}]`) as CatalogLine[]
+  return read.map(({ fingerprint: _fingerprint, ...entry }) => entry)
 }
 
 export async function problemOf(work: Promise<unknown>): Promise<Problem> {

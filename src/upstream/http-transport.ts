@@ -1,8 +1,8 @@
 // Files of a repository over HTTP: conditional requests, ranges, and which failures may pass.
-import { refused } from '../formats/catalog.ts'
+import { refused, type PathRules } from '../formats/catalog.ts'
 import { HttpError, type HttpAnswer, type HttpClient } from '../kernel/http-client.ts'
 import { retryAfterMs } from '../kernel/retry-after.ts'
-import { urlBelow } from './paths.ts'
+import { urlBelow, urlElsewhere } from './paths.ts'
 import { problemOf } from './problems.ts'
 import { Interrupted, type Ask, type Found, type Transport, type Validator } from './transport.ts'
 
@@ -14,9 +14,15 @@ const MOST_MS = 4 * 3600_000
 /** Answers that a later request may not get: RFC 9110, section 15.5.9 and 15.6; RFC 6585, section 4. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504])
 
-/** @param base URL of the repository */
-export function createHttpTransport(base: string, http: Pick<HttpClient, 'open'>): Transport {
-  return createTransport(new URL(base).host, (path) => urlBelow(base, path), http)
+/**
+ * @param base URL of the repository
+ * @param rules of the paths in its indexes
+ */
+export function createHttpTransport(base: string, http: Pick<HttpClient, 'open'>, rules: PathRules): Transport {
+  const transport = createTransport(new URL(base).host, (path) => urlBelow(base, path, rules.pathsAreEncoded), http)
+  if (!rules.mayBeElsewhere) return transport
+  const at = (path: string) => createDocumentTransport(urlElsewhere(base, path), http)
+  return { ...transport, elsewhere: { base, at } }
 }
 
 /** A single document, such as a metalink: the path only names it in sentences. */

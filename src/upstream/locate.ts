@@ -1,8 +1,9 @@
 // Where a source is: one address, a directory, or the mirrors that a list names.
 import { isProblem, Problem } from '../domain/problem.ts'
-import { refused, type CatalogReader, type RepositoryRequest } from '../formats/catalog.ts'
+import { refused, type RepositoryRequest } from '../formats/catalog.ts'
 import { allowedDirectory, createDirectoryTransport } from './directory-transport.ts'
 import { createDocumentTransport, createHttpTransport } from './http-transport.ts'
+import type { Reading } from './reading.ts'
 import { fetchSmall } from './roots.ts'
 import type { UpstreamDeps, UpstreamSource } from './source.ts'
 import type { Transport } from './transport.ts'
@@ -21,11 +22,7 @@ export interface Locator {
 const MOST_MIRRORS = 5
 const MOST_LIST_BYTES = 1024 * 1024
 
-export async function createLocator(
-  source: UpstreamSource,
-  reader: CatalogReader,
-  deps: UpstreamDeps,
-): Promise<Locator> {
+export async function createLocator(source: UpstreamSource, reading: Reading, deps: UpstreamDeps): Promise<Locator> {
   const base = parse(source.url)
   if (base.protocol === 'file:') {
     const directory = await allowedDirectory(base, deps.importDirectories)
@@ -33,13 +30,13 @@ export async function createLocator(
     return { tryEach: (work) => work(place) }
   }
   if (!source.mirrors) {
-    const place = { transport: createHttpTransport(base.href, deps.http), expected: null }
+    const place = { transport: createHttpTransport(base.href, deps.http, reading.rules), expected: null }
     return { tryEach: (work) => work(place) }
   }
   const { mirrors } = source
   return {
     async tryEach(work) {
-      const places = await mirrorsOf(base, mirrors, reader, deps)
+      const places = await mirrorsOf(base, mirrors, reading, deps)
       let first: unknown
       for (const place of places) {
         try {
@@ -58,10 +55,9 @@ export async function createLocator(
 async function mirrorsOf(
   list: URL,
   kind: 'metalink' | 'mirrorlist',
-  reader: CatalogReader,
+  reading: Reading,
   { http, stagingDirectory, wait }: Pick<UpstreamDeps, 'http' | 'stagingDirectory' | 'wait'>,
 ): Promise<Place[]> {
-  if (!reader.readMirrors) throw refused('malformed', 'the format has no mirror lists')
   const document = await fetchSmall(
     createDocumentTransport(list.href, http),
     kind,
@@ -70,11 +66,11 @@ async function mirrorsOf(
     wait,
   )
   if (!document) throw refused('missing', `${list.host} has no ${kind} at the address of the source`)
-  const { bases, expected } = reader.readMirrors(kind, document.toString('utf8'))
+  const { bases, expected } = await reading.mirrors(kind, document)
   const places = bases.slice(0, MOST_MIRRORS).map((base) => {
     const { href, protocol } = parse(base)
     if (protocol === 'file:') throw new Problem('forbidden_target', `the ${kind} names a directory`)
-    return { transport: createHttpTransport(href, http), expected }
+    return { transport: createHttpTransport(href, http, reading.rules), expected }
   })
   if (places.length === 0) throw refused('malformed', `the ${kind} names no mirror`)
   return places

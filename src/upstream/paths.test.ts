@@ -13,8 +13,17 @@ describe('a path of an index', () => {
     ['a/..b/c..deb', 'a/..b/c..deb'],
     ['a/b:c.deb', 'a/b%3Ac.deb'],
   ])('%s is asked for as %s', (path, expected) => {
+    expect(urlBelow('http://host/base/', path, true)).toBe(`http://host/base/${expected}`)
+    expect(urlBelow('http://host/base?token=1', path, true)).toBe(`http://host/base/${expected}?token=1`)
+  })
+
+  test.each([
+    ['foo_1%3a1.0_all.deb', 'foo_1%253a1.0_all.deb'],
+    ['a/100%.deb', 'a/100%25.deb'],
+    ['pool/libstdc++6_12~rc1_amd64.deb', 'pool/libstdc++6_12~rc1_amd64.deb'],
+    ['a/b:c.deb', 'a/b%3Ac.deb'],
+  ])('%s, a name and no part of an address, is asked for as %s', (path, expected) => {
     expect(urlBelow('http://host/base/', path)).toBe(`http://host/base/${expected}`)
-    expect(urlBelow('http://host/base?token=1', path)).toBe(`http://host/base/${expected}?token=1`)
   })
 
   test.each([

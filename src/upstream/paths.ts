@@ -32,21 +32,46 @@ function decode(path: string): string {
 }
 
 /**
- * The address of a path below a base that ends in `/`. What the index already encoded stays as it is.
+ * Whether a package is named by a whole address, or by a path that climbs out of the repository with `..`, as
+ * `createrepo_c --baseurl` and `--location-prefix` write them.
+ */
+export function isElsewhere(path: string): boolean {
+  return /^https?:\/\//i.test(path) || path.split('/').includes('..')
+}
+
+/**
+ * The address of such a package. Only its scheme is checked here: which hosts may be asked is the rule of the client.
+ * @param base of the repository
+ * @throws Problem('upstream_error') for what names no file, holds control characters or hides its dots
+ */
+export function urlElsewhere(base: string, path: string): string {
+  const whole = /^https?:\/\//i.test(path)
+  const below = (whole ? path.replace(/^[^/]*\/\/[^/]*\/?/, '') : path).split('/').filter((segment) => segment !== '..')
+  checkPath(below.join('/'), base)
+  if (whole) return new URL(path).href
+  const url = new URL(base)
+  const up = path.split('/').map((segment) => (segment === '..' ? segment : encoded(segment, true)))
+  url.pathname = new URL(up.join('/'), `${url.origin}${url.pathname.replace(/\/?$/, '/')}`).pathname
+  return url.href
+}
+
+/**
+ * The address of a path below a base that ends in `/`.
+ * @param isEncoded what the index already encoded stays as it is (rpm); otherwise a `%` is part of the name, as for apt
  * @throws Problem('upstream_error') as `checkPath`
  */
-export function urlBelow(base: string, path: string): string {
+export function urlBelow(base: string, path: string, isEncoded = false): string {
   checkPath(path, base)
-  const encoded = path
-    .split('/')
-    .map((segment) =>
-      encodeURIComponent(segment)
-        .replace(/%25([0-9A-Fa-f]{2})/g, '%$1')
-        .replace(/%2B/gi, '+'),
-    )
-    .join('/')
   const url = new URL(base)
   // A query belongs to the address that was configured, such as a token.
-  url.pathname = `${url.pathname.replace(/\/?$/, '/')}${encoded}`
+  url.pathname = `${url.pathname.replace(/\/?$/, '/')}${path
+    .split('/')
+    .map((segment) => encoded(segment, isEncoded))
+    .join('/')}`
   return url.href
+}
+
+function encoded(segment: string, isEncoded: boolean): string {
+  const url = encodeURIComponent(segment).replace(/%2B/gi, '+')
+  return isEncoded ? url.replace(/%25([0-9A-Fa-f]{2})/g, '%$1').replace(/%2B/gi, '+') : url
 }

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { refused, type RepositoryIo, type StagedFile } from '../formats/catalog.ts'
+import { isProblem } from '../domain/problem.ts'
+import { refused, type StagedFile } from '../formats/catalog.ts'
+import type { Fetched, Need } from './jobs/describe.ts'
 import type { SeenState } from './source.ts'
 import { stage } from './stage.ts'
 import type { Transport } from './transport.ts'
@@ -10,12 +12,16 @@ import type { Transport } from './transport.ts'
 type Wait = (ms: number) => Promise<void>
 
 export interface Roots {
-  fetch: RepositoryIo['roots']
+  /** What the description needs. */
+  get(need: Need): Promise<Fetched>
   /** of the files fetched or found unchanged */
   seen(): SeenState['files']
   /** on the disk */
   paths(): string[]
 }
+
+/** Of an APKINDEX; what readers ask for is less. */
+const MOST_BYTES = 64 * 1024 ** 2
 
 /** A new name for a file that is being fetched. */
 export function stagingPath(directory: string): string {
@@ -47,24 +53,45 @@ export function createRoots(transport: Transport, known: SeenState['files'], dir
     return before?.sha256 === fetched.sha256 ? 'unchanged' : fetched
   }
 
+  async function fetchRoots(paths: readonly string[], mostBytes: number): Promise<'unchanged' | (StagedFile | null)[]> {
+    const found: ('unchanged' | StagedFile | null)[] = []
+    for (const path of paths) found.push(await fetchOne(path, mostBytes, known[path]))
+    if (found.length > 0 && found.every((one) => one === 'unchanged')) return 'unchanged'
+    // Some changed, so those that did not are needed as well.
+    const all: (StagedFile | null)[] = []
+    for (const [index, path] of paths.entries()) {
+      const one = found[index] ?? null
+      const again = one === 'unchanged' ? await fetchOne(path, mostBytes, undefined) : one
+      all.push(again === 'unchanged' ? null : again)
+    }
+    return all
+  }
+
+  async function fetchSmall(path: string, mostBytes: number): Promise<string | null> {
+    const to = stagingPath(directory)
+    const fetched = await stage(transport, { path, sizeBytes: null, mostBytes, digest: null }, to, wait)
+    if (typeof fetched === 'string') return null
+    staged.push(to)
+    return to
+  }
+
   return {
-    async fetch(paths, mostBytes) {
-      const found: ('unchanged' | StagedFile | null)[] = []
-      for (const path of paths) found.push(await fetchOne(path, mostBytes, known[path]))
-      if (found.length > 0 && found.every((one) => one === 'unchanged')) return 'unchanged'
-      // Some changed, so those that did not are needed as well.
-      const all: (StagedFile | null)[] = []
-      for (const [index, path] of paths.entries()) {
-        const one = found[index] ?? null
-        const again = one === 'unchanged' ? await fetchOne(path, mostBytes, undefined) : one
-        all.push(again === 'unchanged' ? null : again)
-      }
-      return all
+    async get(need) {
+      const mostBytes = Math.min(need.mostBytes, MOST_BYTES)
+      if (need.kind === 'roots') return { roots: await fetchRoots(need.paths, mostBytes) }
+      return { small: await fetchSmall(need.path, mostBytes).catch(need.isOptional ? unlessTheirs : rethrow) }
     },
     seen: () => seen,
     paths: () => staged,
   }
 }
+
+const rethrow = (error: unknown): never => {
+  throw error
+}
+
+/** What the upstream does wrong is no matter. */
+const unlessTheirs = (error: unknown): null => (isProblem(error, 'upstream_error') ? null : rethrow(error))
 
 /** A small file as bytes; null when it is missing. */
 export async function fetchSmall(

@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { compressSample } from '../../test/samples/compress.ts'
@@ -12,7 +14,8 @@ import {
   type FakeServer,
   type TestKey,
 } from './fixture.ts'
-import type { UpstreamSource } from './source.ts'
+import { createHttpClient } from '../kernel/http-client.ts'
+import type { UpstreamDeps, UpstreamSource } from './source.ts'
 
 let bench: Bench
 let server: FakeServer
@@ -34,14 +37,11 @@ afterAll(async () => {
   await bench.close()
 })
 
-const open = (changes: Partial<UpstreamSource> = {}) =>
-  bench.open({
-    type: 'rpm',
-    url: server.url,
-    keys: [{ name: null, text: key.publicKey }],
-    allowUnsigned: false,
-    ...changes,
-  })
+const open = (changes: Partial<UpstreamSource> = {}, deps?: Partial<UpstreamDeps>) =>
+  bench.open(
+    { type: 'rpm', url: server.url, keys: [{ name: null, text: key.publicKey }], allowUnsigned: false, ...changes },
+    deps,
+  )
 
 const PACKAGE = `<package type="rpm"><name>hello</name><arch>x86_64</arch><version epoch="1" ver="2.10" rel="3.el9"/>
 <checksum type="sha256" pkgid="YES">${sha256('content')}</checksum><summary>greets &amp; more</summary>
@@ -150,7 +150,7 @@ describe('an rpm repository', () => {
     const upstream = await open()
     const { seen } = await readCatalog(upstream)
     server.log = []
-    expect(await upstream.check(seen)).toEqual({ state: 'unchanged', seen, signedBy: null })
+    expect(await upstream.check(seen)).toEqual({ state: 'unchanged', seen, signedBy: null, notCarried: null })
     expect(server.log).toEqual(['repodata/repomd.xml 304'])
   })
 
@@ -160,6 +160,84 @@ describe('an rpm repository', () => {
     expect(await problemOf((await open()).check(null))).toMatchObject({ extra: { reason: 'unsigned' } })
     for (const unsigned of [{ keys: [], allowUnsigned: true }, { allowUnsigned: true }])
       expect((await readCatalog(await open(unsigned))).entries).toHaveLength(1)
+  })
+
+  test('that was signed is refused without its signature, unless it is another one', async () => {
+    await publish()
+    const { seen } = await readCatalog(await open())
+    await publish({ timestamp: 1_700_000_001, primary: primaryOf(PACKAGE, PACKAGE) })
+    delete server.files['repodata/repomd.xml.asc']
+    const upstream = await open({ allowUnsigned: true })
+    const before = { ...seen, signed: true }
+    expect(await problemOf(upstream.check(before))).toMatchObject({
+      ...{ code: 'upstream_error', extra: { reason: 'unsigned' } },
+      detail: expect.stringMatching(/was signed before/),
+    })
+    for (const other of [
+      { ...before, signed: false },
+      { ...before, origin: 'elsewhere' },
+    ])
+      expect(await upstream.check(other)).toMatchObject({ state: 'changed', signedBy: [] })
+  })
+
+  describe('with more than packages', async () => {
+    const MODULES = '---\ndocument: modulemd-defaults\n---\ndocument: modulemd\n---\ndocument: modulemd\n'
+    const UPDATES = `<updates>${'<update from="a"><id>A</id></update>'.repeat(30_000)}</updates>`
+    const BESIDE: Record<string, Buffer | string> = {
+      modules: await compressSample(Buffer.from(MODULES), 'zst'),
+      group: '<comps><group><id>a</id></group><grouplist><groupid>a</groupid></grouplist></comps>',
+      updateinfo: gzipSync(UPDATES),
+      productid: 'a certificate',
+    }
+
+    async function publishBeside(sizeOf = (content: Buffer | string) => content.length): Promise<void> {
+      const { repomd, path, compressed } = repomdOf({})
+      const data = Object.entries(BESIDE).map(
+        ([type, content]) =>
+          `<data type="${type}"><location href="repodata/${type}"/><size>${sizeOf(content)}</size></data>`,
+      )
+      const all = repomd.replace('</repomd>', `${data.join('')}</repomd>`)
+      const files = Object.entries(BESIDE).map(([type, content]) => [`repodata/${type}`, content] as const)
+      server.files = {
+        'repodata/repomd.xml': all,
+        'repodata/repomd.xml.asc': await key.detached(all),
+        [path]: compressed,
+        ...Object.fromEntries(files),
+      }
+    }
+    const notCarried = async () => {
+      const checked = await (await open()).check(null)
+      if (checked.state === 'unchanged') throw new Error('unchanged')
+      return Object.fromEntries(checked.notCarried.map(({ what, count }) => [what, count]))
+    }
+
+    test('says what of it is not carried', async () => {
+      await publishBeside()
+      expect(await notCarried()).toEqual({ modules: 2, groups: 1, advisories: 30_000, products: null })
+    })
+
+    test.each<[string, () => void]>([
+      ['is missing', () => delete server.files['repodata/modules']],
+      ['is no archive', () => (server.files['repodata/modules'] = gzipSync(MODULES).subarray(0, 20))],
+      [
+        'is forbidden',
+        () =>
+          (server.intercept = (_, response, path) =>
+            path === 'repodata/modules' && Boolean(response.writeHead(403).end())),
+      ],
+      ['is larger than listed', () => (server.files['repodata/modules'] = Buffer.alloc(9 * 1024 ** 2))],
+    ])('is read although a file that %s is not counted', async (_, damage) => {
+      await publishBeside()
+      damage()
+      expect(await notCarried()).toEqual({ modules: null, groups: 1, advisories: 30_000, products: null })
+    })
+
+    test('does not fetch what is too large to be counted', async () => {
+      await publishBeside(() => 9 * 1024 ** 2)
+      server.log = []
+      expect(await notCarried()).toEqual({ modules: null, groups: null, advisories: null, products: null })
+      expect(server.log).toEqual(['repodata/repomd.xml 200', 'repodata/repomd.xml.asc 200'])
+    })
   })
 
   test('signed by a foreign key, or with a changed byte, is refused', async () => {
@@ -183,8 +261,6 @@ describe('an rpm repository', () => {
 
   test.each<[string, Listed, string, string?]>([
     ['of another digest', { checksum: `<checksum type="sha256">${sha256('')}</checksum>` }, 'checksum_mismatch'],
-    ['longer than listed', { size: 10 }, 'checksum_mismatch'],
-    ['shorter than listed', { size: 100_000 }, 'checksum_mismatch'],
     [
       'with a SHA-1 only',
       { checksum: `<checksum type="sha">${'0'.repeat(40)}</checksum>` },
@@ -209,18 +285,6 @@ describe('an rpm repository', () => {
       { compressed: gzipSync(Buffer.from('<metadata>\xff</metadata>', 'latin1')), openSize: 22 },
       'upstream_error',
       'malformed',
-    ],
-    [
-      'with a package outside its tree',
-      { primary: primaryOf(PACKAGE.replace('href="Packages', 'href="../Packages')) },
-      'upstream_error',
-      'path',
-    ],
-    [
-      'with a package of another host',
-      { primary: primaryOf(PACKAGE.replace('<location ', '<location xml:base="http://other/" ')) },
-      'upstream_error',
-      'path',
     ],
     [
       'with a package that has an MD5 only',
@@ -248,6 +312,91 @@ describe('an rpm repository', () => {
     await publish(listed)
     const problem = await problemOf(readCatalog(await open()))
     expect(problem).toMatchObject({ code, ...(reason ? { extra: { reason } } : {}) })
+  })
+
+  test.each([10, 100_000])(
+    'with a primary of another size than listed (%d) and the right digest is read',
+    async (size) => {
+      await publish({ size })
+      expect((await readCatalog(await open())).entries).toHaveLength(1)
+    },
+  )
+
+  test('is not read further than 32 MiB where its primary is larger than listed', async () => {
+    await publish({ size: 10, compressed: Buffer.alloc(33 * 1024 ** 2) })
+    expect(await problemOf(readCatalog(await open()))).toMatchObject({
+      code: 'upstream_error',
+      extra: { reason: 'too_large' },
+    })
+  })
+
+  describe('with a package elsewhere', () => {
+    const elsewhere = (attributes: string) =>
+      primaryOf(PACKAGE.replace(/<location [^>]*>/, `<location ${attributes}/>`), PACKAGE)
+    let other: FakeServer
+    beforeAll(async () => {
+      other = await startServer({ 'v1.0/hello.rpm': 'content', 'pool/hello.rpm': 'content' })
+    })
+    afterAll(() => other.close())
+
+    test.each<[string, () => string, () => string]>([
+      ['of another host', () => `xml:base="${other.url}v1.0" href="hello.rpm"`, () => `${other.url}v1.0/hello.rpm`],
+      ['above the repository', () => 'href="../../pool/hello.rpm"', () => '../../pool/hello.rpm'],
+      [
+        'in its tree by its address',
+        () => `xml:base="${server.url}" href="./pool/hello.rpm"`,
+        () => `${server.url}pool/hello.rpm`,
+      ],
+    ])('%s fetches it there and verifies its digest', async (_, attributes, path) => {
+      await publish({ primary: elsewhere(attributes()) })
+      server.files['pool/hello.rpm'] = 'content'
+      // The repository itself lies deeper.
+      const files = Object.entries(server.files).map(([name, bytes]) => [
+        name.startsWith('repodata') ? `a/b/${name}` : name,
+        bytes,
+      ])
+      server.files = Object.fromEntries(files) as FakeServer['files']
+      const upstream = await open({ url: `${server.url}a/b/` })
+      const { entries, unreadable } = await readCatalog(upstream)
+      expect(unreadable).toEqual([])
+      expect(entries.map((entry) => entry.path)).toEqual([path(), 'Packages/h/hello-2.10-3.el9.x86_64.rpm'])
+      const to = join(bench.directory, 'fetched')
+      expect(await upstream.fetchPackage(entries[0]!, to)).toMatchObject({ sha256: sha256('content') })
+      await rm(to)
+      server.files['pool/hello.rpm'] = other.files['v1.0/hello.rpm'] = 'changed'
+      expect(await problemOf(upstream.fetchPackage(entries[0]!, to))).toMatchObject({ code: 'checksum_mismatch' })
+      other.files['v1.0/hello.rpm'] = 'content'
+    })
+
+    test.each([
+      'href="/etc/passwd"',
+      'href="../a%2f..%2f..%2fx"',
+      'href="../a&#10;b"',
+      'xml:base="ftp://host/" href="x.rpm"',
+      'xml:base="file:///etc" href="x.rpm"',
+      'xml:base="http://" href="x.rpm"',
+    ])('leaves out what no client may fetch (%s), and keeps the others', async (attributes) => {
+      await publish({ primary: elsewhere(attributes) })
+      const { entries, unreadable } = await readCatalog(await open())
+      expect(entries).toHaveLength(1)
+      expect(unreadable).toEqual([
+        { name: 'hello', unreadable: expect.stringMatching(/names a file outside|is no http/) as string },
+      ])
+    })
+
+    test('of an address that must not be read does not ask for it', async () => {
+      const http = createHttpClient({ allowPrivate: false, allowedHosts: ['127.0.0.1'] })
+      for (const base of [other.url.replace('127.0.0.1', 'localhost'), 'http://169.254.169.254/']) {
+        await publish({ primary: elsewhere(`xml:base="${base}" href="v1.0/hello.rpm"`) })
+        other.log = []
+        const upstream = await open({}, { http })
+        const { entries } = await readCatalog(upstream)
+        const problem = await problemOf(upstream.fetchPackage(entries[0]!, join(bench.directory, 'fetched')))
+        expect(problem).toMatchObject({ code: 'forbidden_target' })
+        expect(other.log).toEqual([])
+      }
+      await http.close()
+    })
   })
 
   test.each([

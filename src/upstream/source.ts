@@ -4,6 +4,7 @@ import { READER_REVISION, type RepositoryIndex, type SourceKey } from '../format
 import type { PackageFormat } from '../formats/format.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { HttpClient } from '../kernel/http-client.ts'
+import type { UpstreamReaders } from './reading.ts'
 import type { Validator } from './transport.ts'
 
 export interface UpstreamSource {
@@ -29,10 +30,13 @@ export interface UpstreamDeps {
   http: Pick<HttpClient, 'open'>
   clock: Clock
   formats: readonly PackageFormat[]
+  readers: UpstreamReaders
   /** for files that are being fetched; exists */
   stagingDirectory: string
   /** roots of `file:` sources */
   importDirectories: readonly string[]
+  /** @throws Problem('storage_full') when the staging directory has no room for so many bytes; left out: it always has */
+  requireRoom?(bytes: number): Promise<void>
   /** waits between two tries, in milliseconds; rejects with the signal's reason */
   wait(ms: number, signal?: AbortSignal): Promise<void>
 }
@@ -48,6 +52,8 @@ export interface SeenState {
   validUntil: string | null
   /** by path */
   files: Readonly<Record<string, Validator & { sha256: string }>>
+  /** whether the packages that are stored came with a signed description; it must be signed from then on */
+  signed?: boolean
   /** of the names and digests of all indexes; left out by builds that did not know it */
   indexes?: string
 }

@@ -29,17 +29,24 @@ export interface Transport {
    * @throws Problem, or `Interrupted` for what may succeed when it is tried again
    */
   open(path: string, ask: Ask): Promise<Found | 'missing' | 'unchanged'>
+  /** How packages outside the repository are reached (`isElsewhere`); absent where nothing may be read there. */
+  readonly elsewhere?: {
+    /** the address from which their paths lead */
+    readonly base: string
+    /** @throws Problem('upstream_error') as `urlElsewhere` */
+    at(path: string): Transport
+  }
 }
 
 /** A failure that may pass: a busy server, a lost connection. `cause` is the Problem to report when it does not. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
-  constructor(
-    cause: unknown,
-    readonly retryAfterMs: number | null = null,
-    /** how many of the tries it uses up: a server that does not answer costs minutes each time */
-    readonly tries = 1,
-  ) {
+  readonly retryAfterMs: number | null
+  /** how many of the tries it uses up: a server that does not answer costs minutes each time */
+  readonly tries: number
+  constructor(cause: unknown, retryAfterMs: number | null = null, tries = 1) {
     super('interrupted', { cause })
+    this.retryAfterMs = retryAfterMs
+    this.tries = tries
   }
 }

@@ -16,13 +16,14 @@
 //
 // Everything an upstream does wrong is a Problem: `upstream_error` with a `reason`, `checksum_mismatch` for content that is
 // not what was listed, `forbidden_target` for an address or directory that must not be read, `storage_full`.
+import { resolve } from 'node:path'
 import { refused, type CatalogEntry } from '../formats/catalog.ts'
 import { checkRepository, type Checked } from './check.ts'
 import { fetchPackage, type FetchedPackage } from './fetch-package.ts'
 import { createLocator } from './locate.ts'
+import { createReading } from './reading.ts'
 import type { SeenState, UpstreamDeps, UpstreamSource } from './source.ts'
 import { openTree, type PackageTree } from './tree.ts'
-import { createVerifier } from './verifier.ts'
 
 export interface Upstream {
   /**
@@ -31,7 +32,7 @@ export interface Upstream {
    */
   check(previous: SeenState | null): Promise<Checked>
   /**
-   * Fetches a package to a new file.
+   * Fetches a package to a new file below the staging directory: readers may read nowhere else.
    * @param entry as `packages()` returned it, also from an earlier snapshot
    * @param to removed again when the transfer fails
    */
@@ -49,22 +50,26 @@ export interface Upstreams {
   openTree(url: string): Promise<PackageTree>
 }
 
-export function createUpstreams(unbound: UpstreamDeps): Upstreams {
-  const verifier = createVerifier()
+export function createUpstreams(given: UpstreamDeps): Upstreams {
+  // A reader has another working directory.
+  const unbound = { ...given, stagingDirectory: resolve(given.stagingDirectory) }
   return {
     openTree: (url) => openTree(url, unbound),
     async open(source, signal) {
       const deps = signal ? boundTo(unbound, signal) : unbound
-      const reader = deps.formats.find(({ repoFormat }) => repoFormat === source.type)?.catalog
-      if (!reader) throw refused('malformed', `no format reads sources of the type ${source.type}`)
+      if (!deps.formats.some(({ repoFormat }) => repoFormat === source.type))
+        throw refused('malformed', `no format reads sources of the type ${source.type}`)
       if (source.keys.length === 0 && !source.allowUnsigned)
-        throw refused('unsigned', 'the source has no key, and is not allowed to be unsigned')
-      const locator = await createLocator(source, reader, deps)
+        throw refused(
+          'unsigned',
+          'the source has no key: set `gpg_key`, or `allow_unsigned` to read it without a signature',
+        )
+      const reading = createReading(deps.readers, source.type)
+      const locator = await createLocator(source, reading, deps)
       return {
-        check: (previous) =>
-          locator.tryEach((place) => checkRepository({ source, reader, place, deps, verifier }, previous)),
+        check: (previous) => locator.tryEach((place) => checkRepository({ source, reading, place, deps }, previous)),
         fetchPackage: (entry, to) =>
-          locator.tryEach(({ transport }) => fetchPackage(transport, reader, entry, to, deps.wait)),
+          locator.tryEach(({ transport }) => fetchPackage(transport, reading, entry, to, deps.wait)),
       }
     },
   }

@@ -1,18 +1,22 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { realReaders, scriptedReaders } from '../readers/fixture.ts'
+import type { ReaderPool } from '../readers/pool.ts'
 import { createKey, NOW, problemOf, type TestKey } from './fixture.ts'
 import { createVerifier } from './verifier.ts'
 
 let key: TestKey
 let foreign: TestKey
+let readers: ReaderPool
 beforeAll(async () => {
+  readers = realReaders('/nowhere', { mostReaders: 1 })
   key = await createKey()
   foreign = await createKey()
 })
+afterAll(() => readers.close())
 
-describe('the thread that verifies signatures', () => {
+describe('the reader that verifies signatures', () => {
   test('answers each of several requests at the same time', async () => {
-    const verifier = createVerifier()
-    const own = verifier.withKeys([key.publicKey], NOW)
+    const own = createVerifier(readers).withKeys([key.publicKey], NOW)
     const content = Buffer.from('content')
     const [cleartext, detached, refused] = await Promise.all([
       own.cleartext(Buffer.from(await key.cleartext('text')), 'one'),
@@ -25,22 +29,22 @@ describe('the thread that verifies signatures', () => {
     expect(refused.detail).toContain('three')
   })
 
-  test('is started again after it has ended', async () => {
-    const own = createVerifier({ idleMs: 0, replyMs: 60_000 }).withKeys([key.publicKey], NOW)
-    const document = Buffer.from(await key.cleartext('text'))
-    for (let round = 0; round < 4; round++) expect((await own.cleartext(document, 'one')).text).toBe('text')
-  })
-
   test('refuses what takes too long', async () => {
-    const own = createVerifier({ idleMs: 0, replyMs: 0 }).withKeys([key.publicKey], NOW)
-    const problem = await problemOf(own.cleartext(Buffer.from(await key.cleartext('text')), 'one'))
-    expect(problem).toMatchObject({ code: 'upstream_error', extra: { reason: 'signature' } })
+    const document = Buffer.from(await key.cleartext('text'))
+    const stuck = scriptedReaders('await new Promise(() => {})')
+    const slow = createVerifier(stuck, 50).withKeys([key.publicKey], NOW)
+    expect(await problemOf(slow.cleartext(document, 'one'))).toMatchObject({
+      code: 'upstream_error',
+      detail: expect.stringContaining('within the limits of time and memory'),
+      extra: { reason: 'signature' },
+    })
+    await stuck.close()
   })
 
   test('refuses a key that cannot be read', async () => {
     const broken = key.publicKey.replace(/[A-Za-z0-9+/]{20}/, 'AAAAAAAAAAAAAAAAAAAA')
     for (const text of [broken, 'no key', '']) {
-      const own = createVerifier().withKeys([text], NOW)
+      const own = createVerifier(readers).withKeys([text], NOW)
       const document = Buffer.from(await key.cleartext('text'))
       expect(await problemOf(own.cleartext(document, 'one'))).toMatchObject({ extra: { reason: 'signature' } })
     }

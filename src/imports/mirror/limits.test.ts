@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Settings } from '../../domain/settings.ts'
-import { createRunLimits, GIB } from './limits.ts'
+import { GIB } from '../room.ts'
+import { createRunLimits } from './limits.ts'
 
 const SETTINGS = { mirror: { max_packages_per_run: 10, max_runtime_minutes: 5, min_free_disk_gb: 2 } } as Settings
 const MINUTE = 60_000

@@ -1,12 +1,12 @@
 // The limits of one run of a mirror: packages, minutes and free disk space.
 import type { Settings } from '../../domain/settings.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { GIB } from '../room.ts'
 
-export const GIB = 1024 ** 3
 const MINUTE_MS = 60_000
 
-/** Why a run ends before everything selected is there; the names of the settings. */
-export type StopReason = 'max_packages_per_run' | 'max_runtime_minutes' | 'min_free_disk_gb'
+/** Why a run did not do all that it should; the names of the settings, and of the selection. */
+export type StopReason = 'max_packages_per_run' | 'max_runtime_minutes' | 'min_free_disk_gb' | 'remove_at_most_percent'
 
 export interface RunLimits {
   /** @returns why another package must not be begun; null when it may */

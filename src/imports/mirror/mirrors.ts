@@ -9,6 +9,7 @@ import { openDistribution, type FormatRegistry } from '../../intake/identify.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { AuditLog } from '../../store/audit-log.ts'
 import type { Db } from '../../store/db.ts'
+import { transaction } from '../../store/transaction.ts'
 import type { MirrorRow, SourceRow } from '../../store/tables.ts'
 import type { Sources } from '../sources.ts'
 
@@ -36,8 +37,17 @@ export interface Mirrors {
   find(id: string): Promise<Mirror>
   /** The mirror as `put` would store it. @throws as `put` */
   preview(id: string, fields: MirrorFields): Promise<Mirror>
-  /** @throws Problem('not_found', 'validation_error', 'format_mismatch', 'unknown_distribution', 'distribution_inactive') */
-  put(id: string, fields: MirrorFields, by: Caller, origin: Origin): Promise<Mirror>
+  /**
+   * @param check is given what the change would replace, and throws when it should not
+   * @throws Problem('not_found', 'validation_error', 'format_mismatch', 'unknown_distribution', 'distribution_inactive')
+   */
+  put(
+    id: string,
+    fields: MirrorFields,
+    by: Caller,
+    origin: Origin,
+    check?: (before: MirrorRow | null) => void,
+  ): Promise<Mirror>
   /** Packages that the mirror brought stay. @throws Problem('not_found') */
   remove(id: string, by: Caller, origin: Origin): Promise<SourceRow>
   /** Sets the name after which the next run begins. */
@@ -111,14 +121,20 @@ export function createMirrors(deps: MirrorsDeps): Mirrors {
       if (!row) throw notMirrored(source)
       return { source, row, selection: row.selection, target: openDistribution(registry, row.distribution) }
     },
-    async put(id, fields, by, origin) {
+    async put(id, fields, by, origin, check) {
       const mirror = await preview(id, fields)
       const row = { ...mirror.row, selection: JSON.stringify(mirror.selection), updated_by: by.name }
-      await db
-        .insertInto('mirrors')
-        .values(row)
-        .onConflict((c) => c.column('source_id').doUpdateSet(row))
-        .execute()
+      await transaction(db, async (tx) => {
+        // The source is locked: a mirror that is not there yet has no row to lock.
+        await tx.selectFrom('sources').select('id').where('id', '=', row.source_id).forUpdate().execute()
+        const now = tx.selectFrom('mirrors').selectAll().where('source_id', '=', row.source_id)
+        check?.((await now.executeTakeFirst()) ?? null)
+        await tx
+          .insertInto('mirrors')
+          .values(row)
+          .onConflict((c) => c.column('source_id').doUpdateSet(row))
+          .execute()
+      })
       const { distribution, enabled } = mirror.row
       const { keep_latest, remove_withdrawn } = mirror.selection
       await recorded(mirror.source, `mirrored into ${distribution}`, by, origin, {

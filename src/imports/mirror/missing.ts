@@ -4,7 +4,7 @@ import type { CatalogRow } from '../../store/tables.ts'
 import { compareWithRecords, type Standing } from './compare.ts'
 import type { Mirror } from './mirrors.ts'
 import type { Refusal, Refusals } from './refusals.ts'
-import { selected, type NameRange, type Selected } from './select.ts'
+import { selected, type NameRange, type Selected, type Selecting } from './select.ts'
 
 /** Packages that are compared together. */
 const TOGETHER = 200
@@ -23,8 +23,9 @@ export async function* missing(
   { source, selection, target }: Mirror,
   range: NameRange,
   refusals: Pick<Refusals, 'among'>,
+  onRefused: Selecting['onRefused'] = () => {},
 ): AsyncGenerator<Found, void> {
-  for await (const batch of selected({ db, sourceId: source.id, selection, target }, range))
+  for await (const batch of selected({ db, sourceId: source.id, selection, target, onRefused }, range))
     for (let at = 0; at < batch.length; at += TOGETHER) {
       const piece = batch.slice(at, at + TOGETHER)
       const refused = await refusals.among(piece)

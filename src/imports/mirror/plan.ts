@@ -1,12 +1,14 @@
 // The dry run of a mirror: what would come, how large it is, what the policy would say of it, and what upstream withdrew.
 import { ACTIONS, type PolicyAction } from '../../domain/finding.ts'
+import type { NotCarried } from '../../domain/not-carried.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Settings } from '../../domain/settings.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
 import type { OsvMatcher } from '../../scanners/osv/matcher.ts'
 import type { Db } from '../../store/db.ts'
 import { compareWithRecords, type Standing } from './compare.ts'
-import { GIB } from './limits.ts'
+import { GIB } from '../room.ts'
+import { createRefusedCount, leftOut, unmatched, type LeftOut, type Unmatched } from './left-out.ts'
 import type { Mirror } from './mirrors.ts'
 import { previewPolicy, type Preview } from './policy-preview.ts'
 import { createRefusals, type Refusal } from './refusals.ts'
@@ -39,6 +41,10 @@ export interface MirrorPlan {
   /** an import would refuse them: their names are reserved for another way of arrival */
   reserved: number
   missing_bytes: number
+  /** what the selection names and no run brings, and what the source has besides packages */
+  left_out: LeftOut[]
+  not_carried: NotCarried[]
+  unmatched: Unmatched
   /** the first missing packages */
   packages: (Named & { size_bytes: number; action: PolicyAction; findings: number })[]
   conflicting: Named[]
@@ -60,6 +66,7 @@ export interface PlanDeps {
   clock: Clock
   matcher: Pick<OsvMatcher, 'scanAll'>
   settings(): Settings
+  canScanMalware(): Promise<boolean>
   /** free bytes on the disk of the pool */
   freeBytes(): Promise<number>
 }
@@ -73,6 +80,8 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
   const plan: MirrorPlan = {
     ...{ source_id: source.id, distribution: target.distribution.codename },
     ...{ selected: 0, present: 0, missing: 0, conflicts: 0, rejected: 0, refused: 0, reserved: 0, missing_bytes: 0 },
+    ...{ left_out: await leftOut(deps.db, mirror), not_carried: source.not_carried ?? [] },
+    unmatched: await unmatched(deps.db, mirror),
     packages: [],
     conflicting: [],
     reserved_packages: [],
@@ -87,8 +96,11 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
       ...{ runs: 0, free_bytes: 0, needed_bytes: 0, fits: true },
     },
   }
+  const canScanMalware = await deps.canScanMalware()
   const refusals = await createRefusals(deps.db, mirror, settings, deps.clock.now())
-  const all = selected({ db: deps.db, sourceId: source.id, selection, target }, { after: null, upTo: null })
+  const unfit = createRefusedCount()
+  const selecting = { db: deps.db, sourceId: source.id, selection, target, onRefused: unfit.note }
+  const all = selected(selecting, { after: null, upTo: null })
   for await (const batch of inPieces(all)) {
     signal?.throwIfAborted()
     const refused = await refusals.among(batch)
@@ -99,7 +111,7 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
     plan.reserved += reserved.size
     name(plan.reserved_packages, absent.filter(({ path }) => reserved.has(path)).map(namesOf))
     const missing = absent.filter(({ path }) => !reserved.has(path))
-    const previews = await previewPolicy(deps.matcher, target, missing, settings, deps.clock.now())
+    const previews = await previewPolicy(deps.matcher, target, missing, settings, deps.clock.now(), canScanMalware)
     missing.forEach((one, index) => addMissing(plan, one, previews[index]!))
     name(
       plan.refused_packages,
@@ -109,6 +121,7 @@ export async function planMirror(deps: PlanDeps, mirror: Mirror, signal?: AbortS
     )
     name(plan.conflicting, batch.filter((_, index) => standings[index] === 'conflict').map(namesOf))
   }
+  plan.left_out.push(...unfit.list())
   for await (const rows of withdrawn(deps.db, mirror)) {
     plan.withdrawn.total += rows.length
     name(

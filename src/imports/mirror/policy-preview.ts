@@ -1,4 +1,5 @@
 // What the policy would say of packages before they are fetched: their source packages and versions against the advisories.
+import { worstAction } from '../../domain/policy.ts'
 import type { PolicyAction } from '../../domain/finding.ts'
 import { factsToMatch } from '../../domain/package.ts'
 import { isProblem } from '../../domain/problem.ts'
@@ -12,10 +13,16 @@ import type { Selected } from './select.ts'
 
 const ACTION_OF: Record<Outcome, PolicyAction> = { pass: 'allow', warn: 'warn', hold: 'review', refuse: 'block' }
 
+const UNSCANNED_ACTION: Record<Settings['validation']['on_unscanned'], PolicyAction> = {
+  allow: 'warn',
+  hold: 'review',
+  refuse: 'block',
+}
+
 export interface Preview {
   /** what the step `cve_scan` would do; `block` too where an unscanned package would be refused */
   action: PolicyAction
-  /** no advisories are known for the distribution */
+  /** no advisories are known for the distribution, or no malware scanner is there */
   unscanned: boolean
   findings: number
 }
@@ -23,8 +30,23 @@ export interface Preview {
 /**
  * The gate's step `cve_scan` for each of these packages, in their order. The other steps need the files. Components are in
  * the files too, so their vulnerabilities are not among the findings.
+ * @param canScanMalware false: the files would count as unscanned
  */
 export async function previewPolicy(
+  matcher: Pick<OsvMatcher, 'scanAll'>,
+  { format, distribution }: Offered,
+  packages: readonly Selected[],
+  settings: Settings,
+  now: Date,
+  canScanMalware: boolean,
+): Promise<Preview[]> {
+  const previews = await previewCves(matcher, { format, distribution }, packages, settings, now)
+  if (canScanMalware) return previews
+  const action = UNSCANNED_ACTION[settings.validation.on_unscanned]
+  return previews.map((one) => ({ ...one, unscanned: true, action: worstAction([one, { action }]) }))
+}
+
+async function previewCves(
   matcher: Pick<OsvMatcher, 'scanAll'>,
   { format, distribution }: Offered,
   packages: readonly Selected[],

@@ -8,6 +8,7 @@ import { followSync, type SyncTasks } from '../follow-sync.ts'
 import { SYNC } from '../sources.ts'
 import { importMissing, type ImportMissingDeps } from './import-missing.ts'
 import type { StopReason } from './limits.ts'
+import { createRefusedCount, leftOut, unmatched, type LeftOut } from './left-out.ts'
 import { missing } from './missing.ts'
 import type { Mirror, Mirrors } from './mirrors.ts'
 import { cursorOf, doneCount, progressOf, type MirrorCounts, type MirrorProgress } from './progress.ts'
@@ -54,6 +55,7 @@ export interface MirrorResult extends MirrorCounts {
 export function mirrorKind(deps: MirrorRunDeps): TaskKind {
   return {
     kind: MIRROR,
+    lane: 'bulk',
     leaderOnly: false,
     // A slow source does not hold up another one.
     atOnce: 2,
@@ -62,8 +64,8 @@ export function mirrorKind(deps: MirrorRunDeps): TaskKind {
       const progress = progressOf(context.cursor)
       try {
         await deps.mirrors.find(context.key)
-        await readCatalog(deps.tasks(), context, progress, by)
-        const result = await mirrorOnce(deps, context, progress)
+        const early = await readCatalog(deps.tasks(), context, progress, by)
+        const result = await mirrorOnce(deps, context, progress, early)
         await recordEnd(deps.audit, context.key, by, result)
         return { ...result }
       } catch (error) {
@@ -74,26 +76,36 @@ export function mirrorKind(deps: MirrorRunDeps): TaskKind {
   }
 }
 
-/** Queues a sync of the source and waits for its end. @throws Problem('upstream_error') */
+/**
+ * Queues a sync of the source and waits for its end.
+ * @returns why nothing is imported although the upstream is well: the disk has no room for its indexes
+ * @throws Problem('upstream_error')
+ */
 async function readCatalog(
   tasks: SyncTasks,
   context: TaskContext,
   progress: MirrorProgress,
   by: string,
-): Promise<void> {
-  if (progress.total !== null) return
+): Promise<StopReason | null> {
+  if (progress.total !== null) return null
   if (progress.sync_task === null) {
     progress.sync_task = await context.enqueue({ kind: SYNC, key: context.key, arguments: { by } })
     await context.save(cursorOf(progress))
     context.line('reading the catalog of the source')
   }
   const ended = await followSync(tasks, progress.sync_task, context, () => {})
-  if (ended.state === 'done') return
+  if (ended.state === 'done') return null
+  if (ended.error_code === 'storage_full') return 'min_free_disk_gb'
   const why = ended.error ?? 'its task was cancelled'
   throw new Problem('upstream_error', `the catalog could not be read: ${why}`, { ...ended.error_extra })
 }
 
-async function mirrorOnce(deps: MirrorRunDeps, context: TaskContext, progress: MirrorProgress): Promise<MirrorResult> {
+async function mirrorOnce(
+  deps: MirrorRunDeps,
+  context: TaskContext,
+  progress: MirrorProgress,
+  early: StopReason | null,
+): Promise<MirrorResult> {
   const { by = 'scheduler', limit = null } = context.arguments as MirrorArguments
   const mirror = await deps.mirrors.find(context.key)
   const { source, row, target } = mirror
@@ -108,16 +120,22 @@ async function mirrorOnce(deps: MirrorRunDeps, context: TaskContext, progress: M
     progress.refused = found.refused
     await context.save(cursorOf(progress))
     context.line(`${progress.total} packages to import`, { done: 0, total: progress.total })
+    const { total, names } = await unmatched(deps.db, mirror)
+    if (total > 0)
+      context.line(`the source has nothing for ${total} of the names: ${names.slice(0, MOST_NAMED).join(', ')}`)
+    for (const { detail } of [...(await leftOut(deps.db, mirror)), ...found.unfit])
+      context.line(`not imported: ${detail}`)
   }
-  const stopped = await importMissing(deps, mirror, context, progress, { by, limit, refusals })
+  const stopped = early ?? (await importMissing(deps, mirror, context, progress, { by, limit, refusals }))
   await deps.mirrors.continueAfter(source.id, stopped === null ? null : progress.place.after)
   if (stopped !== null) context.line(`the run ends early: ${stopped} is reached; the next run continues`)
-  const { found, removed } = await removeWithdrawn(deps, mirror, by, context)
+  const { found, removed, keptAll } = await removeWithdrawn(deps, mirror, by, context)
   return {
     ...{ source_id: source.id, distribution: target.distribution.codename, total: progress.total },
     ...progress.counts,
     ...{ done_count: doneCount(progress.counts), error_count: progress.counts.error },
-    ...{ stopped, withdrawn: found, removed, refused: progress.refused ?? 0 },
+    stopped: stopped ?? (keptAll ? 'remove_at_most_percent' : null),
+    ...{ withdrawn: found, removed, refused: progress.refused ?? 0 },
   }
 }
 
@@ -127,13 +145,14 @@ async function countMissing(
   mirror: Mirror,
   refusals: Refusals,
   { signal, line }: TaskContext,
-): Promise<{ missing: number; refused: number }> {
+): Promise<{ missing: number; refused: number; unfit: LeftOut[] }> {
   const count = { missing: 0, refused: 0 }
+  const unfit = createRefusedCount()
   let named = 0
   const skip = ({ name, version, arch }: Selected, why: string, code: string) => {
     if (named++ < MOST_NAMED) line(`${name} ${version} (${arch}) is not imported: ${why}`, { code })
   }
-  for await (const found of missing(db, mirror, { after: null, upTo: null }, refusals)) {
+  for await (const found of missing(db, mirror, { after: null, upTo: null }, refusals, unfit.note)) {
     signal.throwIfAborted()
     count.missing += found.missing.length
     count.refused += found.refused.length
@@ -141,7 +160,7 @@ async function countMissing(
     for (const { one, refusal } of found.refused)
       skip(one, `these bytes were refused before (${refusal.detail ?? refusal.code})`, refusal.code)
   }
-  return count
+  return { ...count, unfit: unfit.list() }
 }
 
 async function recordEnd(audit: MirrorRunDeps['audit'], key: string, by: string, result: MirrorResult): Promise<void> {

@@ -1,14 +1,16 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MirrorSelection } from '../../domain/mirror-selection.ts'
 import { findDistribution, formats } from '../../formats/index.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Database } from '../../store/db.ts'
 import { createTestDatabase } from '../../../test/database.ts'
+import { createRefusedCount, leftOut, unmatched } from './left-out.ts'
 import { likePattern, selected, type NameRange } from './select.ts'
 
 const ALL: MirrorSelection = {
   ...{ names: [], globs: ['*'], exclude: [], sections: [], architectures: [] },
-  ...{ keep_latest: 1, remove_withdrawn: false },
+  ...{ keep_latest: 1, remove_withdrawn: false, remove_at_most_percent: 5 },
 }
 /** name, version, arch, section */
 const ENTRIES: [string, string, string, string | null][] = [
@@ -101,10 +103,73 @@ describe('a selection', () => {
     expect(await select({}, range)).toEqual(expected)
   })
 
+  test.each<[Partial<MirrorSelection>, [string, number][]]>([
+    [{}, [['1 packages for arm64: jammy takes amd64 and all', 1]]],
+    [{ names: ['gamma'], globs: [] }, []],
+    [
+      { globs: ['beta*'], architectures: ['arm64'] },
+      [
+        ['2 packages for amd64: the selection takes arm64', 2],
+        ['1 packages for all: the selection takes arm64', 1],
+      ],
+    ],
+  ])('%j says what is left out for its architecture', async (selection, expected) => {
+    const source = { id: 1 } as never
+    const found = await leftOut(database.db, { source, selection: { ...ALL, exclude: ['many'], ...selection }, target })
+    expect(found.map(({ detail, count }) => [detail, count])).toEqual(expected)
+  })
+
   test('reads a name with more versions than a page', async () => {
     expect(await select({ exclude: [], globs: ['many'] })).toEqual(['many 1.1099 amd64'])
     expect(await select({ exclude: [], globs: ['many'], keep_latest: null })).toHaveLength(1100)
   })
+})
+
+test('names and patterns that the source has nothing for are told', async () => {
+  await sql`insert into catalog_names (source_id, folded, name, packages)
+    select source_id, lower(name), name, count(*)::int from catalog where source_id = 1 group by source_id, name`.execute(
+    database.db,
+  )
+  const selection = { ...ALL, names: ['alpha', 'alhpa', 'Gamma'], globs: ['bet*', 'zz*', 'beta?x'] }
+  expect(await unmatched(database.db, { source: { id: 1 } as never, selection })).toEqual({
+    total: 3,
+    names: ['alhpa', 'Gamma', 'zz*'],
+  })
+})
+
+test('a package of a module is left out, so that an older one which is none is the newest', async () => {
+  const { db } = database
+  const listed = (version: string, name = 'nodejs') => ({
+    ...{ source_id: 2, path: `${name}-${version}`, fingerprint: '', name, version, arch: 'x86_64', size_bytes: 7 },
+    ...{ digest_algorithm: 'sha256' as const, digest: 'aa', section: null, description: null, source_package: null },
+    ...{ source_version: null, requirements: '[]', provides: '[]', synced_at: new Date() },
+  })
+  const { id: _id, ...source } = await db.selectFrom('sources').selectAll().executeTakeFirstOrThrow()
+  await db
+    .insertInto('sources')
+    .values({
+      ...source,
+      name: 'rpm',
+      type: 'rpm',
+      url: 'http://rpm.example/',
+      keys: '[]',
+      seen: null,
+      not_carried: null,
+    })
+    .execute()
+  const modular = '18-2.module+el9.1.0+15718+e52ec601'
+  await db
+    .insertInto('catalog')
+    .values([listed('16-1.el9'), listed(modular), listed(modular, 'npm')])
+    .execute()
+  const almalinux = findDistribution('almalinux9') as Offered
+  const unfit = createRefusedCount()
+  const request = { db, sourceId: 2, selection: ALL, target: almalinux, onRefused: unfit.note }
+  const found: string[] = []
+  for await (const batch of selected(request, { after: null, upTo: null }))
+    found.push(...batch.map(({ name, version }) => `${name} ${version}`))
+  expect(found).toEqual(['nodejs 16-1.el9'])
+  expect(unfit.list()).toMatchObject([{ reason: 'format', count: 2, detail: expect.stringContaining('of a module') }])
 })
 
 test.each(formats.map((format) => [format.id, format]))(

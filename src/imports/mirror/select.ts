@@ -1,6 +1,7 @@
 // Streams the packages of a source that a mirror selects, by name, in bounded memory.
 import { sql, type RawBuilder } from 'kysely'
 import type { MirrorSelection } from '../../domain/mirror-selection.ts'
+import { archsOf } from '../../formats/architectures.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
 import type { CatalogRow } from '../../store/tables.ts'
@@ -27,6 +28,8 @@ export interface Selecting {
   sourceId: number
   selection: MirrorSelection
   target: Offered
+  /** learns of packages that are selected and that the distribution would refuse */
+  onRefused?(why: string): void
 }
 
 /** Names after the first and up to the second; null is open. */
@@ -49,7 +52,9 @@ export async function* selected(request: Selecting, range: NameRange): AsyncGene
       if (last?.name !== row.name) batch.push(...ofName.take())
       if (last && isSameVersion(last, row)) continue
       last = row
-      ofName.add(row)
+      const why = target.format.refusalListed?.(row, target.distribution) ?? null
+      if (why === null) ofName.add(row)
+      else request.onRefused?.(why)
     }
     if (selection.keep_latest === null) batch.push(...ofName.take())
     if (batch.length > 0) yield batch
@@ -82,7 +87,9 @@ function createNewest(most: number | null, compare: (a: string, b: string) => nu
 const isSameVersion = (a: Selected, b: Selected) => a.name === b.name && a.version === b.version && a.arch === b.arch
 
 async function* pages({ db, sourceId, selection, target }: Selecting, range: NameRange): AsyncGenerator<Selected[]> {
-  const where = sql.join(conditions(selection, target, range), sql` and `)
+  const { architectures } = selection
+  const taken = architectures.length > 0 ? architectures : archsOf(target.format, target.distribution)
+  const where = sql.join([sql`arch = any(${taken}::text[])`, ...conditions(selection, range)], sql` and `)
   let after: RawBuilder<unknown> = sql`true`
   for (;;) {
     const { rows } = await sql<Selected>`
@@ -98,14 +105,13 @@ async function* pages({ db, sourceId, selection, target }: Selecting, range: Nam
   }
 }
 
-function conditions(selection: MirrorSelection, { format, distribution }: Offered, { after, upTo }: NameRange) {
-  const { names, globs, exclude, sections, architectures } = selection
+/** Of all that a selection says, but its architectures. */
+export function conditions({ names, globs, exclude, sections }: MirrorSelection, { after, upTo }: NameRange) {
   const like = (column: RawBuilder<unknown>, patterns: readonly string[]) =>
     sql`${column} like any(${patterns.map(likePattern)}::text[])`
   const name = sql`name`
-  const offered = [...distribution.architectures, ...format.neutralArchs]
   return [
-    sql`arch = any(${architectures.length > 0 ? architectures : offered}::text[])`,
+    sql`true`,
     ...(names.length + globs.length > 0 ? [sql`(name = any(${names}::text[]) or ${like(name, globs)})`] : []),
     ...(sections.length > 0 ? [like(sql`section`, sections)] : []),
     ...(exclude.length > 0 ? [sql`not (${like(name, exclude)})`] : []),

@@ -1,6 +1,6 @@
 // Verifies what an upstream signed with OpenPGP, against the keys of its source.
 import * as openpgp from 'openpgp'
-import { refused } from '../formats/catalog.ts'
+import { refused } from '../../formats/catalog.ts'
 
 /** Clocks of upstreams may run ahead. */
 const SKEW_MS = 5 * 60_000

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { CatalogRecord } from '../formats/catalog.ts'
-import { groupRuns } from './runs.ts'
+import type { CatalogRecord } from '../../formats/catalog.ts'
+import { cutRuns } from './runs.ts'
 
 const record = (content: string): CatalogRecord => ({ content, read: () => ({ name: content, unreadable: 'a test' }) })
 
@@ -9,7 +9,7 @@ async function runsOf(contents: readonly string[]) {
     for (const content of contents) yield record(content)
   }
   const runs = []
-  for await (const group of groupRuns(records())) runs.push(...group)
+  for await (const run of cutRuns(records())) runs.push(run)
   return runs
 }
 
@@ -32,13 +32,13 @@ test.each([
   expect(changed.length).toBeLessThanOrEqual(2)
 })
 
-test('large records end runs and groups early', async () => {
+test('large records end runs early', async () => {
   const large = 'x'.repeat(700_000)
   async function* records() {
     for (let n = 0; n < 20; n++) yield record(`${n} ${large}`)
   }
-  for await (const group of groupRuns(records())) {
-    const bytes = group.flatMap((run) => run.records).reduce((sum, one) => sum + one.record.content.length, 0)
+  for await (const run of cutRuns(records())) {
+    const bytes = run.records.reduce((sum, one) => sum + one.record.content.length, 0)
     expect(bytes).toBeLessThan(3 * 1024 * 1024)
   }
 })

@@ -1,0 +1,11 @@
+// Inside a reader: what is read of upstreams.
+import type { Handlers } from '../../readers/serve.ts'
+import { handlerOf } from '../../readers/session.ts'
+
+export const upstreamJobs: Handlers = {
+  'upstream-verify': handlerOf(async () => (await import('./verify.ts')).verify),
+  'upstream-describe': handlerOf(async () => (await import('./describe.ts')).describe),
+  'upstream-packages': handlerOf(async () => (await import('./packages.ts')).packages),
+  'upstream-mirrors': handlerOf(async () => (await import('./small.ts')).mirrors),
+  'upstream-package-digest': handlerOf(async () => (await import('./small.ts')).packageDigest),
+}
