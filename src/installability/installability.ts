@@ -1,15 +1,28 @@
 // Which packages of a distribution can be installed, now and after a planned change. Results are kept until the next check.
 import { sql } from 'kysely'
-import type { CheckResult, InstallabilityResult, PlanResult } from '../domain/installability.ts'
+import {
+  HELD_STATUSES,
+  type CheckResult,
+  type InstallabilityResult,
+  type PlanResult,
+} from '../domain/installability.ts'
 import { invalidField, Problem } from '../domain/problem.ts'
 import type { TaskContext, TaskKind } from '../domain/tasks.ts'
+import { archsIn } from '../formats/architectures.ts'
 import type { Offered } from '../formats/format.ts'
 import { withChecker, type Checker } from '../formats/installation/checker.ts'
 import type { Selector } from '../formats/installation/messages.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import { createSemaphore } from '../kernel/semaphore.ts'
 import type { Db } from '../store/db.ts'
-import { catalogPackages, catalogSources, publishedPackages, selected, type CatalogSource } from './read-packages.ts'
+import {
+  catalogPackages,
+  catalogSources,
+  heldPackages,
+  publishedPackages,
+  selected,
+  type CatalogSource,
+} from './read-packages.ts'
 
 export const INSTALLABILITY = 'installability'
 /** Packages that a result lists for one architecture. */
@@ -80,11 +93,17 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
     sources: readonly CatalogSource[],
     signal?: AbortSignal,
   ): Promise<void> {
-    const archs = [architecture, ...format.neutralArchs]
+    const archs = archsIn(format, architecture)
     for await (const page of publishedPackages(db, distribution.codename, archs)) {
       signal?.throwIfAborted()
       await checker.add('distribution', page)
     }
+    // Before the catalogs: what is held here is not to be had from them either.
+    for (const status of HELD_STATUSES)
+      for await (const page of heldPackages(db, distribution.codename, archs, status)) {
+        signal?.throwIfAborted()
+        await checker.add(status, page)
+      }
     for (const { id } of sources)
       for await (const page of catalogPackages(db, id, archs)) {
         signal?.throwIfAborted()
@@ -147,7 +166,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
       ...{ added_uninstallable: [], added_uninstallable_total: 0 },
     }
     for (const architecture of distribution.architectures) {
-      const archs = [architecture, ...format.neutralArchs]
+      const archs = archsIn(format, architecture)
       const planned = await alone(() =>
         withChecker(format, architecture, async (checker) => {
           await fill(checker, offered, architecture, sources)
@@ -184,7 +203,7 @@ export function createInstallability({ db, clock, find }: InstallabilityDeps): I
   return {
     last,
     plan,
-    kind: { kind: INSTALLABILITY, leaderOnly: false, run: checkAll },
+    kind: { kind: INSTALLABILITY, lane: 'interactive', leaderOnly: false, run: checkAll },
     async isDue(codename) {
       const offered = find(codename)
       if (!offered) return false

@@ -1,8 +1,9 @@
 // Applies the result of a later check to a record: one rule for rescan, re-match, second scanner and dependency scan.
-import type { Finding } from '../domain/finding.ts'
+import { vulnerabilities, type Finding } from '../domain/finding.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { changeRecord, lockRecord, type Change, type Changed } from '../records/change-record.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { insertBlobs, withBytes, type SeenRemovals } from '../store/files/placement.ts'
 import { activeDecisions } from '../store/records/decisions.ts'
 import type { BlobsTable, PackageRow, ReviewReason } from '../store/tables.ts'
@@ -66,7 +67,7 @@ export async function reviseFindings(
   { set = {}, replacement = null }: Alongside = {},
 ): Promise<Applied> {
   const transact = (seen: SeenRemovals) =>
-    deps.db.transaction().execute(async (tx) => {
+    transaction(deps.db, async (tx) => {
       const before = await lockRecord(tx, id)
       const decisions = (await activeDecisions(tx, [id])).get(id) ?? []
       const findings = withAcceptance(revise((before.cve_results ?? []) as Finding[]), decisions)
@@ -125,7 +126,7 @@ async function record(
       action: check.mechanism === 'rescan' ? 'RESCAN' : 'CVE_REMATCH',
       result: reasons.length > 0 ? 'WARNING' : 'SUCCESS',
       outcome: row.status,
-      detail: `${findings.length} known vulnerabilities, ${newIds.length} new, ${droppedIds.length} gone`,
+      detail: `${vulnerabilities(findings.length)}, ${newIds.length} new, ${droppedIds.length} gone`,
       extra: {
         mechanism: check.mechanism,
         previous_status: before.status,

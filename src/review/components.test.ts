@@ -1,17 +1,22 @@
 // Which records are looked into, what a failure costs the others, and which records news about libraries concern. What
 // findings do to a record is shown with the real service in test/gate/components.
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { buildDeb } from '../../test/samples/deb.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { realReaders } from '../readers/fixture.ts'
 import { findDistribution } from '../formats/index.ts'
+import { createBring } from '../formats/readers/bring.ts'
+import type { ReaderPool } from '../readers/pool.ts'
 import { insertRecord } from '../sbom/fixture.ts'
 import type { OsvFinding } from '../scanners/osv/findings.ts'
 import { createComponents } from '../store/files/components.ts'
 import { type Database } from '../store/db.ts'
 import type { PackageRow } from '../store/tables.ts'
+import { createComponentReading } from './component-reading/reading.ts'
 import { createComponentScan, type ComponentScanDeps } from './components.ts'
 import { systemActor } from './deps.ts'
 
@@ -36,6 +41,7 @@ const finding: OsvFinding = {
 
 let database: Database
 let directory: string
+let readers: ReaderPool
 let errors: unknown[]
 /** stored files by SHA-256; what is missing is nowhere */
 let stored: Map<string, string>
@@ -46,6 +52,7 @@ let answer: () => OsvFinding[]
 beforeAll(async () => {
   database = await createTestDatabase()
   directory = await mkdtemp(join(tmpdir(), 'components-'))
+  readers = realReaders(directory, { mostReaders: 1 })
 })
 beforeEach(() => {
   errors = []
@@ -60,9 +67,11 @@ afterEach(async () => {
   await database.db.deleteFrom('blobs').execute()
 })
 afterAll(async () => {
-  await database.close()
+  await Promise.all([database.close(), readers.close()])
   await rm(directory, { recursive: true, force: true })
 })
+
+const newPath = () => join(directory, randomUUID())
 
 function scan({ scanning = true, mayWork = true } = {}) {
   const settings = { validation: { grype_scan: scanning }, cve_policy: { critical: 'block', sla_days: {} } }
@@ -88,7 +97,9 @@ function scan({ scanning = true, mayWork = true } = {}) {
     audit: { record: nothing },
     manifests: { write: nothing },
     pendingDeletions: { run: nothing },
-    staging: { newPath: () => join(directory, 'spool') },
+    readComponents: createComponentReading({
+      ...{ pool: readers, bring: createBring(directory, newPath), newPath, options: () => ({}) },
+    }),
     components: createComponents(database.db),
     pool: {
       async withFile({ sha256 }: { sha256: string }, work: (path: string) => Promise<unknown>) {

@@ -9,9 +9,10 @@ import {
   componentKey,
   type ComponentMatcher,
 } from '../scanners/components/match.ts'
-import { mayHoldComponent, readComponents } from '../scanners/components/read.ts'
+import { mayHoldComponent } from '../scanners/components/read.ts'
 import { unpackFiles } from '../domain/packed-facts.ts'
 import type { Components, ComponentsOf, ComponentWork } from '../store/files/components.ts'
+import type { ComponentReading } from './component-reading/reading.ts'
 import { applyFindings, type Applied } from './apply.ts'
 import { sameCoverage } from './assess.ts'
 import { mergeFindings, sameFindings } from './merge.ts'
@@ -20,6 +21,7 @@ import { factsOf, systemActor, type Actor, type ReviewDeps } from './deps.ts'
 export interface ComponentScanDeps extends ReviewDeps {
   components: Components
   matcher: ComponentMatcher
+  readComponents: ComponentReading
   /** whether this process does the work that one process of several should do */
   mayWork(): boolean
 }
@@ -105,13 +107,9 @@ export function createComponentScan(deps: ComponentScanDeps): ComponentScan {
   }
 
   /** Null when the stored file is missing. */
-  async function read({ sha256, format, distribution, filename }: ComponentWork): Promise<ComponentsOf | null> {
+  async function read({ sha256, format, filename }: ComponentWork): Promise<ComponentsOf | null> {
     const seen = await deps.pool.withFile({ sha256, format, filename }, (path) =>
-      readComponents({
-        members: deps.offered(distribution).format.members(path),
-        filename,
-        newPath: deps.staging.newPath,
-      }),
+      deps.readComponents(format, path, filename),
     )
     if (seen === null) return null
     const contents = {

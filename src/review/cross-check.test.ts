@@ -178,3 +178,19 @@ test('a service that stops finishes the look it is at and begins no other', asyn
   await check.stop()
   expect(scans).toHaveLength(1)
 })
+
+test('a stop does not wait for a scanner that never answers, and its package is scanned by the next process', async () => {
+  await insertRecord(database.db, { name: 'one' })
+  const stop = new AbortController()
+  let asked!: () => void
+  const asking = new Promise<void>((resolve) => (asked = resolve))
+  const never = () => (asked(), new Promise<never>(() => {}))
+  const check = crossCheck([scanner(never), scanner(never, 'third')], { graceMs: 1 })
+  const caught = check.catchUp(stop.signal).catch((error: unknown) => error)
+  await asking
+  stop.abort()
+  expect(await caught).toBe(stop.signal.reason)
+  await check.stop()
+  expect([scans.length, errors]).toEqual([1, []])
+  expect(await crossCheck([scanner(() => 'no_data')]).catchUp()).toMatchObject({ scanned: 1 })
+})

@@ -1,6 +1,7 @@
 // Scans published packages again with every scanner after the first. Runs after an upload, and never unpublishes.
 import { sql, type RawBuilder } from 'kysely'
 import { Problem } from '../domain/problem.ts'
+import { untilAborted } from '../kernel/in-time.ts'
 import type { Distribution, FormatId } from '../domain/package.ts'
 import type { CveResult, CveScanner } from '../scanners/scanner.ts'
 import { applyFindings } from './apply.ts'
@@ -26,14 +27,19 @@ export interface CrossCheckDeps extends ReviewDeps {
   generation(): Promise<number>
   /** milliseconds between a publication and its scan */
   delayMs?: number
+  /** milliseconds that a scan under way has when the service stops */
+  graceMs?: number
 }
 
 export interface CrossCheck {
   /** Scans a published package soon, in the background. Never throws. */
   nudge(about: Published): void
-  /** Scans every published package that a scanner has not scanned yet, also after a crash. */
-  catchUp(): Promise<CrossCheckReport>
-  /** Ends after the current package. */
+  /**
+   * Scans every published package that a scanner has not scanned yet, also after a crash.
+   * @param signal stops it, like `stop`; the promise then rejects with its reason
+   */
+  catchUp(signal?: AbortSignal): Promise<CrossCheckReport>
+  /** Ends after the current package, which a scanner that does not answer is given some seconds for. */
   stop(): Promise<void>
 }
 
@@ -63,6 +69,7 @@ const RETRY_MS = 60 * 60_000
 /** After so many failures in a row a scanner counts as down until the next run. */
 const FAILURES = 3
 const ATTEMPTS = 3
+const GRACE_MS = 3000
 
 export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
   const { db, clock } = deps
@@ -70,7 +77,8 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
   const pending = new Map<string, Published>()
   let everything = false
   let running: Promise<CrossCheckReport> | null = null
-  let stopped = false
+  const stopping = new AbortController()
+  const { signal: stopped } = stopping
   let timer: NodeJS.Timeout | null = null
 
   /** Records this scanner has not scanned, or failed to scan an hour ago or earlier, by id. */
@@ -96,7 +104,8 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
     let reopened = false
     for (let attempt = 1; ; attempt++) {
       const generation = await deps.generation()
-      const scan = await scanner.scan({ facts: factsOf(row), distribution })
+      const scanned = scanner.scan({ facts: factsOf(row), distribution })
+      const scan = await untilAborted(scanned, stopped, deps.graceMs ?? GRACE_MS)
       if (scan.result !== 'scanned') return { result: scan.result, reopened }
       const { before, row: now } = await applyFindings(
         deps,
@@ -119,7 +128,7 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
     failures: { inARow: number },
   ): Promise<boolean> {
     for (const row of rows) {
-      if (stopped || failures.inARow >= FAILURES || !deps.settings().validation.grype_scan) return false
+      if (stopped.aborted || failures.inARow >= FAILURES || !deps.settings().validation.grype_scan) return false
       try {
         const { result, reopened } = await scanOne(scanner, row)
         // Noted last: after a crash in between, the package is scanned again, which changes nothing.
@@ -129,6 +138,7 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
         if (result === 'error') report.failed++
         failures.inARow = result === 'error' ? failures.inARow + 1 : 0
       } catch (error) {
+        if (error === stopped.reason) return false
         if (error instanceof Problem && error.code === 'not_found') continue
         failures.inARow++
         report.failed++
@@ -165,7 +175,7 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
 
   async function run(): Promise<CrossCheckReport> {
     const report: CrossCheckReport = { scanned: 0, reopened: 0, failed: 0 }
-    while (!stopped && (everything || pending.size > 0)) {
+    while (!stopped.aborted && (everything || pending.size > 0)) {
       const all = everything && deps.mayWork()
       const about = [...pending.values()]
       everything = false
@@ -179,7 +189,7 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
     (running ??= run().finally(() => {
       running = null
       // Published since the loop ended.
-      if (!stopped && (everything || pending.size > 0)) startSoon()
+      if (!stopped.aborted && (everything || pending.size > 0)) startSoon()
     }))
 
   function startSoon(): void {
@@ -189,21 +199,32 @@ export function createCrossCheck(deps: CrossCheckDeps): CrossCheck {
     }, deps.delayMs ?? DELAY_MS).unref()
   }
 
-  function catchUp(): Promise<CrossCheckReport> {
+  async function catchUp(signal?: AbortSignal): Promise<CrossCheckReport> {
+    signal?.addEventListener('abort', halt, { once: true })
     everything = true
-    return start()
+    try {
+      return await start()
+    } finally {
+      signal?.removeEventListener('abort', halt)
+      // What was left is no result.
+      signal?.throwIfAborted()
+    }
+  }
+
+  function halt(): void {
+    stopping.abort()
+    if (timer) clearTimeout(timer)
   }
 
   return {
     catchUp,
     nudge(about) {
-      if (deps.scanners.length === 0 || stopped) return
+      if (deps.scanners.length === 0 || stopped.aborted) return
       if (pending.size < MOST_PENDING) pending.set(`${about.distribution} ${about.package} ${about.version}`, about)
       if (!running) startSoon()
     },
     async stop() {
-      stopped = true
-      if (timer) clearTimeout(timer)
+      halt()
       await running?.catch(() => {})
     },
   }

@@ -2,10 +2,10 @@
 import { isProblem, Problem } from '../domain/problem.ts'
 import { isStorageFull } from '../kernel/files.ts'
 import { notUnderReview } from '../records/change-record.ts'
-import type { RecordSelector } from '../store/records/artifact-query.ts'
+import { DatabaseAway } from '../store/database-away.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import { foresee, type DecideDeps, type DecidedHere } from './decide-one.ts'
-import { announceDecided, decideHeld, heldBy } from './decide.ts'
+import { announceDecided, decideHeld, heldBy, type Looked } from './decide.ts'
 import type { Actor } from './deps.ts'
 import { readPlan, type DecisionBody, type Plan } from './plan.ts'
 import { revertDecisions } from './revert.ts'
@@ -13,7 +13,7 @@ import { cleanUp, publishChanges } from './settle.ts'
 
 /** What became of one package that was named, or would. */
 export interface DecidedItem {
-  selector: RecordSelector
+  selector: Looked
   /** the records it was decided about; empty when it failed */
   records: {
     distribution: string
@@ -35,7 +35,7 @@ export interface DecidedItem {
  */
 export async function decideSeveral(
   deps: DecideDeps,
-  selectors: readonly RecordSelector[],
+  selectors: readonly Looked[],
   body: DecisionBody,
   actor: Actor,
   { dryRun }: { dryRun: boolean },
@@ -110,7 +110,7 @@ async function publishIn(
 }
 
 /** @throws Problem as `heldBy`, and 'not_under_review' for what was named before */
-async function heldOnce(deps: DecideDeps, selector: RecordSelector, seen: Set<number>): Promise<PackageRow[]> {
+async function heldOnce(deps: DecideDeps, selector: Looked, seen: Set<number>): Promise<PackageRow[]> {
   const held = await heldBy(deps, selector)
   const again = held.find(({ id }) => seen.has(id))
   if (!again) return held
@@ -136,6 +136,8 @@ function withoutFindings({ before, row, ...rest }: DecidedHere): DecidedHere {
 /** Unexpected errors are for the log: the other items are still to be published. */
 function problemOf({ onError }: Pick<DecideDeps, 'onError'>, error: unknown): Problem {
   if (isProblem(error)) return error
+  if (error instanceof DatabaseAway)
+    return new Problem('database_unavailable', 'the database does not answer; look again whether it is decided')
   onError(error)
   return isStorageFull(error)
     ? new Problem('storage_full', 'the disk is full; it is still under review')

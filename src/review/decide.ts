@@ -3,26 +3,29 @@ import type { Finding } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
 import { notUnderReview } from '../records/change-record.ts'
 import { renderAhead, type Rendered } from '../records/entries.ts'
+import { inLockOrder, lockRecords } from '../records/lock-order.ts'
 import { matchingRecords, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { PackageRow } from '../store/tables.ts'
+import { transaction } from '../store/transaction.ts'
 import { decideOne, type DecideDeps, type Decided, type DecidedHere } from './decide-one.ts'
-import { inLockOrder, noSuchPackage, type Actor } from './deps.ts'
+import { noSuchPackage, type Actor } from './deps.ts'
 import { readPlan, type DecisionBody, type Plan } from './plan.ts'
 import { revertDecisions } from './revert.ts'
 import { announce, cleanUp, publishChanges } from './settle.ts'
 
+/** Held records that a person decides about. */
+export interface Looked extends RecordSelector {
+  /** of the bytes that were looked at; a package of that name may have been replaced since */
+  sha256?: string | undefined
+}
+
 /**
  * Decides about every held record that the selector matches, and returns when clients see the result.
  * @throws Problem('validation_error') for the body, 'not_found', 'not_under_review' with `current_status`, 'ambiguous' with
- * `candidates`, 'self_approval'; 'publication_failed' or 'storage_full' when an approval could not be published: it is
+ * `candidates`, 'bytes_changed' with `sha256`, 'self_approval'; 'publication_failed' or 'storage_full' when an approval could not be published: it is
  * reverted, and the package stays under review
  */
-export async function decide(
-  deps: DecideDeps,
-  selector: RecordSelector,
-  body: DecisionBody,
-  actor: Actor,
-): Promise<Decided[]> {
+export async function decide(deps: DecideDeps, selector: Looked, body: DecisionBody, actor: Actor): Promise<Decided[]> {
   const plan = readPlan(body)
   const decided = await decideHeld(deps, await heldBy(deps, selector), plan, actor)
   deps.checkpoint('decided')
@@ -35,8 +38,8 @@ export async function decide(
   return decided
 }
 
-/** The held records that one decision covers. @throws Problem('not_found', 'not_under_review', 'ambiguous') */
-export async function heldBy({ db }: Pick<DecideDeps, 'db'>, selector: RecordSelector): Promise<PackageRow[]> {
+/** The held records that one decision covers. @throws Problem('not_found', 'not_under_review', 'ambiguous', 'bytes_changed') */
+export async function heldBy({ db }: Pick<DecideDeps, 'db'>, selector: Looked): Promise<PackageRow[]> {
   // With findings, which `requireAlike` compares: a version has at most one record per distribution and architecture.
   const rows = await matchingRecords(db, selector).selectAll().execute()
   const newest = rows.at(-1)
@@ -44,6 +47,13 @@ export async function heldBy({ db }: Pick<DecideDeps, 'db'>, selector: RecordSel
   const held = rows.filter((row) => row.status === 'pending_review')
   if (held.length === 0) throw notUnderReview(newest)
   requireAlike(held)
+  const [{ sha256 }] = held as [PackageRow]
+  if (selector.sha256 !== undefined && selector.sha256.toLowerCase() !== sha256)
+    throw new Problem(
+      'bytes_changed',
+      `${newest.name} ${newest.version} is another file now than the one that was looked at`,
+      { sha256 },
+    )
   return held
 }
 
@@ -57,7 +67,11 @@ export async function decideHeld(
   const rendered = new Map<number, Rendered | null>()
   if (plan.decision === 'approve')
     for (const row of held) rendered.set(row.id, await renderAhead(deps.db, row, deps.offered(row.distribution)))
-  return deps.db.transaction().execute(async (tx) => {
+  return transaction(deps.db, async (tx) => {
+    await lockRecords(
+      tx,
+      held.map(({ id }) => id),
+    )
     const done: DecidedHere[] = []
     for (const { id } of inLockOrder(held))
       done.push(await decideOne(deps, tx, id, plan, actor, { rendered: rendered.get(id) }))

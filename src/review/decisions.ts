@@ -7,6 +7,7 @@ import { changeRecord, lockIfThere, noteChanged } from '../records/change-record
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { decideOne, type DecideDeps } from './decide-one.ts'
 import { eventBase, type Actor } from './deps.ts'
 import { readPlan, type DecisionBody } from './plan.ts'
@@ -71,7 +72,7 @@ export async function replaceDecision(
 ): Promise<DecisionRow> {
   const plan = readPlan(body)
   const old = await findDecision(deps.db, id)
-  const changed = await deps.db.transaction().execute(async (tx) => {
+  const changed = await transaction(deps.db, async (tx) => {
     const before = old.package_id === null ? null : await lockIfThere(tx, old.package_id)
     const still = await findDecision(tx, id)
     if (!before || !still.active) throw notInForce(still, before?.status)
@@ -124,7 +125,7 @@ export async function resolveDecision(
   const decision = standing.find((row) => row.resolved_at === null) ?? standing[0]
   if (!decision) throw new Problem('not_found', 'no decision is in force')
   if (decision.resolved_at !== null) return decision
-  return deps.db.transaction().execute(async (tx) => {
+  return transaction(deps.db, async (tx) => {
     const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
     const [row] = await tx
       .updateTable('decisions')
@@ -182,7 +183,7 @@ export async function assignDecision(
           .executeTakeFirst()
   if (user === undefined) throw invalidField('assigned_to', 'must be the name of an active user')
   const name = user?.username ?? null
-  return deps.db.transaction().execute(async (tx) => {
+  return transaction(deps.db, async (tx) => {
     const row = await tx
       .updateTable('decisions')
       .set({ assigned_to: name, assigned_at: name === null ? null : deps.clock.now() })

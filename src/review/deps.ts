@@ -83,13 +83,6 @@ export const NO_REVIEW = {
   review_reasons: null,
 } as const
 
-/** Sorts records into the order in which every transaction locks their distributions. */
-export function inLockOrder<T extends { distribution: string; id: number }>(rows: readonly T[]): T[] {
-  return [...rows].sort((a, b) =>
-    a.distribution < b.distribution ? -1 : a.distribution > b.distribution ? 1 : a.id - b.id,
-  )
-}
-
 /** The part of a package's facts that advisories are matched by, from its row. */
 export function factsOf(
   row: Pick<PackageRow, 'format' | 'name' | 'version' | 'arch' | 'source_package' | 'source_version'>,

@@ -60,6 +60,14 @@ describe('two scanners that find the same vulnerability', () => {
     expect(short(merge(gone, 'osv', raw('osv', 'CVE-1', 'Critical')))).toEqual([['CVE-1', 'Critical', 'block', 'osv']])
   })
 
+  test('the names that both know are kept, until the one that knew them finds it no more', () => {
+    const osv = (...aliases: string[]) => raw('osv', 'CVE-1', 'High', { aliases })
+    const named = merge([], 'grype', raw('grype', 'CVE-1', 'High', { aliases: ['RHSA-1'] }))
+    const both = merge(named, 'osv', osv('ALSA-1', 'RHSA-1'))
+    expect(both[0]?.aliases).toEqual(['ALSA-1', 'RHSA-1'])
+    expect(merge(merge(both, 'grype'), 'osv', osv('ALSA-2'))[0]?.aliases).toEqual(['ALSA-2'])
+  })
+
   test('a scanner that is no more has no word', () => {
     const old = first.map((finding) => ({ ...finding, sources: ['trivy'] }))
     expect(short(merge(old, 'osv', raw('osv', 'CVE-1', 'High')))).toEqual([['CVE-1', 'High', 'review', 'osv']])

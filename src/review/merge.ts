@@ -1,4 +1,5 @@
 // What a package's findings are after one more engine, or the same one again, has looked. Pure.
+import { aliasesAmong } from '../domain/advisory-id.ts'
 import type { Finding } from '../domain/finding.ts'
 import { FORMATS } from '../domain/package.ts'
 import { actionFor, type PolicyActions } from '../domain/policy.ts'
@@ -42,6 +43,11 @@ export function mergeFindings(
       epss_label: raw.epss_label ?? then?.epss_label ?? null,
       in_kev: raw.in_kev || (then?.in_kev ?? false),
       sources: [...new Set([...others(then), ...raw.sources, seen.engine])].sort(),
+      // Which engine knew which name is not kept: those of others stay while one of them still finds it.
+      aliases: aliasesAmong(raw.id, [
+        ...(raw.aliases ?? []),
+        ...(others(then).length > 0 ? (then?.aliases ?? []) : []),
+      ]),
       action: actionFor(policy, said.severity),
       first_seen: then?.first_seen ?? now,
       accepted_by_decision: then?.accepted_by_decision ?? false,

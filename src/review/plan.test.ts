@@ -26,6 +26,8 @@ test.each<[Partial<DecisionBody>, Partial<Plan>]>([
   [{ decision: 'approve', target_version: '  ' }, { targetVersion: null }],
   [{ decision: 'approve', justification: '  trimmed ' }, { justification: 'trimmed' }],
   [{ decision: 'approve', justification: 'x'.repeat(2000) }, { action: 'accept_risk' }],
+  [{ decision: 'approve', justification: '見た' }, { justification: '見た' }],
+  [{ decision: 'approve', justification: '7' }, { justification: '7' }],
 ])('%o is accepted', (asked, expected) => {
   expect(readPlan(body(asked))).toMatchObject(expected)
 })
@@ -33,6 +35,8 @@ test.each<[Partial<DecisionBody>, Partial<Plan>]>([
 test.each<[string, Partial<DecisionBody>]>([
   ['justification', { decision: 'approve', justification: '   ' }],
   ['justification', { decision: 'approve', justification: 'x'.repeat(2001) }],
+  ['justification', { decision: 'approve', justification: '\u200b' }],
+  ['justification', { decision: 'reject', justification: ' \u00ad\u2060 … ' }],
   ['decision', {}],
   ['expires_in_days', { decision: 'approve', expires_in_days: 0 }],
   ['expires_in_days', { decision: 'approve', expires_in_days: 3651 }],

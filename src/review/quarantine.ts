@@ -2,10 +2,12 @@
 import type { Finding } from '../domain/finding.ts'
 import { transitionOf } from '../domain/transitions.ts'
 import { changeRecord, lockRecord, notUnderReview, type Changed } from '../records/change-record.ts'
+import { inLockOrder, lockRecords } from '../records/lock-order.ts'
 import { headRows, type RecordSelector } from '../store/records/artifact-query.ts'
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
+import { transaction } from '../store/transaction.ts'
 import { withAcceptance } from './coverage.ts'
-import { eventBase, inLockOrder, NO_REVIEW, NOT_HELD, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
+import { eventBase, NO_REVIEW, NOT_HELD, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
 import { announce, cleanUp, publishChanges, type CleanUpDeps } from './settle.ts'
 
 /**
@@ -23,7 +25,11 @@ export async function quarantine(
   if (!newest) throw noSuchPackage(selector)
   const reachable = rows.filter((row) => transitionOf(row.status, 'quarantine'))
   if (reachable.length === 0) throw notUnderReview(newest)
-  const changes = await deps.db.transaction().execute(async (tx) => {
+  const changes = await transaction(deps.db, async (tx) => {
+    await lockRecords(
+      tx,
+      reachable.map(({ id }) => id),
+    )
     const done: Changed[] = []
     for (const { id } of inLockOrder(reachable)) {
       const before = await lockRecord(tx, id)

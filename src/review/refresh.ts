@@ -18,8 +18,11 @@ export interface Refresh {
   advisories(progress?: Progress, force?: boolean, signal?: AbortSignal): Promise<UpdateOutcome>
   /** whether any list has an address: a closed network has none */
   readonly hasLists: boolean
-  /** Updates exploit-prediction scores and the list of known-exploited vulnerabilities, and the packages they concern. */
-  lists(progress?: Progress, force?: boolean): Promise<UpdateOutcome>
+  /**
+   * Updates exploit-prediction scores and the list of known-exploited vulnerabilities, and the packages they concern.
+   * @param signal ends it between two packages
+   */
+  lists(progress?: Progress, force?: boolean, signal?: AbortSignal): Promise<UpdateOutcome>
   /** Scans the self-test packages with every scanner and logs what a scanner missed. */
   selfTest(): Promise<{ shown: number; failed: number }>
   /** Marks CVEs as known to be exploited. @returns how many packages changed */
@@ -35,6 +38,8 @@ export function createRefresh(
   },
 ): Refresh {
   const { log, advisoryData, enrichment, canaries } = deps
+  /** The process before may have ended between its update of the lists and the last package. */
+  let isRevised = false
 
   async function selfTest() {
     const scopes = await canaries.check()
@@ -51,10 +56,13 @@ export function createRefresh(
       if (outcome.status === 'updated') await selfTest()
       return outcome
     },
-    async lists(progress, force = false) {
+    async lists(progress, force = false, signal) {
       const { exploited, ...outcome } = await enrichment.refresh({ force, ...(progress ? { progress } : {}) })
+      if (outcome.status !== 'updated' && isRevised) return outcome
+      isRevised = false
+      const changed = await reviseKnown(deps, enrichment.enrich, null, systemActor('scheduler'), signal)
+      isRevised = true
       if (outcome.status !== 'updated') return outcome
-      const changed = await reviseKnown(deps, enrichment.enrich, null, systemActor('scheduler'))
       const message = `${outcome.message}; ${exploited.length} newly known to be exploited, ${changed} packages changed`
       return { ...outcome, message }
     },

@@ -2,12 +2,9 @@
 import { countSeverities, type Finding, type SeverityCounts } from '../domain/finding.ts'
 import { Problem } from '../domain/problem.ts'
 import { worstRisk } from '../domain/risk.ts'
-import type { Settings } from '../domain/settings.ts'
-import type { Coverage, PipelineKey, PipelineResult } from '../domain/status.ts'
-import type { Candidate, StepResult } from '../gate/step.ts'
+import type { Coverage, PipelineResult, Verdict } from '../domain/status.ts'
 import { isoTime } from '../kernel/clock.ts'
 import { removeFile } from '../kernel/files.ts'
-import { unpackFacts } from '../domain/packed-facts.ts'
 import { blobRow } from '../records/stored-file.ts'
 import { matchingRecords, recordsOf, type RecordSelector } from '../store/records/artifact-query.ts'
 import type { PackageRow, ReviewReason } from '../store/tables.ts'
@@ -15,9 +12,11 @@ import { applyFindings, reviseFindings, type Alongside, type Applied, type Apply
 import type { Check } from './assess.ts'
 import type { ComponentScan } from './components.ts'
 import { eventBase, noSuchPackage, type Actor, type ReviewDeps } from './deps.ts'
-import { inspect, type Inspection, type RunStep } from './inspect.ts'
+import { inspect, type Inspection } from './inspect.ts'
+import { isHeldUnscanned, judgeAgain } from './judge-again.ts'
+import { SCANNED, STEP_TIMEOUT_MS, storedCandidate, stepRunner } from './stored-candidate.ts'
 
-export type RescanDeps = ApplyDeps & Pick<ReviewDeps, 'pool' | 'staging' | 'steps'>
+export type RescanDeps = ApplyDeps & Pick<ReviewDeps, 'pool' | 'staging' | 'steps' | 'checkpoint'>
 
 export interface RescanOptions {
   /** milliseconds for each step; 120,000 by default */
@@ -45,8 +44,6 @@ export interface Rescanned {
   risk: number
 }
 
-const SCANNED: readonly PipelineResult[] = ['no_findings', 'allowed', 'warning', 'review', 'blocked']
-
 /**
  * Rescans every record that the selector matches, and returns the worst first. A quarantined record passes all steps.
  * @throws Problem('not_found'), 'scanner_unavailable' when an engine fails, 'timeout' when one is too slow; records that
@@ -72,14 +69,17 @@ async function rescanOne(
   deps: RescanDeps,
   row: PackageRow,
   actor: Actor,
-  { stepTimeoutMs = 120_000, components }: RescanOptions,
+  { stepTimeoutMs = STEP_TIMEOUT_MS, components }: RescanOptions,
 ): Promise<Rescanned> {
-  const candidate = await candidateOf(deps, row)
-  const run: RunStep = (key, on) => runStep(deps, key, on, stepTimeoutMs)
+  const candidate = await storedCandidate(deps, row)
+  const run = stepRunner(deps, stepTimeoutMs)
   const { verdict, findings = [] } = await run('cve_scan', candidate)
   if (verdict.result === 'error')
     throw new Problem('scanner_unavailable', verdict.message, {}, { retryAfterSeconds: 60 })
   const cve = SCANNED.includes(verdict.result) ? verdict : null
+  const judged =
+    cve && isHeldUnscanned(row) ? await judgeAgain(deps, row, { candidate, run, cve, findings }, actor) : 'left'
+  if (typeof judged === 'object') return shownOf(deps, row, verdict, judged)
   const inspection = row.status === 'quarantined' ? await inspect(deps, row, candidate, cve, run) : null
   const check: Check = {
     mechanism: 'rescan',
@@ -96,6 +96,10 @@ async function rescanOne(
   })
   const matched = (await components?.match(row.id, 'rescan', actor)) ?? null
   const total = matched ? joined(applied, matched) : applied
+  return shownOf(deps, row, verdict, total)
+}
+
+function shownOf({ clock }: RescanDeps, row: PackageRow, verdict: Verdict, total: Applied): Rescanned {
   const known = (total.row.cve_results ?? []) as Finding[]
   return {
     distribution: row.distribution,
@@ -108,25 +112,10 @@ async function rescanOne(
     new_cve_ids: total.newIds,
     dropped_cve_ids: total.droppedIds,
     reasons: total.reasons,
-    scanned_at: isoTime(deps.clock.now()),
+    scanned_at: isoTime(clock.now()),
     db_version: verdict.coverage?.database_date ?? verdict.coverage?.engine_version ?? null,
     coverage: verdict.coverage ?? null,
     risk: worstRisk(known),
-  }
-}
-
-/** The stored file as the steps take it; without a path until the file is needed. */
-async function candidateOf({ db, offered }: RescanDeps, row: PackageRow): Promise<Candidate> {
-  const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
-  const { sha256, sha512, sha1, md5 } = blob
-  return {
-    ...offered(row.distribution),
-    facts: unpackFacts(blob),
-    filename: row.filename,
-    sizeBytes: row.size_bytes,
-    digests: { sha256, sha512, sha1, md5 },
-    receivedSha256: row.received_sha256,
-    path: '',
   }
 }
 
@@ -179,29 +168,4 @@ async function notScanned(deps: RescanDeps, row: PackageRow, result: PipelineRes
     detail: 'the package could not be judged',
   })
   return { before: row, row, newIds: [], droppedIds: [], reasons: [] }
-}
-
-async function runStep(
-  deps: RescanDeps,
-  key: PipelineKey,
-  candidate: Candidate,
-  timeoutMs: number,
-): Promise<StepResult> {
-  const step = deps.steps.find((one) => one.key === key)
-  if (!step) throw new Error(`the gate has no step ${key}`)
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const message = `the step ${step.label} took more than ${timeoutMs / 1000} seconds`
-    timer = setTimeout(() => reject(new Problem('timeout', message)), timeoutMs)
-  })
-  try {
-    return await Promise.race([step.run(candidate, neverRefusing(deps.settings())), late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** "Could not judge" is a result here, not a reason to answer with an error. */
-function neverRefusing(settings: Settings): Settings {
-  return { ...settings, validation: { ...settings.validation, on_unscanned: 'hold' } }
 }

@@ -3,11 +3,13 @@ import { isProblem, Problem } from '../domain/problem.ts'
 import { asError } from '../kernel/errors.ts'
 import { isStorageFull } from '../kernel/files.ts'
 import { changeRecord, lockIfThere, type Changed } from '../records/change-record.ts'
+import { inLockOrder, lockRecords } from '../records/lock-order.ts'
 import { activeDecisions, closeDecisions, reopenDecisions } from '../store/records/decisions.ts'
 import { findingsOf } from '../store/records/findings.ts'
+import { transaction } from '../store/transaction.ts'
 import { withAcceptance } from './coverage.ts'
 import { REPLACED, type DecideDeps, type DecidedHere } from './decide-one.ts'
-import { eventBase, inLockOrder, type Actor } from './deps.ts'
+import { eventBase, type Actor } from './deps.ts'
 import { cleanUp, publishChanges } from './settle.ts'
 
 /**
@@ -20,7 +22,11 @@ export async function revertDecisions(
   actor: Actor,
   failure: unknown,
 ): Promise<Error> {
-  const undone = await deps.db.transaction().execute(async (tx) => {
+  const undone = await transaction(deps.db, async (tx) => {
+    await lockRecords(
+      tx,
+      decided.map(({ before }) => before.id),
+    )
     const done: Changed[] = []
     for (const { before, decision, replaced } of inOrder(decided)) {
       const row = await lockIfThere(tx, before.id)

@@ -4,7 +4,7 @@ import type { RecordSelector } from '../store/records/artifact-query.ts'
 import type { DecisionRow } from '../store/tables.ts'
 import { decideSeveral, type DecidedItem } from './decide-several.ts'
 import type { Decided } from './decide-one.ts'
-import { decide } from './decide.ts'
+import { decide, type Looked } from './decide.ts'
 import { assignDecision, replaceDecision, resolveDecision, revokeDecision } from './decisions.ts'
 import type { Actor, ReviewDeps } from './deps.ts'
 import type { DecisionBody } from './plan.ts'
@@ -14,16 +14,16 @@ import { checkSla, type SlaReport } from './sla.ts'
 
 /** The functions are documented where they are defined. */
 export interface Review {
-  decide(selector: RecordSelector, body: DecisionBody, actor: Actor): Promise<Decided[]>
+  decide(selector: Looked, body: DecisionBody, actor: Actor): Promise<Decided[]>
   decideSeveral(
-    selectors: readonly RecordSelector[],
+    selectors: readonly Looked[],
     body: DecisionBody,
     actor: Actor,
     options: { dryRun: boolean },
   ): Promise<DecidedItem[]>
   quarantine(selector: RecordSelector, reason: string | null, actor: Actor): Promise<Changed[]>
   rescan(selector: RecordSelector, actor: Actor): Promise<Rescanned[]>
-  checkSla(actor: Actor): Promise<SlaReport>
+  checkSla(actor: Actor, signal?: AbortSignal): Promise<SlaReport>
   replaceDecision(id: number, body: DecisionBody, actor: Actor): Promise<DecisionRow>
   revokeDecision(id: number, note: string | null, actor: Actor): Promise<DecisionRow>
   resolveDecision(packageIds: readonly number[], note: string, actor: Actor): Promise<DecisionRow>
@@ -36,7 +36,7 @@ export function createReview(deps: ReviewDeps, options: RescanOptions = {}): Rev
     decideSeveral: (selectors, body, actor, options) => decideSeveral(deps, selectors, body, actor, options),
     quarantine: (selector, reason, actor) => quarantine(deps, selector, reason, actor),
     rescan: (selector, actor) => rescan(deps, selector, actor, options),
-    checkSla: (actor) => checkSla(deps, actor),
+    checkSla: (actor, signal) => checkSla(deps, actor, signal),
     replaceDecision: (id, body, actor) => replaceDecision(deps, id, body, actor),
     revokeDecision: (id, note, actor) => revokeDecision(deps, id, note, actor),
     resolveDecision: (packageIds, note, actor) => resolveDecision(deps, packageIds, note, actor),

@@ -7,6 +7,7 @@ import { changeRecord, lockIfThere, type Changed, noteChanged } from '../records
 import { activeDecisions, closeDecisions } from '../store/records/decisions.ts'
 import type { DecisionRow, PackageRow } from '../store/tables.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import { recordsOf } from '../store/records/artifact-query.ts'
 import { withAcceptance } from './coverage.ts'
 import { eventBase, type Actor, type ReviewDeps, NO_REVIEW } from './deps.ts'
@@ -91,11 +92,12 @@ export interface SlaReport {
 /**
  * Ends exceptions whose time is over: their packages go back to review and stay served. Marks overdue reviews, once each.
  * The report lists the 200 most urgent items.
+ * @param signal ends the check between two changes; each that was made stands
  */
-export async function checkSla(deps: SlaDeps, actor: Actor): Promise<SlaReport> {
+export async function checkSla(deps: SlaDeps, actor: Actor, signal?: AbortSignal): Promise<SlaReport> {
   const now = deps.clock.now()
-  const ended = await endExceptions(deps, actor, now)
-  const overdue = await noteOverdue(deps, actor, now)
+  const ended = await endExceptions(deps, actor, now, signal)
+  const overdue = await noteOverdue(deps, actor, now, signal)
   const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
   const reviews = (db: Db) =>
     db.selectFrom('records').where('status', '=', 'pending_review').where('review_due_at', 'is not', null)
@@ -157,7 +159,7 @@ async function recordExpiring(deps: SlaDeps, items: readonly SlaItem[]): Promise
   })
 }
 
-async function endExceptions(deps: SlaDeps, actor: Actor, now: Date): Promise<DecisionRow[]> {
+async function endExceptions(deps: SlaDeps, actor: Actor, now: Date, signal?: AbortSignal): Promise<DecisionRow[]> {
   const ended: DecisionRow[] = []
   for (;;) {
     const due = await deps.db
@@ -168,9 +170,11 @@ async function endExceptions(deps: SlaDeps, actor: Actor, now: Date): Promise<De
       .orderBy('expires_at')
       .limit(BATCH)
       .execute()
-    for (const decision of due)
+    for (const decision of due) {
+      signal?.throwIfAborted()
       if (await endDecision(deps, decision, 'expire', { actor, note: 'the exception expired', action: 'SLA_EXPIRED' }))
         ended.push(decision)
+    }
     if (due.length < BATCH) return ended
   }
 }
@@ -192,7 +196,7 @@ export async function endDecision(
   ending: Ending,
 ): Promise<Changed | null> {
   const now = deps.clock.now()
-  const changed = await deps.db.transaction().execute(async (tx) => {
+  const changed = await transaction(deps.db, async (tx) => {
     const before = decision.package_id === null ? null : await lockIfThere(tx, decision.package_id)
     const still = await tx
       .selectFrom('decisions')
@@ -242,10 +246,11 @@ export async function endDecision(
 }
 
 /** Marks overdue reviews and audits each of them once. */
-async function noteOverdue(deps: SlaDeps, actor: Actor, now: Date): Promise<PackageRow[]> {
+async function noteOverdue(deps: SlaDeps, actor: Actor, now: Date, signal?: AbortSignal): Promise<PackageRow[]> {
   const noted: PackageRow[] = []
   for (;;) {
-    const rows = await deps.db.transaction().execute(async (tx) => {
+    signal?.throwIfAborted()
+    const rows = await transaction(deps.db, async (tx) => {
       const due = await tx
         .selectFrom('packages')
         .innerJoin('reviews', 'reviews.package_id', 'packages.id')

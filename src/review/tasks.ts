@@ -20,6 +20,7 @@ export function advisoriesKind(deps: {
 }): TaskKind {
   return {
     kind: ADVISORIES,
+    lane: 'maintenance',
     leaderOnly: true,
     async run({ arguments: { force }, attempt, line, signal, enqueue }) {
       // One task runs at a time, so the import of an earlier process is dead.
@@ -31,7 +32,12 @@ export function advisoriesKind(deps: {
 }
 
 export function rematchKind(rematch: Pick<Rematch, 'changed'>): TaskKind {
-  return { kind: REMATCH, leaderOnly: true, run: async (context) => ({ ...(await rematch.changed(context)) }) }
+  return {
+    kind: REMATCH,
+    lane: 'maintenance',
+    leaderOnly: true,
+    run: async (context) => ({ ...(await rematch.changed(context)) }),
+  }
 }
 
 /** The tasks of this room, for those who wait for their end. */

@@ -1,7 +1,8 @@
 // The edges of the dependency graph: which offered record satisfies each requirement of a package.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Requirement } from '../domain/package.ts'
-import { reachOf, satisfies } from '../formats/dependencies.ts'
+import { reachOf } from '../formats/architectures.ts'
+import { satisfies } from '../formats/dependencies.ts'
 import type { VersionScheme } from '../formats/ecosystem.ts'
 import type { PackageFormat } from '../formats/format.ts'
 import type { Db } from '../store/db.ts'

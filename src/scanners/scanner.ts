@@ -3,6 +3,7 @@ import type { Distribution, PackageFacts } from '../domain/package.ts'
 import type { Coverage, EngineLimitsShown } from '../domain/status.ts'
 import type { Finding } from '../domain/finding.ts'
 import { isoTimeOrNull } from '../kernel/clock.ts'
+import type { ExpandLimits } from './nested/limits.ts'
 
 /** A file inside a package, decompressed (same shape as `formats/format.ts` Member). */
 export interface ScanMember {
@@ -15,8 +16,11 @@ export interface ScanTarget {
   path: string
   filename: string
   sizeBytes: number
-  /** starts a fresh pass over the decompressed members */
-  members(): AsyncIterable<ScanMember>
+  /**
+   * Starts a fresh pass over the decompressed members, each followed by the files inside it that the engine would not see.
+   * @param skip is told what was not, or not wholly, looked into
+   */
+  contents(limits: ExpandLimits, skip: (name: string, reason: string) => void): AsyncIterable<ScanMember>
 }
 
 export interface AntivirusResult {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { eicar } from '../../../test/fakes/clamd.ts'
-import { findDistribution, formats, recognize } from '../../formats/index.ts'
+import { findDistribution, formatOf, formats, recognize } from '../../formats/index.ts'
 import type { Antivirus, AntivirusResult, CveResult, CveScanner, ScanTarget } from '../scanner.ts'
 import { createCanaries } from './canaries.ts'
 import { createKnownVulnerable, type KnownVulnerable } from './known-vulnerable.ts'
@@ -69,7 +69,7 @@ function engineOf(state: {
       state.scans++
       if (state.down) throw new Error('connection refused')
       let infected = false
-      for await (const member of target.members()) {
+      for await (const member of target.contents({ maxStreamBytes: 1, engine: null }, () => {})) {
         for await (const part of member.content) infected ||= Buffer.from(part).includes(eicar())
       }
       const seen = infected && !state.misses.some((suffix) => target.filename.endsWith(suffix))
@@ -82,7 +82,7 @@ const noScanner: CveScanner = {
   name: 'osv',
   scan: async () => ({ result: 'no_data', findings: [], message: '', coverage }),
 }
-const upload = (filename: string): ScanTarget => ({ path: '', filename, sizeBytes: 1, async *members() {} })
+const upload = (filename: string): ScanTarget => ({ path: '', filename, sizeBytes: 1, async *contents() {} })
 
 function canariesOf(antivirus: Antivirus | null, scanner = noScanner, known: KnownVulnerable[] = []) {
   return createCanaries({
@@ -91,7 +91,8 @@ function canariesOf(antivirus: Antivirus | null, scanner = noScanner, known: Kno
     distributions,
     formats,
     knownVulnerable: async () => known,
-    workDirectory,
+    contents: (id, path) => formatOf(id).members(path),
+    newPath: () => join(workDirectory, 'canary'),
     clock: { now: () => new Date() },
     onError: () => {},
   })

@@ -1,13 +1,10 @@
 // Self-tests of the scanners: each is regularly given what it must find. A scanner that misses it has failed, and what it
 // passes counts as unscanned.
-import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { factsToMatch, type Distribution, type FormatId } from '../../domain/package.ts'
 import type { Coverage } from '../../domain/status.ts'
 import { isoTimeOrNull, type Clock } from '../../kernel/clock.ts'
-import { ensureDirectory } from '../../kernel/files.ts'
-import type { Antivirus, AntivirusResult, CveResult, CveScanner, ScanMember } from '../scanner.ts'
+import type { Antivirus, AntivirusResult, CveResult, CveScanner, ScanMember, ScanTarget } from '../scanner.ts'
 import type { KnownVulnerable } from './known-vulnerable.ts'
 
 export interface SelfTest {
@@ -31,14 +28,13 @@ export function createCanaries(deps: {
   antivirus: Antivirus | null
   scanners: readonly CveScanner[]
   distributions: readonly Distribution[]
-  formats: readonly {
-    id: FormatId
-    canary: { infectedPackage: string }
-    members(path: string): AsyncIterable<ScanMember>
-  }[]
+  formats: readonly { id: FormatId; canary: { infectedPackage: string } }[]
+  /** unpacks a package as for the gate */
+  contents(format: FormatId, path: string, ...rest: Parameters<ScanTarget['contents']>): AsyncIterable<ScanMember>
   /** some packages that have vulnerabilities by the advisories in force; none without advisories */
   knownVulnerable(distribution: Distribution): Promise<readonly KnownVulnerable[]>
-  workDirectory: string
+  /** names a file that may be unpacked */
+  newPath(): string
   clock: Clock
   onError(error: unknown): void
 }): Canaries {
@@ -53,16 +49,15 @@ export function createCanaries(deps: {
     scopes.some((one) => one.scanner === name && one.scope === scope && one.failed)
 
   async function missesMalware(engine: Antivirus, format: (typeof deps.formats)[number]): Promise<boolean | null> {
-    const path = join(deps.workDirectory, `canary-${randomBytes(6).toString('hex')}`)
+    const path = deps.newPath()
     const bytes = Buffer.from(format.canary.infectedPackage, 'base64')
     try {
-      await ensureDirectory(deps.workDirectory, 0o700)
       await writeFile(path, bytes, { mode: 0o600 })
       const { result } = await engine.scan({
         path,
         filename: `canary.${format.id}`,
         sizeBytes: bytes.length,
-        members: () => format.members(path),
+        contents: (...how) => deps.contents(format.id, path, ...how),
       })
       return result === 'error' ? null : result !== 'infected'
     } catch {

@@ -1,10 +1,10 @@
 // What a scan streams to clamd, and what each answer leads to; against a small clamd on loopback.
 import { describe, expect, it } from 'vitest'
 import { eicar } from '../../../test/fakes/clamd.ts'
-import { inPieces, manyFiles } from '../../../test/antivirus/target.ts'
+import { inPieces, manyFiles, opened } from '../../../test/antivirus/target.ts'
 import { MIB, useClamd } from '../../../test/antivirus/fixture.ts'
 
-const { target, fake, engine } = useClamd()
+const { directory, target, fake, engine } = useClamd()
 
 describe('a scan', () => {
   it('streams every member and the file itself, and counts files and bytes', async () => {
@@ -81,7 +81,9 @@ describe('a scan', () => {
       yield { name: 'a', sizeBytes: 1, content: inPieces(Buffer.from('x')) }
       running--
     }
-    const results = await Promise.all(Array.from({ length: 20 }, () => antivirus.scan({ ...file, members })))
+    const results = await Promise.all(
+      Array.from({ length: 20 }, () => antivirus.scan({ ...file, contents: opened(directory(), members) })),
+    )
     expect(results.map(({ result }) => result)).toEqual(results.map(() => 'clean'))
     expect(most).toBe(4)
   })
@@ -105,7 +107,10 @@ describe('limits', () => {
     async function* members() {
       yield { name: 'liar', sizeBytes: 10, content: inPieces(Buffer.alloc(2 * MIB)) }
     }
-    const result = await engine(await fake(), { maxStreamBytes: MIB }).scan({ ...file, members })
+    const result = await engine(await fake(), { maxStreamBytes: MIB }).scan({
+      ...file,
+      contents: opened(directory(), members),
+    })
     expect(result).toMatchObject({ result: 'limited', coverage: { files_skipped: [{ name: 'liar' }] } })
   })
 

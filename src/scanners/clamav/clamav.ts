@@ -32,8 +32,6 @@ export interface ClamavOptions {
   maxStreamBytes: number
   /** directory of the daemon's signatures, if this process can read it */
   databaseDirectory?: string
-  /** a name for a member that is unpacked; what a process that died leaves there has to be removed */
-  newPath(): string
   clock: Clock
   log: Log
   limits?: ClamavLimits
@@ -45,7 +43,7 @@ export interface Clamav extends Antivirus {
    * file as it came. Stops at the first finding. Holds a few MiB of memory.
    * @param target.signal ends the scan with its reason
    * @throws Problem('scanner_unavailable') when the daemon is down, loading, or goes down midway
-   * @throws what `target.members()` throws
+   * @throws what `target.contents()` throws
    */
   scan(target: ScanTarget & { signal?: AbortSignal }): Promise<AntivirusResult>
   /** Measures the daemon's limits, unless that was done less than a day ago. Never throws; a daemon that is down is asked again next time. */
@@ -53,7 +51,7 @@ export interface Clamav extends Antivirus {
 }
 
 export function createClamav(options: ClamavOptions): Clamav {
-  const { address, maxStreamBytes, databaseDirectory, newPath, clock, log, limits = CLAMAV_LIMITS } = options
+  const { address, maxStreamBytes, databaseDirectory, clock, log, limits = CLAMAV_LIMITS } = options
   const never = new AbortController().signal
   const inTurn = createSemaphore(SCANS_AT_ONCE)
   let measured: { at: number; limits: EngineLimits } | null = null
@@ -113,9 +111,7 @@ export function createClamav(options: ClamavOptions): Clamav {
       })
       const engine = measured?.limits ?? null
       const { signal } = target
-      const tally = await inTurn(() =>
-        scanPackage(target, { address, limits, maxStreamBytes, engine, newPath, signal }),
-      )
+      const tally = await inTurn(() => scanPackage(target, { address, limits, maxStreamBytes, engine, signal }))
       const { coverage, ...outcome } = tally.result({
         version: known?.version ?? null,
         databaseDate: known?.dbDate ?? null,

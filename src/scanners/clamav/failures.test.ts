@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { eicar } from '../../../test/fakes/clamd.ts'
-import { inPieces, manyFiles } from '../../../test/antivirus/target.ts'
+import { inPieces, manyFiles, opened } from '../../../test/antivirus/target.ts'
 import { LONG_LIMITS, MIB, useClamd } from '../../../test/antivirus/fixture.ts'
 import type { ScanMember } from '../scanner.ts'
 
@@ -100,7 +100,9 @@ describe('failures', () => {
       throw broken
     }
     const clamd = await fake()
-    await expect(engine(clamd).scan({ ...(await target({})), members })).rejects.toBe(broken)
+    await expect(engine(clamd).scan({ ...(await target({})), contents: opened(directory(), members) })).rejects.toBe(
+      broken,
+    )
     await clamd.idle()
   })
 
@@ -114,7 +116,9 @@ describe('failures', () => {
       async function* members() {
         yield { name: 'a', sizeBytes: size * 2, content: content() }
       }
-      await expect(engine(await fake()).scan({ ...(await target({})), members })).rejects.toBe(broken)
+      await expect(
+        engine(await fake()).scan({ ...(await target({})), contents: opened(directory(), members) }),
+      ).rejects.toBe(broken)
     }
   })
 })

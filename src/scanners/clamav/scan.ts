@@ -1,6 +1,5 @@
 // Scans one package with clamd: which bytes are streamed, how many streams at the same time, and when to stop.
 import { createReadStream } from 'node:fs'
-import { expandMembers } from '../nested/expand.ts'
 import type { ScanMember, ScanTarget } from '../scanner.ts'
 import type { ClamavAddress, ClamavLimits } from './connection.ts'
 import type { EngineLimits } from './limits.ts'
@@ -24,8 +23,6 @@ export interface ScanOptions {
   maxStreamBytes: number
   /** what is known of the daemon's own limits; null before they were measured */
   engine: EngineLimits | null
-  /** names a file for a member that is unpacked */
-  newPath(): string
   /** ends the scan with its reason */
   signal?: AbortSignal
 }
@@ -109,13 +106,8 @@ export async function scanPackage(target: ScanTarget, { signal, ...options }: Sc
   signal?.addEventListener('abort', onAbort)
   try {
     signal?.throwIfAborted()
-    const members = expandMembers(target.members(), {
-      maxStreamBytes: options.maxStreamBytes,
-      engine: options.engine,
-      newPath: options.newPath,
-      skip: tally.skipMember,
-    })
-    for await (const next of members) {
+    const limits = { maxStreamBytes: options.maxStreamBytes, engine: options.engine }
+    for await (const next of target.contents(limits, tally.skipMember)) {
       if (stop.aborted) break
       await member(next)
     }

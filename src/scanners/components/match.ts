@@ -1,4 +1,5 @@
 // Matches the components inside a package against the advisories of their own ecosystems. Knows no record.
+import { aliasesAmong } from '../../domain/advisory-id.ts'
 import { severityRank } from '../../domain/risk.ts'
 import type { Coverage } from '../../domain/status.ts'
 import type { AdvisoryState } from '../../domain/advisory-store.ts'
@@ -98,7 +99,12 @@ function worstOf(all: readonly OsvFinding[]): OsvFinding[] {
       fix_state: finding.fix_state,
       fix_versions: finding.fix_versions,
     }))
-    return { ...worstFirst[0]!, sources: [COMPONENT_ENGINE], components }
+    const [worst] = worstFirst as [OsvFinding]
+    const aliases = aliasesAmong(
+      worst.id,
+      findings.flatMap((finding) => finding.aliases ?? []),
+    )
+    return { ...worst, sources: [COMPONENT_ENGINE], aliases, components }
   })
 }
 

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildJar, buildZip, type SampleZipEntry } from '../../../test/samples/zip.ts'
 import { invalid } from '../../archive/limits.ts'
 import type { ScanMember } from '../scanner.ts'
+import { createLocalFile } from '../../../test/antivirus/local-file.ts'
 import { mayHoldComponent, readComponents, type ComponentLimits, type ComponentsRead } from './read.ts'
 
 let directory: string
@@ -29,7 +30,12 @@ async function* membersOf(files: Record<string, string | Uint8Array>): AsyncGene
 }
 
 const read = (members: AsyncIterable<ScanMember>, limits?: Partial<ComponentLimits>): Promise<ComponentsRead> =>
-  readComponents({ members, filename: 'a.deb', newPath: () => join(directory, 'spool'), ...(limits ? { limits } : {}) })
+  readComponents({
+    members,
+    filename: 'a.deb',
+    createFile: () => createLocalFile(directory),
+    ...(limits ? { limits } : {}),
+  })
 const readFiles = (files: Record<string, string | Uint8Array>, limits?: Partial<ComponentLimits>) =>
   read(membersOf(files), limits)
 

@@ -1,7 +1,6 @@
 // Finds the components inside a package: npm modules, PyPI projects and Maven artifacts. Bounded in memory and time.
-import { open, rm } from 'node:fs/promises'
+import { spool, type SpoolFile } from '../../archive/spool.ts'
 import { isProblem } from '../../domain/problem.ts'
-import { bufferSource, fileSource } from '../../archive/zip.ts'
 import type { ScanMember } from '../scanner.ts'
 import { shown, Unreadable, type FoundComponent } from './component.ts'
 import { Exhausted, JAVA_ARCHIVE, JAVA_LIMITS, readJavaArchive, type JavaBudget, type JavaLimits } from './maven.ts'
@@ -66,12 +65,12 @@ function kindOf(path: string): Kind | null {
 /**
  * Goes once over the members of a package. A file that is damaged, hostile or beyond a limit is reported and costs no more
  * than the limit; so is the rest of a package whose own archive ends early.
- * @param newPath a name for a file that is removed before this returns
+ * @param createFile makes a file that is removed before this returns
  */
 export async function readComponents(deps: {
   members: AsyncIterable<ScanMember>
   filename: string
-  newPath(): string
+  createFile(): SpoolFile
   limits?: Partial<ComponentLimits>
 }): Promise<ComponentsRead> {
   const limits = { ...COMPONENT_LIMITS, ...deps.limits }
@@ -158,17 +157,11 @@ export async function readComponents(deps: {
     filesSeen++
     bytes += member.sizeBytes
     const report = { found, skipped: skip }
-    if (member.sizeBytes <= limits.mostInMemoryBytes) {
-      return readJavaArchive(bufferSource(await head(member, member.sizeBytes)), path, limits, budget(), report)
-    }
-    const spool = deps.newPath()
-    const file = await open(spool, 'wx+', 0o600)
+    const whole = await spool(member.content, deps.createFile, limits.mostInMemoryBytes)
     try {
-      for await (const piece of member.content) await file.appendFile(piece)
-      await readJavaArchive(await fileSource(file), path, limits, budget(), report)
+      await readJavaArchive(whole, path, limits, budget(), report)
     } finally {
-      await file.close()
-      await rm(spool, { force: true })
+      await whole.remove()
     }
   }
 

@@ -81,6 +81,16 @@ describe('a program', () => {
     })
   })
 
+  test.each([
+    ['the reason', 'fatal error: fault\\n[signal SIGBUS]\\n\\n', 'fatal error: fault'],
+    ['a word, where the reason is no longer kept,', '', 'it crashed'],
+  ])('written in Go that crashes is quoted with %s and not with a line of its stack', async (_, first, reason) => {
+    const stack = 'goroutine 1 [running]:\\nmain.main()\\n\\tgithub.com/someone/scanner/signal.go:23 +0xe5\\n'
+    expect(await failure(run(`printf '${first}${stack}' >&2; exit 2`))).toMatchObject({
+      message: `scanner ended with code 2: ${reason}`,
+    })
+  })
+
   test('that crashes fails', async () => {
     expect(await failure(run('echo "{}"; kill -SEGV $$'))).toMatchObject({
       reason: 'failed',

@@ -5,13 +5,13 @@ import { createSemaphore } from '../../kernel/semaphore.ts'
 /** Why a program gave no answer. The message is a sentence for people, without the program's own output but its last line. */
 export class ProgramFailed extends Error {
   override readonly name = 'ProgramFailed'
-  constructor(
-    readonly reason: 'missing' | 'timeout' | 'too_much' | 'failed',
-    message: string,
-    /** the end of what it wrote to stderr */
-    readonly said = '',
-  ) {
+  readonly reason: 'missing' | 'timeout' | 'too_much' | 'failed'
+  /** the end of what it wrote to stderr */
+  readonly said: string
+  constructor(reason: ProgramFailed['reason'], message: string, said = '') {
     super(message)
+    this.reason = reason
+    this.said = said
   }
 }
 
@@ -123,7 +123,7 @@ function start(
       else if (code === 0) resolve(Buffer.concat(out).toString('utf8'))
       else {
         const text = plain(said)
-        const reason = (why(text) ?? lastLine(text))?.trim().slice(0, 500)
+        const reason = (crash(text) ?? why(text) ?? lastLine(text))?.trim().slice(0, 500)
         reject(
           new ProgramFailed(
             'failed',
@@ -137,6 +137,15 @@ function start(
     child.stdin.on('error', () => {})
     child.stdin.end(run.input ?? '')
   })
+}
+
+/**
+ * What a Go program died of; undefined unless it wrote the stacks of its goroutines. Theirs are the last lines, and the first
+ * ones may be beyond what is kept.
+ */
+function crash(text: string): string | undefined {
+  if (!/^\s+\S+\.go:\d+ \+0x/m.test(text)) return undefined
+  return /^(?:panic|fatal error): .*/m.exec(text)?.[0] ?? 'it crashed'
 }
 
 /** Without ANSI colours. */

@@ -1,4 +1,5 @@
 // What the external scanners share: their interface, and the conversion of their results.
+import { aliasesAmong } from '../../domain/advisory-id.ts'
 import { SEVERITIES, type Severity } from '../../domain/finding.ts'
 import type { Coverage } from '../../domain/status.ts'
 import { isoTime } from '../../kernel/clock.ts'
@@ -59,6 +60,7 @@ function joined(a: ScannerFinding, b: ScannerFinding): ScannerFinding {
     fix_versions: [...new Set([...worse.fix_versions, ...other.fix_versions])],
     urls: urlsOf([...worse.urls, ...other.urls]),
     in_kev: a.in_kev || b.in_kev,
+    aliases: aliasesAmong(a.id, [...(a.aliases ?? []), ...(b.aliases ?? [])]),
   }
 }
 

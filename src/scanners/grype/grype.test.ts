@@ -113,6 +113,7 @@ describe('recorded reports', () => {
         epss_label: null,
         in_kev: true,
         sources: ['grype'],
+        aliases: [],
       },
     ])
   })
@@ -124,6 +125,8 @@ describe('recorded reports', () => {
       ['CVE-2026-1', 'Medium', ['2.0-1']],
       ['CVE-2026-2', 'Medium', ['2.0-1']],
     ])
+    // People ask by the name of the advisory too.
+    for (const { aliases } of read(RECORDED.oracle).findings) expect(aliases).toEqual([expect.stringMatching(/^ELSA-/)])
   })
 
   test('findings of the source package, without a fix and without a rating', () => {
@@ -307,7 +310,7 @@ describe('a scan', () => {
     const old = `sbom:*) sed s/2026-11-21T/2026-10-21T/ '${cache}/rocky.json';;`
     expect(await scan(await fake(old))).toMatchObject({
       result: 'scanned',
-      message: '1 known vulnerabilities for rockylinux:9, in a database that is 31 days old',
+      message: '1 known vulnerability for rockylinux:9, in a database that is 31 days old',
     })
   })
 

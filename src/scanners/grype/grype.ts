@@ -1,5 +1,6 @@
 // grype (https://github.com/anchore/grype) as a vulnerability scanner: one run for each package, no database of our own.
 import { join } from 'node:path'
+import { vulnerabilities } from '../../domain/finding.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Distribution } from '../../domain/package.ts'
 import { isoTime, type Clock } from '../../kernel/clock.ts'
@@ -92,7 +93,7 @@ export function createGrype(deps: GrypeDeps): ExternalScanner {
         return {
           result: 'scanned',
           findings,
-          message: `${findings.length} known vulnerabilities for ${distro}${ageNote(databaseDate, clock.now())}`,
+          message: `${vulnerabilities(findings.length)} for ${distro}${ageNote(databaseDate, clock.now())}`,
           coverage,
         }
       } catch (error) {

@@ -1,4 +1,5 @@
 // Reads grype's JSON reports into findings. Pure. Written for reports of schema 6 databases (grype 0.88 and later).
+import { aliasesAmong } from '../../domain/advisory-id.ts'
 import { objectAt, objectsAt, stringAt, stringsAt, type Json } from '../../domain/json.ts'
 import {
   dateAt,
@@ -50,6 +51,8 @@ function findingsOf(match: Json, subject: Subject): ScannerFinding[] {
   const id = stringAt(vulnerability, 'id')
   if (id === null) throw new UnreadableOutput('grype wrote a match without an id')
   const fix = objectAt(vulnerability, 'fix')
+  const others = [...related, ...objectsAt(vulnerability, 'advisories')]
+  const names = [id, ...others.flatMap((one) => stringAt(one, 'id') ?? [])]
   return idsOf(id, related).map((cve): ScannerFinding => {
     const about = [vulnerability, ...related.filter((one) => stringAt(one, 'id') === cve)]
     const scores = about.flatMap((one) => scoreOf(one) ?? [])
@@ -76,6 +79,7 @@ function findingsOf(match: Json, subject: Subject): ScannerFinding[] {
         objectsAt(one, 'knownExploited').some((entry) => stringAt(entry, 'cve')?.toUpperCase() === cve),
       ),
       sources: ['grype'],
+      aliases: aliasesAmong(cve, names),
     }
   })
 }

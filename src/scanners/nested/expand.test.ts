@@ -5,11 +5,13 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { hidden, nest, unopened } from '../../../test/antivirus/nested.ts'
+import { ambiguous, unmarked } from '../../../test/antivirus/unmarked.ts'
 import { inPieces } from '../../../test/antivirus/target.ts'
 import { eicar } from '../../../test/fakes/clamd.ts'
 import { zstdFrame } from '../../../test/samples/compress.ts'
 import { buildTar } from '../../../test/samples/tar.ts'
 import { buildJar, buildZip } from '../../../test/samples/zip.ts'
+import { createLocalFile } from '../../../test/antivirus/local-file.ts'
 import type { EngineLimits } from '../clamav/limits.ts'
 import { expandMembers, type ExpandOptions } from './expand.ts'
 
@@ -45,12 +47,11 @@ async function expand(name: string, content: Buffer, options: Partial<ExpandOpti
     yield { name, sizeBytes: content.length, content: inPieces(content) }
     yield { name: 'last', sizeBytes: 1, content: inPieces(Buffer.from('.')) }
   }
-  let files = 0
-  const expanded = expandMembers(members(), {
+  const expanded = expandMembers(members, {
     maxStreamBytes: 100 * MIB,
     engine: null,
-    newPath: () => join(directory, String(files++)),
-    skip: (path, reason) => skipped.push({ name: path, reason }),
+    createFile: () => createLocalFile(directory),
+    skip: async (path, reason) => void skipped.push({ name: path, reason }),
     ...options,
   })
   for await (const member of expanded) {
@@ -78,6 +79,38 @@ describe('a container that the engine does not open', () => {
     const content = buildTar([{ name: 'big', content: Buffer.alloc(3 * MIB, 'abc') }])
     const { given } = await expand('a.tar.zst', zstdFrame(content))
     expect(given.get('a.tar.zst!/a.tar')?.equals(content)).toBe(true)
+  })
+})
+
+describe('a container that its first bytes do not tell', () => {
+  test.each(unmarked())('%s is unpacked', async (_, name, content, found) => {
+    const { given, skipped } = await expand(name, content)
+    expect(skipped).toEqual([])
+    expect(given.get(name)?.equals(content)).toBe(true)
+    // The test file itself reached the engine, in whatever path.
+    expect([...given.values()].some((one) => one.equals(eicar()))).toBe(true)
+    if (found !== '') expect([...given.keys()]).toContain(found)
+  })
+
+  test.each(ambiguous())('%s is reported', async (_, content, reason) => {
+    const { skipped } = await expand('member', content)
+    expect(skipped[0]?.reason).toContain(reason)
+  })
+
+  test.each([
+    ['a text that ends like a zip', Buffer.from(`x${'PK\x05\x06'.repeat(3)}${'y'.repeat(40)}`)],
+    ['bytes with the magic of a binary cpio', Buffer.concat([Buffer.from('c771', 'hex'), Buffer.alloc(600, 0xa5)])],
+    ['a block of a tar with another checksum', Buffer.alloc(512, '0001 ')],
+    ['nothing', Buffer.alloc(0)],
+  ])('%s is none', async (_, content) => {
+    const { given, skipped } = await expand('a', content)
+    expect([[...given.keys()], skipped]).toEqual([['a', 'last'], []])
+  })
+
+  test('a zip behind 250,000 false headers is looked through in one pass', async () => {
+    const noise = Buffer.from('PK\x03\x04'.repeat(250_000))
+    const { given, skipped } = await expand('a', Buffer.concat([noise, buildZip([{ name: 'e', content: 'x' }])]))
+    expect([[...given.keys()], skipped]).toEqual([['a', 'a!/e', 'last'], []])
   })
 })
 
@@ -165,7 +198,12 @@ test('an error of reading the package itself is thrown, not skipped', async () =
     yield { name: 'a', sizeBytes: 1, content: inPieces(Buffer.from('.')) }
     throw new Error('broken package')
   }
-  const expanded = expandMembers(members(), { maxStreamBytes: MIB, engine: null, newPath: () => '', skip: () => {} })
+  const expanded = expandMembers(members, {
+    maxStreamBytes: MIB,
+    engine: null,
+    createFile: () => createLocalFile(directory),
+    skip: async () => {},
+  })
   await expect(async () => {
     for await (const member of expanded) for await (const _ of member.content);
   }).rejects.toThrow('broken package')

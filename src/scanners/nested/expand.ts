@@ -1,39 +1,24 @@
 // Adds to a package's members what is packed inside them and the engine does not unpack itself. Bounded.
 import { setImmediate } from 'node:timers/promises'
+import { spool, type Spooled, type SpoolFile } from '../../archive/spool.ts'
 import { isProblem } from '../../domain/problem.ts'
 import type { ScanMember } from '../scanner.ts'
-import type { EngineLimits } from '../clamav/limits.ts'
-import { HEAD_BYTES, kindOf, type Kind } from './kinds.ts'
+import { createTail, endsAsZip, mayEndAsZip, type Tail } from '../../archive/zip-end.ts'
+import { HEAD_BYTES, kindOf, ZIP_BEHIND_PREFIX, type Openable, type Sealed } from './kinds.ts'
+import { NESTED_LIMITS, type ExpandLimits } from './limits.ts'
 import { openContainer, type NestedFile } from './open.ts'
-import { spool, type Spooled } from './spool.ts'
 
-/** What unpacking one package may cost; what is beyond is skipped and named. */
-export interface NestedLimits {
-  /** containers inside each other */
-  depth: number
-  /** unpacked bytes of all containers together */
-  bytes: number
-  entries: number
-  containers: number
-}
-
-/** A large Java application unpacks to 2 GB in 200,000 files; a Debian kernel has 4,000 compressed modules. */
-export const NESTED_LIMITS: NestedLimits = {
-  depth: 16,
-  bytes: 8 * 1024 ** 3,
-  entries: 2_000_000,
-  containers: 100_000,
-}
-
-export interface ExpandOptions {
-  /** members above this are passed on unopened: the engine does not get them either */
-  maxStreamBytes: number
-  /** what the engine does with archives; null while it is not known */
-  engine: EngineLimits | null
-  newPath(): string
+export interface ExpandOptions extends ExpandLimits {
+  /** for what is read twice and too large for the memory */
+  createFile(): SpoolFile
   /** a file that was not, or not wholly, looked into */
-  skip(name: string, reason: string): void
-  bounds?: Partial<NestedLimits>
+  skip(name: string, reason: string): Promise<void>
+}
+
+/** A member, or a file inside one. */
+export interface ExpandedMember extends ScanMember {
+  /** number of the file that has the whole content; null for one that is streamed alone */
+  file?: number | null
 }
 
 /** A file the engine gets as one stream, and how much it has to unpack in it. */
@@ -46,93 +31,151 @@ interface Streamed {
 
 /**
  * Every member, each followed by the files inside it that the engine would not see. A member that is a container is
- * held on disk while it is read twice.
+ * held on disk while it is read twice. Where only the end of a member says that it is a container, it is read again.
+ * @param members gives the same members each time
  * @throws what reading the members throws; what is wrong inside a member is skipped and named instead
  */
 export async function* expandMembers(
-  members: AsyncIterable<ScanMember>,
+  members: () => AsyncIterable<ScanMember>,
   options: ExpandOptions,
-): AsyncGenerator<ScanMember> {
+): AsyncGenerator<ExpandedMember> {
   const limits = { ...NESTED_LIMITS, ...options.bounds }
   const used = { bytes: 0, entries: 0, containers: 0 }
 
-  for await (const member of members) {
+  const tails: Tail[] = []
+  const later = new Set<number>()
+  let count = 0
+  for await (const member of members()) {
+    const index = count++
     if (member.sizeBytes > options.maxStreamBytes) {
       yield member
       continue
     }
     const { head, content } = await peek(member.content)
     const kind = kindOf(head)
-    if (kind?.kind === 'sealed') skipSealed(member.name, kind)
+    if (kind?.kind === 'sealed') await skipSealed(member.name, kind)
     if (!kind || kind.kind === 'sealed') {
-      yield { ...member, content }
+      const watched = watch(content)
+      yield { ...member, content: watched.content }
+      if (watched.mayBeZip()) later.add(index)
       continue
     }
-    const whole = await spool(content, options.newPath)
+    const whole = await spool(content, options.createFile)
     try {
-      yield { ...member, content: whole.stream() }
-      yield* inside(kind, whole, member.name, 1, 1, { name: member.name, files: 0, bytes: 0, reported: false })
+      yield { ...member, content: whole.stream(), file: whole.number }
+      yield* inside(kind, whole, member.name, 1, 1, streamedAlone(member.name))
     } finally {
       await whole.remove()
+    }
+  }
+  if (later.size > 0) yield* behindPrefix(numbered(members(), later), 0)
+
+  /** Those of the files that are a zip behind something else, which a look at their end has made likely. */
+  async function* behindPrefix(
+    files: AsyncIterable<{ name: string; content: AsyncIterable<Uint8Array> }>,
+    depth: number,
+  ): AsyncGenerator<ExpandedMember> {
+    for await (const { name, content } of files) {
+      const whole = await spool(content, options.createFile)
+      try {
+        if (await endsAsZip(whole)) yield* inside(ZIP_BEHIND_PREFIX, whole, name, depth + 1, 1, streamedAlone(name))
+      } finally {
+        await whole.remove()
+      }
+    }
+  }
+
+  /** Passes a content on, and looks at its end. */
+  function watch(source: AsyncIterable<Uint8Array>) {
+    const tail = tails.pop() ?? createTail()
+    tail.clear()
+    async function* content(): AsyncGenerator<Uint8Array> {
+      for await (const piece of source) {
+        tail.add(piece)
+        yield piece
+      }
+    }
+    return {
+      content: content(),
+      /** once, when it was read */
+      mayBeZip() {
+        tails.push(tail)
+        return mayEndAsZip(tail.bytes())
+      },
     }
   }
 
   /** The files inside that the engine has to be given. @param engineDepth levels of them that the engine opens itself */
   async function* inside(
-    { kind, engineOpens }: Extract<Kind, { engineOpens: boolean }> & { kind: Exclude<Kind['kind'], 'sealed'> },
+    { kind, engineOpens }: Openable,
     container: Spooled,
     name: string,
     depth: number,
     engineDepth: number,
     streamed: Streamed,
-  ): AsyncGenerator<ScanMember> {
+  ): AsyncGenerator<ExpandedMember> {
     if (depth > limits.depth) {
-      options.skip(name, `is nested more than ${limits.depth} levels deep`)
+      await options.skip(name, `is nested more than ${limits.depth} levels deep`)
       return
     }
     if (++used.containers > limits.containers) {
-      options.skip(name, `is beyond the ${limits.containers} archives of one package that are opened`)
+      await options.skip(name, `is beyond the ${limits.containers} archives of one package that are opened`)
       return
     }
     if (engineOpens && engineDepth > (options.engine?.depth ?? Infinity))
-      beyondEngine(streamed, `is nested more than ${options.engine?.depth} levels deep`)
+      await beyondEngine(streamed, `is nested more than ${options.engine?.depth} levels deep`)
+    const entries = async function* () {
+      for await (const entry of openContainer(kind, container, name)) yield { ...entry, name: `${name}!/${entry.name}` }
+    }
+    const later = new Set<number>()
+    let count = 0
     try {
-      for await (const entry of openContainer(kind, container, name)) {
+      for await (const entry of entries()) {
         if (++used.entries > limits.entries) throw new Overrun(`${limits.entries} files`)
         // The readers of archives wait for nothing while they have bytes at hand.
         if (used.entries % 64 === 0) await setImmediate()
-        yield* inspect(entry, `${name}!/${entry.name}`, depth, engineOpens && !entry.hidden, engineDepth, streamed)
+        const index = count++
+        const lookAgain = () => void later.add(index)
+        yield* inspect(entry, depth, engineOpens && !entry.hidden, engineDepth, streamed, lookAgain)
       }
+      if (later.size > 0)
+        yield* behindPrefix(
+          numbered(entries(), later, (content) => counted(content, null)),
+          depth,
+        )
     } catch (error) {
-      options.skip(name, reasonOf(error))
+      await options.skip(name, reasonOf(error))
     }
   }
 
   async function* inspect(
-    entry: NestedFile,
-    name: string,
+    { name, ...entry }: NestedFile,
     depth: number,
     seenByEngine: boolean,
     engineDepth: number,
     streamed: Streamed,
-  ): AsyncGenerator<ScanMember> {
+    lookAgain: () => void,
+  ): AsyncGenerator<ExpandedMember> {
     const { head, content, close } = await peek(counted(entry.content, seenByEngine ? streamed : null))
     const kind = kindOf(head)
     if (seenByEngine && ++streamed.files > (options.engine?.files ?? Infinity))
-      beyondEngine(streamed, `holds more than ${options.engine?.files} files`)
-    if (kind?.kind === 'sealed') skipSealed(name, kind)
+      await beyondEngine(streamed, `holds more than ${options.engine?.files} files`)
+    if (kind?.kind === 'sealed') await skipSealed(name, kind)
     if (seenByEngine && (!kind || kind.kind === 'sealed')) {
-      // Where the engine stops without a report, the size of what it unpacks has to be known.
-      if (options.engine && !options.engine.reportsExceeded) for await (const _ of content);
+      // Its end may say that it is a zip; and where the engine stops without a report, the size of what it unpacks counts.
+      const watched = watch(content)
+      for await (const _ of watched.content);
+      if (watched.mayBeZip()) lookAgain()
       await close()
       return
     }
-    const whole = await spool(content, options.newPath)
+    const whole = await spool(content, options.createFile)
     try {
-      const own = seenByEngine ? streamed : { name, files: 0, bytes: 0, reported: false }
-      if (!seenByEngine) yield { name, sizeBytes: whole.sizeBytes, content: whole.stream() }
+      const own = seenByEngine ? streamed : streamedAlone(name)
+      if (!seenByEngine) yield { name, sizeBytes: whole.sizeBytes, content: whole.stream(), file: whole.number }
       if (kind && kind.kind !== 'sealed')
         yield* inside(kind, whole, name, depth + 1, seenByEngine ? engineDepth + 1 : 1, own)
+      else if (await endsAsZip(whole)) yield* inside(ZIP_BEHIND_PREFIX, whole, name, depth + 1, 1, own)
     } finally {
       await whole.remove()
     }
@@ -145,23 +188,38 @@ export async function* expandMembers(
       size += piece.length
       if (used.bytes > limits.bytes) throw new Overrun(`${limits.bytes} unpacked bytes`)
       if (streamed && (streamed.bytes += piece.length) > (options.engine?.bytes ?? Infinity))
-        beyondEngine(streamed, `unpacks to more than ${options.engine?.bytes} bytes`)
+        await beyondEngine(streamed, `unpacks to more than ${options.engine?.bytes} bytes`)
       if (streamed && size > (options.engine?.fileBytes ?? Infinity))
-        beyondEngine(streamed, `holds a file of more than ${options.engine?.fileBytes} bytes`)
+        await beyondEngine(streamed, `holds a file of more than ${options.engine?.fileBytes} bytes`)
       yield piece
     }
   }
 
-  function skipSealed(name: string, { label, engineOpens }: Extract<Kind, { kind: 'sealed' }>): void {
-    if (!engineOpens) options.skip(name, `is a ${label}, which nothing here opens`)
+  async function skipSealed(name: string, { label, engineOpens }: Sealed): Promise<void> {
+    if (!engineOpens) await options.skip(name, `is a ${label}, which nothing here opens`)
     else if (!options.engine?.reportsEncrypted)
-      options.skip(name, `is a ${label}, of which clamd does not report encryption (AlertEncrypted)`)
+      await options.skip(name, `is a ${label}, of which clamd does not report encryption (AlertEncrypted)`)
   }
 
-  function beyondEngine(streamed: Streamed, what: string): void {
+  async function beyondEngine(streamed: Streamed, what: string): Promise<void> {
     if (streamed.reported) return
     streamed.reported = true
-    options.skip(streamed.name, `${what}; clamd stops there without a report (AlertExceedsMax)`)
+    await options.skip(streamed.name, `${what}; clamd stops there without a report (AlertExceedsMax)`)
+  }
+}
+
+const streamedAlone = (name: string): Streamed => ({ name, files: 0, bytes: 0, reported: false })
+
+/** The files with these numbers, which are taken out of the set; nothing is read behind the last. */
+async function* numbered<F extends { content: AsyncIterable<Uint8Array> }>(
+  files: AsyncIterable<F>,
+  wanted: Set<number>,
+  through = (content: AsyncIterable<Uint8Array>) => content,
+): AsyncGenerator<F> {
+  let count = 0
+  for await (const file of files) {
+    if (wanted.delete(count++)) yield { ...file, content: through(file.content) }
+    if (wanted.size === 0) return
   }
 }
 

@@ -1,24 +1,32 @@
 // Which archives and compressed files a scan must look into, by their first bytes. Pure.
 import { detectCompression } from '../../archive/compression.ts'
+import { beginsAsOldCpio } from '../../archive/cpio-old.ts'
+import { isTarHeader } from '../../archive/tar-header.ts'
 
 /** How many first bytes `kindOf` needs. */
 export const HEAD_BYTES = 512
 
-export type OpenKind = 'gzip' | 'xz' | 'bzip2' | 'zstd' | 'lzma' | 'tar' | 'cpio' | 'ar' | 'rpm' | 'zip'
+export type OpenKind =
+  'gzip' | 'xz' | 'bzip2' | 'zstd' | 'lzma' | 'tar' | 'v7-tar' | 'cpio' | 'old-cpio' | 'ar' | 'rpm' | 'zip'
 
-export type Kind =
-  | {
-      kind: OpenKind
-      /** clamd opens it as well, so what is inside need not be streamed again */
-      engineOpens: boolean
-    }
-  /** an archive that nothing here opens */
-  | {
-      kind: 'sealed'
-      label: string
-      /** clamd opens it, but without `AlertEncrypted` it calls an encrypted one clean */
-      engineOpens: boolean
-    }
+export interface Openable {
+  kind: OpenKind
+  /** clamd opens it as well, so what is inside need not be streamed again */
+  engineOpens: boolean
+}
+
+/** An archive that nothing here opens. */
+export interface Sealed {
+  kind: 'sealed'
+  label: string
+  /** clamd opens it, but without `AlertEncrypted` it calls an encrypted one clean */
+  engineOpens: boolean
+}
+
+export type Kind = Openable | Sealed
+
+/** A zip that begins with something else. clamd searches a part of the file for it only. */
+export const ZIP_BEHIND_PREFIX: Openable = { kind: 'zip', engineOpens: false }
 
 /** Kinds that clamd 1.4 opens itself (libclamav/scanners.c, `cli_magic_scan`). */
 const OPENED_BY_ENGINE: readonly OpenKind[] = ['gzip', 'xz', 'bzip2', 'tar', 'cpio', 'zip']
@@ -52,7 +60,7 @@ const startsWith = (head: Uint8Array, magic: Uint8Array, at = 0) =>
 
 /** @param head the first `HEAD_BYTES` bytes, or all of a shorter file. @returns null for anything that is no container */
 export function kindOf(head: Uint8Array): Kind | null {
-  const open = openKindOf(head)
+  const open = openKindOf(head) ?? withoutMagic(head)
   if (open) return { kind: open, engineOpens: OPENED_BY_ENGINE.includes(open) }
   // compress(1): two bytes are too few to go by; the third holds the code width, 9 to 16 bits.
   const compress =
@@ -66,6 +74,12 @@ export function kindOf(head: Uint8Array): Kind | null {
   )
     return null
   return { kind: 'sealed', label: sealed[1], engineOpens: sealed[2] }
+}
+
+/** clamd knows these by a search of its own, so what is inside is streamed to it again. */
+function withoutMagic(head: Uint8Array): OpenKind | null {
+  if (isTarHeader(head)) return 'v7-tar'
+  return beginsAsOldCpio(head) ? 'old-cpio' : null
 }
 
 function openKindOf(head: Uint8Array): OpenKind | null {

@@ -2,11 +2,13 @@
 import { readArStream } from '../../archive/ar-stream.ts'
 import { createByteReader } from '../../archive/byte-reader.ts'
 import { decompress, detectCompression, MAGIC_BYTES } from '../../archive/compression.ts'
+import { readOldCpio } from '../../archive/cpio-old.ts'
 import { readCpio } from '../../archive/cpio.ts'
 import { readTar } from '../../archive/tar.ts'
+import { unlistedEntries } from '../../archive/zip-unlisted.ts'
 import { zipEntriesOf } from '../../archive/zip.ts'
 import type { OpenKind } from './kinds.ts'
-import type { Spooled } from './spool.ts'
+import type { Spooled } from '../../archive/spool.ts'
 
 /** One file inside a container. Its content must be read, or is skipped by the next step of the loop. */
 export interface NestedFile {
@@ -33,15 +35,21 @@ export async function* openContainer(kind: OpenKind, spooled: Spooled, name: str
         yield {
           name: entry.name,
           sizeBytes: entry.sizeBytes,
-          hidden: !ZIP_METHODS_OF_ENGINE.includes(entry.method),
+          hidden: entry.isShifted || !ZIP_METHODS_OF_ENGINE.includes(entry.method),
           content: entry.content(),
         }
+      for await (const entry of unlistedEntries(spooled, ZIP_LIMITS))
+        yield { name: entry.name, sizeBytes: entry.sizeBytes, hidden: true, content: entry.content() }
       return
     case 'tar':
+    case 'v7-tar':
       for await (const entry of readTar(spooled.stream())) if (entry.type === 'file') yield { ...entry, hidden: false }
       return
     case 'cpio':
       for await (const entry of readCpio(spooled.stream())) yield { ...entry, hidden: false }
+      return
+    case 'old-cpio':
+      for await (const entry of readOldCpio(spooled.stream())) yield { ...entry, hidden: false }
       return
     case 'ar':
       for await (const entry of readArStream(spooled.stream())) yield { ...entry, hidden: true }

@@ -1,5 +1,6 @@
 // Merges matched advisories into findings, one per vulnerability. Pure.
 import type { Advisory, AffectedPackage } from '../../domain/advisory.ts'
+import { aliasesAmong } from '../../domain/advisory-id.ts'
 import { SEVERITIES, type Severity } from '../../domain/finding.ts'
 import type { CveResult } from '../scanner.ts'
 import type { Order } from '../../domain/versions/order.ts'
@@ -74,7 +75,14 @@ function finding(id: string, subject: FindingSubject, about: readonly Hit[], ord
     epss_label: null,
     in_kev: false,
     sources: ['osv'],
+    aliases: aliasesAmong(id, about.flatMap(namesOf)),
   }
+}
+
+/** What people may call the advisory. Rebuilds of Red Hat's packages name the erratum that they follow by its address only. */
+function namesOf({ advisory: { id, aliases, urls } }: Hit): string[] {
+  const errata = urls.flatMap((url) => /^https:\/\/access\.redhat\.com\/errata\/(RHSA-\d{4}:\d+)$/.exec(url)?.[1] ?? [])
+  return [id, ...aliases, ...errata]
 }
 
 const severityOf = (hit: Hit): Severity => hit.affected.severity ?? hit.advisory.severity

@@ -24,7 +24,7 @@ const RECORDS = [
     details: '* kernel: a leak (CVE-2024-0002)',
     references: [
       { type: 'ADVISORY', url: 'https://a.example/1' },
-      { type: 'WEB', url: 'https://a.example/2' },
+      { type: 'WEB', url: 'https://access.redhat.com/errata/RHSA-2024:1' },
     ],
     affected: [affects('AlmaLinux:9', 'kernel', '5'), affects('AlmaLinux:8', 'kernel', '50')],
   }),
@@ -123,12 +123,13 @@ describe('a package', () => {
         package_type: 'rpm',
         fix_state: 'fixed',
         fix_versions: ['5'],
-        urls: ['https://a.example/1', 'https://a.example/2'],
+        urls: ['https://a.example/1', 'https://access.redhat.com/errata/RHSA-2024:1'],
         epss: null,
         epss_percent: null,
         epss_label: null,
         in_kev: false,
         sources: ['osv'],
+        aliases: ['ALSA-1', 'RHSA-2024:1'],
       },
       // The advisory about this CVE alone rates it, not the one about two.
       expect.objectContaining({
@@ -291,6 +292,7 @@ test('components are matched by their own version orders, and aliases are merged
     ['CVE-2024-0012'],
     [],
   ])
+  expect(result[2]!.findings.map(({ aliases }) => aliases)).toEqual([['GHSA-1', 'PYSEC-1'], ['PYSEC-2']])
   expect(result[2]!.findings[0]).toMatchObject({ severity: 'Critical', package_type: 'pypi', fix_versions: ['2.0'] })
   expect(result.every((one) => one.result === 'scanned')).toBe(true)
   const [none] = await createOsvMatcher({ advisories: memoryAdvisories(clock), compare }).matchComponents([

@@ -1,4 +1,5 @@
 // The embedded vulnerability engine: packages and components against the stored advisories.
+import { vulnerabilities } from '../../domain/finding.ts'
 import type { AffectedPackage } from '../../domain/advisory.ts'
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import type { Coverage } from '../../domain/status.ts'
@@ -197,7 +198,7 @@ export function createOsvMatcher(deps: { advisories: AdvisoryReader; compare: Fo
 }
 
 const foundIn = (findings: readonly unknown[], covered: readonly string[]) =>
-  `${findings.length} known vulnerabilities in the advisories for ${covered.join(', ')}`
+  `${vulnerabilities(findings.length)} in the advisories for ${covered.join(', ')}`
 
 /** Advisories name source packages (Debian, Ubuntu, Alpine, Rocky, openSUSE), binary ones (AlmaLinux) or both (Red Hat). */
 function identitiesOf(facts: PackageFacts, order: Order): Identity[] {

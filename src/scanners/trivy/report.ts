@@ -1,4 +1,5 @@
 // Reads trivy's JSON reports (SchemaVersion 2) into findings. Pure.
+import { aliasesAmong } from '../../domain/advisory-id.ts'
 import { objectAt, objectsAt, stringAt, stringsAt, isObject, type Json } from '../../domain/json.ts'
 import {
   folded,
@@ -77,6 +78,7 @@ function findingsOf(vulnerability: Json, subject: Subject): ScannerFinding[] {
     ...NO_SCORES,
     in_kev: false,
     sources: ['trivy'],
+    aliases: aliasesAmong(cve, [id, ...stringsAt(vulnerability, 'VendorIDs')]),
   }))
 }
 

@@ -111,6 +111,7 @@ describe('recorded reports', () => {
           epss_label: null,
           in_kev: false,
           sources: ['trivy'],
+          aliases: [],
         },
       ],
     })
@@ -118,7 +119,7 @@ describe('recorded reports', () => {
 
   test('of Red Hat: the CVEs of an advisory, worst first, and one that will not be fixed', () => {
     expect(read('centos', 'centos-stream9').findings).toMatchObject([
-      { id: 'CVE-2026-0002', severity: 'Critical', fix_versions: ['2.0-1'] },
+      { id: 'CVE-2026-0002', severity: 'Critical', fix_versions: ['2.0-1'], aliases: ['RHSA-2026:0001'] },
       { id: 'CVE-2026-0003', severity: 'Critical', fix_versions: ['2.0-1'] },
       { id: 'CVE-2026-0004', severity: 'Low', fix_state: 'wont-fix', fix_versions: [] },
     ])
@@ -242,7 +243,7 @@ describe('a scan', () => {
       expect(await scan(trivy)).toMatchObject({
         result: 'scanned',
         findings: [{ id: 'CVE-2026-0001' }],
-        message: '1 known vulnerabilities for rocky/9',
+        message: '1 known vulnerability for rocky/9',
         coverage: {
           engine: 'trivy',
           engine_version: '0.68.2',

@@ -2,6 +2,7 @@
 import { readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { vulnerabilities } from '../../domain/finding.ts'
 import type { Distribution, PackageFacts } from '../../domain/package.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -184,7 +185,7 @@ export function createTrivy(deps: TrivyDeps): ExternalScanner {
         return {
           result: 'scanned',
           findings: report.findings,
-          message: `${report.findings.length} known vulnerabilities for ${distro}${ended}${ageNote(date, clock.now())}`,
+          message: `${vulnerabilities(report.findings.length)} for ${distro}${ended}${ageNote(date, clock.now())}`,
           coverage,
         }
       } catch (error) {

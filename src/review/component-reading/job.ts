@@ -1,0 +1,30 @@
+// Reads the components inside a package, in a reader.
+import type { ReadOptions } from '../../formats/ecosystem.ts'
+import { formatOf } from '../../formats/index.ts'
+import { asSpoolFile } from '../../formats/readers/spool-file.ts'
+import type { JobSession } from '../../readers/session.ts'
+import { readComponents, type ComponentsRead } from '../../scanners/components/read.ts'
+
+export interface ComponentsArgument {
+  format: string
+  path: string
+  options: ReadOptions
+  filename: string
+}
+
+/** 20,000 components with the longest names have 36 MB. */
+const TOGETHER = 250
+
+/** Sends the components some at a time, and returns the rest. */
+export async function components(
+  { format, path, options, filename }: ComponentsArgument,
+  session: JobSession,
+): Promise<Omit<ComponentsRead, 'components'>> {
+  const { components: found, ...rest } = await readComponents({
+    members: formatOf(format).members(path, options),
+    filename,
+    createFile: () => asSpoolFile(session.createFile()),
+  })
+  for (let at = 0; at < found.length; at += TOGETHER) await session.send(found.slice(at, at + TOGETHER))
+  return rest
+}

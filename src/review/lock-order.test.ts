@@ -1,0 +1,173 @@
+// Transactions on records of several distributions, while others insert into these: none waits for one that waits for it.
+// Runs on PGlite, where they take turns, and on PostgreSQL where TEST_DATABASE_URL names a server.
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import type { AuditEvent } from '../domain/audit.ts'
+import { factsToMatch, type PackageFacts } from '../domain/package.ts'
+import type { PackageStatus } from '../domain/status.ts'
+import type { Settings } from '../domain/settings.ts'
+import { findDistribution } from '../formats/index.ts'
+import { deleteRecords } from '../records/delete-records.ts'
+import { insertTogether, type NewRecord } from '../records/insert-records.ts'
+import { renderEntries } from '../records/entries.ts'
+import { blobRow } from '../records/stored-file.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import type { Database, Db } from '../store/db.ts'
+import { decideHeld } from './decide.ts'
+import type { DecideDeps, DecidedHere } from './decide-one.ts'
+import { systemActor } from './deps.ts'
+import { readPlan } from './plan.ts'
+import { quarantine } from './quarantine.ts'
+import { revertDecisions } from './revert.ts'
+
+const NOW = new Date('2026-03-01T12:00:00.000Z')
+/** In the order in which they are locked. */
+const CODENAMES = ['jammy', 'noble'] as const
+const offeredOf = (codename: string) => findDistribution(codename)!
+
+let database: Database
+let audited: string[]
+/** called in the transaction that audits, before it goes on */
+let onAudit: (event: AuditEvent) => Promise<void>
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+beforeEach(async () => {
+  audited = []
+  onAudit = async () => {}
+  await sql`truncate distributions, blobs, packages, offers, package_counts, finding_counts, artifacts, audit cascade`.execute(
+    database.db,
+  )
+  for (const codename of CODENAMES)
+    await database.db.insertInto('distributions').values({ codename, format: 'deb', definition: '{}' }).execute()
+})
+afterAll(() => database.close())
+
+const audit = {
+  async record(events: AuditEvent | readonly AuditEvent[]) {
+    for (const event of [events].flat()) {
+      audited.push(`${event.action} ${event.distribution} ${event.version}`)
+      await onAudit(event)
+    }
+  },
+} as AuditLog
+
+function deps(): DecideDeps {
+  const nothing = () => Promise.resolve()
+  return {
+    ...{ db: database.db, audit, clock: { now: () => NOW }, checkpoint: () => {}, bus: { emit: () => {} } },
+    settings: () => ({ security: {}, cve_policy: {} }) as unknown as Settings,
+    ...{ offered: offeredOf, manifests: { write: nothing }, pendingDeletions: { run: nothing } },
+    publisher: { converge: nothing, removeUnpublished: nothing },
+    onError: (error: unknown) => {
+      throw error
+    },
+  } as unknown as DecideDeps
+}
+
+function newRecord(distribution: string, version: string, status: PackageStatus): NewRecord {
+  const digest = (algorithm: string) => createHash(algorithm).update(`${distribution} ${version}`).digest('hex')
+  const facts: PackageFacts = {
+    ...factsToMatch({ format: 'deb', name: 'x', version, arch: 'amd64', sourcePackage: null, sourceVersion: null }),
+    record: { fields: [] },
+  }
+  const digests = { sha256: digest('sha256'), sha512: digest('sha512'), sha1: digest('sha1'), md5: digest('md5') }
+  const blob = blobRow({ digests, filename: `x_${version}_amd64.deb`, sizeBytes: 100 }, facts, NOW)
+  const stored = { ...blob, facts, files: new Uint8Array(blob.files) }
+  return {
+    ...{ blob, ensureBytes: async () => {} },
+    entries: status === 'published' ? renderEntries({ imported_at: NOW }, stored, offeredOf(distribution)) : [],
+    audit: { action: 'UPLOAD', result: 'SUCCESS', user: 'a', distribution, version },
+    review: status === 'published' ? null : { review_origin: 'upload', review_since: NOW },
+    record: {
+      ...{ distribution, format: 'deb', name: 'x', version, arch: 'amd64', status, cve_status: 'approved' },
+      ...{
+        held_reason: status === 'published' ? null : 'unscanned',
+        sha256: blob.sha256,
+        received_sha256: blob.sha256,
+      },
+      ...{ imported_at: NOW, imported_by: 'a', import_method: 'upload', pipeline: '{}', validation_steps: '[]' },
+      ...{ coverage: '{}', deps_missing: '[]', tags: '[]' },
+    },
+  }
+}
+
+/** In a transaction that is not run again: what ends it is seen. */
+async function insert(distribution: string, version: string, status: PackageStatus): Promise<void> {
+  const record = newRecord(distribution, version, status)
+  await database.db
+    .transaction()
+    .execute((tx) => insertTogether(tx, audit, offeredOf(distribution), [record], new Map()))
+}
+
+/** Resolves when a transaction waits for a lock. */
+async function lockAwaited(db: Db): Promise<void> {
+  for (;;) {
+    const { rows } = await sql`select pid from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(db)
+    if (rows.length > 0) return
+  }
+}
+
+/** Both records, and what is done with them. */
+const CHANGES: [string, PackageStatus, string, () => Promise<unknown>][] = [
+  ['a quarantine', 'published', 'QUARANTINE', () => quarantine(deps(), { name: 'x' }, null, systemActor('system'))],
+  ['a decision', 'pending_review', 'SECURITY_DECISION', () => approve()],
+  ['a deletion', 'published', 'DELETE', () => remove()],
+]
+
+async function records() {
+  return database.db.selectFrom('records').selectAll().where('version', '=', '1.0').orderBy('id', 'desc').execute()
+}
+
+async function approve(): Promise<DecidedHere[]> {
+  const plan = readPlan({ decision: 'approve', justification: 'a reason that is long enough' })
+  return decideHeld(deps(), await records(), plan, systemActor('system'))
+}
+
+async function remove(): Promise<unknown> {
+  const ids = (await records()).map(({ id }) => id)
+  return deleteRecords(database.db, audit, ids, {
+    offeredOf: (row) => offeredOf(row.distribution),
+    manifestKey: (row) => String(row.id),
+    auditOf: ({ distribution, version }) => ({ action: 'DELETE', result: 'SUCCESS', user: 'a', distribution, version }),
+  })
+}
+
+test.each(CHANGES)(
+  '%s in two distributions and an upload of the name into the second: both are done, each at its first try',
+  async (_, status, action, work) => {
+    for (const codename of CODENAMES) await insert(codename, '1.0', status)
+    audited = []
+    let uploaded = Promise.resolve()
+    onAudit = async (event) => {
+      if (event.action !== action) return
+      onAudit = async () => {}
+      // The upload has all the locks that it can have by now.
+      uploaded = insert('noble', '2.0', 'published')
+      if (database.engine === 'postgres') await lockAwaited(database.db)
+    }
+    await work()
+    await uploaded
+    expect(audited.sort()).toEqual([`${action} jammy 1.0`, `${action} noble 1.0`, 'UPLOAD noble 2.0'].sort())
+  },
+)
+
+test('approvals that are taken back lock both distributions before the name', async () => {
+  for (const codename of CODENAMES) await insert(codename, '1.0', 'pending_review')
+  const decided = await approve()
+  audited = []
+  let uploaded = Promise.resolve()
+  onAudit = async (event) => {
+    if (event.action !== 'PUBLISH_FAILURE') return
+    onAudit = async () => {}
+    uploaded = insert('noble', '2.0', 'published')
+    if (database.engine === 'postgres') await lockAwaited(database.db)
+  }
+  await revertDecisions(deps(), decided, systemActor('system'), new Error('no index'))
+  await uploaded
+  expect(audited.sort()).toEqual(['PUBLISH_FAILURE jammy 1.0', 'PUBLISH_FAILURE noble 1.0', 'UPLOAD noble 2.0'])
+})

@@ -1,0 +1,61 @@
+// A stored package as the steps of the gate take it, and the steps as a later check runs them.
+import { Problem } from '../domain/problem.ts'
+import type { Settings } from '../domain/settings.ts'
+import type { PipelineKey, PipelineResult } from '../domain/status.ts'
+import type { Candidate, StepResult } from '../gate/step.ts'
+import { unpackFacts } from '../domain/packed-facts.ts'
+import type { PackageRow } from '../store/tables.ts'
+import type { ReviewDeps } from './deps.ts'
+import type { RunStep } from './inspect.ts'
+
+export const STEP_TIMEOUT_MS = 120_000
+
+/** Results of a vulnerability scan that judged the package. */
+export const SCANNED: readonly PipelineResult[] = ['no_findings', 'allowed', 'warning', 'review', 'blocked']
+
+export function stepRunner(deps: Pick<ReviewDeps, 'steps' | 'settings'>, timeoutMs = STEP_TIMEOUT_MS): RunStep {
+  return (key, on) => runStep(deps, key, on, timeoutMs)
+}
+
+/** The stored file as the steps take it; without a path until the file is needed. */
+export async function storedCandidate(
+  { db, offered }: Pick<ReviewDeps, 'db' | 'offered'>,
+  row: PackageRow,
+): Promise<Candidate> {
+  const blob = await db.selectFrom('blobs').selectAll().where('sha256', '=', row.sha256).executeTakeFirstOrThrow()
+  const { sha256, sha512, sha1, md5 } = blob
+  return {
+    ...offered(row.distribution),
+    facts: unpackFacts(blob),
+    filename: row.filename,
+    sizeBytes: row.size_bytes,
+    digests: { sha256, sha512, sha1, md5 },
+    receivedSha256: row.received_sha256,
+    path: '',
+  }
+}
+
+async function runStep(
+  deps: Pick<ReviewDeps, 'steps' | 'settings'>,
+  key: PipelineKey,
+  candidate: Candidate,
+  timeoutMs: number,
+): Promise<StepResult> {
+  const step = deps.steps.find((one) => one.key === key)
+  if (!step) throw new Error(`the gate has no step ${key}`)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const message = `the step ${step.label} took more than ${timeoutMs / 1000} seconds`
+    timer = setTimeout(() => reject(new Problem('timeout', message)), timeoutMs)
+  })
+  try {
+    return await Promise.race([step.run(candidate, neverRefusing(deps.settings())), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** "Could not judge" is a result here, not a reason to answer with an error. */
+function neverRefusing(settings: Settings): Settings {
+  return { ...settings, validation: { ...settings.validation, on_unscanned: 'hold' } }
+}
