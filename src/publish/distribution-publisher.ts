@@ -54,8 +54,11 @@ export interface DistributionPublisherDeps {
 }
 
 export interface DistributionPublisher {
-  /** Returns when clients see at least the revision the distribution has now. */
-  publish(): Promise<void>
+  /**
+   * Returns when clients see at least the revision the distribution has now.
+   * @returns bytes of indexes that were written for it; 0 when they saw it already
+   */
+  publish(): Promise<number>
   /** The next publish starts from the database alone: neither from memory nor from the blocks on disk. */
   distrust(): void
   /** Writes the blocks to disk unless nothing changed since the last time. */
@@ -77,9 +80,9 @@ type Kept =
   /** nothing, and the blocks on disk must not be used */
   | { kind: 'untrusted' }
 
-/** Why an attempt to publish ended. All but `published` lead to another attempt. */
+/** Why an attempt to publish ended. All but bytes of a generation that is live now lead to another attempt. */
 type Attempt =
-  | 'published'
+  | number
   /** another process published the same revision or a later one, or removed files from the tree meanwhile */
   | 'overtaken'
   /** a package was deleted after the index was read, and its file with it */
@@ -95,7 +98,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
   const { reserveDate, flip } = createFlip(deps, tree, distribution)
   let kept: Kept = { kind: 'loading' }
 
-  async function publish(): Promise<void> {
+  async function publish(): Promise<number> {
     const started = performance.now()
     for (;;) {
       const row = await db
@@ -104,14 +107,14 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
         .where('codename', '=', codename)
         .executeTakeFirstOrThrow()
       const isLive = row.generation !== null && (await isVisible(tree, row.generation))
-      if (isLive && row.published_revision >= row.revision) return
+      if (isLive && row.published_revision >= row.revision) return 0
       const about = { 'gatehouse.distribution': codename, 'gatehouse.revision': row.revision }
       const ended = await trace('publish', about, async (seen) => {
         const how = await attempt(row, started)
-        seen['gatehouse.outcome'] = how
+        seen['gatehouse.outcome'] = typeof how === 'number' ? 'published' : how
         return how
       })
-      if (ended === 'published') return
+      if (typeof ended === 'number') return ended
     }
   }
 
@@ -151,8 +154,9 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     deps.checkpoint('tree-linked')
     const name = generationName(revision, seconds)
     const generation = join(tree.base, name)
+    let bytes: number
     try {
-      await trace('publish write generation', {}, () =>
+      bytes = await trace('publish write generation', {}, () =>
         writeGeneration(tree, offered, name, { files, backgroundIndexes, unchanged }),
       )
     } catch (error) {
@@ -178,7 +182,7 @@ export function createDistributionPublisher(deps: DistributionPublisherDeps, cod
     state.published = { generation: name, revision, backgroundIndexes: JSON.stringify(backgroundIndexes) }
     deps.checkpoint('published')
     deps.bus.emit('published', { distribution: codename, revision, milliseconds: performance.now() - started })
-    return 'published'
+    return bytes
   }
 
   /** Why there is a new publication: why packages entered and left, else what made the index be written again. */

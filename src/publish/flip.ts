@@ -57,7 +57,6 @@ export function createFlip(
   async function flip(publication: Publication, cleanings: number): Promise<'published' | 'overtaken'> {
     const { generation, revision, release_date: date, causes } = publication
     await ensureDirectory(dirname(tree.link))
-    await ensureStanding(tree)
     const temporary = join(dirname(tree.link), `.${basename(tree.link)}.${randomBytes(6).toString('hex')}`)
     symlinkSync(relative(dirname(tree.link), join(tree.base, generation)), temporary)
     checkpoint('before-flip')
@@ -86,14 +85,23 @@ export function createFlip(
         renameSync(temporary, tree.link)
         checkpoint('after-flip')
       })
-      return 'published'
+      return await named('published')
     } catch (error) {
-      if (error instanceof Overtaken) return 'overtaken'
+      if (error instanceof Overtaken) return await named('overtaken')
       throw error
     } finally {
       removeFile(temporary)
       await fsyncPath(dirname(tree.link))
     }
+  }
+
+  /**
+   * Makes the further names, last: a name that led elsewhere never leads to nothing. They lead through the link, so it does
+   * not matter who replaced that. `isVisible` sees what a crash before leaves.
+   */
+  async function named<Outcome>(outcome: Outcome): Promise<Outcome> {
+    await ensureStanding(tree)
+    return outcome
   }
 
   return { reserveDate, flip }

@@ -1,6 +1,7 @@
 // The rows of distributions, made to agree with what the deployment declares; and what is reported of their initialization.
 import { sql } from 'kysely'
 import type { Distribution } from '../domain/package.ts'
+import { archsOf } from '../formats/architectures.ts'
 import type { Offered } from '../formats/format.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { StartError } from '../kernel/start-error.ts'
@@ -14,8 +15,11 @@ export interface InitResult {
 }
 
 /** What the index of a distribution shows of its definition: a change of it is published. */
-const shownOf = ({ architectures, component, fullName }: Distribution) =>
-  JSON.stringify([architectures, component, fullName])
+const shownOf = ({ architectures, component, fullName, release = {}, aliases = [] }: Distribution) => {
+  const { origin, label, suite, description, notAutomatic, butAutomaticUpgrades } = release
+  const fields = [origin, label, suite, description, notAutomatic, butAutomaticUpgrades]
+  return JSON.stringify([architectures, component, fullName, fields, aliases])
+}
 
 /**
  * Inserts the rows that are missing and stores the definitions.
@@ -31,6 +35,18 @@ export async function ensureDistributions(db: Db, clock: Clock, offered: readonl
     const fault = known ? await faultOf(db, known, one) : null
     if (fault !== null) faults.push(fault)
   }
+  const taken = offered.flatMap(({ distribution: { codename, aliases = [] } }) =>
+    aliases.filter((alias) => before.has(alias)).map((alias) => ({ codename, alias })),
+  )
+  if (taken.length > 0)
+    throw new StartError(
+      taken
+        .map(
+          ({ codename, alias }) =>
+            `the alias ${alias} of ${codename} is the codename of a distribution that is served still`,
+        )
+        .join('; '),
+    )
   if (faults.length > 0) throw new StartError(`distributions with packages were changed:\n  - ${faults.join('\n  - ')}`)
   for (const { distribution } of offered) {
     const { codename, format } = distribution
@@ -50,7 +66,7 @@ export async function ensureDistributions(db: Db, clock: Clock, offered: readonl
 /** Why a distribution's packages do not fit its new definition; null when they do. */
 async function faultOf(db: Db, known: Distribution, { format, distribution }: Offered): Promise<string | null> {
   const { codename } = distribution
-  const fitting = known.format === format.id ? [...distribution.architectures, ...format.neutralArchs] : []
+  const fitting = known.format === format.id ? archsOf(format, distribution) : []
   if (known.format === format.id && known.architectures.every((arch) => fitting.includes(arch))) return null
   const record = await db
     .selectFrom('packages')
@@ -64,8 +80,16 @@ async function faultOf(db: Db, known: Distribution, { format, distribution }: Of
     : `${codename} has ${record.format} packages; it cannot become a distribution of ${format.id} packages`
 }
 
-/** The stored definitions of distributions that are not among these codenames: they were declared once. */
-export async function formerDistributions(db: Db, declared: ReadonlySet<string>): Promise<Distribution[]> {
+/**
+ * The stored definitions of distributions that are not among these: they were declared once. Their aliases may be names of
+ * others now.
+ */
+export async function formerDistributions(db: Db, declared: readonly Distribution[]): Promise<Distribution[]> {
   const rows = await db.selectFrom('distributions').select(['codename', 'definition']).orderBy('codename').execute()
-  return rows.flatMap(({ codename, definition }) => (declared.has(codename) ? [] : [definition]))
+  const names = new Set(declared.flatMap(({ codename, aliases = [] }) => [codename, ...aliases]))
+  const codenames = new Set(declared.map(({ codename }) => codename))
+  return rows.flatMap(({ codename, definition }) => {
+    const aliases = definition.aliases?.filter((alias) => !names.has(alias))
+    return codenames.has(codename) ? [] : [{ ...definition, ...(aliases ? { aliases } : {}) }]
+  })
 }

@@ -5,11 +5,13 @@ import { generateKey, readKey } from 'openpgp'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { realReaders } from '../readers/fixture.ts'
 import type { Database } from '../store/db.ts'
 import { createPackageKeys } from './package-keys.ts'
 
 let database: Database
 let directory: string
+const readers = realReaders('/nowhere', { mostReaders: 1 })
 const keys: Record<'own' | 'first' | 'second', string> = { own: '', first: '', second: '' }
 beforeAll(async () => {
   database = await createTestDatabase()
@@ -27,14 +29,14 @@ beforeAll(async () => {
   )
 })
 afterAll(async () => {
-  await database.close()
+  await Promise.all([database.close(), readers.close()])
   await rm(directory, { recursive: true })
 })
 
 const create = (name: string) =>
   createPackageKeys({
     ...{ db: database.db, clock: { now: () => new Date() } },
-    ...{ own: keys.own, path: join(directory, name) },
+    ...{ own: () => keys.own, path: join(directory, name), readers },
   })
 const blocks = async (name: string) =>
   (await readFile(join(directory, name), 'utf8')).match(/BEGIN PGP PUBLIC KEY BLOCK/g)?.length

@@ -1,14 +1,13 @@
 // The keys that clients need to check packages: ours, and those of import sources that signed packages which were taken in.
 import { readFile } from 'node:fs/promises'
-import { readKeys } from 'openpgp'
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureContent, ifMissing } from '../kernel/files.ts'
+import { askJob } from '../readers/job.ts'
+import type { ReaderPool } from '../readers/pool.ts'
 import type { Db } from '../store/db.ts'
 
-const ARMORED_KEYS = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?-----END PGP PUBLIC KEY BLOCK-----/g
-
-interface SourceKey {
+export interface SourceKey {
   fingerprint: string
   /** of the key and its subkeys, upper case hex */
   ids: string[]
@@ -36,10 +35,11 @@ export interface PackageKeysDeps {
   /** the file that clients fetch */
   path: string
   /** our own public key, armored */
-  own: string
+  own(): string
+  readers: ReaderPool
 }
 
-export function createPackageKeys({ db, clock, path, own }: PackageKeysDeps): PackageKeys {
+export function createPackageKeys({ db, clock, path, own, readers }: PackageKeysDeps): PackageKeys {
   /** Parsed keys by the digest of what a source states. */
   let parsed = new Map<string, SourceKey[]>()
   const published = new Set<string>()
@@ -55,9 +55,12 @@ export function createPackageKeys({ db, clock, path, own }: PackageKeysDeps): Pa
 
   async function read(sourceId: number): Promise<SourceKey[]> {
     const row = await db.selectFrom('sources').select('keys').where('id', '=', sourceId).executeTakeFirst()
-    const keys = await Promise.all((row?.keys ?? []).map(({ text }) => parseKeys(text)))
+    const keys = await Promise.all((row?.keys ?? []).map(({ text }) => parse(text)))
     return keys.flat()
   }
+
+  const parse = (text: string) =>
+    askJob(readers, 'publish-keys', { text }, { subject: 'reading the keys of a source', isDone: isKeys })
 
   async function add({ fingerprint, armored }: KnownKey): Promise<void> {
     await db
@@ -71,7 +74,7 @@ export function createPackageKeys({ db, clock, path, own }: PackageKeysDeps): Pa
 
   async function ensure(): Promise<void> {
     for (let rows = await stored(); ;) {
-      const text = [own, ...rows.map(({ armored }) => armored)].map((key) => `${key.trimEnd()}\n`).join('')
+      const text = [own(), ...rows.map(({ armored }) => armored)].map((key) => `${key.trimEnd()}\n`).join('')
       await ensureContent(path, text)
       // Another process may have added a key and written the file before this one did.
       const now = await stored()
@@ -82,9 +85,11 @@ export function createPackageKeys({ db, clock, path, own }: PackageKeysDeps): Pa
 
   return {
     async restore() {
-      const [ours] = await parseKeys(own)
       const present = await readFile(path, 'utf8').catch(ifMissing(''))
-      for (const key of await parseKeys(present)) if (key.fingerprint !== ours?.fingerprint) await add(key)
+      // Ours is the first. One that was replaced is there instead: packages that it signed still need it.
+      const ours = own().trimEnd()
+      const others = present.startsWith(ours) ? present.slice(ours.length) : present
+      if (others.trim() !== '') for (const key of await parse(others)) await add(key)
       await ensure()
     },
     async find(type, keyId) {
@@ -100,15 +105,12 @@ export function createPackageKeys({ db, clock, path, own }: PackageKeysDeps): Pa
   }
 }
 
-/** A key that cannot be parsed must not prevent the use of the others. */
-async function parseKeys(text: string): Promise<SourceKey[]> {
-  const found: SourceKey[] = []
-  for (const [block] of text.matchAll(ARMORED_KEYS))
-    for (const key of await readKeys({ armoredKeys: block }).catch(() => []))
-      found.push({
-        fingerprint: key.getFingerprint().toUpperCase(),
-        ids: key.getKeys().map((part) => part.getKeyID().toHex().toUpperCase()),
-        armored: key.toPublic().armor(),
-      })
-  return found
+function isKeys(value: unknown): value is SourceKey[] {
+  return Array.isArray(value) && value.every(isKey)
+}
+
+function isKey(value: unknown): boolean {
+  const { fingerprint, ids, armored } = (value ?? {}) as Partial<Record<keyof SourceKey, unknown>>
+  const isText = (one: unknown) => typeof one === 'string'
+  return isText(fingerprint) && isText(armored) && Array.isArray(ids) && ids.every(isText)
 }

@@ -1,12 +1,16 @@
 // The publisher on a real tree: what it keeps on disk and in memory, and what it repairs.
-import { mkdir, readdir, readFile, rename, rm, stat, symlink, readlink, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { lstat, mkdir, readdir, readFile, rename, rm, stat, symlink, readlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createPublishingHouse, openSite, type PublishingHouse, type Site } from './publisher.fixture.ts'
-import { createPublisher } from './publisher.ts'
+import { ensureDistributions, formerDistributions } from './initialize.ts'
+import { createPublisher, type Publisher } from './publisher.ts'
 import { linkedGeneration } from './tree/generation.ts'
+import { entriesBelow } from '../kernel/files-below.ts'
 import { GRACE_MS } from '../domain/grace.ts'
 
 const MINUTE = 60_000
@@ -82,6 +86,98 @@ describe('old generations', () => {
   })
 })
 
+describe('a bound on old generations', () => {
+  const MIB = 1024 * 1024
+
+  /** Publishes so many packages, one after another. */
+  async function publishSome(publisher: Publisher, codename: string, count: number): Promise<void> {
+    for (let n = 0; n < count; n++) {
+      await house.addPackage(codename, `package-${n}`)
+      await publisher.converge(codename)
+      house.clock.advance(1000)
+    }
+  }
+
+  /** Bytes on disk below the directories of generations; files that they share are counted once. */
+  async function roomOf(codename: string, names: readonly string[]): Promise<number> {
+    const { base } = house.tree(codename)
+    const sizes = new Map<number, number>()
+    for (const name of names)
+      for await (const entry of entriesBelow(join(base, name))) {
+        const info = await lstat(join(entry.parentPath, entry.name))
+        if (info.isFile()) sizes.set(info.ino, info.blocks * 512)
+      }
+    return [...sizes.values()].reduce((sum, size) => sum + size, 0)
+  }
+
+  /** Everything that InRelease of a generation lists can be fetched by digest. */
+  async function isServed(codename: string, generation: string): Promise<void> {
+    const root = join(house.tree(codename).base, generation)
+    const release = await readFile(join(root, 'Release'), 'utf8')
+    const listed = [...release.matchAll(/^ ([0-9a-f]{64}) +\d+ (\S+\.(?:gz|xz))$/gm)]
+    expect(listed.length).toBeGreaterThan(1)
+    for (const [, digest = '', path = ''] of listed) {
+      const bytes = await readFile(join(root, dirname(path), 'by-hash/SHA256', digest))
+      expect(createHash('sha256').update(bytes).digest('hex')).toBe(digest)
+    }
+  }
+
+  test('holds by number, and what is kept can be fetched', async () => {
+    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 8, bytes: 100 * MIB } })
+    await publishSome(publisher, 'jammy', 30)
+    // At most ten wait for the next cleaning.
+    expect((await generations('jammy')).length).toBeLessThanOrEqual(8 + 1 + 10)
+    await publisher.removeUnpublished('jammy')
+    const kept = await generations('jammy')
+    const revisions = kept.map((name) => Number(/^r(\d+)/.exec(name)?.[1])).sort((a, b) => a - b)
+    expect(revisions).toEqual([22, 23, 24, 25, 26, 27, 28, 29, 30])
+    for (const generation of kept) await isServed('jammy', generation)
+    expect(house.errors).toEqual([])
+  })
+
+  test('holds by bytes, and what is kept can be fetched', async () => {
+    await publishSome(house.publisher, 'jammy', 20)
+    const all = await generations('jammy')
+    const each = (await roomOf('jammy', all)) / all.length
+    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 100, bytes: 7.5 * each } })
+    await publisher.removeUnpublished('jammy')
+    const live = linkedGeneration(house.tree('jammy').link)
+    const kept = await generations('jammy')
+    const superseded = kept.filter((name) => name !== live)
+    expect(await roomOf('jammy', superseded)).toBeLessThanOrEqual(7.5 * each)
+    expect(superseded.length).toBeGreaterThan(4)
+    for (const generation of kept) await isServed('jammy', generation)
+    expect(house.errors).toEqual([])
+  })
+
+  test('holds while large indexes are published, without waiting for the tenth', async () => {
+    const publisher = createPublisher({ ...house.deps, mostSuperseded: { number: 100, bytes: 8 } })
+    await publishSome(publisher, 'jammy', 9)
+    await publisher.saveBlocks()
+    expect((await generations('jammy')).length).toBeLessThanOrEqual(4 + 1 + 1)
+  })
+
+  test('is lowered to the last four of every distribution when a publish finds the disk full', async () => {
+    await publishSome(house.publisher, 'bookworm', 8)
+    const room = 11
+    const count = async () => (await generations('jammy')).length + (await generations('bookworm')).length
+    const publisher = createPublisher({
+      ...house.deps,
+      checkpoint(name) {
+        if (name !== 'tree-linked') return
+        const names = ['jammy', 'bookworm'].flatMap((codename) => readdirSync(house.tree(codename).base))
+        if (names.filter((one) => /^r\d+-/.test(one)).length >= room)
+          throw Object.assign(new Error('no room'), { code: 'ENOSPC' })
+      },
+    })
+    await publishSome(publisher, 'jammy', 12)
+    expect(await generations('bookworm')).toHaveLength(5)
+    expect(await count()).toBeLessThanOrEqual(room)
+    for (const codename of ['jammy', 'bookworm'])
+      await isServed(codename, linkedGeneration(house.tree(codename).link) ?? '')
+  })
+})
+
 describe('package files of deleted records', () => {
   test('one that cannot be removed is reported once a run, and the others go', async () => {
     for (const name of ['a', 'b', 'c']) await house.addPackage('jammy', name)
@@ -152,6 +248,66 @@ describe('after a power loss', () => {
     await rm(link)
     await house.publisher.recover()
     expect(linkedGeneration(link)).toMatch(/^r\d+-/)
+  })
+})
+
+describe('aliases of a distribution', () => {
+  /** The house with other definitions, which are stored as at a start. */
+  async function declare(aliases: Record<string, string[]>) {
+    const offered = (codename: string) => {
+      const { format, distribution } = house.deps.offered(codename)
+      return { format, distribution: { ...distribution, aliases: aliases[codename] ?? [] } }
+    }
+    await ensureDistributions(house.db, house.clock, ['jammy', 'bookworm'].map(offered))
+    return createPublisher({ ...house.deps, offered })
+  }
+  const named = (name: string) => join(house.paths.root, 'dists', name)
+  const codenameOf = async (name: string) =>
+    /^Codename: (.+)$/m.exec(await readFile(join(named(name), 'Release'), 'utf8'))?.[1]
+
+  test('show what the codename shows, by-hash too, from the same moment on', async () => {
+    const publisher = await declare({ jammy: ['stable'] })
+    await publisher.recover()
+    await house.addPackage('jammy', 'a')
+    await publisher.converge('jammy')
+    expect(await readFile(join(named('stable'), 'InRelease'))).toEqual(
+      await readFile(join(named('jammy'), 'InRelease')),
+    )
+    expect(await readdir(join(named('stable'), 'main/binary-amd64/by-hash/SHA256'))).toEqual(await byHash('jammy'))
+    // One rename changes both.
+    expect(await readlink(named('stable'))).toBe('jammy')
+  })
+
+  test('move to another distribution, and go when none has them', async () => {
+    await (await declare({ jammy: ['stable', 'other'] })).recover()
+    expect(await codenameOf('stable')).toBe('jammy')
+    const publisher = await declare({ bookworm: ['stable'] })
+    // Nobody is left without it meanwhile, whichever is published first.
+    await publisher.converge('jammy')
+    expect(await codenameOf('stable')).toBe('jammy')
+    await publisher.recover()
+    expect(await codenameOf('stable')).toBe('bookworm')
+    expect(await readdir(dirname(named('stable')))).not.toContain('other')
+    expect(await codenameOf('jammy')).toBe('jammy')
+  })
+
+  test('that are lost are made again', async () => {
+    const publisher = await declare({ jammy: ['stable'] })
+    await publisher.recover()
+    await rm(named('stable'))
+    await publisher.recover()
+    expect(await codenameOf('stable')).toBe('jammy')
+  })
+
+  test('never take the place of a codename that is served', async () => {
+    await expect(declare({ jammy: ['bookworm'] })).rejects.toThrow(/the alias bookworm of jammy is the codename/)
+  })
+
+  test('of a distribution that is no longer declared go to the one that has them now', async () => {
+    await declare({ jammy: ['stable', 'old'] })
+    const { distribution } = house.deps.offered('bookworm')
+    const former = await formerDistributions(house.db, [{ ...distribution, aliases: ['stable'] }])
+    expect(former).toMatchObject([{ codename: 'jammy', aliases: ['old'] }])
   })
 })
 

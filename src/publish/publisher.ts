@@ -1,6 +1,6 @@
 // What other rooms use to publish: one queue for each distribution, and the upkeep of all of them.
 import { isProblem, Problem } from '../domain/problem.ts'
-import { isStorageFull } from '../kernel/files.ts'
+import { fullDisk, isStorageFull } from '../kernel/files.ts'
 import { createInFlight, type InFlight } from '../kernel/in-flight.ts'
 import { createShared } from '../kernel/shared.ts'
 import {
@@ -9,8 +9,11 @@ import {
   type DistributionPublisherDeps,
 } from './distribution-publisher.ts'
 import { ensureDistributions, type InitResult } from './initialize.ts'
+import { createPace } from './pace.ts'
 import { createCleaner } from './tree/cleaner.ts'
+import { removeFormerNames } from './tree/former-names.ts'
 import { isVisible, treeOf, type Tree } from './tree/generation.ts'
+import type { Bound } from './tree/superseded.ts'
 import type { Offered } from '../formats/format.ts'
 
 /** A publish waits this long for uploads that are in the gate: one for eight uploads costs hardly more than for one. */
@@ -23,6 +26,8 @@ const KEPT_BYTES = 192 * 1024 * 1024
 const IDLE_MS = 10 * 60_000
 /** Publishes of a distribution after which its old generations are removed; the leader does so every minute besides. */
 const CLEAN_EVERY = 10
+/** The same, as a share of the bytes that superseded generations may take. */
+const CLEAN_SHARE = 1 / 8
 
 export interface Publisher {
   /**
@@ -36,7 +41,13 @@ export interface Publisher {
   rebuild(codename: string): Promise<void>
   /** Inserts missing rows and rebuilds every index; a distribution that fails does not stop the others. */
   initialize(offered: readonly Offered[]): Promise<InitResult[]>
-  /** Publishes every distribution that is behind or whose link disagrees with the database. @returns codenames that failed */
+  /** Publishes every distribution anew, signed with the key of now. @returns those that could not be */
+  signAgain(): Promise<string[]>
+  /**
+   * Publishes every distribution that is behind or whose link disagrees with the database, and removes names that no
+   * distribution has any more.
+   * @returns codenames that failed
+   */
   recover(): Promise<string[]>
   /** Writes changed blocks to disk, for a quick start, and drops from memory what is idle or too much. */
   saveBlocks(): Promise<void>
@@ -53,6 +64,8 @@ export interface PublisherDeps extends DistributionPublisherDeps {
   known(codename: string): boolean
   /** bytes of blocks kept in memory; for tests */
   keptBytes?: number
+  /** what superseded generations may take; for tests */
+  mostSuperseded?: Bound
 }
 
 interface Queue {
@@ -60,7 +73,6 @@ interface Queue {
   run(): Promise<void>
   inFlight: InFlight
   usedAt: number
-  publishes: number
 }
 
 export function createPublisher(deps: PublisherDeps): Publisher {
@@ -73,25 +85,49 @@ export function createPublisher(deps: PublisherDeps): Publisher {
     if (present) return present
     const distribution = createDistributionPublisher(deps, codename)
     const inFlight = createInFlight()
+    const pace = createPace()
     const gather = async (queued: boolean) => {
+      const slow = pace.wait(performance.now())
+      if (slow > 0) await new Promise((resolve) => setTimeout(resolve, slow))
       if (queued) await new Promise((resolve) => setTimeout(resolve, RETURN_MS))
       await inFlight.drained(GATHER_MS)
     }
-    const queue: Queue = { distribution, inFlight, run: createShared(publish, gather), usedAt: 0, publishes: 0 }
+    const queue: Queue = { distribution, inFlight, run: createShared(publish, gather), usedAt: 0 }
     queues.set(codename, queue)
+    const uncleaned = { publishes: 0, bytes: 0 }
     return queue
 
     async function publish(): Promise<void> {
       queue.usedAt = performance.now()
-      await distribution.publish()
-      if (++queue.publishes % CLEAN_EVERY === 0) void clean(codename).catch(onError)
+      const bytes = await distribution.publish().catch(async (error: unknown) => {
+        if (!isStorageFull(error)) throw error
+        await freeRoom()
+        return distribution.publish()
+      })
+      pace.published(bytes, performance.now())
+      void cleanAfter(bytes).catch(onError)
       void dropExcess().catch(onError)
+    }
+
+    async function cleanAfter(bytes: number): Promise<void> {
+      uncleaned.publishes++
+      uncleaned.bytes += bytes
+      const isMuch = async () => uncleaned.bytes > (await cleaner.bound()).bytes * CLEAN_SHARE
+      if (uncleaned.publishes < CLEAN_EVERY && !(await isMuch())) return
+      Object.assign(uncleaned, { publishes: 0, bytes: 0 })
+      await clean(codename)
     }
   }
 
+  /** Leaves every distribution the fewest generations. Those that are published at this moment come after it. */
+  async function freeRoom(): Promise<void> {
+    const none = { number: 0, bytes: 0 }
+    await cleaner.due(none).then((codenames) => onEach(codenames, (codename) => clean(codename, none)), onError)
+  }
+
   /** Alone in the distribution: a publish of this process neither waits for the claim nor is made in vain. */
-  function clean(codename: string): Promise<void> {
-    return queueOf(codename).distribution.exclusively(() => cleaner.clean(codename))
+  function clean(codename: string, bound?: Bound): Promise<void> {
+    return queueOf(codename).distribution.exclusively(() => cleaner.clean(codename, bound))
   }
 
   /** Runs the work on each; reports failures and goes on. */
@@ -117,7 +153,12 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       if (error instanceof Problem) throw error
       onError(error)
       if (isStorageFull(error))
-        throw new Problem('storage_full', 'the disk is full: the index could not be written', {}, { cause: error })
+        throw new Problem(
+          'storage_full',
+          `${fullDisk(error)} is full: the index could not be written`,
+          {},
+          { cause: error },
+        )
       throw new Problem('publication_failed', `the index of ${codename} could not be published`, {}, { cause: error })
     }
   }
@@ -158,10 +199,16 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       }
       return results
     },
+    async signAgain() {
+      const failed: string[] = []
+      for (const codename of (await initialized()).filter(deps.known))
+        await rebuild(codename).catch(() => failed.push(codename))
+      return failed
+    },
     async recover() {
       const rows = await db
         .selectFrom('distributions')
-        .select(['codename', 'revision', 'published_revision', 'generation'])
+        .select(['codename', 'revision', 'published_revision', 'generation', 'definition'])
         .where('initialized_at', 'is not', null)
         .execute()
       const failed: string[] = []
@@ -171,15 +218,16 @@ export function createPublisher(deps: PublisherDeps): Publisher {
         if (!isBehind && (!deps.known(codename) || (await isVisible(treeFor(codename), generation)))) continue
         await converge(codename).catch(() => failed.push(codename))
       }
+      await removeFormerNames(deps.paths, rows)
       return failed
     },
     async saveBlocks() {
       for (const { distribution } of queues.values()) await distribution.save()
       await dropExcess()
     },
-    removeUnpublished: clean,
+    removeUnpublished: (codename) => clean(codename),
     async clean() {
-      await onEach(await cleaner.due(), clean)
+      await onEach(await cleaner.due(), (codename) => clean(codename))
     },
     async collect() {
       await onEach(await initialized(), async (codename) => {

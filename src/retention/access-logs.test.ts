@@ -42,14 +42,15 @@ test('logs are renamed once a day and deleted after the kept days; other files s
   for (const name of [
     'access-apt.log-20260307',
     'access-apt.log-20260307.gz',
+    'access-apt.log-20260307-12000012342',
     'access-apt.log-20260308',
     'access-apt.log-old',
     'service.log-20200101',
   ])
     await put(name)
   const step = stepAt('2026-03-10T03:30:00Z')
-  expect(await step.plan(progress.signal)).toEqual({ files: 2, downloads: 0 })
-  expect(await step.run(progress)).toEqual({ files: 2, rotated: 1, downloads: 0 })
+  expect(await step.plan(progress.signal)).toEqual({ files: 3, downloads: 0 })
+  expect(await step.run(progress)).toEqual({ files: 3, rotated: 1, downloads: 0 })
   await put('access-apt.log', 'later\n')
   expect(await step.run(progress)).toEqual({ files: 0, rotated: 0, downloads: 0 })
   expect((await readdir(directory)).sort()).toEqual([

@@ -10,8 +10,8 @@ import { countOldDownloads, removeOldDownloads } from '../store/downloads/remova
 import { DAY_MS, type RetentionStep } from './step.ts'
 
 const CURRENT = /^access-.+\.log$/
-/** As `dateext` of logrotate(8) names them; it may have compressed them. */
-const ROTATED = /^access-.+\.log-(\d{4})(\d\d)(\d\d)(?:\.[a-z0-9]+)?$/
+/** As `dateext` of logrotate(8) names them, which may have compressed them, and with a time as `serve/access-log-size` does. */
+const ROTATED = /^access-.+\.log-(\d{4})(\d\d)(\d\d)(?:-\d+)?(?:\.[a-z0-9]+)?$/
 
 /**
  * Listeners open the current name again before they write, so a renamed log needs no signal (`serve/access-log`).

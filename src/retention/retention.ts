@@ -75,6 +75,7 @@ export function retentionKind({ steps, audit, onError }: RetentionDeps): TaskKin
 
   return {
     kind: RETENTION,
+    lane: 'maintenance',
     leaderOnly: true,
     atOnce: 2,
     run: (context) => (context.key === PLAN ? count(context) : removeAll(context)),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as openpgp from 'openpgp'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { createSignatureCheck, openAuditKey, readAuditKey, readPublicKey } from './audit-keys.ts'
+import { createSignatureCheck, openAuditKey, readAuditKey, readPublicKeys } from './audit-keys.ts'
 import { openKeys } from './keys.ts'
 
 let directory: string
@@ -40,7 +40,7 @@ test('a signature of the repository key is accepted for its text and no other', 
   await writeFile(path, privateKey)
   const keys = await openKeys(directory, new Date('2026-01-02T00:00:00Z'))
   const signature = await keys.openpgp.detachBinary(Buffer.from('a checkpoint'), new Date('2026-01-02T00:00:00Z'))
-  const isSigned = createSignatureCheck(await readPublicKey(path))
+  const isSigned = createSignatureCheck(await readPublicKeys(path))
   expect(await isSigned('a checkpoint', signature)).toBe(true)
   expect(await isSigned('another checkpoint', signature)).toBe(false)
   expect(await isSigned('a checkpoint', signature.subarray(1))).toBe(false)
@@ -48,6 +48,6 @@ test('a signature of the repository key is accepted for its text and no other', 
 
   const other = await openpgp.generateKey({ type: 'ecc', userIDs: [{ name: 'test' }] })
   await writeFile(path, other.publicKey)
-  expect(await createSignatureCheck(await readPublicKey(path))('a checkpoint', signature)).toBe(false)
+  expect(await createSignatureCheck(await readPublicKeys(path))('a checkpoint', signature)).toBe(false)
   expect(await readFile(path, 'utf8')).toContain('PUBLIC KEY')
 })

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as openpgp from 'openpgp'
 import { randomToken } from '../kernel/crypto.ts'
-import { ensurePrivateDirectory } from '../kernel/files.ts'
+import { ensurePrivateDirectory, ifMissing } from '../kernel/files.ts'
 import { StartError } from '../kernel/start-error.ts'
 import { readOrCreate } from './key-file.ts'
 
@@ -28,22 +28,31 @@ export async function readAuditKey(directory: string): Promise<string> {
   return text.trim()
 }
 
-/** The public part of an armored key file, private or public. */
-export async function readPublicKey(path: string): Promise<openpgp.PublicKey> {
-  const key = await openpgp.readKey({ armoredKey: await readFile(path, 'utf8') })
-  return key.isPrivate() ? key.toPublic() : key
+const PUBLIC_BLOCK = /-----BEGIN PGP PUBLIC KEY BLOCK-----[^]*?-----END PGP PUBLIC KEY BLOCK-----/g
+
+/** The public parts of armored key files: a private key, or public ones one after another. @throws when the first has none */
+export async function readPublicKeys(path: string, ...more: string[]): Promise<openpgp.PublicKey[]> {
+  const text = await readFile(path, 'utf8')
+  const others = await Promise.all(more.map((one) => readFile(one, 'utf8').catch(ifMissing(''))))
+  const first = text.match(PUBLIC_BLOCK) ?? [text]
+  const keys = await Promise.all(
+    [...first, ...others.flatMap((one) => one.match(PUBLIC_BLOCK) ?? [])].map((armoredKey) =>
+      openpgp.readKey({ armoredKey }),
+    ),
+  )
+  return keys.map((key) => (key.isPrivate() ? key.toPublic() : key))
 }
 
-/** @returns whether a binary signature of this key covers a text */
-export function createSignatureCheck(
-  publicKey: openpgp.PublicKey,
-): (text: string, signature: Uint8Array) => Promise<boolean> {
+export type SignatureCheck = (text: string, signature: Uint8Array) => Promise<boolean>
+
+/** @returns whether a binary signature of one of these keys covers a text */
+export function createSignatureCheck(publicKeys: openpgp.PublicKey[]): SignatureCheck {
   return async (text, signature) => {
     try {
       const { signatures } = await openpgp.verify({
         message: await openpgp.createMessage({ binary: Buffer.from(text) }),
         signature: await openpgp.readSignature({ binarySignature: signature }),
-        verificationKeys: publicKey,
+        verificationKeys: publicKeys,
       })
       return signatures.length > 0 && (await Promise.all(signatures.map(({ verified }) => verified))).every(Boolean)
     } catch {

@@ -1,4 +1,10 @@
-// Names of the public key files, for processes that need no private key.
+// Names of the key files.
 
 /** The file of apk's key, below `keys/` and on clients. */
 export const APK_KEY_NAME = 'svc.rsa.pub'
+
+/** The private OpenPGP key, below `gnupg/`. */
+export const OPENPGP_FILE = 'signing-key.asc'
+
+/** Public OpenPGP keys that were replaced, one block after another; below `gnupg/`, and a copy below `keys/`. */
+export const FORMER_KEYS_FILE = 'former-keys.asc'

@@ -1,25 +1,34 @@
 // The repository's two keys: OpenPGP for apt, dnf and zypper, plain RSA for apk. Private keys leave the service only inside backups.
 import { createPrivateKey, createPublicKey, generateKeyPair, sign, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import * as openpgp from 'openpgp'
 import type { Signers } from '../formats/format.ts'
 import { ensurePrivateDirectory } from '../kernel/files.ts'
-import { StartError } from '../kernel/start-error.ts'
 import { readOrCreate } from './key-file.ts'
-import { APK_KEY_NAME } from './key-names.ts'
+import type { SignatureCheck } from './audit-keys.ts'
+import { factsOf, type KeyFacts } from './key-facts.ts'
+import { APK_KEY_NAME, OPENPGP_FILE } from './key-names.ts'
+import { openLiveKey } from './live-key.ts'
 import { armor, cleartext, SIGNATURE_BINARY, SIGNATURE_TEXT, signaturePacket } from './openpgp-packets.ts'
 
-const OPENPGP_FILE = 'signing-key.asc'
 const APK_FILE = 'svc.rsa'
 
 const generate = promisify(generateKeyPair)
 const signBytes = promisify<string, Uint8Array, KeyObject, Buffer>(sign)
 
 export interface Keys extends Signers {
-  createdAt: Date
-  algorithm: string
-  uids: string[]
+  /** stays when the key is replaced: of the first key that this repository had */
+  firstFingerprint: string
+  /** the parts of the OpenPGP key, the primary first */
+  facts(): Promise<KeyFacts[]>
+  /** whether a binary signature of the key, or of one before it, covers a text */
+  isSigned: SignatureCheck
+  /** public keys that signed before: what they signed can still be verified */
+  formerArmored(): string
+  /** Makes a new OpenPGP key and signs with it from now on. Other processes follow at their next signature. */
+  replaceOpenpgp(now: Date): Promise<void>
 }
 
 /**
@@ -29,28 +38,21 @@ export interface Keys extends Signers {
  */
 export async function openKeys(directory: string, now: Date): Promise<Keys> {
   await ensurePrivateDirectory(directory)
-  const path = join(directory, OPENPGP_FILE)
-  const armored = await readOrCreate(path, () => generateOpenpgp(now))
-  let key: openpgp.PrivateKey
-  try {
-    key = await openpgp.readPrivateKey({ armoredKey: armored })
-    if (!key.isDecrypted()) throw new Error('it is protected by a passphrase')
-  } catch (error) {
-    throw new StartError(`the signing key ${OPENPGP_FILE} cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    })
-  }
+  await readOrCreate(join(directory, OPENPGP_FILE), () => generateOpenpgp(now))
+  const key = await openLiveKey(directory, openpgpSigner)
   const apkKey = createPrivateKey(await readOrCreate(join(directory, APK_FILE), generateApk))
   return {
-    openpgp: openpgpSigner(key),
+    openpgp: key.signer,
     apk: {
       keyName: APK_KEY_NAME,
-      publicKeyPem: createPublicKey(apkKey).export({ type: 'spki', format: 'pem' }) as string,
+      publicKeyPem: createPublicKey(apkKey).export({ type: 'spki', format: 'pem' }),
       sign: (content) => signBytes('RSA-SHA256', content, apkKey),
     },
-    createdAt: key.getCreationTime(),
-    algorithm: `${key.getAlgorithmInfo().algorithm}${key.getAlgorithmInfo().bits ?? ''}`,
-    uids: key.getUserIDs(),
+    firstFingerprint: key.firstFingerprint,
+    facts: async () => factsOf(await key.current()),
+    isSigned: key.isSigned,
+    formerArmored: key.formerArmored,
+    replaceOpenpgp: async (at) => key.replace(await generateOpenpgp(at)),
   }
 }
 
@@ -70,7 +72,7 @@ async function generateOpenpgp(now: Date): Promise<string> {
 
 async function generateApk(): Promise<string> {
   const { privateKey } = await generate('rsa', { modulusLength: 4096 })
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+  return privateKey.export({ type: 'pkcs8', format: 'pem' })
 }
 
 /**
@@ -99,16 +101,18 @@ function openpgpSigner(key: openpgp.PrivateKey): Signers['openpgp'] {
           date: dated(at),
         }) as Promise<string>,
       detachBinary: async (content, at) =>
-        (await openpgp.sign({
-          message: await openpgp.createMessage({ binary: content }),
-          signingKeys: key,
-          detached: true,
-          date: dated(at),
-          format: 'binary',
-        })) as Uint8Array,
+        collected(
+          await openpgp.sign({
+            message: await messageOf(content),
+            signingKeys: key,
+            detached: true,
+            date: dated(at),
+            format: 'binary',
+          }),
+        ),
     }
   }
-  const binary = (content: Uint8Array, at: Date) =>
+  const binary: Signers['openpgp']['detachBinary'] = (content, at) =>
     signaturePacket(rsa, fingerprint, SIGNATURE_BINARY, content, dated(at))
   return {
     ...common,
@@ -120,6 +124,21 @@ function openpgpSigner(key: openpgp.PrivateKey): Signers['openpgp'] {
     detach: async (content, at) => armor('SIGNATURE', await binary(content, at)),
     detachBinary: binary,
   }
+}
+
+async function messageOf(content: Uint8Array | AsyncIterable<Uint8Array>): Promise<openpgp.Message<Uint8Array>> {
+  if (content instanceof Uint8Array) return openpgp.createMessage({ binary: content })
+  const stream = ReadableStream.from(content) as unknown as Uint8Array
+  const message = await openpgp.createMessage({ binary: stream })
+  // Signing asks for a copy and leaves the other to its caller: what nobody reads would fill the memory.
+  Object.assign(message.packets[0] as object, { getBytes: () => stream })
+  return message
+}
+
+/** A signature that openpgp.js answers as a stream where it was given one. */
+async function collected(signature: unknown): Promise<Uint8Array> {
+  if (signature instanceof Uint8Array) return signature
+  return buffer(signature as AsyncIterable<Uint8Array>)
 }
 
 /** The primary key as node:crypto knows it, when it is RSA of version 4; null for everything else. */

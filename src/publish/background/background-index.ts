@@ -19,6 +19,7 @@ export function backgroundIndexesKind(deps: {
 }): TaskKind {
   return {
     kind: BACKGROUND_INDEXES,
+    lane: 'interactive',
     leaderOnly: true,
     async run({ key, line, signal }) {
       const offered = deps.find(key)

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { createGzip, gunzip } from 'node:zlib'
+import { archsIn } from '../../formats/architectures.ts'
 import type { Offered } from '../../formats/format.ts'
 import { ensureDirectory, exists, fsyncPath } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
@@ -141,7 +142,7 @@ async function* linesOf(
     const rows = await nextOffers(db, distribution.codename, after, BATCH)
       .innerJoin('blobs', 'blobs.sha256', 'offers.sha256')
       .select(['offers.name', 'package_id', 'facts', 'files'])
-      .where('arch', 'in', [arch, ...format.neutralArchs])
+      .where('arch', 'in', archsIn(format, arch))
       .execute()
     for (const { facts, files } of rows) {
       const text = (await unzip(files)).toString()

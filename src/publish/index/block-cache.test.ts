@@ -67,3 +67,9 @@ test('blocks of other architectures are not used', async () => {
   const distribution = { ...offered.distribution, architectures: ['amd64'] }
   expect(await loadBlocks(file(), { ...offered, distribution })).toBeNull()
 })
+
+test('blocks of a distribution that was never published are saved: it has no directory yet', async () => {
+  const path = join(directory, 'new', 'blocks.cache')
+  await saveBlocks(path, state)
+  expect((await loadBlocks(path, offered))?.revision).toBe(7)
+})

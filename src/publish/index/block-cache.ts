@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Offered } from '../../formats/format.ts'
-import { createFile, fsyncPath, ifMissing, removeFile } from '../../kernel/files.ts'
+import { createFile, ensureDirectory, fsyncPath, ifMissing, removeFile } from '../../kernel/files.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Block } from './blocks.ts'
 import { inflateBlock } from './gzip-member.ts'
@@ -39,6 +39,8 @@ interface BlockHeader {
 
 /** One file: records of a length, a JSON header and its bytes, then SHA-256 of everything before. */
 export async function saveBlocks(path: string, state: IndexState): Promise<void> {
+  // A first publish that a deletion overtook has blocks, and no directory yet.
+  await ensureDirectory(dirname(path))
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   const file = createFile(temporary, 0o644)
   try {

@@ -1,9 +1,11 @@
 // What a distribution publishes, as blocks in memory; follows the database by reading only what changed.
 import { sql } from 'kysely'
+import { archsIn } from '../../formats/architectures.ts'
 import type { Offered, PackageFormat, StreamSpec } from '../../formats/format.ts'
 import type { Db } from '../../store/db.ts'
 import type { OfferCause } from '../../store/tables.ts'
 import { createPacer } from '../../kernel/pacer.ts'
+import { readEntries, readPieces } from '../../store/records/entry-pieces.ts'
 import { isBeingCleaned } from '../tree/cleaning-claim.ts'
 import { changeBlocks, type Block, type IndexEntry, type EntryKey } from './blocks.ts'
 import { createStreamDigests, type StreamDigests } from './compose.ts'
@@ -40,8 +42,8 @@ export interface IndexState {
   cleaning: { active: boolean; count: number }
 }
 
-/** Entries read from the database at a time: 2,000 of 1 KiB each. */
-const BATCH = 2000
+/** Packages whose entries are read at a time: 1 KiB each, and 128 KiB at most. Longer ones are read one by one. */
+const BATCH = 1000
 
 export const streamKey = (stream: string, arch: string): string => `${stream}/${arch}`
 
@@ -86,7 +88,8 @@ export async function follow(db: Db, state: IndexState, offered: Offered): Promi
   }
   for (let at = 0; at < changes.added.length; at += BATCH) {
     const rows = changes.added.slice(at, at + BATCH)
-    await apply(state, [], await entriesOf(db, state, rows, offered.format), changes.revision)
+    for await (const [some, stored] of entriesInTurn(db, rows))
+      await apply(state, [], entriesOf(state, some, stored, offered.format), changes.revision)
     for (const row of rows) state.unlinked.set(row.id, row)
     await pace()
   }
@@ -205,32 +208,44 @@ function countKeys(blocks: readonly Block[]): number {
   return blocks.reduce((sum, block) => sum + block.keys.length, 0)
 }
 
-async function entriesOf(
-  db: Db,
+type Stored = ReadonlyMap<number, ReadonlyMap<string, Uint8Array>>
+
+/** Rows with their entries, in their order: as many as come in one answer, and each that is in pieces alone. */
+async function* entriesInTurn(db: Db, rows: readonly AddedRow[]): AsyncGenerator<[AddedRow[], Stored]> {
+  const stored = await readEntries(
+    db,
+    rows.map(({ id }) => id),
+  )
+  let some: AddedRow[] = []
+  for (const row of rows) {
+    if (stored.has(row.id)) {
+      some.push(row)
+      continue
+    }
+    if (some.length > 0) yield [some, stored]
+    some = []
+    const pieces = await readPieces(db, row.id)
+    // Removed between the two reads: its removal comes with the next revision.
+    if (pieces.size > 0) yield [[row], new Map([[row.id, pieces]])]
+  }
+  if (some.length > 0) yield [some, stored]
+}
+
+function entriesOf(
   state: IndexState,
   rows: readonly AddedRow[],
-  format: Pick<PackageFormat, 'neutralArchs' | 'entryIn'>,
-): Promise<Map<string, IndexEntry[]>> {
-  const { rows: stored } = await sql<{ package_id: number; stream: string; bytes: Uint8Array }>`
-    select package_id, stream, bytes from entries where package_id = any(${rows.map((row) => row.id)}::bigint[])`.execute(
-    db,
-  )
-  const byStream = new Map<string, Map<number, Uint8Array>>()
-  for (const { stream, package_id, bytes } of stored) {
-    const entries = byStream.get(stream)
-    if (entries) entries.set(package_id, bytes)
-    else byStream.set(stream, new Map([[package_id, bytes]]))
-  }
+  stored: Stored,
+  format: Pick<PackageFormat, 'neutralArchs' | 'olderArchs' | 'entryIn'>,
+): Map<string, IndexEntry[]> {
   const result = new Map<string, IndexEntry[]>()
   for (const [key, { spec, arch }] of state.streams) {
     const entries: IndexEntry[] = []
+    const archs = archsIn(format, arch)
     for (const { id, position, sha256, arch: own } of rows) {
-      const isNeutral = format.neutralArchs.includes(own)
-      if (own !== arch && !isNeutral) continue
-      const found = byStream.get(spec.key)?.get(id)
-      // Removed between the two reads: its removal comes with the next revision.
+      if (!archs.includes(own)) continue
+      const found = stored.get(id)?.get(spec.key)
       if (!found) continue
-      const bytes = isNeutral && format.entryIn ? format.entryIn(found, arch) : found
+      const bytes = format.neutralArchs.includes(own) && format.entryIn ? format.entryIn(found, arch) : found
       entries.push({ id, position, weight: parseInt(sha256.slice(0, 8), 16), bytes })
     }
     result.set(key, entries)
@@ -245,7 +260,7 @@ async function entriesOf(
 export async function holdsPublished(db: Db, state: IndexState, { format, distribution }: Offered): Promise<boolean> {
   for (const arch of distribution.architectures) {
     const stream = [...state.streams.values()].find((one) => one.arch === arch)
-    if (!stream || !(await holds(db, stream, distribution.codename, [arch, ...format.neutralArchs]))) return false
+    if (!stream || !(await holds(db, stream, distribution.codename, archsIn(format, arch)))) return false
   }
   return true
 }

@@ -7,14 +7,15 @@ import { GRACE_MS } from '../../domain/grace.ts'
 import type { Offered } from '../../formats/format.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ifMissing } from '../../kernel/files.ts'
+import { entriesBelow } from '../../kernel/files-below.ts'
+import { createKeyed } from '../../kernel/keyed.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Db } from '../../store/db.ts'
 import type { Paths } from '../../store/paths.ts'
 import { claimCleaning, claimIfFree, cleaningEnded, endCleaning, isBeingCleaned, type Claim } from './cleaning-claim.ts'
 import { linkedGeneration, treeOf, type Tree } from './generation.ts'
+import { boundAt, createMeasure, FEWEST, MOST, removableGenerations, type Bound, type Contents } from './superseded.ts'
 
-/** Superseded generations that are kept however old they are. */
-const KEPT = 2
 /** Files of one claim: removing 200 takes 20-200 ms. */
 const BATCH = 200
 const GENERATION = /^r\d+-/
@@ -23,10 +24,16 @@ const TEMPORARY_FILE = /\.[0-9a-f]{12}\.tmp$/
 const WORK_DIRECTORY = /^\.work-/
 
 export interface Cleaner {
-  /** Codenames of distributions with something to remove. */
-  due(): Promise<string[]>
-  /** Removes package files and generations of one distribution whose grace time is over, as the rows say. */
-  clean(codename: string): Promise<void>
+  /** Codenames of distributions with something to remove; where the disk is short, of all with older generations. */
+  due(bound?: Bound): Promise<string[]>
+  /**
+   * Removes package files of one distribution whose grace time is over, and generations of which it is or that are beyond the
+   * bound, as the rows say.
+   * @param bound left out: what the room of the disk allows
+   */
+  clean(codename: string, bound?: Bound): Promise<void>
+  /** What superseded generations of a distribution may take at this moment. */
+  bound(): Promise<Bound>
   /** Removes files that no row names: what a crash left. Reads all directories of the tree. */
   sweep(codename: string): Promise<void>
 }
@@ -38,47 +45,40 @@ interface Work {
   generations: string[]
 }
 
-/** A superseded generation, as its row says. */
-export interface Superseded {
-  generation: string
-  supersededAt: Date
-}
-
-/**
- * Superseded generations that may go, oldest first: not among the last two, and superseded longer ago than the grace
- * time. A time further in the future than that comes from a clock that was wrong: it may go too.
- */
-export function removableGenerations(superseded: readonly Superseded[], now: Date): string[] {
-  return [...superseded]
-    .sort((a, b) => b.supersededAt.getTime() - a.supersededAt.getTime() || revisionOf(b) - revisionOf(a))
-    .slice(KEPT)
-    .filter(({ supersededAt }) => Math.abs(now.getTime() - supersededAt.getTime()) > GRACE_MS)
-    .map(({ generation }) => generation)
-    .reverse()
-}
-
-const revisionOf = ({ generation }: Superseded) => Number(/^r(\d+)-/.exec(generation)?.[1] ?? 0)
-
 export function createCleaner(deps: {
   db: Db
   clock: Clock
   paths: Paths
   offered(codename: string): Offered
   onError(error: unknown): void
+  /** for tests */
+  mostSuperseded?: Bound
 }): Cleaner {
   const { db, clock } = deps
+  const most = deps.mostSuperseded ?? MOST
+  const bound = () => boundAt(deps.paths.root, most)
+  const measureOf = createKeyed(createMeasure)
   const isOld = (time: Date) => clock.now().getTime() - time.getTime() > GRACE_MS
 
-  async function clean(codename: string): Promise<void> {
+  async function clean(codename: string, given?: Bound): Promise<void> {
     const offered = deps.offered(codename)
     const tree = treeOf(deps.paths, offered.format, offered.distribution)
     const failed = new Set<number | string>()
     for (;;) {
-      const work = await claimWork(codename, offered, failed)
+      const measured = await measureAll(codename, tree)
+      const work = await claimWork(codename, offered, failed, measured, given ?? (await bound()))
       if (work === 'busy') await cleaningEnded(db, codename)
       else if (work === 'nothing') return
       else await carryOut(codename, tree, work, failed)
     }
+  }
+
+  /** Reads directories, so it is not done under the row's lock. What is superseded meanwhile is for the next time. */
+  async function measureAll(codename: string, tree: Tree): Promise<ReadonlyMap<string, Contents>> {
+    const { rows } = await sql<{ generation: string }>`
+      select generation from superseded_generations where distribution = ${codename}
+      union select generation from distributions where codename = ${codename} and generation is not null`.execute(db)
+    return measureOf(tree.base)(rows.map(({ generation }) => generation))
   }
 
   /** Lists what may go and claims it, in one transaction. @param failed what could not be removed in this run */
@@ -86,6 +86,8 @@ export function createCleaner(deps: {
     codename: string,
     { format, distribution }: Offered,
     failed: ReadonlySet<number | string>,
+    measured: ReadonlyMap<string, Contents>,
+    allowed: Bound,
   ): Promise<Work | 'busy' | 'nothing'> {
     return db.transaction().execute(async (tx) => {
       const row = await tx
@@ -112,7 +114,9 @@ export function createCleaner(deps: {
         .select(['generation', 'superseded_at as supersededAt'])
         .where('distribution', '=', codename)
         .execute()
-      const generations = removableGenerations(superseded, clock.now())
+      const contentsOf = (generation: string | null) => measured.get(generation ?? '')
+      const live = contentsOf(row.generation)
+      const generations = removableGenerations(superseded, clock.now(), allowed, contentsOf, live)
         .filter((name) => name !== row.generation && !failed.has(name))
         .slice(0, BATCH)
       if (ended.length + generations.length === 0) return 'nothing'
@@ -235,9 +239,13 @@ export function createCleaner(deps: {
   }
 
   return {
-    async due() {
+    bound,
+    async due(given) {
+      // What is beyond the full bound is removed after the publish that made it so.
+      const isShort = (given ?? (await bound())).bytes < most.bytes
       const { rows } = await sql<{ distribution: string }>`
         select distribution from superseded_generations where superseded_at < ${new Date(clock.now().getTime() - GRACE_MS)}::timestamptz
+        union select distribution from superseded_generations where ${isShort} group by distribution having count(*) > ${FEWEST}
         union select distribution from offers where unlink_at < now()`.execute(db)
       return rows.map((row) => row.distribution)
     },
@@ -254,11 +262,9 @@ async function removePackage(tree: Tree, path: string): Promise<void> {
 
 /** @param shared receives the inodes of files that had another name besides */
 async function removeGeneration(directory: string, shared: Set<number>): Promise<void> {
-  for (const entry of (await readdir(directory, { recursive: true, withFileTypes: true }).catch(ifMissing(null))) ??
-    []) {
-    if (!entry.isFile()) continue
-    const info = await stat(join(entry.parentPath, entry.name))
-    if (info.nlink > 1) shared.add(info.ino)
+  for await (const { parentPath, name } of entriesBelow(directory)) {
+    const info = await lstat(join(parentPath, name))
+    if (info.isFile() && info.nlink > 1) shared.add(info.ino)
   }
   await rm(directory, { recursive: true, force: true })
 }

@@ -25,13 +25,13 @@ it('keeps an index by its digest as long as the newest generation that has it', 
   }
   const offered = { format: debFormat as PackageFormat, distribution }
   const content = { files: [index], backgroundIndexes: [], unchanged: null }
-  const [first, second] = [
-    await writeGeneration(tree, offered, 'r1-00000000', content),
-    await writeGeneration(tree, offered, 'r2-00000000', content),
-  ]
+  const [first, second] = ['r1-00000000', 'r2-00000000'] as const
+  expect(await writeGeneration(tree, offered, first, content)).toBe(index.content.byteLength)
+  // The second one has nothing of its own.
+  expect(await writeGeneration(tree, offered, second, content)).toBe(0)
   // As the collector does; a name that is left alone is one that no generation has.
-  await rm(first, { recursive: true })
-  const byHash = join(second, 'main/binary-amd64/by-hash/SHA256', index.byHash)
+  await rm(join(tree.base, first), { recursive: true })
+  const byHash = join(tree.base, second, 'main/binary-amd64/by-hash/SHA256', index.byHash)
   expect((await stat(byHash)).nlink).toBe(2)
   expect(await readFile(byHash, 'utf8')).toBe('the same in both')
 })

@@ -1,6 +1,5 @@
 // Writes a generation beside the live one, and links package files into the tree. Clients see neither before the flip.
 import { readlinkSync, renameSync, symlinkSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Distribution } from '../../domain/package.ts'
@@ -15,6 +14,7 @@ import {
   linkFile,
   writeDurably,
 } from '../../kernel/files.ts'
+import { entriesBelow } from '../../kernel/files-below.ts'
 import { groupsOf, inGroups } from '../../kernel/in-groups.ts'
 import { createPacer } from '../../kernel/pacer.ts'
 import type { Paths } from '../../store/paths.ts'
@@ -152,7 +152,7 @@ export interface GenerationContent {
 
 /**
  * @param name directory of the generation, new
- * @returns its absolute path; complete and flushed
+ * @returns the bytes of the files that no other generation has; all is complete and flushed
  * @throws GenerationGone when the one with the unchanged files was removed
  */
 export async function writeGeneration(
@@ -160,7 +160,7 @@ export async function writeGeneration(
   { format, distribution }: Offered,
   name: string,
   { files, backgroundIndexes, unchanged }: GenerationContent,
-): Promise<string> {
+): Promise<number> {
   const layout = format.layout(distribution)
   const root = join(tree.base, name)
   const directories = new Set<string>([root])
@@ -179,6 +179,10 @@ export async function writeGeneration(
     const link = await place(join(directory, BY_HASH))
     symlinkSync(relative(dirname(link), tree.byHash), link)
   }
+  for (const { path, target } of layout.aliases ?? []) {
+    const link = await place(path)
+    symlinkSync(relative(dirname(link), join(root, target)), link)
+  }
   const shared = join(tree.byHash, 'SHA256')
   const written = await Promise.all(
     files.map(async (file) => {
@@ -186,7 +190,7 @@ export async function writeGeneration(
       // The file of another generation with the same digest, as of an architecture that did not change.
       const isKnown = file.byHash !== undefined && (await linkIfThere(join(shared, file.byHash), target))
       if (!isKnown) await writeDurably(target, file.content)
-      return { target, byHash: isKnown ? undefined : file.byHash }
+      return { target, byHash: isKnown ? undefined : file.byHash, bytes: isKnown ? 0 : sizeOf(file.content) }
     }),
   )
   for (const arch of unchanged?.architectures ?? []) {
@@ -209,7 +213,12 @@ export async function writeGeneration(
   }
   directories.add(tree.base)
   await Promise.all([...directories].map(fsyncPath))
-  return root
+  return written.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+function sizeOf(content: IndexFile['content']): number {
+  if (content instanceof Uint8Array) return content.byteLength
+  return content.reduce((sum, piece) => sum + piece.byteLength, 0)
 }
 
 /** @returns false when the file does not exist */
@@ -223,16 +232,16 @@ async function linkIfThere(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Paths of the regular files below a directory of a generation. @throws GenerationGone */
+/**
+ * Paths of the regular files below a directory of a generation. It does not follow links, which lead to all packages.
+ * @throws GenerationGone
+ */
 async function filesBelow(generation: string, directory: string): Promise<string[]> {
-  try {
-    const entries = await readdir(join(generation, directory), { recursive: true, withFileTypes: true })
-    return entries
-      .filter((entry) => entry.isFile())
-      .map((entry) => relative(generation, join(entry.parentPath, entry.name)))
-  } catch (error) {
-    throw isMissing(error) ? new GenerationGone() : error
-  }
+  const paths: string[] = []
+  for await (const entry of entriesBelow(join(generation, directory)))
+    if (entry.isFile()) paths.push(relative(generation, join(entry.parentPath, entry.name)))
+  if (paths.length === 0) throw new GenerationGone()
+  return paths
 }
 
 /**

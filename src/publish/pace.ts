@@ -1,0 +1,41 @@
+// How fast a distribution may be published: as fast as clients that hold an older index can follow.
+import { MOST } from './tree/superseded.ts'
+
+/**
+ * Bytes of indexes a second. With half of the bound at once, superseded ones reach `MOST.bytes` after 16 s. 10,000 deb
+ * packages (3.5 MB for each publish) are published 73 times at once and then 4.8 times a second.
+ */
+const BYTES_PER_SECOND = 16 * 1024 * 1024
+const AT_ONCE = MOST.bytes / 2
+/** So that publishes of small distributions keep to `MOST.number` in the same way. */
+const LEAST_BYTES = MOST.bytes / MOST.number
+/** No upload waits longer for it. A publish of so many bytes takes longer than this itself. */
+const MOST_MS = 2000
+
+export interface Pace {
+  /** Milliseconds until the next publish should begin. What is offered meanwhile joins it. */
+  wait(now: number): number
+  /** Notes a publish. @param bytes that it wrote */
+  published(bytes: number, now: number): void
+}
+
+/** A bucket that leaks: a publish after a pause waits for nothing. Times are of `performance.now`. */
+export function createPace(): Pace {
+  let level = 0
+  let at = 0
+  const leak = (now: number) => {
+    level = Math.max(0, level - ((now - at) / 1000) * BYTES_PER_SECOND)
+    at = now
+  }
+  return {
+    wait(now) {
+      leak(now)
+      return Math.min(MOST_MS, (Math.max(0, level - AT_ONCE) / BYTES_PER_SECOND) * 1000)
+    },
+    published(bytes, now) {
+      leak(now)
+      // What is beyond the longest wait is forgiven, so that a few large publishes do not slow many small ones.
+      level = Math.min(level + Math.max(bytes, LEAST_BYTES), AT_ONCE + (MOST_MS / 1000) * BYTES_PER_SECOND)
+    },
+  }
+}
