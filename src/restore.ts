@@ -1,10 +1,13 @@
 // The command behind `npm run restore`: see backup/restore.ts.
-import { loadDump } from './backup/database/load-dump.ts'
+import { join } from 'node:path'
+import { checkEmpty, loadDump } from './backup/database/load-dump.ts'
 import { readDump } from './backup/database/read-dump.ts'
-import { restoreCommand } from './backup/restore.ts'
+import { restoreCommand, type RestoreDeps } from './backup/restore.ts'
 import { readPoolEnv } from './config/env.ts'
-import type { Database } from './store/db.ts'
+import { exists } from './kernel/files.ts'
+import { openDatabase } from './store/db.ts'
 import type { ObjectStore } from './store/objects/object-store.ts'
+import { directoryOf } from './store/pglite/open.ts'
 import { openObjectStore } from './wiring/object-store.ts'
 
 /** @returns the exit code */
@@ -19,10 +22,25 @@ export async function restore(
     output.complain('DATABASE_URL and REPOS_DIR must name the empty system')
     return 2
   }
-  const load = async (path: string, database: Database) => {
+  const load: RestoreDeps['load'] = async (path, database, rows) => {
     const dump = await readDump(path)
-    await loadDump(dump, database).finally(() => dump.close())
+    await loadDump(dump, database, rows ? { rows } : {}).finally(() => dump.close())
   }
+  const checkDatabase = async () => {
+    // Nothing is left behind when the archive is refused: a directory that is not there yet is not made.
+    const directory = databaseUrl.startsWith('pglite://') ? directoryOf(databaseUrl) : ''
+    if (directory === null || (directory !== '' && !(await exists(join(directory, 'PG_VERSION'))))) return
+    const database = await openDatabase(databaseUrl)
+    try {
+      const lease = await database.acquire()
+      await checkEmpty(lease).finally(() => lease.release())
+    } finally {
+      await database.close()
+    }
+  }
+  const settingsKey = env['SETTINGS_ENCRYPTION_KEY']?.trim()
+    ? env['SETTINGS_ENCRYPTION_KEY']
+    : env['JWT_SECRET_KEY'] || null
   let store: ObjectStore | null
   try {
     store = await openObjectStore(readPoolEnv(env), { warn: output.complain })
@@ -30,5 +48,7 @@ export async function restore(
     output.complain((error as Error).message)
     return 2
   }
-  return restoreCommand(args, { ...output, reposDir, databaseUrl, load, store }).finally(() => store?.close())
+  return restoreCommand(args, { ...output, reposDir, databaseUrl, load, checkDatabase, settingsKey, store }).finally(
+    () => store?.close(),
+  )
 }

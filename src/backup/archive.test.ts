@@ -9,8 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deleteArchive, keepNewest, listArchives, removeUnfinished } from './archives.ts'
 import { archiveName, archivePaths, madeAt } from './names.ts'
 import { textOfMissing } from './missing.ts'
-import { readArchive, verifyArchive } from './read-archive.ts'
-import { writeArchive, type ArchiveFile } from './write-archive.ts'
+import { FORMAT } from './proof.ts'
+import { readArchive } from './read-archive.ts'
+import { verifyArchive } from './verify-archive.ts'
+import { writeArchive, type ArchiveFile, type Proof } from './write-archive.ts'
 
 let directory: string
 beforeAll(async () => {
@@ -21,7 +23,15 @@ afterAll(() => rm(directory, { recursive: true, force: true }))
 const TOP = 'svc_backup_20260301_043000'
 const BYTES = Buffer.from('a package')
 const SHA256 = createHash('sha256').update(BYTES).digest('hex')
+/** what an archive says of itself */
+const OF_ITSELF = ['archive.json', 'contents.ndjson']
 const POOL = `pool/deb/${SHA256.slice(0, 2)}/${SHA256}/a_1.0_amd64.deb`
+/** @param list of a file that is not there yet */
+const proofAt = (list: string): Proof => ({
+  about: { format: FORMAT, service: '1.2.3', created_at: '2026-03-01T04:30:00.000+00:00', name: TOP },
+  list,
+  totals: () => ({ missing: 0, rows: { packages: 1 } }),
+})
 const quiet = { signal: new AbortController().signal, onFile: () => {} }
 
 interface Item {
@@ -63,8 +73,8 @@ test('what is written is read back, with its modes and whatever long names', asy
   const to = join(directory, 'written')
   const written = await writeArchive(
     to,
-    TOP,
-    [{ name: 'pool', mode: 0o700 }],
+    proofAt(join(directory, 'written.list')),
+    ['pool'],
     (async function* () {
       yield* files
     })(),
@@ -78,7 +88,7 @@ test('what is written is read back, with its modes and whatever long names', asy
   ).toBe(written.sha256)
   const read: Record<string, [string, number]> = {}
   for await (const { name, type, mode, content } of readArchive(to)) {
-    if (type === 'directory') continue
+    if (type === 'directory' || OF_ITSELF.includes(name)) continue
     const pieces: Uint8Array[] = []
     for await (const piece of content) pieces.push(piece)
     read[name] = [Buffer.concat(pieces).toString(), mode]
@@ -86,7 +96,13 @@ test('what is written is read back, with its modes and whatever long names', asy
   expect(read).toEqual(
     Object.fromEntries(Object.entries(contents).map(([name, [text, mode]]) => [name, [String(text), mode]])),
   )
-  expect(await verifyArchive(to)).toEqual({ entries: 6, packages: 1, missing: [] })
+  expect(await verifyArchive(to)).toEqual({
+    ...{ entries: 8, packages: 1, missing: [], settings: expect.any(String) },
+    proof: {
+      ...{ format: 1, service: '1.2.3', created_at: '2026-03-01T04:30:00.000+00:00', name: TOP },
+      ...{ entries: 8, packages: 1, missing: 0, rows: { packages: 1 } },
+    },
+  })
 })
 
 test('a file that grew is cut to its size, and one that changed since is left out', async () => {
@@ -102,7 +118,7 @@ test('a file that grew is cut to its size, and one that changed since is left ou
   ]
   await writeArchive(
     to,
-    TOP,
+    proofAt(join(directory, 'grown.list')),
     [],
     (async function* () {
       yield* files
@@ -110,7 +126,8 @@ test('a file that grew is cut to its size, and one that changed since is left ou
     quiet,
   )
   const sizes: [string, number][] = []
-  for await (const { name, sizeBytes } of readArchive(to)) sizes.push([name, sizeBytes])
+  for await (const { name, type, sizeBytes } of readArchive(to))
+    if (type === 'file' && !OF_ITSELF.includes(name)) sizes.push([name, sizeBytes])
   expect(sizes).toEqual([
     ['audit/2026-03-01.jsonl', 11],
     ['manifests/old.json', 23],
@@ -157,7 +174,7 @@ describe('an archive', () => {
   test('says which package files it lacks', async () => {
     const missing = [{ format: 'deb' as const, sha256: 'c'.repeat(64), filename: 'a_1_amd64.deb' }]
     const path = await archiveOf([DUMP, { name: `${TOP}/missing.json`, content: textOfMissing(missing) }])
-    expect(await verifyArchive(path)).toEqual({ entries: 2, packages: 0, missing })
+    expect(await verifyArchive(path)).toEqual({ entries: 2, packages: 0, missing, settings: '', proof: null })
   })
 
   test('that is cut off anywhere is refused', async () => {
@@ -185,7 +202,7 @@ describe('an archive', () => {
       yield { name: 'postgres.dump', path: dump, mode: 0o600 }
       yield { name: `pool/deb/${sha256.slice(0, 2)}/${sha256}/a_1.0_amd64.deb`, stored }
     })()
-    await writeArchive(to, TOP, [], files, quiet)
+    await writeArchive(to, proofAt(join(directory, 'two-levels.list')), [], files, quiet)
     expect((await verifyArchive(to)).packages).toBe(1)
     const whole = await readFile(to)
     const second = whole.indexOf(Buffer.from('1f8b080000000000', 'hex'), 1)

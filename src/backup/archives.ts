@@ -1,10 +1,12 @@
 // The archives in BACKUP_DIR: listed, found, deleted, and thinned out.
 import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Problem } from '../domain/problem.ts'
+import { isProblem, Problem } from '../domain/problem.ts'
 import { ifMissing, isMissing } from '../kernel/files.ts'
 import { parseMissing } from './missing.ts'
 import { archivePaths, isArchiveName, madeAt } from './names.ts'
+import { ABOUT, readAbout } from './proof.ts'
+import { readArchive } from './read-archive.ts'
 
 export interface Archive {
   name: string
@@ -14,6 +16,8 @@ export interface Archive {
   sha256: string | null
   /** package files that it lacks */
   missing: number
+  /** null for one that does not list what it has: an older build made it, or it is damaged */
+  format: number | null
 }
 
 /** Newest first. */
@@ -21,6 +25,12 @@ export async function listArchives(directory: string): Promise<Archive[]> {
   const names = await namesIn(directory)
   const found = await Promise.all(names.map((name) => archiveOf(directory, name).catch(ifMissing(null))))
   return found.filter((archive) => archive !== null)
+}
+
+/** @returns when the newest archive was begun, in seconds since 1970; null without one */
+export async function newestAt(directory: string): Promise<number | null> {
+  const [newest] = await namesIn(directory)
+  return newest === undefined ? null : Date.parse(madeAt(newest)) / 1000
 }
 
 /** Names carry the time in UTC, so their order is that of the archives. */
@@ -52,7 +62,19 @@ async function archiveOf(directory: string, name: string): Promise<Archive> {
     created_at: madeAt(name),
     sha256: /^[0-9a-f]{64}(?= )/.exec(text)?.[0] ?? null,
     missing: list === null ? 0 : parseMissing(list).length,
+    format: await formatOf(archive),
   }
+}
+
+/** Reads the first entry alone. */
+async function formatOf(archive: string): Promise<number | null> {
+  try {
+    for await (const { name, top, content } of readArchive(archive))
+      return name === ABOUT ? (await readAbout(content, top)).format : null
+  } catch (error) {
+    if (!isProblem(error, 'validation_error')) throw error
+  }
+  return null
 }
 
 /** @throws Problem('invalid_archive_name', 'not_found') */

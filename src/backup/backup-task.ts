@@ -16,7 +16,9 @@ import { contentsOf, type DumpedState } from './contents.ts'
 import { holdRemovals } from './hold.ts'
 import { archiveName, archivePaths, madeAt, topOf } from './names.ts'
 import { shownMissing, textOfMissing } from './missing.ts'
-import { DIRECTORIES, DUMP, MISSING, verifyArchive } from './read-archive.ts'
+import { FORMAT, LIST } from './proof.ts'
+import { DIRECTORIES, DUMP, MISSING } from './read-archive.ts'
+import { verifyArchive } from './verify-archive.ts'
 import { writeArchive, type Written } from './write-archive.ts'
 
 export const BACKUP = 'backup'
@@ -28,6 +30,8 @@ export interface BackupDeps {
   pool: Pick<Pool, 'open'>
   audit: Pick<AuditLog, 'record' | 'flush'>
   directory: string
+  /** of this build */
+  version: string
   settings(): Pick<Settings, 'backup'>
   /** Writes a custom-format dump of one moment. @throws Problem('backup_unavailable') */
   dump(to: string, signal: AbortSignal): Promise<void>
@@ -45,6 +49,7 @@ export interface BackupArguments {
 export function backupKind(deps: BackupDeps): TaskKind {
   return {
     kind: BACKUP,
+    lane: 'maintenance',
     leaderOnly: true,
     async run(context) {
       const { by, thin_out: thinOut } = context.arguments as unknown as BackupArguments
@@ -83,7 +88,8 @@ async function backUp(deps: BackupDeps, { line, signal }: TaskContext) {
     const written = await write()
     signal.throwIfAborted()
     line(`verifying ${written.sizeBytes} bytes`)
-    const { packages, missing } = await verifyArchive(partial)
+    const { packages, missing, proof } = await verifyArchive(partial)
+    if (!proof) throw new Error(`${name} has no list of its entries`)
     if (missing.length > 0) await writeFile(list, textOfMissing(missing), { mode: 0o600 })
     await writeFile(digest, `${written.sha256}  ${name}\n`, { mode: 0o600 })
     await rename(partial, archive)
@@ -111,12 +117,15 @@ async function backUp(deps: BackupDeps, { line, signal }: TaskContext) {
       await deps.dump(dump, signal)
       hold.check()
       line('writing the archive')
-      const files = contentsOf(paths, deps.pool, dump, await deps.stateOf(dump), begunAt, {
-        missing: [],
-        list: join(scratch, MISSING),
-      })
-      const directories = DIRECTORIES.map((one) => ({ name: one, mode: 0o700 }))
-      return await writeArchive(partial, topOf(name), directories, files, { signal, onFile: hold.check })
+      const state = await deps.stateOf(dump)
+      const lost = { missing: [], list: join(scratch, MISSING) }
+      const files = contentsOf(paths, deps.pool, dump, state, begunAt, lost)
+      const proof = {
+        about: { format: FORMAT, service: deps.version, created_at: madeAt(name), name: topOf(name) },
+        list: join(scratch, LIST),
+        totals: () => ({ missing: lost.missing.length, rows: state.rows }),
+      }
+      return await writeArchive(partial, proof, DIRECTORIES, files, { signal, onFile: hold.check })
     } finally {
       await hold.release().catch(() => {})
     }

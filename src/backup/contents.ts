@@ -27,6 +27,8 @@ export interface DumpedFile {
 export interface DumpedState {
   /** the end of the audit chain; null when nothing was audited */
   auditHead: { seq: number; day: string; removedSeq: number } | null
+  /** of each table */
+  rows: Record<string, number>
   files: AsyncIterable<DumpedFile>
 }
 

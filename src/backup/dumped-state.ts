@@ -9,7 +9,7 @@ export async function stateOfDump(path: string): Promise<DumpedState> {
   try {
     const auditHead = await auditHeadOf(dump)
     const needed = await neededDigests(dump)
-    return { auditHead, files: filesOf(dump, needed) }
+    return { auditHead, rows: await countRows(dump), files: filesOf(dump, needed) }
   } catch (error) {
     await dump.close()
     throw error
@@ -20,6 +20,18 @@ async function auditHeadOf(dump: Dump): Promise<DumpedState['auditHead']> {
   for await (const { seq, day, removed_seq } of rowsOf(dump, 'audit_chain', ['seq', 'day', 'removed_seq']))
     return seq === null || !day ? null : { seq: Number(seq), day, removedSeq: Number(removed_seq) }
   return null
+}
+
+/** COPY writes a line for each row, and newlines inside of values as \n. */
+async function countRows(dump: Dump): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { name, rows } of dump.tables) {
+    let count = 0
+    for await (const lines of rows())
+      for (let at = lines.indexOf(10); at !== -1; at = lines.indexOf(10, at + 1)) count++
+    counts[name] = count
+  }
+  return counts
 }
 
 /** Digests of files whose bytes must be in the pool or in quarantine: 32 bytes each, so 100 MB for a million packages. */

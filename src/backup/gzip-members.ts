@@ -13,10 +13,11 @@ export async function* gzipMembers(chunks: AsyncIterable<Buffer>, levelNow: () =
     const level = levelNow()
     const gzip = createGzip({ level })
     const member = async function* () {
-      for (; !next.done; next = await iterator.next()) {
-        if (levelNow() !== level) return
-        yield next.value
-      }
+      // At least one chunk: whoever reads an archive takes an empty member for something that was added to it.
+      do {
+        yield next.value as Buffer
+        next = await iterator.next()
+      } while (!next.done && levelNow() === level)
     }
     const compressing = pipeline(member(), gzip)
     // Its error is that of `gzip`, which is read first.

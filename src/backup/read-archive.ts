@@ -1,11 +1,11 @@
-// Reads a backup archive: every byte of it is checked before anything is restored from it.
-import { createHash } from 'node:crypto'
+// Reads the entries of a backup archive. Nothing is restored before `verify-archive` has read all of them.
 import { createReadStream } from 'node:fs'
-import { pipeline } from 'node:stream/promises'
-import { createGunzip } from 'node:zlib'
+import { open } from 'node:fs/promises'
+import { gzipMembers } from '../archive/gzip-members.ts'
 import { readTar, type TarEntry } from '../archive/tar.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
-import { readMissing, type MissingFile } from './missing.ts'
+import { isMissing } from '../kernel/files.ts'
+import { ABOUT, LIST } from './proof.ts'
 
 /** What is below the top directory. */
 export const DUMP = 'postgres.dump'
@@ -15,7 +15,9 @@ export const MISSING = 'missing.json'
 export const DIRECTORIES = ['audit', 'security', 'manifests', 'gnupg', 'pool'] as const
 
 export interface ArchiveEntry {
-  /** below the top directory */
+  /** the directory that holds all */
+  top: string
+  /** below the top directory, which is `.` itself */
   name: string
   type: 'file' | 'directory'
   mode: number
@@ -24,48 +26,73 @@ export interface ArchiveEntry {
 }
 
 const MOST_ENTRIES = 50_000_000
+const TOP = /^svc_backup_\d{8}_\d{6}$/
 const PART = /^[^/\0]{1,255}$/
 /** pool/<format>/<2 hex>/<SHA-256>/<file name>, and the same bytes in quarantine */
 const BY_DIGEST = /^(?:pool\/[^/]+\/[0-9a-f]{2}|security\/quarantine)\/([0-9a-f]{64})\/[^/]+$/
+
+/** @throws Problem('validation_error') for what cannot be an archive */
+export async function requireArchive(path: string): Promise<void> {
+  const file = await open(path).catch((error: unknown) => {
+    throw isMissing(error) ? new Problem('validation_error', `there is no archive ${path}`) : error
+  })
+  try {
+    if (!(await file.stat()).isFile()) throw new Problem('validation_error', `${path} is no file`)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0)
+    if (bytesRead < 2 || !buffer.equals(GZIP))
+      throw new Problem('validation_error', `${path} is no backup archive: it is not compressed with gzip`)
+  } finally {
+    await file.close()
+  }
+}
+
+/** The first bytes of every member (RFC 1952, section 2.3.1). */
+const GZIP = Buffer.from([0x1f, 0x8b])
 
 /**
  * The entries of an archive, in order; nothing in them leads outside of it.
  * @throws Problem('validation_error') for what is damaged, truncated or no backup
  */
 export async function* readArchive(path: string): AsyncGenerator<ArchiveEntry> {
-  const gunzip = createGunzip()
-  const unpacking = pipeline(createReadStream(path), gunzip)
-  // Its error is the iterator's error too.
-  unpacking.catch(() => {})
   let top: string | null = null
   try {
-    for await (const entry of readTar(gunzip, { mostEntries: MOST_ENTRIES })) {
+    for await (const entry of readTar(unpacked(path), { mostEntries: MOST_ENTRIES, end: 'exact' })) {
       const [first = '', ...rest] = entry.name.replace(/\/$/, '').split('/')
       top ??= first
-      if (first !== top || !/^svc_backup_\d{8}_\d{6}$/.test(first))
-        throw foreign(`it has an entry ${shown(entry.name)}`)
-      if (rest.length === 0) continue
-      yield entryOf(entry, rest)
+      if (first !== top || !TOP.test(first)) throw foreign(`it has an entry ${shown(entry.name)}`)
+      yield { top, ...entryOf(entry, rest.length === 0 ? ['.'] : rest) }
     }
-    await unpacking
   } catch (error) {
     throw asDamage(error)
-  } finally {
-    gunzip.destroy()
   }
   if (top === null) throw foreign('it is empty')
 }
 
-function entryOf({ name, type, mode, sizeBytes, content }: TarEntry, parts: string[]): ArchiveEntry {
+/** Its own reading of members, because what zlib's stream takes for the end of a file depends on the version of Node. */
+async function* unpacked(path: string): AsyncGenerator<Uint8Array> {
+  let size = 1
+  for await (const { content } of gzipMembers(createReadStream(path), { maxOutputBytes: Infinity })) {
+    size = 0
+    for await (const piece of content) {
+      size += piece.length
+      yield piece
+    }
+  }
+  // `backup/gzip-members.ts` writes none.
+  if (size === 0) throw foreign('something follows its end')
+}
+
+function entryOf({ name, type, mode, sizeBytes, content }: TarEntry, parts: string[]): Omit<ArchiveEntry, 'top'> {
   const [first = ''] = parts
   const isKnown = (DIRECTORIES as readonly string[]).includes(first)
-  const isSingle = parts.length === 1 && [DUMP, SETTINGS, MISSING].includes(first)
+  const isSingle = parts.length === 1 && [ABOUT, DUMP, SETTINGS, MISSING, LIST].includes(first)
+  const isTop = first === '.' && parts.length === 1 && type === 'directory'
   if (type !== 'file' && type !== 'directory') throw foreign(`${shown(name)} is neither a file nor a directory`)
-  if (!isKnown && !isSingle) throw foreign(`it has an entry ${shown(name)}`)
+  if (!isKnown && !isSingle && !isTop) throw foreign(`it has an entry ${shown(name)}`)
   if (isSingle && type !== 'file') throw foreign(`${shown(name)} is no file`)
-  if (parts.some((part) => !PART.test(part) || part === '.' || part === '..'))
+  if (!isTop && parts.some((part) => !PART.test(part) || part === '.' || part === '..'))
     throw foreign(`the name ${shown(name)} leads outside`)
-  return { name: parts.join('/'), type, mode: mode & 0o777, sizeBytes, content: checked(content) }
+  return { name: parts.join('/'), type, mode, sizeBytes, content: checked(content) }
 }
 
 async function* checked(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -81,43 +108,11 @@ function asDamage(error: unknown): Problem {
   return new Problem('validation_error', 'the archive is damaged or truncated', {}, { cause: error })
 }
 
-/**
- * Reads all of an archive.
- * @returns how many package files it has, and which ones it says it lacks
- * @throws Problem('validation_error') also when it lacks the dump, and when a package file has other bytes than its name says
- */
-export async function verifyArchive(
-  path: string,
-): Promise<{ entries: number; packages: number; missing: MissingFile[] }> {
-  const seen = new Set<string>()
-  let entries = 0
-  let packages = 0
-  let missing: MissingFile[] = []
-  for await (const { name, type, content } of readArchive(path)) {
-    entries++
-    if (type === 'directory') continue
-    if (!name.includes('/')) {
-      if (seen.has(name)) throw foreign(`it has ${name} twice`)
-      seen.add(name)
-    }
-    if (name === MISSING) {
-      missing = await readMissing(content)
-      continue
-    }
-    const expected = BY_DIGEST.exec(name)?.[1]
-    if (name.startsWith('pool/') && !expected) throw foreign(`it has an entry ${shown(name)}`)
-    const hash = createHash('sha256')
-    for await (const chunk of content) if (expected) hash.update(chunk)
-    if (!expected) continue
-    packages++
-    if (hash.digest('hex') !== expected) throw foreign(`${shown(name)} has other bytes than its name says`)
-  }
-  if (!seen.has(DUMP)) throw foreign(`it has no ${DUMP}`)
-  return { entries, packages, missing }
-}
+/** @returns the digest that the name of a package file states; null for any other entry */
+export const digestIn = (name: string): string | null => BY_DIGEST.exec(name)?.[1] ?? null
 
-const shown = (name: string) => JSON.stringify(name.slice(0, 200))
+export const shown = (name: string) => JSON.stringify(name.slice(0, 200))
 
-function foreign(why: string): Problem {
+export function foreign(why: string): Problem {
   return new Problem('validation_error', `this is not a backup of this service: ${why}`)
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { changeRecord, lockIfThere } from '../records/change-record.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 import type { MissingFile } from './missing.ts'
 
 const REASON = 'its file was missing when the backup was made'
@@ -25,7 +26,7 @@ export async function withdrawMissing(
   for (const { sha256 } of missing) {
     const rows = await db.selectFrom('packages').select('id').where('sha256', '=', sha256).orderBy('id').execute()
     for (const { id } of rows) {
-      await db.transaction().execute(async (tx) => {
+      await transaction(db, async (tx) => {
         const before = await lockIfThere(tx, id)
         const offered = before && findDistribution(before.distribution)
         if (!offered || isRefused(before.status)) return

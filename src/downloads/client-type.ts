@@ -5,7 +5,8 @@ const TYPES = [
   ['apt', /^(?:Debian|Ubuntu) APT|\bapt(?:-http|-get|itude)?\//i],
   ['zypper', /\bzypp\b/i],
   ['dnf', /\b(?:lib)?dnf5?\b|\byum\b|\bmicrodnf\b|\blibrepo\b|\burlgrabber\b/i],
-  ['apk', /\bapk-tools\b|^apk\b/i],
+  // apk-tools 2.14 and 3.0 name the library alone (net/libfetch); FreeBSD's fetch has its own name before it.
+  ['apk', /\bapk-tools\b|^apk\b|^libfetch\//i],
   ['wget', /^wget/i],
   ['curl', /^(?:lib)?curl/i],
 ] as const

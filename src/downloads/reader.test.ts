@@ -283,6 +283,19 @@ test('logs of nginx count from the time on at which they are named, and those of
   expect(await total()).toBe(5)
 })
 
+test('what nginx gives between the choice and the next look at the logs counts', async () => {
+  const access = join(bench.nginx, 'repos.access.log')
+  await put(LOG, { file: hello, at: seconds(100) })
+  await bench.read()
+  bench.settings.downloads.nginx_logs = access
+  await bench.reader.noteChoice()
+  const at = new Date(NOW.getTime() + 2000)
+  await appendFile(access, logLine({ file: hello, at }))
+  bench.clock.at = new Date(NOW.getTime() + 10_000)
+  await bench.read()
+  expect(await total()).toBe(2)
+})
+
 test('a log outside of the allowed directories is not read, also not through a link', async () => {
   const outside = join(bench.ours, 'access-outside.log')
   await put('access-outside.log', { file: hello })

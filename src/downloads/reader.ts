@@ -21,6 +21,8 @@ import { createTallies, type Tally } from './tally.ts'
 export interface DownloadReader {
   /** Reads each log to its end. @param stopping ends it early; the next run continues there */
   catchUp(stopping: () => boolean): Promise<void>
+  /** The settings say now which logs count: lines that are written before the next reading follow them already. */
+  noteChoice(): Promise<void>
 }
 
 export interface DownloadReaderDeps extends ResolverDeps {
@@ -129,10 +131,17 @@ export function createDownloadReader(deps: DownloadReaderDeps): DownloadReader {
     return batch.lines === 0 || store()
   }
 
+  function choose(): Promise<LogChoices> {
+    const { nginx_logs: named, count } = settings().downloads
+    return logChoices(db, named === '' ? 'listeners' : count, clock.now())
+  }
+
   return {
+    async noteChoice() {
+      await choose()
+    },
     async catchUp(stopping) {
-      const { nginx_logs: named, count } = settings().downloads
-      const choices = await logChoices(db, named === '' ? 'listeners' : count, clock.now())
+      const choices = await choose()
       const resolver = createResolver(deps)
       const now = new Map<string, string>()
       const failures = new Map<string, string>()

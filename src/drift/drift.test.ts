@@ -20,6 +20,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { AuditEvent } from '../domain/audit.ts'
 import type { TaskContext } from '../domain/tasks.ts'
 import { findDistribution } from '../formats/index.ts'
+import { ensureContent } from '../kernel/files.ts'
 import { createPublishingHouse, openSite, type PublishingHouse, type Site } from '../publish/publisher.fixture.ts'
 import { linkedGeneration } from '../publish/tree/generation.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
@@ -28,8 +29,10 @@ import { openAuditKey } from '../signing/audit-keys.ts'
 import { createMemoryStore, type MemoryStore } from '../store/objects/memory-store.fixture.ts'
 import { linkTarget, objectName, StorageUnavailable, type ObjectStore } from '../store/objects/object-store.ts'
 import { createManifests } from '../store/records/manifests.ts'
+import { createAuditFiles } from './audit-files.ts'
 import { createConfirm, createInspections, driftState, type DriftDeps } from './drift.ts'
 import { createHashing } from './hashing.ts'
+import { realReaders } from '../readers/fixture.ts'
 import { createOwnSignatures } from './own-signatures.ts'
 import type { RemedyDeps } from './remedies.ts'
 import { driftRepairKind, type RepairResult } from './repair.ts'
@@ -46,7 +49,8 @@ let events: AuditEvent[]
 beforeAll(async () => {
   site = await openSite()
 })
-afterAll(() => site.close())
+afterAll(() => Promise.all([site.close(), readers.close()]))
+const readers = realReaders('/nowhere', { mostReaders: 1 })
 beforeEach(() => open(null))
 afterEach(() => house.close())
 
@@ -57,15 +61,21 @@ async function open(store: ObjectStore | null): Promise<void> {
   const { paths, db, clock } = house
   for (const name of ['signing-key.asc', 'svc.rsa']) await copyFile(join(site.keys, name), join(paths.gnupg, name))
   await openAuditKey(paths.gnupg)
-  await writeFile(join(paths.keys, 'gpg.key'), site.signers.openpgp.publicKeyArmored)
-  await writeFile(join(paths.keys, site.signers.apk.keyName), site.signers.apk.publicKeyPem)
+  await ensureContent(join(paths.keys, 'gpg.key'), site.signers.openpgp.publicKeyArmored)
+  await ensureContent(join(paths.keys, site.signers.apk.keyName), site.signers.apk.publicKeyPem)
   await writeFile(paths.settings, '{}', { mode: 0o600 })
   const manifests = createManifests(db, paths)
   deps = {
     ...{ db, clock, paths, manifests, keys: site.signers, pool: house.deps.pool, local: house.local, store },
     all: ['jammy', 'bookworm'].map(house.deps.offered),
     hashing: createHashing(1e12),
-    signatures: createOwnSignatures(site.signers, clock),
+    signatures: createOwnSignatures(site.signers, clock, readers),
+    auditFiles: createAuditFiles({
+      db,
+      clock,
+      paths,
+      auditLog: { key: 'k', isSigned: async () => false, settle: async () => {} },
+    }),
     quarantine: (record, reason, by) =>
       quarantine(
         {

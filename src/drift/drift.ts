@@ -2,6 +2,7 @@
 import type { DriftArea } from '../domain/drift.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
+import type { AuditFiles } from './audit-files.ts'
 import { bitRot } from './bit-rot.ts'
 import { countFindings, type FindingCount } from './findings.ts'
 import { confirmIndex, indexFiles, type IndexDeps } from './index-files.ts'
@@ -17,12 +18,14 @@ export type DriftDeps = StoredBytesDeps &
   ManifestDeps &
   OwnFilesDeps & {
     clock: Clock
+    auditFiles: AuditFiles
   }
 
 /** Digests last: they take hours where the others take minutes. */
 export function createInspections(deps: DriftDeps): Inspection[] {
   return [
     serviceFiles(deps),
+    deps.auditFiles.inspection,
     storedFiles(deps),
     unknownBytes(deps),
     ...(deps.store ? [unknownObjects({ db: deps.db, store: deps.store })] : []),
@@ -43,6 +46,7 @@ export function createConfirm(deps: DriftDeps): Confirm {
     tree: confirmLinked(deps),
     index: confirmIndex(deps),
     manifests: confirmManifest(deps),
+    audit: (suspect) => deps.auditFiles.confirm(suspect),
   }
   return (suspect) => byArea[suspect.area](suspect)
 }

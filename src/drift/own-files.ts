@@ -6,7 +6,7 @@ import { join, relative } from 'node:path'
 import type { DriftArea } from '../domain/drift.ts'
 import type { Signers } from '../formats/format.ts'
 import { isMissing } from '../kernel/files.ts'
-import { readAuditKey, readPublicKey } from '../signing/audit-keys.ts'
+import { readAuditKey, readPublicKeys } from '../signing/audit-keys.ts'
 import type { Paths } from '../store/paths.ts'
 import { CHANGING, faulty, SOUND, suspectOf, type Confirm, type Inspection, type Verdict } from './inspection.ts'
 
@@ -38,7 +38,7 @@ export function ownFiles(deps: OwnFilesDeps): OwnFile[] {
     ...{ area: 'keys', path: join(paths.keys, name), isPrivate: false, isRight: (text) => text === content, content },
   })
   const pemOf = (text: string) => createPublicKey(text).export({ type: 'spki', format: 'pem' })
-  const fingerprintOf = async (path: string) => (await readPublicKey(path)).getFingerprint().toUpperCase()
+  const fingerprintOf = async (path: string) => (await readPublicKeys(path))[0]?.getFingerprint().toUpperCase()
   return [
     secret('signing-key.asc', async () => {
       return (await fingerprintOf(join(paths.gnupg, 'signing-key.asc'))) === openpgp.fingerprint.toUpperCase()

@@ -3,14 +3,17 @@ import { createVerify } from 'node:crypto'
 import { isProblem } from '../domain/problem.ts'
 import type { OwnSignatures, Signers } from '../formats/format.ts'
 import type { Clock } from '../kernel/clock.ts'
+import type { ReaderPool } from '../readers/pool.ts'
 import { createVerifier } from '../upstream/verifier.ts'
 
-/** OpenPGP signatures are verified on the thread that also verifies those of upstreams. */
-export function createOwnSignatures({ openpgp, apk }: Signers, clock: Clock): OwnSignatures {
-  const verifier = createVerifier()
+/** OpenPGP signatures are verified in the readers that also verify those of upstreams. */
+export function createOwnSignatures({ openpgp, apk }: Signers, clock: Clock, readers: ReaderPool): OwnSignatures {
+  const verifier = createVerifier(readers)
   const ours = () => verifier.withKeys([openpgp.publicKeyArmored], clock.now())
   return {
-    openpgpArmored: openpgp.publicKeyArmored,
+    get openpgpArmored() {
+      return openpgp.publicKeyArmored
+    },
     cleartext: async (document) => (await orNull(ours().cleartext(document, 'the index')))?.text ?? null,
     detached: async (content, signature) => (await orNull(ours().detached(content, signature, 'the index'))) !== null,
     apk: {

@@ -58,6 +58,8 @@ export async function remedyFor(deps: RemedyDeps, finding: Finding): Promise<Rem
     case 'keys':
     case 'settings':
       return ownFile(deps, finding)
+    case 'audit':
+      return noRemedy('somebody changed what is the evidence: keep it, and compare it with a backup or an export')
   }
 }
 

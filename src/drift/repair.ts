@@ -58,6 +58,7 @@ const PHASES: readonly ((finding: Finding) => boolean)[] = [
 export function driftRepairKind(deps: RepairDeps): TaskKind {
   return {
     kind: DRIFT_REPAIR,
+    lane: 'maintenance',
     leaderOnly: true,
     run: async (context) => ({ ...(await repair(deps, context)) }),
   }

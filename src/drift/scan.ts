@@ -41,7 +41,7 @@ const SAVE_MS = 2_000
 
 /** An interrupted scan continues at the batch where it stopped. */
 export function driftScanKind(deps: ScanDeps): TaskKind {
-  return { kind: DRIFT_SCAN, leaderOnly: true, run: (context) => scan(deps, context) }
+  return { kind: DRIFT_SCAN, lane: 'maintenance', leaderOnly: true, run: (context) => scan(deps, context) }
 }
 
 async function scan(deps: ScanDeps, context: TaskContext): Promise<Json> {

@@ -18,12 +18,13 @@ export interface Loaded {
 
 /**
  * Creates the schema that the dump has, loads its rows, and migrates them to the newest schema, all in one transaction.
+ * @param options `rows`: that each table must have afterwards
  * @throws DumpError when the dump is damaged, has a newer schema than this build, or the database is not empty
  */
 export async function loadDump(
   dump: Dump,
   database: Database,
-  { signal }: { signal?: AbortSignal } = {},
+  { signal, rows: counted }: { signal?: AbortSignal; rows?: Readonly<Record<string, number>> } = {},
 ): Promise<Loaded> {
   const schema = schemaOf(dump)
   const loaded = await inTransaction(database, '', async ({ lease, db }) => {
@@ -42,6 +43,7 @@ export async function loadDump(
         await lease.copyIn(target, text)
       }
     }
+    if (counted) for (const { table } of matched) await checkRows(lease, table, counted[table.name])
     for (const table of own) await lease.query(`alter table ${table} enable trigger user`, [])
     await setSequences(lease, dump)
     await migrate(db)
@@ -75,7 +77,8 @@ function schemaOf({ migrations }: Dump): string {
   return last
 }
 
-async function checkEmpty(lease: CopyLease): Promise<void> {
+/** @throws DumpError when the database is not empty */
+export async function checkEmpty(lease: CopyLease): Promise<void> {
   const { rows } = await lease.query(
     `select current_schema() as schema, (select min(c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = current_schema() and not exists (select from pg_depend d
@@ -101,6 +104,13 @@ function match(dump: Dump, tables: readonly Table[]): { table: Table; rows: Dump
         )
       return { table, rows }
     })
+}
+
+async function checkRows(lease: CopyLease, { name, quoted }: Table, expected: number | undefined): Promise<void> {
+  const { rows } = await lease.query(`select count(*)::float8 as loaded from ${quoted}`, [])
+  const loaded = Number(rows[0]?.['loaded'])
+  if (loaded !== expected)
+    throw new DumpError(`table ${name} has ${loaded} rows, but ${expected ?? 0} are listed beside the dump`)
 }
 
 const quote = (name: string) => `"${name.replaceAll('"', '""')}"`
