@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Route } from './api/route.ts'
 import { isProblem } from './domain/problem.ts'
 import type { Overrides } from './wiring/engines.ts'
+import { atMost } from './kernel/in-time.ts'
 import { createMaintenance } from './jobs/maintenance.ts'
 import { createAccounts } from './wiring/accounts.ts'
 import { createApi } from './wiring/api.ts'
@@ -16,9 +17,10 @@ import { createLongWork } from './wiring/long-work.ts'
 import { createPublishing } from './wiring/publishing.ts'
 import type { RepositoryPorts } from './wiring/repository-listeners.ts'
 import { createReplicas } from './wiring/replicas.ts'
+import type { Restarts } from './supervisor/supervisor.ts'
 
-/** How long a stopping service waits for requests and transfers that are under way. */
-const DRAIN_MS = 30_000
+/** How long a stopping service waits for requests and transfers that are under way. With chores it ends within 20 s. */
+const DRAIN_MS = 12_000
 
 export interface App {
   /** the API, for `inject` in tests */
@@ -29,7 +31,7 @@ export interface App {
   listen(): Promise<Ports>
   /** Recovers from a crash, then reports ready. */
   start(): Promise<void>
-  /** Waits at most 30 s for what is under way, then closes everything. */
+  /** Waits at most 13 s for what is under way, then closes everything. */
   close(): Promise<void>
 }
 
@@ -37,19 +39,28 @@ export interface AppDeps extends Process {
   overrides?: Overrides
   /** where other processes serve the repositories; null when this one does */
   servedAt?: RepositoryPorts | null
+  /** how often the parent has started processes again; null before it told, and where there is none */
+  restarts?: () => Restarts | null
 }
 
-export async function createApp({ overrides = {}, servedAt = null, ...process }: AppDeps): Promise<App> {
+export async function createApp({
+  overrides = {},
+  servedAt = null,
+  restarts = () => null,
+  ...process
+}: AppDeps): Promise<App> {
   const state: { notServing: 'starting' | 'draining' | null } = { notServing: 'starting' }
   const foundation = await createFoundation(process)
   const publishing = await createPublishing(foundation)
   const replicas = await createReplicas(foundation, publishing)
   const gate = await createGate(foundation, publishing, overrides)
   const accounts = await createAccounts(foundation, gate)
-  const imports = await createImports(foundation, publishing, gate)
-  const longWork = createLongWork(foundation, publishing, gate, imports, replicas)
+  const imports = await createImports(foundation, publishing, gate, overrides)
+  const longWork = createLongWork(foundation, publishing, gate, imports, replicas, accounts)
   const counting = createDownloadCounting(foundation, publishing)
-  const insight = createInsight(foundation, publishing, gate, longWork, replicas, counting, () => state.notServing)
+  const incidents = { uncaught: () => process.uncaught?.counts() ?? null, restarts }
+  const notServing = () => state.notServing
+  const insight = createInsight(foundation, publishing, gate, longWork, replicas, counting, incidents, notServing)
   const rooms = { foundation, publishing, gate, imports, longWork, accounts, insight, replicas, counting }
   const { server, routes } = await createApi(rooms, () => state.notServing !== 'draining')
   const listeners = await createListeners(foundation, publishing, server, servedAt)
@@ -90,6 +101,7 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
     async start() {
       replicas.start()
       await maintenance.start()
+      if (leader.isLeader()) await publishing.signingKeyFiles.finish()
       tasks.start()
       await scheduler.start()
       state.notServing = null
@@ -104,19 +116,14 @@ export async function createApp({ overrides = {}, servedAt = null, ...process }:
       // Requests and jobs that wait for a task must not keep the service from stopping.
       insight.feed.stop()
       insight.logTail.stop()
-      await Promise.all([tasks.stop(), listeners.close(DRAIN_MS)])
-      // A mail server that hangs must not keep the service from stopping.
-      await Promise.race([
-        accounts.passwordReset.settled(),
-        new Promise((resolve) => setTimeout(resolve, DRAIN_MS).unref()),
-      ])
-      await scheduler.stop()
-      await componentScan.stop()
-      await crossCheck.stop()
+      // What starts work ends beside the requests, each within its own limit; none keeps the service from stopping.
+      const ending = [tasks.stop(), scheduler.stop(), crossCheck.stop(), componentScan.stop()]
+      const mails = accounts.passwordReset.settled()
+      await atMost(DRAIN_MS + 1_000, Promise.all([...ending, mails, listeners.close(DRAIN_MS)]))
       await maintenance.stop()
       await engines.close()
       await imports.close()
-      await publishing.readers.close()
+      await Promise.all([publishing.readers.close(), publishing.slowReaders.close()])
       await accounts.outbound.close()
       replicas.close()
       foundation.objectStore?.close()

@@ -1,9 +1,11 @@
 // The process: environment and role in, exit code out.
+import { readFileSync } from 'node:fs'
 import { readEnv, readListenerEnv, type ListenerEnv } from './config/env.ts'
 import { systemClock as clock } from './kernel/clock.ts'
 import { createLogFile } from './kernel/log-file.ts'
 import { createProcessLog } from './kernel/log.ts'
 import { StartError, startFailure } from './kernel/start-error.ts'
+import { watchUncaught } from './kernel/uncaught.ts'
 
 const ROLES = new Set(['service', 'serve', 'api', 'listener'])
 
@@ -14,6 +16,7 @@ const ROLES = new Set(['service', 'serve', 'api', 'listener'])
  * - `api <apt port> <rpm port>`, `listener`: a child of one of these two
  */
 async function main(): Promise<number> {
+  requireNode()
   // Passwords, keys and packages on hold are nobody else's business; the published trees are opened explicitly.
   process.umask(0o077)
   const [role = 'service', ...ports] = process.argv.slice(2)
@@ -27,20 +30,31 @@ async function main(): Promise<number> {
   const log = createProcessLog(env.logLevel, isParent ? 'parent' : isService ? 'service' : 'listener', file)
   // Also when the process ends by an error; a killed one loses the lines of half a second.
   process.on('exit', () => file?.flushNow())
-  process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'))
+  const uncaught = watchUncaught({ log })
   if (!isChild) for (const warning of warnings) log.warn(warning)
 
   if (isParent) {
     const { runParent } = await import('./run-parent.ts')
-    return runParent({ env, log, source: process.env, main: import.meta.filename, withApi: isService })
+    const { filename: main } = import.meta
+    return uncaught.exitCode(await runParent({ env, log, uncaught, source: process.env, main, withApi: isService }))
   }
   if (!service) {
     const { runListener } = await import('./run-listener.ts')
-    return runListener({ env, clock, log, isChild })
+    return uncaught.exitCode(await runListener({ env, clock, log, uncaught, isChild }))
   }
   const { runService } = await import('./run-service.ts')
   const [apt, rpm] = ports.map(Number)
-  return runService({ env: service.env, clock, log, servedAt: apt && rpm ? { apt, rpm } : null })
+  const servedAt = apt && rpm ? { apt, rpm } : null
+  return uncaught.exitCode(await runService({ env: service.env, log, uncaught, servedAt }))
+}
+
+/** Everything that starts the built code otherwise brings the pinned Node (bin/runtime.mjs, deploy/package). */
+function requireNode(): void {
+  const { config } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    config: { oldestNodeMajor: string }
+  }
+  if (Number.parseInt(process.versions.node) >= Number(config.oldestNodeMajor)) return
+  throw new StartError(`this is Node ${process.versions.node}; ${config.oldestNodeMajor} or later is needed`)
 }
 
 function logFileOf({ logFiles, logFileMb, logFileDays, accessLogDir }: ListenerEnv) {

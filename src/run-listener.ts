@@ -2,6 +2,7 @@
 import type { ListenerEnv } from './config/env.ts'
 import type { Clock } from './kernel/clock.ts'
 import type { Log } from './kernel/log.ts'
+import type { Uncaught } from './kernel/uncaught.ts'
 import { closed } from './closed.ts'
 import type { PairAnswer } from './serve/pair-turns.ts'
 import { stopRequested } from './stop-requested.ts'
@@ -15,13 +16,14 @@ export interface RunListener {
   env: ListenerEnv
   clock: Clock
   log: Log
+  uncaught: Uncaught
   /** the parent then knows what the clients of all its processes read */
   isChild: boolean
 }
 
 /** Runs until it is told to stop. @returns the exit code @throws when it cannot start */
-export async function runListener({ env, clock, log, isChild }: RunListener): Promise<number> {
-  const stopping = stopRequested({ isChild })
+export async function runListener({ env, clock, log, uncaught, isChild }: RunListener): Promise<number> {
+  const stopping = stopRequested({ isChild, fatal: uncaught.fatal })
   const parent = createAsker((message) => process.send?.(message))
   process.on('message', (message) => parent.receive(message))
   const listeners = await createRepositoryListeners({

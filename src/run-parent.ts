@@ -8,16 +8,18 @@ import { listenerSource, type Source } from './config/env.ts'
 import type { ListenerEnv } from './config/env.ts'
 import { systemClock } from './kernel/clock.ts'
 import type { Log } from './kernel/log.ts'
+import type { Uncaught } from './kernel/uncaught.ts'
 import { createPairTurns, type PairQuestion } from './serve/pair-turns.ts'
 import { stopRequested } from './stop-requested.ts'
 import type { Running } from './supervisor/kept-process.ts'
 import { answerQuestion } from './supervisor/questions.ts'
-import { createSupervisor } from './supervisor/supervisor.ts'
+import { createSupervisor, type Restarts } from './supervisor/supervisor.ts'
 import { openPort } from './wiring/ports.ts'
 
 export interface RunParent {
   env: ListenerEnv
   log: Log
+  uncaught: Uncaught
   /** the environment that the API process inherits; listeners get only what they need of it */
   source: Source
   /** the program of all children */
@@ -27,11 +29,12 @@ export interface RunParent {
 }
 
 /**
- * Runs until it is told to stop, or until the API has ended too often. SIGHUP replaces every child.
+ * Runs until it is told to stop, or until the API has ended too often, which it does not while its database keeps it from
+ * starting. SIGHUP replaces every child.
  * @returns the exit code; of the API when that was the reason
  */
-export async function runParent({ env, log, source, main, withApi }: RunParent): Promise<number> {
-  const stopping = stopRequested({ isChild: false })
+export async function runParent({ env, log, uncaught, source, main, withApi }: RunParent): Promise<number> {
+  const stopping = stopRequested({ isChild: false, fatal: uncaught.fatal })
   const ports = await choosePorts(env, log)
   const pairTurns = createPairTurns(systemClock)
   cluster.setupPrimary({ exec: main, args: ['listener'] })
@@ -39,6 +42,11 @@ export async function runParent({ env, log, source, main, withApi }: RunParent):
 
   let giveUp!: (code: number) => void
   const givenUp = new Promise<number>((resolve) => (giveUp = resolve))
+  let api: ChildProcess | null = null
+  let restarts: Restarts = { api: 0, listener: 0 }
+  const tellRestarts = () => {
+    if (api?.connected) api.send({ restarts }, () => undefined)
+  }
   const supervisor = createSupervisor({
     listeners: env.serveProcesses,
     spawnListener() {
@@ -59,11 +67,16 @@ export async function runParent({ env, log, source, main, withApi }: RunParent):
     },
     spawnApi: withApi
       ? () => {
-          const child = fork(main, ['api', String(ports.apt), String(ports.rpm)], { env: source })
-          return running(child, child)
+          api = fork(main, ['api', String(ports.apt), String(ports.rpm)], { env: source })
+          tellRestarts()
+          return running(api, api)
         }
       : null,
     log,
+    onRestart(role) {
+      restarts = { ...restarts, [role]: restarts[role] + 1 }
+      tellRestarts()
+    },
     onGivenUp: (code) => giveUp(code),
   })
 

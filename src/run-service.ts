@@ -1,22 +1,46 @@
 // The process of the API; it also serves the repositories unless other processes do.
 import { createApp } from './app.ts'
 import { closed } from './closed.ts'
+import { startFailure } from './kernel/start-error.ts'
+import type { Uncaught } from './kernel/uncaught.ts'
 import { stopRequested } from './stop-requested.ts'
+import { isOfDatabase } from './store/database-away.ts'
+import { WAITS } from './supervisor/restarts.ts'
+import { isRestarts, type Restarts } from './supervisor/supervisor.ts'
 import type { Process } from './wiring/foundation.ts'
 import type { RepositoryPorts } from './wiring/repository-listeners.ts'
 
 export interface RunService extends Process {
+  uncaught: Uncaught
   /** where other processes serve the repositories: this one is then the child of a parent that keeps them running */
   servedAt: RepositoryPorts | null
 }
 
-/** Runs until it is told to stop. @returns the exit code @throws when it cannot start */
-export async function runService({ servedAt, ...given }: RunService): Promise<number> {
+/**
+ * Runs until it is told to stop.
+ * @returns the exit code; `WAITS` when the database keeps it from starting and other processes serve the repositories meanwhile
+ * @throws when it cannot start
+ */
+export async function runService(given: RunService): Promise<number> {
+  try {
+    return await run(given)
+  } catch (error) {
+    if (given.servedAt === null || !isOfDatabase(error)) throw error
+    given.log.error(startFailure(error))
+    return WAITS
+  }
+}
+
+async function run({ servedAt, ...given }: RunService): Promise<number> {
   const { env, log } = given
   const isChild = servedAt !== null
   const tracing = await traced(given)
-  const stopping = stopRequested({ isChild })
-  const app = await createApp({ ...given, servedAt })
+  const stopping = stopRequested({ isChild, fatal: given.uncaught.fatal })
+  let restarts: Restarts | null = null
+  process.on('message', (message) => {
+    if (isRestarts(message)) ({ restarts } = message)
+  })
+  const app = await createApp({ ...given, servedAt, restarts: () => restarts })
   const running = (async () => {
     const ports = await app.listen()
     log.info({ ports, host: env.bindHost }, 'listening')

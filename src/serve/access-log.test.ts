@@ -1,12 +1,25 @@
 // The access log: nginx's format and escaping, rotation, and a disk that does not take it.
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ourLogs } from '../downloads/log-files.ts'
 import { createLog } from '../kernel/log.ts'
 import { createAccessLog, type Access, type AccessLog } from './access-log.ts'
 
-const clock = { now: () => new Date('2026-11-21T09:04:05.678Z') }
+const START = new Date('2026-11-21T09:04:05.678Z')
+let now = START
+const clock = { now: () => now }
 const access: Access = {
   address: '10.0.0.7',
   request: 'GET /repos/gpg.key HTTP/1.1',
@@ -23,10 +36,16 @@ let logged: string[]
 let accessLog: AccessLog
 
 beforeEach(() => {
+  now = START
   dir = mkdtempSync(join(tmpdir(), 'access-'))
   path = join(dir, 'logs/access-apt.log')
   logged = []
-  accessLog = createAccessLog({ path, clock, log: createLog('info', { write: (line) => logged.push(line) }) })
+  accessLog = createAccessLog({
+    path,
+    clock,
+    mostBytes: 1e9,
+    log: createLog('info', { write: (line) => logged.push(line) }),
+  })
 })
 
 afterEach(async () => {
@@ -60,7 +79,7 @@ test('lines of several processes are never mixed, however many are waiting', asy
   mkdirSync(path, { recursive: true })
   const writers = ['one', 'two', 'three'].map((userAgent) => ({
     userAgent,
-    log: createAccessLog({ path, clock, log }),
+    log: createAccessLog({ path, clock, mostBytes: 1e9, log }),
   }))
   for (let n = 0; n < 12_000; n++) for (const { userAgent, log } of writers) log.record({ ...access, userAgent })
   rmSync(path, { recursive: true })
@@ -101,7 +120,7 @@ test('64 KiB of lines are written without a flush', async () => {
 })
 
 test('a line is written after the flush interval', async () => {
-  const quick = createAccessLog({ path, clock, log: createLog('silent'), flushEveryMs: 5 })
+  const quick = createAccessLog({ path, clock, mostBytes: 1e9, log: createLog('silent'), flushEveryMs: 5 })
   quick.record(access)
   await expect
     .poll(() => {
@@ -144,4 +163,63 @@ test('a disk that cannot be written to loses lines instead of using memory', asy
   await accessLog.flush()
   expect(readFileSync(path).byteLength).toBeLessThanOrEqual(8 * 1024 * 1024)
   expect(logged.some((line) => line.includes('dropped'))).toBe(true)
+})
+
+test('a log is rotated by size under names that downloads are counted from, and never larger in all than its bound', async () => {
+  const mostBytes = 64_000
+  const names = () => readdirSync(join(dir, 'logs')).sort()
+  const bounded = createAccessLog({
+    ...{ path, clock, mostBytes },
+    log: createLog('info', { write: (line) => logged.push(line) }),
+  })
+  const write = async (agent: string) => {
+    bounded.record({ ...access, userAgent: `${agent}${'x'.repeat(3000)}` })
+    await bounded.flush()
+  }
+  mkdirSync(join(dir, 'logs'))
+  for (const [n, old] of ['access-apt.log-20261120', 'access-apt.log.2.gz'].entries()) {
+    writeFileSync(join(dir, 'logs', old), 'o'.repeat(10_000))
+    utimesSync(join(dir, 'logs', old), n, n)
+  }
+  writeFileSync(join(dir, 'logs', 'access-apt.log-notes'), 'kept')
+  for (let n = 0; n < 100; n++) {
+    now = new Date(now.getTime() + 1)
+    await write(`agent-${n} `)
+    const sum = names().reduce((total, name) => total + statSync(join(dir, 'logs', name)).size, 0)
+    expect(sum).toBeLessThanOrEqual(mostBytes)
+  }
+  const places = (await ourLogs(join(dir, 'logs'))).map((place) => basename(place.path)).sort()
+  expect(places).toEqual(names().filter((name) => name !== 'access-apt.log-notes'))
+  expect(names()).toContain('access-apt.log-notes')
+  const kept = places.map((name) => readFileSync(join(dir, 'logs', name), 'utf8')).join('')
+  expect(kept).toContain('agent-99 ')
+  expect(kept).not.toContain('agent-0 ')
+  const deleted = logged.filter((line) => line.includes('ACCESS_LOG_MB'))
+  expect(deleted.slice(0, 2).map((line) => basename((JSON.parse(line) as { path: string }).path))).toEqual([
+    'access-apt.log-20261120',
+    'access-apt.log.2.gz',
+  ])
+  await bounded.close()
+})
+
+test('processes that write one log rotate it without losing a line of each other', async () => {
+  const log = createLog('silent')
+  const writers = ['one', 'two', 'three'].map((userAgent) => ({
+    userAgent,
+    log: createAccessLog({ path, clock, log, mostBytes: 1_600_000 }),
+  }))
+  for (let n = 0; n < 40; n++) {
+    now = new Date(now.getTime() + 1)
+    for (const { userAgent, log } of writers) for (let i = 0; i < 100; i++) log.record({ ...access, userAgent })
+    await Promise.all(writers.map(({ log }) => log.flush()))
+  }
+  const files = readdirSync(join(dir, 'logs'))
+  expect(files.length).toBeGreaterThan(3)
+  const lines = files.flatMap((name) =>
+    readFileSync(join(dir, 'logs', name), 'latin1')
+      .split('\n')
+      .filter(Boolean),
+  )
+  expect(lines).toHaveLength(12_000)
+  await Promise.all(writers.map(({ log }) => log.close()))
 })

@@ -1,7 +1,9 @@
 // The access log of a listener, in nginx's "combined" format, so that every tool that reads nginx's logs reads ours.
+import { dirname, join } from 'node:path'
 import type { Clock } from '../kernel/clock.ts'
 import { createLineFile } from '../kernel/line-file.ts'
 import type { Log } from '../kernel/log.ts'
+import { createAccessLogSize } from './access-log-size.ts'
 
 export interface Access {
   address: string
@@ -27,6 +29,8 @@ export interface AccessLogDeps {
   path: string
   clock: Clock
   log: Log
+  /** of the file and all its rotations */
+  mostBytes: number
   /** a line waits at most this long, in ms */
   flushEveryMs?: number
   flushAtBytes?: number
@@ -36,11 +40,20 @@ export function createAccessLog({
   path,
   clock,
   log,
+  mostBytes,
   flushEveryMs = 1000,
   flushAtBytes = 64 * 1024,
 }: AccessLogDeps): AccessLog {
   const file = createLineFile({
     ...{ path, encoding: 'latin1', mode: 0o640, flushEveryMs, flushAtBytes },
+    rotate: createAccessLogSize({
+      ...{ path, clock, mostBytes },
+      onDeleted: (name, bytes) =>
+        log.warn(
+          { path: join(dirname(path), name), bytes },
+          'the oldest access log is deleted: all of them reached ACCESS_LOG_MB; what was not counted of it is in no statistics',
+        ),
+    }),
     onFailure: (error) => log.error({ err: error, path }, 'the access log cannot be written'),
     onDropped: (dropped) =>
       log.warn({ path, dropped }, 'access log lines were dropped while the file could not be written'),

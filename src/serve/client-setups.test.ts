@@ -29,6 +29,16 @@ Signed-By:
 `)
   })
 
+  test('apt of a distribution with several architectures leaves them to apt', () => {
+    const several = all.map(({ format, distribution }) => ({
+      format,
+      distribution: { ...distribution, architectures: ['amd64', 'arm64'] },
+    }))
+    const keys = { openpgpArmored: ARMORED, apk: { name: 'svc.rsa.pub', pem: PEM } }
+    const file = createClientSetups(several, () => keys).find('apt', '/repos/jammy.sources', URL)
+    expect(file).toContain('Components: main\nSigned-By:')
+  })
+
   test('an apt that cannot read a key inside names a key file', () => {
     expect(setups.find('apt', '/repos/focal.sources', URL)).toContain('Signed-By: /etc/apt/keyrings/gatehouse.asc\n')
     expect(setups.find('apt', '/repos/focal.sh', URL)).toContain(`> /etc/apt/keyrings/gatehouse.asc <<'GATEHOUSE'`)

@@ -71,7 +71,7 @@ export async function startListener(reposDir: string, overrides: Partial<Reposit
   const logged: string[] = []
   const log = createLog('info', { write: (line) => logged.push(line) })
   const accessPath = join(reposDir, 'logs/access-apt.log')
-  const accessLog = createAccessLog({ path: accessPath, clock: systemClock, log })
+  const accessLog = createAccessLog({ path: accessPath, clock: systemClock, log, mostBytes: 1e9 })
   const deps = { reposDir, mounts: APT_MOUNTS, accessLog, clock: systemClock, log, ...overrides }
   const listener = createRepositoryListener(deps)
   const port = await listener.listen(0, '127.0.0.1')

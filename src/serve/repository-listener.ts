@@ -104,7 +104,7 @@ export function createRepositoryListener(deps: RepositoryListenerDeps): Reposito
     const exchange: Exchange = { request, response, progress: { bytes: 0, lastBytes: 0 } }
     const address = clientAddress(request.socket.remoteAddress, request.headers['x-forwarded-for'])
     // Bodies have no meaning here: instead of reading one, the connection is closed after the response.
-    if (connections.draining || hasBody(request)) response.setHeader('Connection', 'close')
+    if (hasBody(request)) response.setHeader('Connection', 'close')
     try {
       const answered = answer(exchange)
       if (answered) answered.catch((error: unknown) => fail(exchange, error))

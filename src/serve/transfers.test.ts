@@ -1,4 +1,5 @@
 // Long transfers: slow and disconnected clients, removed files, pipelining, time-outs and shutdown.
+import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -112,6 +113,20 @@ describe.each(from)('from $where', ({ memory }) => {
     await expect(openSocket(port)).rejects.toThrow(/ECONNREFUSED/)
     // No byte count ends this: the connection must be ended by the server once the body is out.
     expect((await rest(socket, body)).equals(BIG)).toBe(true)
+    await closed
+    server = null
+  })
+
+  test('a request that crosses with the close of its kept connection is answered, as the last one', async () => {
+    const { port, close } = await start({ memory })
+    const release = '/repos/dists/jammy/InRelease'
+    const socket = await openSocket(port)
+    socket.write(get(release))
+    const [first] = (await once(socket, 'data')) as [Buffer]
+    expect(first.toString()).not.toContain('Connection: close')
+    socket.write(get(release))
+    const closed = close(60_000)
+    expect((await rest(socket, Buffer.alloc(0))).toString()).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nConnection: close\r\n/)
     await closed
     server = null
   })

@@ -3,6 +3,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createLog } from '../kernel/log.ts'
 import { createKeptProcess, type KeptProcess } from './kept-process.ts'
+import { WAITS } from './restarts.ts'
 
 interface Fake {
   signals: string[]
@@ -12,15 +13,18 @@ interface Fake {
 
 let fakes: Fake[]
 let givenUp: number[]
+let restarts: number
 let kept: KeptProcess
 
 beforeEach(() => {
   fakes = []
   givenUp = []
+  restarts = 0
   kept = createKeptProcess({
     name: 'fake',
     rules: { firstPauseMs: 1, longestPauseMs: 1, giveUpAt: 3 },
     log: createLog('silent'),
+    onRestart: () => restarts++,
     onGivenUp: (code) => givenUp.push(code),
     spawn() {
       const [ready, exited] = [resolvable<undefined>(), resolvable<number>()]
@@ -59,6 +63,24 @@ test('a first start that fails returns the exit code, and nothing is started aga
   expect([fakes.length, givenUp]).toEqual([1, []])
 })
 
+test('a process that waits is tried again without end, from the first start on, and counts as no restart', async () => {
+  const starting = kept.start()
+  ;(await fake(0)).exit(WAITS)
+  expect(await starting).toBe(null)
+  for (let n = 1; n < 10; n++) (await fake(n)).exit(WAITS)
+  ;(await fake(10)).ready()
+  expect([restarts, givenUp]).toEqual([0, []])
+})
+
+test('a process that waits is started no more once it was stopped', async () => {
+  const starting = kept.start()
+  ;(await fake(0)).exit(WAITS)
+  await starting
+  expect(await kept.stop()).toBe(0)
+  await after(20)
+  expect(fakes).toHaveLength(1)
+})
+
 test('a process that ends is started again until it has failed too often', async () => {
   const first = await start()
   first.exit(1)
@@ -66,7 +88,7 @@ test('a process that ends is started again until it has failed too often', async
   ;(await fake(2)).exit(7)
   while (givenUp.length === 0) await after(1)
   await after(20)
-  expect([fakes.length, givenUp]).toEqual([3, [7]])
+  expect([fakes.length, givenUp, restarts]).toEqual([3, [7], 2])
 })
 
 describe('replacing with overlap', () => {
@@ -122,11 +144,20 @@ describe('stopping', () => {
     expect([code, fakes.length]).toEqual([4, 2])
   })
 
+  test('is awaited by a process that a signal to all ended before, which is no failure and no restart', async () => {
+    const only = await start()
+    kept.letEnd()
+    expect(only.signals).toEqual([])
+    only.exit(0)
+    await after(20)
+    expect([fakes.length, restarts, await kept.stop()]).toEqual([1, 0, 0])
+  })
+
   test('ends a process that is still starting', async () => {
     const starting = kept.start()
     const stopping = kept.stop()
     expect(fakes[0]?.signals).toEqual(['SIGTERM'])
     fakes[0]?.exit(143)
-    expect([await starting, await stopping]).toEqual([143, 143])
+    expect([await starting, await stopping]).toEqual([143, 0])
   })
 })

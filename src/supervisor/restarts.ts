@@ -12,16 +12,34 @@ export interface RestartRules {
 export const STABLE_MS = 60_000
 
 /**
- * @param failures in a row, before this one
+ * Exit code of a process that cannot start before something else is there: its database. `EX_TEMPFAIL` of sysexits.h, which
+ * nothing in Node ends with. It is tried for ever.
+ */
+export const WAITS = 75
+
+/** The longest pause of a process that waits, in ms: a start costs about a second of a processor. */
+const LONGEST_WAIT_MS = 5_000
+
+/** What happened in a row. */
+export interface Row {
+  failures: number
+  /** ends with `WAITS`; they are no failures */
+  waits: number
+}
+
+/**
+ * @param row before this end
  * @param ranMs how long the process was ready; NaN when it never was
- * @returns the failures with this one, and the pause in ms; null to give up
+ * @returns the row with this end, and the pause in ms; null to give up
  */
 export function afterEnd(
   { firstPauseMs, longestPauseMs, giveUpAt }: RestartRules,
-  failures: number,
-  ranMs: number,
-): { failures: number; pauseMs: number | null } {
+  { failures, waits }: Row,
+  { code, ranMs }: { code: number; ranMs: number },
+): Row & { pauseMs: number | null } {
+  if (code === WAITS)
+    return { failures, waits: waits + 1, pauseMs: Math.min(LONGEST_WAIT_MS, firstPauseMs * 2 ** waits) }
   const count = ranMs >= STABLE_MS ? 1 : failures + 1
-  if (giveUpAt !== null && count >= giveUpAt) return { failures: count, pauseMs: null }
-  return { failures: count, pauseMs: Math.min(longestPauseMs, firstPauseMs * 2 ** (count - 1)) }
+  const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (count - 1))
+  return { failures: count, waits: 0, pauseMs: giveUpAt !== null && count >= giveUpAt ? null : pauseMs }
 }

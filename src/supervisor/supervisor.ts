@@ -4,12 +4,23 @@ import { createKeptProcess, type Running } from './kept-process.ts'
 import type { RestartRules } from './restarts.ts'
 
 export interface Supervisor {
-  /** @returns null when all processes are ready; the exit code of the first that ended before, after all have stopped */
+  /**
+   * @returns null when all processes are ready, though the API may wait for its database; the exit code of the first that
+   * ended before, after all have stopped
+   */
   start(): Promise<number | null>
   /** Replaces every process: the listeners one after the other, without a gap, then the API. */
   restart(): Promise<void>
   /** Stops the API, then the listeners, which serve until the end. @returns the exit code of the API */
   stop(): Promise<number>
+}
+
+/** How often processes of each role ended by themselves and were started again. */
+export type Restarts = Readonly<Record<'api' | 'listener', number>>
+
+/** Whether this is what the parent tells the API after each restart. */
+export function isRestarts(message: unknown): message is { restarts: Restarts } {
+  return typeof message === 'object' && message !== null && 'restarts' in message
 }
 
 export interface SupervisorDeps {
@@ -19,21 +30,27 @@ export interface SupervisorDeps {
   /** null where only repositories are served */
   spawnApi: (() => Running) | null
   log: Log
+  /** Called when a process ended by itself and will be started again. */
+  onRestart(role: keyof Restarts): void
   /** Called when the API ended too often, with its exit code. */
   onGivenUp(code: number): void
 }
 
 const LISTENER_RULES: RestartRules = { firstPauseMs: 100, longestPauseMs: 5_000, giveUpAt: null }
-/** Some 30 s of pauses: a database that restarts is back by then. */
+/** Some 30 s of pauses, for what is no fault of the database: one that is away is waited for, without end. */
 const API_RULES: RestartRules = { firstPauseMs: 1_000, longestPauseMs: 16_000, giveUpAt: 6 }
 
-export function createSupervisor({ listeners, spawnListener, spawnApi, log, onGivenUp }: SupervisorDeps): Supervisor {
-  const kept = (name: string, spawn: () => Running, rules: RestartRules) =>
-    createKeptProcess({ name, spawn, rules, log, onGivenUp })
-  const serving = Array.from({ length: listeners }, (_, n) => kept(`listener ${n + 1}`, spawnListener, LISTENER_RULES))
-  const api = spawnApi ? kept('api', spawnApi, API_RULES) : null
+export function createSupervisor(deps: SupervisorDeps): Supervisor {
+  const { spawnListener, spawnApi, log, onRestart, onGivenUp } = deps
+  const kept = (role: keyof Restarts, name: string, spawn: () => Running, rules: RestartRules) =>
+    createKeptProcess({ name, spawn, rules, log, onRestart: () => onRestart(role), onGivenUp })
+  const serving = Array.from({ length: deps.listeners }, (_, n) =>
+    kept('listener', `listener ${n + 1}`, spawnListener, LISTENER_RULES),
+  )
+  const api = spawnApi ? kept('api', 'api', spawnApi, API_RULES) : null
 
   const stop = async (): Promise<number> => {
+    for (const listener of serving) listener.letEnd()
     const code = (await api?.stop()) ?? 0
     await Promise.all(serving.map((listener) => listener.stop()))
     return code

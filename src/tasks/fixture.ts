@@ -82,6 +82,7 @@ export const request = { kind: 'count', createdBy: 'ann' }
 
 export const kindOf = (run: TaskKind['run'], more: Partial<TaskKind> = {}): TaskKind => ({
   kind: 'count',
+  lane: 'bulk',
   leaderOnly: false,
   run,
   ...more,

@@ -55,7 +55,7 @@ describe('several processes', () => {
 
   test('leave a task queued while its kind has no free slot', async () => {
     const { kind, runs, begun } = slowKind({ atOnce: 2 })
-    const quick: TaskKind = { kind: 'quick', leaderOnly: false, run: async () => ({}) }
+    const quick: TaskKind = { kind: 'quick', lane: 'bulk', leaderOnly: false, run: async () => ({}) }
     const tasks = startProcess('one', kind, quick)
     const ids: number[] = []
     for (const key of ['a', 'b', 'c']) ids.push((await tasks.enqueue({ ...request, key })).id)
@@ -113,7 +113,7 @@ describe('a task whose process died', () => {
 
   test('is left alone while its process lives', async () => {
     const hold = await claimedBy('alive')
-    const quick: TaskKind = { kind: 'quick', leaderOnly: false, run: async () => ({}) }
+    const quick: TaskKind = { kind: 'quick', lane: 'bulk', leaderOnly: false, run: async () => ({}) }
     await startProcess(
       'two',
       kindOf(async () => ({})),
@@ -256,4 +256,34 @@ test('a database that fails is reported once, and the next round claims again', 
   expect(bench.logged.map(({ msg }) => msg)).toEqual([
     'tasks cannot be read or claimed; trying again every few seconds',
   ])
+})
+
+describe('lanes', () => {
+  test('of bulk work that fill up keep no backup and no deletion waiting, nor the syncs that mirrors wait for', async () => {
+    const [imports, mirrors] = [slowKind({ kind: 'import', atOnce: 2 }), slowKind({ kind: 'mirror', atOnce: 2 })]
+    const others = (['interactive', 'maintenance', 'sync'] as const).map((lane) => slowKind({ kind: lane, lane }))
+    const tasks = startProcess('one', ...[imports, mirrors, ...others].map(({ kind }) => kind))
+    for (const kind of ['import', 'mirror'])
+      for (const key of ['a', 'b', 'c']) await tasks.enqueue({ kind, key, createdBy: 'ann' })
+    await imports.begun(2)
+    await mirrors.begun(2)
+    for (const { kind } of others) await tasks.enqueue({ kind: kind.kind, createdBy: 'ann' })
+    for (const { begun } of others) await begun()
+    // A slot that becomes free goes to the next of its lane.
+    imports.runs[0]!.end()
+    await imports.begun(3)
+    expect([imports.runs.length, mirrors.runs.length]).toEqual([3, 2])
+  })
+
+  test('have a bound of their own, whatever their kinds allow', async () => {
+    const slow = slowKind({ lane: 'sync', atOnce: 9 })
+    const last = slowKind({ kind: 'last', lane: 'maintenance' })
+    const tasks = startProcess('one', slow.kind, last.kind)
+    for (let n = 0; n < 4; n++) await tasks.enqueue({ ...request, key: `${n}` })
+    await slow.begun(2)
+    // A later round of the same process has claimed this one, and no third of the full lane.
+    await tasks.enqueue({ kind: 'last', createdBy: 'ann' })
+    await last.begun()
+    expect(slow.runs).toHaveLength(2)
+  })
 })

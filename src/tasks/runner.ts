@@ -2,12 +2,13 @@
 import type { Json } from '../domain/json.ts'
 import { randomUUID } from 'node:crypto'
 import { isProblem } from '../domain/problem.ts'
-import { TaskCancelled, type TaskContext, type TaskKind } from '../domain/tasks.ts'
+import { LANES, TaskCancelled, type TaskContext, type TaskKind, type TaskLane } from '../domain/tasks.ts'
 import type { Checkpoint } from '../kernel/checkpoint.ts'
 import { wait, type Clock } from '../kernel/clock.ts'
 import { failureOf } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import { trace } from '../kernel/trace.ts'
+import { runWork, type Work } from '../kernel/work.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Events } from '../redis/events.ts'
 import type { LiveLines } from '../redis/live-lines.ts'
@@ -29,8 +30,6 @@ import {
 
 /** How often a process renews its heartbeats and looks for tasks of others. */
 const TICK_MS = 3_000
-/** Tasks that one process runs at the same time. */
-const MOST_AT_ONCE = 4
 /** How long a stopping process waits for work that was told to end. */
 const GRACE_MS = 10_000
 
@@ -68,8 +67,15 @@ export class TaskStopped extends Error {}
 
 interface Run extends Hold {
   kind: string
+  lane: TaskLane
   controller: AbortController
   ended: Promise<void>
+}
+
+function failed(error: unknown): Outcome {
+  const { code, detail } = failureOf(error)
+  const extra = isProblem(error) ? { extra: JSON.parse(JSON.stringify(error.extra)) as Json } : {}
+  return { event: 'fail', code, detail, ...extra }
 }
 
 export function createRunner(deps: RunnerDeps): Runner {
@@ -92,17 +98,24 @@ export function createRunner(deps: RunnerDeps): Runner {
     }
   }
 
+  /** Whether another task of this kind may run here now. */
+  function hasRoom({ kind, lane, leaderOnly, atOnce = 1 }: TaskKind): boolean {
+    if (leaderOnly && !deps.isLeader()) return false
+    const running = [...runs.values()]
+    return (
+      running.filter((run) => run.lane === lane).length < LANES[lane] &&
+      running.filter((run) => run.kind === kind).length < atOnce
+    )
+  }
+
   async function claimAll(): Promise<void> {
     // A holder of this process that is not among `own` is a run whose end could not be recorded.
     const dead = [deps.instanceId]
     for (const instance of await holdingInstances(db)) if (await deps.isDead(instance)) dead.push(instance)
     const survivors = () => ({ own: [...runs.values()].map(({ holder }) => holder), dead, now: clock.now() })
     for (const { id } of await endOrphans(db, survivors())) changes.note(id)
-    while (!stopping && runs.size < MOST_AT_ONCE) {
-      const kinds = deps.kinds.filter(
-        ({ kind, leaderOnly, atOnce = 1 }) =>
-          (!leaderOnly || deps.isLeader()) && [...runs.values()].filter((run) => run.kind === kind).length < atOnce,
-      )
+    while (!stopping) {
+      const kinds = deps.kinds.filter(hasRoom)
       if (kinds.length === 0) return
       const holder = `${deps.instanceId}/${randomUUID()}`
       const names = kinds.map(({ kind }) => kind)
@@ -127,7 +140,7 @@ export function createRunner(deps: RunnerDeps): Runner {
         changes.note(id)
         wake()
       })
-    runs.set(id, { ...hold, kind: kind.kind, controller, ended })
+    runs.set(id, { ...hold, kind: kind.kind, lane: kind.lane, controller, ended })
     changes.note(id)
   }
 
@@ -145,10 +158,23 @@ export function createRunner(deps: RunnerDeps): Runner {
       trace(`task ${kind.kind}`, { 'gatehouse.task_id': task.id, 'gatehouse.attempt': task.attempts }, async () =>
         kind.run(contextOf(task, hold, controller, lines.add)),
       )
-    const outcome = await work().then(
+    let end!: (outcome: Outcome) => void
+    const broken = new Promise<Outcome>((resolve) => (end = resolve))
+    const running: Work = {
+      kind: 'task',
+      about: () => ({ task: id, kind: kind.kind, key: task.key }),
+      fail(error) {
+        end(failed(error))
+        controller.abort(new TaskStopped('an error that nothing caught'))
+      },
+      isOver: false,
+    }
+    const ran = runWork(running, work).then(
       (result): Outcome => ({ event: 'succeed', result }),
       (error: unknown) => outcomeOf(error, task, signal),
     )
+    const outcome = await Promise.race([broken, ran])
+    running.isOver = true
     await lines.flush()
     const ended = await endRun(db, hold, outcome, clock.now())
     const { kind: name, key } = task
@@ -188,10 +214,8 @@ export function createRunner(deps: RunnerDeps): Runner {
       if (error !== signal.reason) log.warn({ err: error, task: id, kind }, 'task failed while it was stopped')
       return { event: 'stop' }
     }
-    const { code, detail, isUnexpected } = failureOf(error)
-    if (isUnexpected) log.error({ err: error, task: id, kind }, 'task failed')
-    const extra = isProblem(error) ? { extra: JSON.parse(JSON.stringify(error.extra)) as Json } : {}
-    return { event: 'fail', code, detail, ...extra }
+    if (failureOf(error).isUnexpected) log.error({ err: error, task: id, kind }, 'task failed')
+    return failed(error)
   }
 
   const round = createShared(async () => {

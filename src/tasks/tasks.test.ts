@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { Problem } from '../domain/problem.ts'
 import type { TaskKind } from '../domain/tasks.ts'
+import { currentWork } from '../kernel/work.ts'
 import { kindOf, request, slowKind, useTaskBench } from './fixture.ts'
 import { lastTask, taskById } from './task-query.ts'
 
@@ -68,6 +69,21 @@ describe('a request', () => {
     expect(errors()).toEqual([])
   })
 
+  test('fails when an error that nothing catches comes from its work, which then waits for nothing', async () => {
+    let stopped: unknown = null
+    const tasks = startProcess(
+      'one',
+      kindOf(({ signal }) => {
+        signal.addEventListener('abort', () => (stopped = signal.reason))
+        setImmediate(() => currentWork()?.fail(new Error('out of an event')))
+        return new Promise(() => {})
+      }),
+    )
+    await expect(tasks.run(request)).rejects.toMatchObject({ code: 'internal_error' })
+    expect(await lastTask(bench.db, 'count', '')).toMatchObject({ state: 'failed', error_code: 'internal_error' })
+    expect(stopped).toBeInstanceOf(Error)
+  })
+
   test('ends without the message of an unexpected error, which is logged', async () => {
     const tasks = startProcess(
       'one',
@@ -88,7 +104,7 @@ describe('a request', () => {
   })
 
   test('can queue one that follows, in the name of the same person', async () => {
-    const follow: TaskKind = { kind: 'follow', leaderOnly: false, run: async () => ({}) }
+    const follow: TaskKind = { kind: 'follow', lane: 'bulk', leaderOnly: false, run: async () => ({}) }
     const tasks = startProcess(
       'one',
       kindOf(async (context) => ({ next: await context.enqueue({ kind: 'follow', key: 'k' }) })),

@@ -2,9 +2,11 @@
 import { createCodes } from '../accounts/codes.ts'
 import { createJwt } from '../accounts/jwt.ts'
 import { createDirectory } from '../accounts/ldap/directory.ts'
+import { createMembership } from '../accounts/ldap/membership.ts'
 import { createLdapLogin } from '../accounts/ldap/ldap-login.ts'
 import { createLogin } from '../accounts/login.ts'
 import { createMfa } from '../accounts/mfa.ts'
+import { createEndSession } from '../accounts/oidc/end-session.ts'
 import { createExchange } from '../accounts/oidc/exchange.ts'
 import { createGuardedFetch } from '../accounts/oidc/guarded-fetch.ts'
 import { createOidcLogin } from '../accounts/oidc/oidc-login.ts'
@@ -50,20 +52,25 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
   const passwords = createPasswords()
   const slowing = createSlowing({ clock, wait })
   const jwt = createJwt({ clock, secret: env.jwtSecretKey, algorithm: env.jwtAlgorithm })
-  const sessions = createSessions({ ...changing, jwt, expireMinutes: env.jwtExpireMinutes })
-  const codes = createCodes({ ...changing, secretBox })
-  const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
   const directory = createDirectory({
     settings: settings.current,
     onError: (error) => log.warn({ err: error }, 'the directory gave no answer'),
   })
   const isLicensed = () => license.includes('ldap')
-  const ldap = createLdapLogin({ ...changing, settings: settings.current, isLicensed, directory, secondStep })
+  const membership = createMembership({ ...changing, settings: settings.current, isLicensed, directory })
   const providers = createProviders({
     clock,
     fetch: createGuardedFetch(outbound, production),
     allowHttp: !production,
   })
+  const sessions = createSessions({
+    ...{ ...changing, jwt, expireMinutes: env.jwtExpireMinutes },
+    ...{ settings: settings.current, confirm: membership.confirm },
+    endSessionUrl: createEndSession({ settings: settings.current, providers }),
+  })
+  const codes = createCodes({ ...changing, secretBox })
+  const secondStep = createSecondStep({ ...changing, jwt, sessions, codes, slowing })
+  const ldap = createLdapLogin({ ...changing, settings: settings.current, isLicensed, directory, secondStep })
   const setup = createSetup({
     ...changing,
     passwords,
@@ -91,6 +98,7 @@ export async function createAccounts(foundation: Foundation, { engines, vulnscan
     passwordReset,
     secondStep,
     directory,
+    membership,
     oidc: createOidcLogin({ ...changing, settings: settings.current, providers, secondStep }),
     exchange: createExchange({ ...changing, settings: settings.current, providers }),
     login: createLogin({ ...changing, passwords, secondStep, slowing, ldap }),

@@ -77,6 +77,7 @@ export async function createApi(rooms: Rooms, accepting: () => boolean) {
     db,
     clock,
     sessions: accounts.sessions,
+    settings: foundation.settings.current,
     publishers: () => foundation.settings.current().trusted_publishing.publishers,
   })
   const routes = routesOf(rooms, authenticate)
@@ -121,7 +122,7 @@ function routesOf(
   const previews = createPreviews({ db, registry })
 
   const routes: Route[] = [
-    ...authRoutes(accounts),
+    ...authRoutes({ ...accounts, distributions: registry.distributions }),
     ...setupRoutes(accounts),
     ...packageRoutes({ db }),
     ...auditRoutes({ db, audit }),
@@ -147,8 +148,25 @@ function routesOf(
     ...severalRoutes({ db, log, registry, importRequested: imports.importRequested, tasks }),
     ...reservationRoutes(imports),
     ...importGroupRoutes({ db, tasks }),
-    ...importResolveRoutes({ db, registry }),
-    ...importSyncRoutes({ ...imports, db, log, audit, tasks, settings, authenticate, syncRuns: longWork.syncRuns }),
+    ...importResolveRoutes({
+      db,
+      clock,
+      registry,
+      settings,
+      matcher: engines.advisoryMatcher,
+      canScanMalware: gate.canScanMalware,
+    }),
+    ...importSyncRoutes({
+      ...imports,
+      db,
+      clock,
+      log,
+      audit,
+      tasks,
+      settings,
+      authenticate,
+      syncRuns: longWork.syncRuns,
+    }),
     ...importMirrorRoutes({
       ...longWork.mirroring,
       ...imports,
@@ -167,9 +185,10 @@ function routesOf(
       all: publishing.all,
       isActive: publishing.isActive,
       repoFormat: env.repoFormat,
-      fingerprint: keys.openpgp.fingerprint,
+      fingerprint: () => keys.openpgp.fingerprint,
       registry,
       promote: gate.promote,
+      promoteSeveral: gate.promoteSeveral,
       previews,
       tasks,
       hasSigningKey: () => exists(join(paths.gnupg, 'signing-key.asc')),
@@ -229,6 +248,8 @@ function routesOf(
       audit,
       notifier: accounts.notifier,
       directory: accounts.directory,
+      nextSync: () => longWork.scheduler.state().find(({ id }) => id === 'sync')?.next_run ?? null,
+      signing: { keys, replace: publishing.signingKeyFiles.replace },
     }),
     ...retentionRoutes({ db, tasks }),
     ...healthRoutes({

@@ -8,6 +8,7 @@ export function createBackups({ env, db, database, clock, paths, pool, audit, se
   return backupKind({
     ...{ db, clock, paths, pool, audit },
     directory: env.backupDir,
+    version: env.appVersion,
     settings: settings.current,
     dump: (to, signal) => dumpDatabase(database, to, { signal }),
     stateOf: stateOfDump,

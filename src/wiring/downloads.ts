@@ -11,7 +11,7 @@ import type { Publishing } from './publishing.ts'
 export type DownloadCounting = ReturnType<typeof createDownloadCounting>
 
 export function createDownloadCounting(
-  { env, db, clock, log, checkpoint, settings }: Foundation,
+  { env, db, clock, bus, log, checkpoint, settings, onError }: Foundation,
   { registry }: Publishing,
 ) {
   // A log does not say which listener answered; the addresses of the trees differ.
@@ -23,13 +23,14 @@ export function createDownloadCounting(
     return { format: found.mount.format, path: found.path.slice(found.mount.path.length + 1) }
   }
   const deps = { db, clock, settings: settings.current }
-  return {
-    downloads: createDownloads(deps),
-    reader: createDownloadReader({
-      ...{ ...deps, log, checkpoint, place, find: registry.find },
-      directory: env.accessLogDir,
-      nginxDirectories: env.accessLogDirectories,
-      suffixes: formats.flatMap((format) => format.suffixes),
-    }),
-  }
+  const reader = createDownloadReader({
+    ...{ ...deps, log, checkpoint, place, find: registry.find },
+    directory: env.accessLogDir,
+    nginxDirectories: env.accessLogDirectories,
+    suffixes: formats.flatMap((format) => format.suffixes),
+  })
+  bus.on('settings', ({ changed }) => {
+    if (changed.some((path) => path.startsWith('downloads.'))) void reader.noteChoice().catch(onError)
+  })
+  return { downloads: createDownloads(deps), reader }
 }

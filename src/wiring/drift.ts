@@ -1,4 +1,5 @@
 // The drift scan: what it needs of the other rooms.
+import { createAuditFiles } from '../drift/audit-files.ts'
 import { createConfirm, createInspections, driftState } from '../drift/drift.ts'
 import { createHashing } from '../drift/hashing.ts'
 import { createOwnSignatures } from '../drift/own-signatures.ts'
@@ -14,12 +15,17 @@ const BYTES_PER_SECOND = 20_000_000
 
 export type Drift = ReturnType<typeof createDrift>
 
-export function createDrift(foundation: Foundation, { keys, all, publisher }: Publishing, { review }: Gate) {
+export function createDrift(foundation: Foundation, publishing: Publishing, { review }: Gate) {
+  const { keys, all, publisher, readers, auditKey, checkpoints } = publishing
   const { db, clock, paths, pool, localPool: local, objectStore: store, manifests, audit } = foundation
   const deps = {
     ...{ db, clock, paths, pool, local, store, manifests, all, keys },
     hashing: createHashing(BYTES_PER_SECOND),
-    signatures: createOwnSignatures(keys, clock),
+    signatures: createOwnSignatures(keys, clock, readers),
+    auditFiles: createAuditFiles({
+      ...{ db, clock, paths },
+      auditLog: { key: auditKey, isSigned: keys.isSigned, settle: checkpoints.writeWhenDue },
+    }),
   }
   const confirm = createConfirm(deps)
   const remedies: RemedyDeps = {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Env } from '../config/env.ts'
 import type { Distribution, FormatId } from '../domain/package.ts'
 import { formats } from '../formats/index.ts'
+import type { Contents } from '../gate/contents/contents.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { ensureDirectory } from '../kernel/files.ts'
 import { createHttpClient, type HttpLimits } from '../kernel/http-client.ts'
@@ -23,6 +24,7 @@ import type { Antivirus, AntivirusStatus, CveScanner } from '../scanners/scanner
 import { createEnrichment, enriched, enrichingWhere, type Enrichment } from '../scanners/enrich/enrichment.ts'
 import { createAdvisories, type Advisories } from '../store/advisories/advisories.ts'
 import type { Db } from '../store/db.ts'
+import type { UpstreamDeps } from '../upstream/source.ts'
 import { createScores } from '../store/advisories/scores.ts'
 
 /** EPSS has 2 MB, KEV 1 MB. */
@@ -33,7 +35,11 @@ const OSV_LIMITS = { maxBytes: 2 << 30, timeoutMs: 30 * 60_000 }
 /** Parts that suites put in the place of the deployment's own. */
 export interface Overrides {
   cveScanner?: CveScanner
+  /** in place of the scanners after the first */
+  crossScanners?: readonly CveScanner[]
   antivirus?: Antivirus
+  /** how repositories of others are reached */
+  upstreams?: Partial<UpstreamDeps>
 }
 
 export interface Engines {
@@ -69,6 +75,7 @@ export async function createEngines(deps: {
   overrides: Overrides
   /** a name for a file that is removed when this process has died */
   newPath(): string
+  contents: Contents
   /** whether findings get scores and known-exploited flags */
   enriching(): boolean
   onError(error: unknown): void
@@ -84,7 +91,6 @@ export async function createEngines(deps: {
   const clamav = address
     ? createClamav({
         address,
-        newPath: deps.newPath,
         maxStreamBytes: env.clamavMaxStreamMb * 1024 * 1024,
         databaseDirectory: env.clamavDbDir,
         clock,
@@ -133,7 +139,8 @@ export async function createEngines(deps: {
       namesOf: advisories.vulnerablePackages,
       lowestVersion: ({ format }) => formatOf(format).canary.lowestVersion,
     }),
-    workDirectory,
+    contents: deps.contents,
+    newPath: deps.newPath,
     clock,
     onError: deps.onError,
   })
@@ -145,7 +152,7 @@ export async function createEngines(deps: {
     antivirusStatus: () => (antivirus ?? noAntivirus()).status(),
     freshclam: clamav ? createFreshclam({ program: env.freshclamBin, clock }) : null,
     cveScanner: guarded(scanners[0]!),
-    crossScanners: scanners.slice(1).map(guarded),
+    crossScanners: (overrides.crossScanners ?? scanners.slice(1)).map(guarded),
     rematchScanner: guarded(overrides.cveScanner ?? osv),
     componentMatcher: createComponentMatcher({ matcher: osv, state: advisories.state, enrich }),
     canaries,

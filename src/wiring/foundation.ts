@@ -9,9 +9,11 @@ import { createCheckpoint, type Checkpoint } from '../kernel/checkpoint.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { createSecretBox, type SecretBox } from '../kernel/crypto.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Uncaught } from '../kernel/uncaught.ts'
 import { createSettings, type SettingsStore } from '../settings/settings.ts'
 import { openAuditKey } from '../signing/audit-keys.ts'
 import { createAuditLog, type AuditLog } from '../store/audit-log.ts'
+import { asDatabaseClock, askDatabase, createDatabaseClock, type DatabaseClock } from '../store/database-clock.ts'
 import { migrate, openDatabase, type Database, type Db } from '../store/db.ts'
 import { createManifests, type Manifests } from '../store/records/manifests.ts'
 import { createPaths, ensurePaths, type Paths } from '../store/paths.ts'
@@ -25,11 +27,15 @@ import { createStaging, type Staging } from '../store/files/staging.ts'
 /** What the process is given. */
 export interface Process {
   env: Env
-  clock: Clock
+  /** of tests, which move it; left out, everything goes by the clock of the database */
+  clock?: Clock
   log: Log
+  /** the errors that nothing caught; left out where nobody watches them */
+  uncaught?: Pick<Uncaught, 'counts'>
 }
 
 export interface Foundation extends Process {
+  clock: DatabaseClock
   production: boolean
   onError(error: unknown): void
   checkpoint: Checkpoint
@@ -53,7 +59,7 @@ export interface Foundation extends Process {
 }
 
 /** Opens the database, brings its schema up to date and loads the settings. @throws when one of them cannot be had */
-export async function createFoundation({ env, clock, log }: Process): Promise<Foundation> {
+export async function createFoundation({ env, clock: given, log }: Process): Promise<Foundation> {
   const onError = (error: unknown) => log.error({ err: error }, 'unexpected error')
   const checkpoint = createCheckpoint(env.dieAt ?? undefined)
   const bus = createBus(onError)
@@ -66,7 +72,13 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
     onError: (error) => log.warn({ err: error }, 'database connection lost'),
   })
   const { db } = database
-  await migrate(db)
+  const later = await migrate(db)
+  if (later.length > 0)
+    log.warn(
+      { migrations: later },
+      'a newer build has migrated the database; this one works on it, without what is new',
+    )
+  const clock = given ? asDatabaseClock(given) : await createDatabaseClock({ ask: () => askDatabase(db) })
   const objectStore = await openObjectStore(env, log)
   await claimStore(paths, objectStore)
   const localPool = createPool(paths)
@@ -75,7 +87,14 @@ export async function createFoundation({ env, clock, log }: Process): Promise<Fo
   const staging: Staging = createStaging({ db, clock, paths, pool, exclusive: database.engine === 'pglite' })
   // Before anything listens: uploads are received into a directory that belongs to this process.
   await staging.register()
-  const leader = createLeader({ db, clock, instanceId: staging.instanceId, isDead: staging.isDead })
+  const { instanceId, isDead } = staging
+  const leader = createLeader({
+    db,
+    clock,
+    instanceId,
+    isDead,
+    onFault: (fault) => log.error(`${fault}: it does not lead`),
+  })
   const audit = createAuditLog({
     db,
     clock,

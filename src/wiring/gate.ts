@@ -1,10 +1,12 @@
 // The way in: scanners, the gate's steps, intake, and review.
 import { createEngines, type Overrides } from './engines.ts'
+import { createContents } from '../gate/contents/contents.ts'
 import { antivirusStep } from '../gate/antivirus.ts'
 import { cveScanStep } from '../gate/cve-scan.ts'
 import { dependenciesStep } from '../gate/dependencies.ts'
 import { createDeleteIds } from '../intake/delete-packages.ts'
 import { createIntake } from '../intake/intake.ts'
+import { createPromoteSeveral } from '../intake/promote-several.ts'
 import { createPromote } from '../intake/promote.ts'
 import { createPublishRecords } from '../intake/publish-records.ts'
 import { signatureStep } from '../gate/signature.ts'
@@ -13,6 +15,7 @@ import { createCrossCheck } from '../review/cross-check.ts'
 import { createRefresh } from '../review/refresh.ts'
 import { createRematch } from '../review/rematch.ts'
 import { createReview } from '../review/review.ts'
+import { createComponentReading } from '../review/component-reading/reading.ts'
 import { COMPONENT_ENGINE } from '../scanners/components/match.ts'
 import { createVulnscanStatus } from '../scanners/vulnscan-status.ts'
 import { rematchNews } from '../store/advisories/advisories.ts'
@@ -24,9 +27,10 @@ export type Gate = Awaited<ReturnType<typeof createGate>>
 
 export async function createGate(foundation: Foundation, publishing: Publishing, overrides: Overrides) {
   const { db, clock, log, bus, audit, pool, staging, manifests, checkpoint, leader, production, onError } = foundation
-  const { publisher, pendingDeletions, offered, keys, registry } = publishing
+  const { publisher, pendingDeletions, offered, keys, registry, readers, bring, readOptions } = publishing
   const settings = foundation.settings.current
   const distributions = publishing.active.map(({ distribution }) => distribution)
+  const contents = createContents(readers, staging.newPath, readOptions)
   const engines = await createEngines({
     env: foundation.env,
     db,
@@ -36,11 +40,12 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     overrides,
     onError,
     newPath: staging.newPath,
+    contents,
     enriching: () => settings().cve_policy.auto_enrich,
   })
   const { cveScanner, crossScanners, rematchScanner, canaries, advisoryData, enrichment } = engines
   const steps = [
-    antivirusStep(engines.antivirus, production),
+    antivirusStep(engines.antivirus, production, contents),
     cveScanStep(cveScanner, clock),
     signatureStep({ signers: keys, sourceKeys: publishing.packageKeys, clock, newPath: staging.newPath }),
     dependenciesStep(db),
@@ -62,6 +67,7 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
     ...reviewDeps,
     components,
     matcher: engines.componentMatcher,
+    readComponents: createComponentReading({ pool: readers, bring, newPath: staging.newPath, options: readOptions }),
     mayWork: leader.isLeader,
   })
   bus.on('package', componentScan.nudge)
@@ -84,21 +90,30 @@ export async function createGate(foundation: Foundation, publishing: Publishing,
   })
   const copying = { db, clock, audit, pool, bus, registry, onError, matchAgain: rematch.copied }
   const promote = createPromote({ ...copying, publishRecords })
+  const promoteSeveral = createPromoteSeveral({ ...copying, publishRecords })
   const deleteIds = createDeleteIds({
     ...{ ...rooms, pendingDeletions, onError },
     offeredOf: ({ distribution }) => offered(distribution),
   })
   const refresh = createRefresh({ ...reviewDeps, log, advisoryData, enrichment, canaries })
+  /** whether the step `antivirus` could judge a file now, where it is asked to */
+  const canScanMalware = async () => {
+    if (!foundation.settings.current().validation.clamav_scan) return true
+    return engines.antivirus ? (await engines.antivirus.status()).available : !production
+  }
   const vulnscan = createVulnscanStatus({ advisoryData, canaries, scanner: cveScanner.name })
   return {
     engines,
     intake,
     copying,
     promote,
+    promoteSeveral,
     deleteIds,
     components,
     componentScan,
     review,
+    reviewDeps,
+    canScanMalware,
     crossCheck,
     rematch,
     refresh,

@@ -7,8 +7,12 @@ import { createLiveFeed, LIVE_SIGNALS } from '../insight/live-feed.ts'
 import { createTaskProgress } from '../insight/task-progress.ts'
 import { SYNC } from '../imports/sources.ts'
 import { createLogTail } from '../insight/log-tail.ts'
+import { newestAt } from '../backup/archives.ts'
+import { roomOf } from '../kernel/disks.ts'
+import { lastRunsOf } from '../insight/last-runs.ts'
+import { directoryOf } from '../store/pglite/open.ts'
 import { createHealth } from '../insight/health.ts'
-import { createMetrics } from '../insight/metrics.ts'
+import { createMetrics, type MetricSources } from '../insight/metrics.ts'
 import { createPoolGrowth } from '../insight/pool-growth.ts'
 import { readTotals } from '../insight/totals.ts'
 import type { DownloadCounting } from './downloads.ts'
@@ -28,12 +32,20 @@ export function createInsight(
   { scheduler, drift }: LongWork,
   replicas: Replicas,
   { downloads }: DownloadCounting,
+  incidents: Pick<MetricSources, 'uncaught' | 'restarts'>,
   notServing: () => 'starting' | 'draining' | null,
 ) {
-  const { env, db, clock, log, bus, audit, paths, objectStore, staging, leader } = foundation
+  const { env, db, clock, log, bus, audit, paths, objectStore, staging, leader, database } = foundation
   const { antivirusStatus, advisoryData, canaries } = engines
   const selfTests = () => canaries.state().scopes
+  const embedded = database.engine === 'pglite' ? directoryOf(env.databaseUrl) : null
+  const places = {
+    ...{ repos: paths.root, manifests: paths.manifests, audit: paths.audit },
+    ...(objectStore ? {} : { pool: paths.pool }),
+    ...(embedded === null ? {} : { database: embedded }),
+  }
   const health = createHealth({
+    places,
     sizes: createDirectorySizes({ clock }),
     db,
     clock,
@@ -43,7 +55,7 @@ export function createInsight(
     startedAt: clock.now(),
     edition: env.edition,
     instanceId: staging.instanceId,
-    fingerprint: keys.openpgp.fingerprint,
+    fingerprint: () => keys.openpgp.fingerprint,
     clamavDbDir: env.clamavDbDir,
     grypeDbDir: env.grypeDbCacheDir,
     antivirus: antivirusStatus,
@@ -52,21 +64,40 @@ export function createInsight(
     replicas: replicas.state,
     jobs: scheduler.state,
     drift: drift.state,
+    clockOffsetMs: clock.offsetMs,
     selfTests,
     notServing,
   })
   const metrics = createMetrics({
     totals: () => readTotals(db),
     async antivirusUpdatedAt() {
-      const { db_date: date } = await antivirusStatus()
+      // A file of signatures without a date in it is as old as the file.
+      const { db_date, db_updated_at } = await antivirusStatus()
+      const date = db_date ?? db_updated_at
       return date === null ? null : Date.parse(date) / 1000
     },
     advisoriesAgeSeconds: advisoryData.ageSeconds,
     drift: drift.state,
     selfTests,
     downloads: downloads.everCounted,
+    probes: async () => (await health.report()).checks,
+    room: () => roomOf(places),
+    isLeader: leader.isLeader,
+    clockOffsetMs: clock.offsetMs,
+    lastRuns: () =>
+      lastRunsOf(
+        db,
+        scheduler.state().map(({ id }) => id),
+      ),
+    lastBackupAt: () => newestAt(env.backupDir),
+    isRedisUp: replicas.isUp,
+    onError: foundation.onError,
+    ...incidents,
   })
-  bus.on('published', (event) => log.info(event, 'published'))
+  bus.on('published', (event) => {
+    log.info(event, 'published')
+    metrics.observePublish(event.milliseconds / 1000)
+  })
   bus.on('intake', ({ status, findings }) => {
     metrics.countUpload(status)
     metrics.countFindings(countSeverities(findings as { severity: Severity }[]))

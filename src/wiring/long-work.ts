@@ -1,6 +1,7 @@
 // Long work: the tasks and their kinds, and the scheduler that asks for them.
 import { createJobs } from '../jobs/jobs.ts'
 import { createScheduler } from '../jobs/scheduler.ts'
+import { formats } from '../formats/index.ts'
 import { backgroundIndexesKind } from '../publish/background/background-index.ts'
 import { createContents } from '../publish/background/contents.ts'
 import { createUpdateinfo } from '../publish/background/updateinfo.ts'
@@ -11,7 +12,9 @@ import { syncRunKind } from '../imports/sync-run.ts'
 import { createSyncRuns } from '../imports/sync-runs.ts'
 import { createInstallability } from '../installability/installability.ts'
 import { migrateKind } from '../intake/migrate.ts'
+import { signAgainKind } from '../intake/sign-again.ts'
 import { syncIndexKind } from '../records/reindex.ts'
+import { JUDGE_AGAIN, judgeAgainKind } from '../review/judge-again.ts'
 import { advisoriesKind, createReviewTasks, rematchKind } from '../review/tasks.ts'
 import { endImport } from '../store/advisories/import.ts'
 import { createTotals } from '../store/records/totals.ts'
@@ -26,6 +29,7 @@ import type { Gate } from './gate.ts'
 import type { Imports } from './imports.ts'
 import { createMirroring } from './mirror.ts'
 import { createRetention, keptDaysOf } from './retention.ts'
+import type { Accounts } from './accounts.ts'
 import type { Publishing } from './publishing.ts'
 import type { Replicas } from './replicas.ts'
 
@@ -37,6 +41,7 @@ export function createLongWork(
   gate: Gate,
   imports: Imports,
   { events, live, cache }: Replicas,
+  { membership }: Pick<Accounts, 'membership'>,
 ) {
   const { publisher, registry } = publishing
   const { env, db, clock, log, bus, audit, paths, pool, manifests, staging, checkpoint, leader } = foundation
@@ -62,6 +67,7 @@ export function createLongWork(
       syncIndexKind({ db, manifests, pool, publisher, checkpoint, find: registry.find }, totals.forget),
       advisoriesKind({ ...gate, endDeadImport: () => endImport(db) }),
       rematchKind(gate.rematch),
+      judgeAgainKind(gate.reviewDeps),
       imports.syncKind,
       bulkImportKind({ db, importRequested: imports.importRequested }),
       groupDeleteKind({ db, audit, deleteIds: gate.deleteIds }),
@@ -71,6 +77,14 @@ export function createLongWork(
       createRetention(foundation, publishing, gate, installability, () => tasks),
       syncRunKind({ db, audit, sources: imports.sources, tasks: () => tasks }),
       migrateKind({ ...gate.copying, manifests, publisher }),
+      signAgainKind({
+        ...foundation,
+        publisher,
+        signers: publishing.keys,
+        formats,
+        find: registry.find,
+        newPath: staging.newPath,
+      }),
       installability.kind,
       backgroundIndexesKind({ indexes: backgroundIndexes, find: registry.find }),
     ],
@@ -84,8 +98,10 @@ export function createLongWork(
     jobs: createJobs({
       ...{ ...gate, reviewTasks, mirrorRuns, syncRuns },
       backup: (by) => tasks.run({ kind: BACKUP, arguments: { by, thin_out: true }, createdBy: by }),
+      judgeAgain: () => tasks.run({ kind: JUDGE_AGAIN, createdBy: 'scheduler' }),
       driftScan: () => tasks.run({ kind: DRIFT_SCAN, createdBy: 'scheduler' }),
       retention: (by) => tasks.run(retentionRequest({ by, dryRun: false })),
+      compareWithDirectory: membership.compareAll,
     }),
   })
   return {

@@ -1,5 +1,4 @@
 // Mirrors of upstream repositories: what they select, their plans and their runs.
-import { statfs } from 'node:fs/promises'
 import type { SyncTasks } from '../imports/follow-sync.ts'
 import { createMirrors, type Mirror } from '../imports/mirror/mirrors.ts'
 import { planMirror } from '../imports/mirror/plan.ts'
@@ -14,21 +13,21 @@ export type Mirroring = ReturnType<typeof createMirroring>
 export function createMirroring(
   foundation: Foundation,
   { registry }: Publishing,
-  { engines, deleteIds }: Gate,
-  { sources, importMany }: Imports,
+  { engines, deleteIds, canScanMalware }: Gate,
+  { sources, importMany, room }: Imports,
   tasks: () => SyncTasks,
 ) {
-  const { db, clock, audit, paths } = foundation
+  const { db, clock, audit } = foundation
   const settings = foundation.settings.current
   const mirrors = createMirrors({ db, clock, audit, sources, registry, settings })
-  const freeBytes = async () => {
-    const { bavail, bsize } = await statfs(paths.root)
-    return bavail * bsize
-  }
   return {
     mirrors,
     plan: (mirror: Mirror, signal?: AbortSignal) =>
-      planMirror({ db, clock, settings, freeBytes, matcher: engines.advisoryMatcher }, mirror, signal),
-    kind: mirrorKind({ db, tasks, clock, audit, mirrors, importMany, settings, freeBytes, deleteIds }),
+      planMirror(
+        { db, clock, settings, freeBytes: room.freeBytes, matcher: engines.advisoryMatcher, canScanMalware },
+        mirror,
+        signal,
+      ),
+    kind: mirrorKind({ db, tasks, clock, audit, mirrors, importMany, settings, freeBytes: room.freeBytes, deleteIds }),
   }
 }

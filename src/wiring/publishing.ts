@@ -1,21 +1,23 @@
 // The way out: signing keys, the distributions this deployment offers, the publisher, pending deletions.
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { REPO_FORMAT_WORDS } from '../config/repo-format.ts'
 import type { Distribution } from '../domain/package.ts'
 import type { Settings } from '../domain/settings.ts'
 import type { Offered } from '../formats/format.ts'
 import { formatOf, formats, recognize, switchedOn } from '../formats/index.ts'
-import { isolate } from '../formats/threads/isolate.ts'
-import { createThreadPool } from '../formats/threads/pool.ts'
+import { createBring } from '../formats/readers/bring.ts'
+import { isolate } from '../formats/readers/isolate.ts'
 import type { FormatRegistry } from '../intake/identify.ts'
 import { ensureContent } from '../kernel/files.ts'
 import { ensureDistributions, formerDistributions } from '../publish/initialize.ts'
+import { createSigningKeyFiles } from '../publish/own-key.ts'
 import { createPackageKeys } from '../publish/package-keys.ts'
 import { createPublisher } from '../publish/publisher.ts'
+import { createReaderPool } from '../readers/pool.ts'
 import { createClientSetups } from '../serve/client-setups.ts'
 import { createHistory } from '../records/history.ts'
 import { createPendingDeletions } from '../records/pending-deletions.ts'
-import { createSignatureCheck, readAuditKey, readPublicKey } from '../signing/audit-keys.ts'
+import { readAuditKey } from '../signing/audit-keys.ts'
 import { openKeys } from '../signing/keys.ts'
 import { createAuditCheckpoints } from '../store/audit-checkpoints.ts'
 import { createAuditRemoval } from '../store/audit-removal.ts'
@@ -23,15 +25,22 @@ import { readDeclared } from './declared.ts'
 import type { Foundation } from './foundation.ts'
 import { createReachedAt, publicUrls } from './public-addresses.ts'
 
+/** The main module of a reader: from TypeScript only where this process was, too. */
+const READER = new URL(import.meta.url.endsWith('.ts') ? '../run-reader.ts' : '../run-reader.js', import.meta.url)
+
 export type Publishing = Awaited<ReturnType<typeof createPublishing>>
 
 /** Loads or creates the signing keys and makes sure that every active distribution has its row. */
 export async function createPublishing(foundation: Foundation) {
   const { env, db, clock, paths, pool, manifests, bus, checkpoint, onError } = foundation
   const keys = await openKeys(paths.gnupg, clock.now())
-  await ensureContent(join(paths.keys, 'gpg.key'), keys.openpgp.publicKeyArmored)
+  const { newPath } = foundation.staging
+  const readable = dirname(newPath())
+  const readers = createReaderPool({ entry: READER, readable })
+  // As many as syncs run at the same time. They have their own, so that uploads do not wait for them.
+  const slowReaders = createReaderPool({ entry: READER, readable, mostReaders: 2 })
   const packageKeys = createPackageKeys({
-    ...{ db, clock, own: keys.openpgp.publicKeyArmored },
+    ...{ db, clock, own: () => keys.openpgp.publicKeyArmored, readers },
     path: join(paths.keys, 'packages.key'),
   })
   await packageKeys.restore()
@@ -44,17 +53,21 @@ export async function createPublishing(foundation: Foundation) {
     sign: keys.openpgp.detachBinary,
     mayFile: foundation.leader.isLeader,
   })
+  const auditKey = await readAuditKey(paths.gnupg)
   const auditRemoval = createAuditRemoval({
     ...{ db, clock, checkpoints, directory: paths.audit, audit: foundation.audit, sign: keys.openpgp.detachBinary },
-    key: await readAuditKey(paths.gnupg),
-    isSigned: createSignatureCheck(await readPublicKey(join(paths.gnupg, 'signing-key.asc'))),
+    key: auditKey,
+    isSigned: keys.isSigned,
   })
-  // Beside the checkpoints, so that a copy of the directory can be verified by itself.
-  await ensureContent(join(paths.audit, 'gpg.key'), keys.openpgp.publicKeyArmored, 0o600)
 
-  const readers = createThreadPool()
+  const readOptions = () => ({ maxUnpackedBytes: unpackedLimit(foundation.settings.current()) })
+  const bring = createBring(readable, newPath)
   const isolated = formats.map((format) =>
-    isolate(format, readers, () => ({ maxUnpackedBytes: unpackedLimit(foundation.settings.current()) })),
+    isolate(format, {
+      pool: readers,
+      bring,
+      options: readOptions,
+    }),
   )
   const offer = (distribution: Distribution): Offered => ({
     format: isolated.find(({ id }) => id === distribution.format) ?? formatOf(distribution.format),
@@ -64,7 +77,7 @@ export async function createPublishing(foundation: Foundation) {
   const declared = await readDeclared(env)
   const active = declared.filter(({ format }) => activeFormats.some(({ id }) => id === format)).map(offer)
   await ensureDistributions(db, clock, active)
-  const former = await formerDistributions(db, new Set(declared.map(({ codename }) => codename)))
+  const former = await formerDistributions(db, declared)
   const all = [...declared, ...former].map(offer)
   const byCodename = new Map(all.map((one) => [one.distribution.codename, one]))
   const activeCodenames = new Set(active.map(({ distribution }) => distribution.codename))
@@ -84,6 +97,8 @@ export async function createPublishing(foundation: Foundation) {
   const known = (codename: string) => find(codename) !== null
   const signers = keys
   const publisher = createPublisher({ db, clock, paths, pool, signers, bus, checkpoint, offered, known, onError })
+  const signingKeyFiles = createSigningKeyFiles({ keys, clock, paths, packageKeys, publisher })
+  await signingKeyFiles.prepare()
   const pendingDeletions = createPendingDeletions({ db, clock, pool, manifests, checkpoint, onError })
   const history = createHistory({ db, clock, days: () => foundation.settings.current().retention.history_days })
   const setups = createClientSetups(active, () => ({
@@ -99,10 +114,15 @@ export async function createPublishing(foundation: Foundation) {
     reachedAt,
     formats: isolated,
     readers,
+    slowReaders,
+    bring,
+    readOptions,
     keys,
     packageKeys,
+    signingKeyFiles,
     checkpoints,
     auditRemoval,
+    auditKey,
     all,
     active,
     activeFormats,

@@ -27,10 +27,10 @@ export async function createReplicas({ env, log, bus }: Foundation, { keys }: Pu
       ...(url === (jobsUrl ?? env.redisUrl) ? ['events'] : []),
       ...(url === jobsUrl ? ['job state'] : []),
     ]
-    // Replicas have one signing key; repositories that share a Redis have different ones.
+    // Replicas had one signing key from the first; repositories that share a Redis have different ones.
     const redis = client.createRedis({
       url,
-      namespace: keys.openpgp.fingerprint.slice(-16).toLowerCase(),
+      namespace: keys.firstFingerprint.slice(-16).toLowerCase(),
       carries,
       log,
     })
@@ -65,6 +65,8 @@ export async function createReplicas({ env, log, bus }: Foundation, { keys }: Pu
         cache: cache && general?.isUp() ? 'redis' : 'memory',
       }
     },
+    /** whether every Redis answers; null where none is configured */
+    isUp: () => (connections.size === 0 ? null : [...connections.values()].every((redis) => redis.isUp())),
     start() {
       for (const redis of connections.values()) redis.start()
     },

@@ -69,7 +69,10 @@ export async function createRepositoryListeners({
       clock,
       log,
       clientAddress,
-      accessLog: createAccessLog({ path: join(env.accessLogDir, `access-${id}.log`), clock, log }),
+      accessLog: createAccessLog({
+        ...{ clock, log, mostBytes: env.accessLogMb * 1024 * 1024 },
+        path: join(env.accessLogDir, `access-${id}.log`),
+      }),
       setup: createSetupAnswer(id, setups, () => readPublicUrls(env, paths.settings)[id], trusts),
       pairTurns,
       objects: store && { store, redirects: env.poolRedirect },
