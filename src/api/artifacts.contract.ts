@@ -13,6 +13,9 @@ import { declare } from './route.ts'
 
 export const Name = Type.Object({ name: Type.String({ minLength: 1 }) })
 
+/** Which records of a name are meant. */
+const Selected = Type.Object({ format: Type.Optional(Type.Enum([...FORMATS])), ...Narrowed.properties })
+
 export const getArtifacts = declare({
   method: 'GET',
   path: '/artifacts',
@@ -52,10 +55,10 @@ export const getArtifactsName = declare({
   method: 'GET',
   path: '/artifacts/{name}',
   tag: 'artifacts',
-  summary: 'All records of a name, the checks of the latest one, and the history of the name',
+  summary: 'All records of a name, in all formats and distributions or the selected ones; the checks of the latest',
   access: 'reader+',
   params: Name,
-  query: Type.Object({ format: Type.Optional(Type.Enum([...FORMATS])) }),
+  query: Type.Object({ version: Type.Optional(Type.String()), ...Selected.properties }),
   answer: Type.Object({
     name: Type.String(),
     info: Type.Object({
@@ -66,6 +69,8 @@ export const getArtifactsName = declare({
     }),
     versions: Type.Array(RecordSchema),
     versions_total: Type.Integer(),
+    formats: Type.Array(Type.String()),
+    distributions: Type.Array(Type.String()),
     history: Type.Array(AuditEntrySchema),
     validation_steps: Type.Array(ValidationStepSchema),
     cve_results: Nullable(Type.Array(FindingSchema)),
@@ -85,7 +90,7 @@ export const getArtifactsNameDependencies = declare({
   summary: 'Whether the dependencies of a package can be installed from its distribution',
   access: 'reader+',
   params: Name,
-  query: Type.Object({ version: Type.Optional(Type.String()), ...Narrowed.properties }),
+  query: Type.Object({ version: Type.Optional(Type.String()), ...Selected.properties }),
   answer: Type.Object({
     package: Type.String(),
     version: Type.String(),
@@ -113,12 +118,12 @@ export const deleteArtifactsName = declare({
   method: 'DELETE',
   path: '/artifacts/{name}',
   tag: 'artifacts',
-  summary: 'Delete every version, in all distributions and architectures or the selected ones',
+  summary: 'Delete every version, in all formats, distributions and architectures or the selected ones',
   access: 'maintainer+',
   action: 'delete',
   targets: ({ params, query }) => [{ name: params.name, distribution: query.distribution }],
   params: Name,
-  query: Type.Object({ ...Narrowed.properties, dry_run: DryRun }),
+  query: Type.Object({ ...Selected.properties, dry_run: DryRun }),
   answer: Type.Object({
     status: Type.Enum(['deleted', 'dry_run']),
     package: Type.String(),
@@ -133,12 +138,12 @@ export const deleteArtifactsNameVersion = declare({
   method: 'DELETE',
   path: '/artifacts/{name}/{version}',
   tag: 'artifacts',
-  summary: 'Delete one version, in all distributions and architectures or the selected ones',
+  summary: 'Delete one version, in all formats, distributions and architectures or the selected ones',
   access: 'maintainer+',
   action: 'delete',
   targets: ({ params, query }) => [{ name: params.name, distribution: query.distribution }],
   params: NameVersion,
-  query: Type.Object({ ...Narrowed.properties, dry_run: DryRun }),
+  query: Type.Object({ ...Selected.properties, dry_run: DryRun }),
   answer: Type.Object({
     status: Type.Enum(['deleted', 'dry_run']),
     package: Type.String(),

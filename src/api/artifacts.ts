@@ -8,7 +8,7 @@ import type { FormatRegistry } from '../intake/identify.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { unknownPackage, type DeletePackages } from '../intake/delete-packages.ts'
 import type { Previews } from '../intake/previews.ts'
-import { isLater } from '../records/artifacts.ts'
+import { byFormat, someOfEachPlace } from '../records/of-a-name.ts'
 import { SYNC_INDEX, type ReindexResult } from '../records/reindex.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { AuditLog } from '../store/audit-log.ts'
@@ -98,15 +98,14 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       )
     }),
     handle(getArtifactsName, async ({ params, query, caller }) => {
-      const heads = await headRows(db, { name: params.name })
-      const rows = ofOneFormat(heads.filter((row) => !query.format || row.format === query.format))
-      const sorted = [...rows].sort((a, b) => (isLater(formatOf(a).versions, a, b) ? -1 : 1))
+      const selector = { name: params.name, ...query }
+      const sorted = byFormat(await headRows(db, selector), formatOf)
       const full = await recordsOf(
         db,
-        sorted.slice(0, MOST_RECORDS).map((row) => row.id),
+        someOfEachPlace(sorted, MOST_RECORDS).map((row) => row.id),
       )
       const [latest] = full
-      if (!latest) throw unknownPackage(params)
+      if (!latest) throw unknownPackage(selector)
       const sha512 = await sha512Of(
         db,
         full.map((row) => row.sha256),
@@ -132,6 +131,8 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
         },
         versions: full.map((row) => shortRecord(record(row))),
         versions_total: sorted.length,
+        formats: [...new Set(sorted.map((row) => row.format))],
+        distributions: [...new Set(sorted.map((row) => row.distribution))].sort(),
         history: history.items.map((entry) => (mayAudit ? entry : { ...entry, user: null, ip: null })),
         validation_steps,
         cve_results: findings && (await withFixesAvailable(db, latest, findings, formatOf(latest).versions)),
@@ -144,7 +145,7 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
     }),
     handle(getArtifactsNameDependencies, async ({ params, query }) => {
       const rows = await headRows(db, { name: params.name, ...query })
-      const latest = latestOf(ofOneFormat(rows), formatOf)
+      const [latest] = byFormat(rows, formatOf)
       const [row] = latest ? await recordsOf(db, [latest.id]) : []
       if (!row) throw unknownPackage({ ...params, ...query })
       return resolveDependencies(db, row, deps.registry.find(row.distribution) as Offered)
@@ -186,17 +187,4 @@ export function artifactRoutes(deps: ArtifactDeps): Route[] {
       return { status: 'ok', packages_indexed, orphans, missing_files, task_id }
     }),
   ]
-}
-
-/** Versions of different formats cannot be compared, so only records of the newest record's format are returned. */
-function ofOneFormat<Row extends Pick<PackageRow, 'id' | 'format'>>(rows: Row[]): Row[] {
-  const newest = rows.reduce<Row | null>((best, row) => (best && best.id > row.id ? best : row), null)
-  return rows.filter((row) => row.format === newest?.format)
-}
-
-function latestOf<R extends Pick<PackageRow, 'id' | 'version' | 'status' | 'imported_at'>>(
-  rows: readonly R[],
-  formatOf: (row: R) => PackageFormat,
-): R | null {
-  return rows.reduce<R | null>((best, row) => (best && !isLater(formatOf(row).versions, row, best) ? best : row), null)
 }

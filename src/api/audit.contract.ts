@@ -37,5 +37,6 @@ export const getArtifactsAuditExport = declare({
   access: 'auditor+',
   query: Type.Object(Span),
   answer: null,
+  media: ['application/x-ndjson'],
   problems: ['validation_error'],
 })

@@ -1,5 +1,6 @@
 // /artifacts/audit: reading and exporting the audit log.
 import { Readable } from 'node:stream'
+import { AUDIT_RESULTS } from '../domain/audit.ts'
 import { invalidField } from '../domain/problem.ts'
 import type { AuditLog } from '../store/audit-log.ts'
 import { auditLines, auditPage, removedPart } from '../store/audit-query.ts'
@@ -13,6 +14,8 @@ export function auditRoutes({ db, audit }: { db: Db; audit: AuditLog }): Route[]
   return [
     handle(getArtifactsAuditLogs, async ({ query }) => {
       const { from, to, page: number, per_page: perPage, ...filter } = query
+      if (filter.result !== undefined && !AUDIT_RESULTS.some((one) => one === filter.result?.toUpperCase()))
+        throw invalidField('result', `is not one of ${AUDIT_RESULTS.join(', ')}`)
       // Entries of requests that were already answered must be written and chained before they are read.
       await audit.flush()
       const { items, total } = await auditPage(db, { ...filter, ...spanOf({ from, to }) }, { page: number, perPage })

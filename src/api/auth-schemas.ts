@@ -28,6 +28,7 @@ export const UserSchema = Type.Object({
   active: Type.Boolean(),
   auth_source: AuthSource,
   mfa_enabled: Type.Boolean(),
+  suspended_at: Nullable(TimeSchema),
   created_at: TimeSchema,
   last_login: Nullable(TimeSchema),
 })
@@ -42,6 +43,7 @@ export const MeSchema = Type.Object({
   created_at: Nullable(TimeSchema),
   last_login: Nullable(TimeSchema),
   scopes: Nullable(ScopesSchema),
+  mfa_enrolment_required: Type.Boolean({ description: 'nothing but setting up a second factor works before that' }),
 })
 export const LoginSchema = Type.Object({
   access_token: Type.String(),

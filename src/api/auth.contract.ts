@@ -20,7 +20,7 @@ import {
   UserSchema,
   WantedRole,
 } from './auth-schemas.ts'
-import { listOf, StatusAnswer } from './schemas.ts'
+import { listOf } from './schemas.ts'
 import { declare } from './route.ts'
 
 export const tag = 'auth'
@@ -30,6 +30,7 @@ export const postAuthToken = declare({
   path: '/auth/token',
   tag,
   summary: 'Log in with user name and password, as JSON or form encoded',
+  example: { username: 'ada', password: 'correct-Horse-7' },
   access: 'public',
   limit: 'login',
   body: Type.Object({ username: Typed, password: Typed }),
@@ -42,6 +43,7 @@ export const postAuthForgotPassword = declare({
   path: '/auth/forgot-password',
   tag,
   summary: 'Request a link to set a new password; the answer does not show whether the account exists',
+  example: { email: 'ada@example.com' },
   access: 'public',
   limit: 'credentials',
   body: Type.Object({ username: Type.Optional(Typed), email: Type.Optional(Typed) }),
@@ -54,6 +56,7 @@ export const postAuthResetPassword = declare({
   path: '/auth/reset-password',
   tag,
   summary: 'Set a new password with a single-use token',
+  example: { token: '4xq2mPz0', new_password: 'battery-Staple-8' },
   access: 'public',
   limit: 'credentials',
   body: Type.Object({ token: Typed, new_password: NewPassword }),
@@ -78,6 +81,7 @@ export const getAuthMe = declare({
   summary: 'The owner of the credential',
   access: 'reader+',
   action: 'always',
+  flags: { enrolment: true },
   answer: MeSchema,
   problems: [],
 })
@@ -87,6 +91,7 @@ export const postAuthChangePassword = declare({
   path: '/auth/change-password',
   tag,
   summary: 'Change your password; ends your other sessions',
+  example: { current_password: 'correct-Horse-7', new_password: 'battery-Staple-8' },
   access: 'reader+',
   flags: { sessionOnly: true },
   body: Type.Object({ current_password: Typed, new_password: NewPassword }),
@@ -98,10 +103,10 @@ export const postAuthLogout = declare({
   method: 'POST',
   path: '/auth/logout',
   tag,
-  summary: 'End this session',
+  summary: 'End this session; `end_session_url` is where the browser ends that of the identity provider',
   access: 'reader+',
-  flags: { sessionOnly: true },
-  answer: StatusAnswer,
+  flags: { sessionOnly: true, enrolment: true },
+  answer: Type.Object({ status: Type.String(), end_session_url: Type.Optional(Type.String()) }),
   problems: [],
 })
 
@@ -111,7 +116,7 @@ export const postAuthRefresh = declare({
   tag,
   summary: 'Exchange this session for a new one, until 12 hours after the login',
   access: 'reader+',
-  flags: { sessionOnly: true },
+  flags: { sessionOnly: true, enrolment: true },
   answer: LoginSchema,
   problems: [],
 })
@@ -131,6 +136,13 @@ export const postAuthUsers = declare({
   path: '/auth/users',
   tag,
   summary: 'Create a user',
+  example: {
+    username: 'ada',
+    password: 'correct-Horse-7',
+    role: 'maintainer',
+    full_name: 'Ada L.',
+    email: 'ada@example.com',
+  },
   access: 'admin',
   action: 'never',
   body: Type.Object({
@@ -150,6 +162,7 @@ export const patchAuthUsersUsername = declare({
   path: '/auth/users/{username}',
   tag,
   summary: 'Change the role, name, mail address or active state of a user',
+  example: { role: 'uploader', active: true },
   access: 'admin',
   action: 'never',
   params: UserPath,
@@ -180,6 +193,7 @@ export const postAuthUsersUsernameResetPassword = declare({
   path: '/auth/users/{username}/reset-password',
   tag,
   summary: 'Set the password of a user; ends their sessions',
+  example: { new_password: 'battery-Staple-8' },
   access: 'admin',
   action: 'never',
   params: UserPath,
@@ -203,6 +217,12 @@ export const postAuthApiTokens = declare({
   path: '/auth/api-tokens',
   tag,
   summary: 'Create an API token; only this answer shows it',
+  example: {
+    name: 'ci-jammy',
+    role: 'uploader',
+    expires_days: 90,
+    scopes: { actions: ['upload'], distributions: ['jammy'] },
+  },
   access: 'admin',
   body: Type.Object({
     name: Type.String({ minLength: 1, maxLength: TOKEN_NAME_MAX, pattern: LINE_PATTERN }),
@@ -212,7 +232,7 @@ export const postAuthApiTokens = declare({
   }),
   success: 201,
   answer: CreatedTokenSchema,
-  problems: ['invalid_role', 'already_exists'],
+  problems: ['invalid_role', 'already_exists', 'unknown_distribution'],
 })
 
 export const deleteAuthApiTokensTokenId = declare({

@@ -5,7 +5,9 @@ import type { PasswordReset } from '../accounts/password-reset.ts'
 import type { Sessions } from '../accounts/sessions.ts'
 import { type Tokens } from '../accounts/tokens.ts'
 import type { Users } from '../accounts/users.ts'
+import type { Distribution } from '../domain/package.ts'
 import { ROLE_DESCRIPTIONS, ROLES } from '../domain/roles.ts'
+import { unknownDistribution } from '../formats/unknown-distribution.ts'
 import { goneSignal } from './gone.ts'
 import { mfaRoutes, type MfaDeps } from './mfa.ts'
 import { oidcRoutes, type OidcDeps } from './oidc.ts'
@@ -37,6 +39,8 @@ export interface AuthDeps extends MfaDeps, OidcDeps {
   passwordReset: PasswordReset
   users: Users
   tokens: Tokens
+  /** what scopes of tokens may name */
+  distributions: readonly Distribution[]
 }
 
 export function authRoutes(deps: AuthDeps): Route[] {
@@ -84,10 +88,14 @@ function userRoutes({ users }: AuthDeps): Route[] {
   ]
 }
 
-function tokenRoutes({ tokens }: AuthDeps): Route[] {
+function tokenRoutes({ tokens, distributions }: AuthDeps): Route[] {
   return [
     handle(getAuthApiTokens, () => tokens.list()),
-    handle(postAuthApiTokens, ({ caller, body, origin }) => tokens.create(caller, body, origin)),
+    handle(postAuthApiTokens, async ({ caller, body, origin }) => {
+      const unknown = body.scopes?.distributions?.find((one) => !distributions.some(({ codename }) => codename === one))
+      if (unknown !== undefined) throw unknownDistribution(unknown, distributions, 'unknown_distribution')
+      return tokens.create(caller, body, origin)
+    }),
     handle(deleteAuthApiTokensTokenId, ({ caller, params, origin }) => tokens.revoke(caller, params.token_id, origin)),
   ]
 }

@@ -49,6 +49,9 @@ export const getBackup = declare({
         created_at: Type.String(),
         sha256: Nullable(Type.String()),
         missing: Type.Integer(),
+        format: Nullable(
+          Type.Integer({ description: 'null for an archive of an older build, which does not list what it has' }),
+        ),
       }),
     ),
     total: Type.Integer(),
@@ -66,7 +69,9 @@ export const getBackupName = declare({
   access: 'admin',
   action: 'never',
   params: Name,
+  also: { 206: 'The part that `Range` names' },
   answer: null,
+  media: ['application/gzip'],
   problems: ['invalid_archive_name', 'not_found'],
 })
 

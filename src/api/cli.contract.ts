@@ -1,4 +1,4 @@
-// Declaration of /cli: the command of the same version as the service.
+// Declarations of /cli: the command of the same version as the service.
 import { declare } from './route.ts'
 
 export const getCli = declare({
@@ -11,5 +11,19 @@ export const getCli = declare({
   // Build machines behind one address load it before each use.
   limit: 'none',
   answer: null,
+  media: ['text/javascript'],
+  problems: ['not_found'],
+})
+
+export const getCliDigest = declare({
+  method: 'GET',
+  path: '/cli/gatehouse.mjs.sha256',
+  root: true,
+  tag: 'cli',
+  summary: 'The SHA-256 of that file, as `sha256sum -c` reads it',
+  access: 'public',
+  limit: 'none',
+  answer: null,
+  media: ['text/plain'],
   problems: ['not_found'],
 })

@@ -69,6 +69,8 @@ export const getDashboardStats = declare({
       accepted_risk: Type.Integer(),
       exception: Type.Integer(),
       upgrade_required: Type.Integer(),
+      overdue: Type.Integer({ description: 'reviews whose due date has passed, at most 10000' }),
+      expiring_soon_total: Type.Integer({ description: 'exceptions that end within seven days, at most 10000' }),
       expiring_soon: Type.Array(
         Type.Object({
           ...named,
@@ -115,5 +117,6 @@ export const getDashboardEvents = declare({
   access: 'reader+',
   limit: 'stream',
   answer: null,
+  media: ['text/event-stream'],
   problems: [],
 })

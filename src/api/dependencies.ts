@@ -1,6 +1,7 @@
 // The answer of /artifacts/{name}/dependencies: each requirement, which published package meets it, and whether the catalogs of sources would.
 import type { PackageFacts, Requirement } from '../domain/package.ts'
-import { reachOf, shownRequirement, unsatisfied, type Offer } from '../formats/dependencies.ts'
+import { reachOf } from '../formats/architectures.ts'
+import { shownRequirement, unsatisfied, type Offer } from '../formats/dependencies.ts'
 import type { Offered } from '../formats/format.ts'
 import { missingIn } from '../gate/dependencies.ts'
 import { metBy } from '../gate/met-by.ts'

@@ -42,33 +42,68 @@ export const getDistributionsCodenamePackages = declare({
 /** Why a package cannot be copied into a distribution. */
 const COPY_PROBLEMS = ['unknown_distribution', 'distribution_inactive', 'same_distribution', 'format_mismatch'] as const
 
+const Text = Type.String({ minLength: 1, maxLength: 300 })
+/** Packages of one promotion. Each costs some queries, and all of them one publish: 200 take about ten seconds. */
+const MOST_PROMOTED = 200
+const PromotionKeys = {
+  version: Type.Optional(
+    Type.String({
+      ...{ minLength: 1, maxLength: 300 },
+      description: 'by default the newest published one of each architecture',
+    }),
+  ),
+  arch: Type.Optional(Text),
+}
+
 export const postDistributionsPromote = declare({
   method: 'POST',
   path: '/distributions/promote',
   tag: 'distributions',
-  summary: 'Copy a published package into another distribution, with its verdicts and decisions',
+  summary: 'Copy published packages into another distribution, with their verdicts and decisions',
+  example: { package: 'acme-tool', version: '1.4.2-1', from_dist: 'jammy', to_dist: 'noble' },
   access: 'maintainer+',
   action: 'promote',
-  targets: ({ body }) => [body.from_dist, body.to_dist].map((distribution) => ({ name: body.package, distribution })),
+  targets: ({ body: { packages, ...one } }) =>
+    [...(packages ?? []), ...(one.package === undefined ? [] : [one.package])].flatMap((wanted) => {
+      const name = typeof wanted === 'string' ? wanted : wanted.package
+      return [one.from_dist, one.to_dist].map((distribution) => ({ name, distribution }))
+    }),
   limit: 'distributions',
   body: Type.Object({
-    package: Type.String({ minLength: 1 }),
-    version: Type.Optional(
-      Type.String({ minLength: 1, description: 'by default the newest published one of each architecture' }),
+    package: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'this or `packages`' })),
+    ...PromotionKeys,
+    packages: Type.Optional(
+      Type.Array(Type.Union([Text, Type.Object({ package: Text, ...PromotionKeys })]), {
+        ...{ minItems: 1, maxItems: MOST_PROMOTED },
+        description: 'names, or objects; one that fails does not stop the others',
+      }),
     ),
-    arch: Type.Optional(Type.String({ minLength: 1 })),
     from_dist: Type.String({ minLength: 1 }),
     to_dist: Type.String({ minLength: 1 }),
     dry_run: DryRun,
   }),
   answer: Type.Object({
-    status: Type.Enum(['ok', 'dry_run']),
+    status: Type.Enum(['ok', 'partial', 'dry_run']),
     message: Type.String(),
-    package: Type.String(),
+    package: Type.Optional(Type.String()),
     from: Type.String(),
     to: Type.String(),
+    results: Type.Optional(
+      Type.Array(
+        Type.Object({
+          package: Type.String(),
+          version: Nullable(Type.String({ description: 'as it was asked for' })),
+          arch: Nullable(Type.String()),
+          status: Type.Enum(['ok', 'error']),
+          code: Nullable(Type.String()),
+          detail: Nullable(Type.String()),
+        }),
+        { description: 'for `packages`, in their order' },
+      ),
+    ),
     versions: Type.Array(
       Type.Object({
+        package: Type.String(),
         version: Type.String(),
         arch: Type.String(),
         result: Type.Enum(['promoted', 'already_present']),
@@ -94,6 +129,7 @@ export const postDistributionsMigrate = declare({
   path: '/distributions/migrate',
   tag: 'distributions',
   summary: 'Copy every published package of a distribution into another',
+  example: { from_dist: 'jammy', to_dist: 'noble', dry_run: true },
   access: 'maintainer+',
   action: 'promote',
   targets: ({ body }) => [{ distribution: body.from_dist }, { distribution: body.to_dist }],

@@ -7,6 +7,7 @@ import type { FormatRegistry } from '../intake/identify.ts'
 import { migrationRequest, type MigrationResult } from '../intake/migrate.ts'
 import type { Previews } from '../intake/previews.ts'
 import type { Promote } from '../intake/promote.ts'
+import type { PromoteSeveral } from '../intake/promote-several.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { unknownDistribution } from '../formats/unknown-distribution.ts'
@@ -20,8 +21,8 @@ import {
   getDistributionsCodenamePackages,
   postDistributionsInit,
   postDistributionsMigrate,
-  postDistributionsPromote,
 } from './distributions.contract.ts'
+import { promotionRoute } from './promotion.ts'
 import { handle } from './route.ts'
 
 export interface DistributionDeps {
@@ -33,11 +34,12 @@ export interface DistributionDeps {
   all: readonly Offered[]
   isActive(codename: string): boolean
   repoFormat: string
-  fingerprint: string
+  fingerprint(): string
   hasSigningKey(): Promise<boolean>
   registry: FormatRegistry
   promote: Promote
-  previews: Pick<Previews, 'promotion' | 'migration'>
+  promoteSeveral: PromoteSeveral
+  previews: Pick<Previews, 'promotion' | 'promotions' | 'migration'>
   tasks: Pick<Tasks, 'run'>
 }
 
@@ -62,7 +64,7 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
           package_manager: d.packageManager,
           package_count: row?.published_count ?? 0,
           active: deps.isActive(d.codename),
-          signed_by: row?.generation ? deps.fingerprint : null,
+          signed_by: row?.generation ? deps.fingerprint() : null,
           last_published_at: isoTimeOrNull(row?.published_at),
         }
       })
@@ -92,29 +94,7 @@ export function distributionRoutes(deps: DistributionDeps): Route[] {
       })
       return { status: ok ? 'ok' : 'partial', repo_format: deps.repoFormat, results }
     }),
-    handle(postDistributionsPromote, async ({ body: { dry_run, ...body }, caller, origin }) => {
-      const { packages, ...preview } = await deps.previews.promotion(body)
-      const resultOf = (isPresent: boolean) => (isPresent ? ('already_present' as const) : ('promoted' as const))
-      const versions = dry_run
-        ? packages.map(({ version, arch, isPresent }) => ({ version, arch, result: resultOf(isPresent) }))
-        : (await deps.promote(body, caller, origin)).map(({ source: { version, arch }, row }) => ({
-            ...{ version, arch },
-            result: resultOf(row === null),
-          }))
-      const count = versions.filter(({ result }) => result === 'promoted').length
-      return {
-        status: dry_run ? 'dry_run' : 'ok',
-        message:
-          count === 0
-            ? `${body.to_dist} has it already`
-            : `${count} ${dry_run ? 'would be ' : ''}promoted to ${body.to_dist}`,
-        package: body.package,
-        from: body.from_dist,
-        to: body.to_dist,
-        versions,
-        ...preview,
-      }
-    }),
+    promotionRoute(deps),
     handle(postDistributionsMigrate, async ({ body: { dry_run, ...body }, caller, origin }) => {
       const places = { from: body.from_dist, to: body.to_dist }
       if (dry_run) {

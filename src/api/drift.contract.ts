@@ -61,6 +61,7 @@ export const postArtifactsAdminRepair = declare({
   path: '/artifacts/admin/repair',
   tag: 'artifacts',
   summary: 'Repair what the drift scan found; returns when it is done',
+  example: { dry_run: true },
   access: 'admin',
   flags: { leaderOnly: true, optionalBody: true },
   body: Type.Object({

@@ -52,6 +52,12 @@ export const FindingSchema = Type.Object({
   action: Type.Enum([...ACTIONS]),
   first_seen: Type.String(),
   sources: Type.Array(Type.String()),
+  aliases: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'ids of the advisories it was found by, and their aliases; absent until the next match after an upgrade',
+    }),
+  ),
   accepted_by_decision: Type.Boolean(),
   fix_available: Type.Optional(
     Type.Object(

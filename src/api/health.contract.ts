@@ -14,6 +14,7 @@ export const getHealth = declare({
   summary: 'All probes; 503 when a critical one fails',
   access: 'public',
   limit: 'none',
+  also: { 503: 'A critical probe fails' },
   answer: Type.Object({
     status: Type.Enum(['healthy', 'degraded', 'unhealthy']),
     timestamp: Type.String(),
@@ -44,6 +45,7 @@ export const getHealthReady = declare({
   summary: 'Whether requests can be served; 503 when not, and while stopping',
   access: 'public',
   limit: 'none',
+  also: { 503: 'Not ready' },
   answer: Type.Object({
     ready: Type.Boolean(),
     timestamp: Type.String(),
@@ -65,5 +67,6 @@ export const getMetrics = declare({
   access: 'public',
   limit: 'none',
   answer: null,
+  media: ['text/plain'],
   problems: ['unauthorized'],
 })

@@ -17,7 +17,7 @@ export const MirrorJob = Type.Object({
   withdrawn: Type.Integer(),
   removed: Type.Integer(),
   refused: Type.Integer({ description: 'not fetched: the gate refused the same bytes before, under the same rules' }),
-  message: Nullable(Type.String({ description: 'why the run failed' })),
+  message: Nullable(Type.String({ description: 'why the run failed; of one that is done: how many packages failed' })),
 })
 const Jobs = Type.Object({ jobs: Type.Array(MirrorJob), total: Type.Integer() })
 
@@ -80,6 +80,7 @@ export const getImportMirrorJobsIdStream = declare({
   params: JobId,
   query: FromIndex,
   answer: null,
+  media: ['text/event-stream'],
   problems: ['not_found', 'validation_error'],
 })
 

@@ -51,6 +51,13 @@ export function mirrorJobOf(task: TaskRow) {
     ...{ added, pending, blocked, skipped, error },
     ...{ stopped: result?.stopped ?? null, withdrawn: result?.withdrawn ?? 0, removed: result?.removed ?? 0 },
     refused: result?.refused ?? 0,
-    message: task.error,
+    message: task.error ?? failuresOf(task, error),
   }
+}
+
+/** A run goes on after packages that fail, so it is done; nobody should have to compare counts to see them. */
+function failuresOf({ state, result }: Pick<TaskRow, 'state' | 'result'>, error: number): string | null {
+  if (state !== 'done' || error === 0) return null
+  const { done_count: all } = result as unknown as MirrorResult
+  return `${error} of ${all} packages were not imported; the lines say why, and the next run tries them again`
 }

@@ -5,6 +5,7 @@ import { SettingsSchema } from '../domain/settings.ts'
 import { ACTIONS } from '../domain/finding.ts'
 import { MirrorJob } from './import-mirror-jobs.contract.ts'
 import { declare } from './route.ts'
+import { NotCarriedSchema } from './imports.contract.ts'
 import { listOf, Nullable, TimeSchema } from './schemas.ts'
 
 const Id = Type.Object({
@@ -54,6 +55,7 @@ export const postImportMirrorSources = declare({
   path: '/import/mirror/sources',
   tag: 'import',
   summary: 'Switch sources on and off for the daily run (`settings.mirror.sources`); null removes an entry',
+  example: { sources: { '7': true } },
   access: 'maintainer+',
   limit: 'import',
   body: Type.Object({
@@ -78,12 +80,20 @@ export const putImportMirrorSourcesId = declare({
   method: 'PUT',
   path: '/import/mirror/sources/{id}',
   tag: 'import',
-  summary: 'Set what is mirrored of a source',
+  summary: 'Set what is mirrored of a source; with `If-Match` only in place of that state',
+  example: { distribution: 'bookworm', enabled: true, names: ['nginx', 'libnginx-mod-*'], keep_latest: 2 },
   access: 'maintainer+',
   params: Id,
   body: Fields,
   answer: MirrorSchema,
-  problems: ['validation_error', 'not_found', 'unknown_distribution', 'distribution_inactive', 'format_mismatch'],
+  problems: [
+    'validation_error',
+    'not_found',
+    'unknown_distribution',
+    'distribution_inactive',
+    'format_mismatch',
+    'changed_meanwhile',
+  ],
 })
 
 export const deleteImportMirrorSourcesId = declare({
@@ -114,6 +124,14 @@ const Plan = Type.Object({
   }),
   reserved: Type.Integer({ description: 'they claim a name that is reserved for another way of arrival' }),
   missing_bytes: Type.Integer(),
+  left_out: Type.Array(Type.Object({ reason: Type.String(), detail: Type.String(), count: Type.Integer() }), {
+    description: 'packages that the selection names and no run brings',
+  }),
+  not_carried: NotCarriedSchema,
+  unmatched: Type.Object(
+    { total: Type.Integer(), names: Type.Array(Type.String()) },
+    { description: 'names and patterns of the selection that the source has nothing for' },
+  ),
   packages: Type.Array(
     Type.Object({ ...named, size_bytes: Type.Integer(), action: Type.Enum([...ACTIONS]), findings: Type.Integer() }),
     { description: 'the first 200 missing ones' },
@@ -161,6 +179,7 @@ export const postImportMirrorSourcesIdPlan = declare({
   path: '/import/mirror/sources/{id}/plan',
   tag: 'import',
   summary: 'The plan of a selection that is not stored',
+  example: { names: ['nginx'] },
   access: 'uploader+',
   action: 'read',
   limit: 'import',
@@ -195,6 +214,7 @@ export const postImportMirrorSchedule = declare({
   path: '/import/mirror/schedule',
   tag: 'import',
   summary: 'Change the settings of the daily run',
+  example: { enabled: true },
   access: 'maintainer+',
   limit: 'import',
   body: Type.Record(Type.String({ maxLength: 100 }), Type.Unknown(), { maxProperties: 20 }),

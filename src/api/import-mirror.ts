@@ -24,6 +24,7 @@ import {
   putImportMirrorSourcesId,
 } from './import-mirror.contract.ts'
 import { mirrorJobOf } from './import-mirror-jobs.ts'
+import { requireMatch, tagged } from './if-match.ts'
 import { handle, type Route } from './route.ts'
 import { recordChange } from './settings.ts'
 
@@ -56,10 +57,19 @@ export function importMirrorRoutes(deps: ImportMirrorDeps): Route[] {
       await recordChange(deps.audit, call, changedKeys)
       return listed(deps)
     }),
-    handle(getImportMirrorSourcesId, async ({ params }) => one(deps, await mirrors.find(params.id))),
-    handle(putImportMirrorSourcesId, async ({ params, body, caller, origin }) =>
-      one(deps, await mirrors.put(params.id, fieldsOf(body), caller, origin)),
-    ),
+    handle(getImportMirrorSourcesId, async ({ params, reply }) => {
+      const mirror = await mirrors.find(params.id)
+      return tagged(reply, stateOf(mirror.row), await one(deps, mirror))
+    }),
+    handle(putImportMirrorSourcesId, async ({ params, body, caller, origin, raw, reply }) => {
+      const mirror = await mirrors.put(params.id, fieldsOf(body), caller, origin, (before) =>
+        requireMatch(raw, stateOf(before), {
+          updated_at: isoTimeOrNull(before?.updated_at),
+          updated_by: before?.updated_by ?? null,
+        }),
+      )
+      return tagged(reply, stateOf(mirror.row), await one(deps, mirror))
+    }),
     handle(deleteImportMirrorSourcesId, async ({ params, caller, origin }) => {
       const { id, name } = await mirrors.remove(params.id, caller, origin)
       return { status: 'deleted', id, name }
@@ -78,6 +88,9 @@ export function importMirrorRoutes(deps: ImportMirrorDeps): Route[] {
     }),
   ]
 }
+
+/** What `ETag` says of a mirror. */
+const stateOf = (row: MirrorRow | null) => row?.updated_at.getTime() ?? 'none'
 
 /** Aborts when the client leaves. */
 function closing(reply: { raw: NodeJS.EventEmitter }): AbortSignal {

@@ -29,6 +29,7 @@ export const postImportReservations = declare({
   path: '/import/reservations',
   tag: 'import',
   summary: 'Reserve a package name or a pattern of names for uploads or for one import source',
+  example: { pattern: 'acme-*' },
   access: 'maintainer+',
   limit: 'import',
   body: Type.Object({

@@ -1,7 +1,13 @@
 // Declaration of /import/resolve: what a package of a source needs.
 import Type from 'typebox'
+import { ACTIONS } from '../domain/finding.ts'
+import { PACKAGE_STATUSES } from '../domain/status.ts'
 import { Nullable } from './schemas.ts'
 import { declare } from './route.ts'
+
+const Judged = Type.Object({
+  ...{ name: Type.String(), version: Type.String(), arch: Type.String(), findings: Type.Integer() },
+})
 
 export const getImportResolvePackage = declare({
   method: 'GET',
@@ -37,11 +43,31 @@ export const getImportResolvePackage = declare({
         already_in_repo: Type.Boolean(),
         virtual: Type.Optional(Type.Boolean({ description: 'the name is provided by a package of another name' })),
         needed_by: Type.String(),
+        action: Nullable(
+          Type.Enum([...ACTIONS], {
+            description: 'what the policy says before the file is fetched; null: already here',
+          }),
+        ),
+        findings: Nullable(Type.Integer()),
+        record_status: Nullable(
+          Type.Enum([...PACKAGE_STATUSES], {
+            description: 'of a record here that is not offered: it does not come again',
+          }),
+        ),
       }),
       { description: 'at most 1,000' },
     ),
     missing: Type.Array(Type.Object({ name: Type.String(), needed_by: Type.String() }), { description: 'at most 200' }),
     truncated: Type.Boolean({ description: 'more packages are needed than are followed' }),
+    policy: Type.Object(
+      {
+        actions: Type.Object(Object.fromEntries(ACTIONS.map((action) => [action, Type.Integer()]))),
+        unscanned: Type.Integer(),
+        blocked: Type.Array(Judged, { maxItems: 200 }),
+        held: Type.Array(Judged, { maxItems: 200 }),
+      },
+      { description: 'of the package itself and what would come with it, as in the plan of a mirror' },
+    ),
   }),
   problems: ['validation_error', 'unknown_distribution', 'distribution_inactive', 'not_found', 'index_empty'],
 })

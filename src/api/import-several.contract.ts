@@ -68,6 +68,7 @@ export const postImport = declare({
   path: '/import',
   tag: 'import',
   summary: 'Import several packages of sources; one that fails does not stop the others',
+  example: { packages: ['nginx'], distribution: 'bookworm', with_dependencies: true },
   access: 'uploader+',
   action: 'import',
   targets: targetsOf,
@@ -88,21 +89,29 @@ const stream = {
   flags: { leaderOnly: true },
   body: severalBody(50),
   answer: null,
+  media: ['text/event-stream'],
   problems: SEVERAL_PROBLEMS,
 } as const
 
 export const postImportFetch = declare({
   ...stream,
   path: '/import/fetch',
+  example: { packages: ['nginx'], distribution: 'bookworm' },
   summary: 'The same as a stream: one `result` for each package, then `end` with the counts',
 })
-export const postImportBatch = declare({ ...stream, path: '/import/batch', summary: 'The same as `/import/fetch`' })
+export const postImportBatch = declare({
+  ...stream,
+  path: '/import/batch',
+  summary: 'The same as `/import/fetch`',
+  example: { packages: ['nginx', 'curl'], distribution: 'bookworm' },
+})
 
 export const postImportBulk = declare({
   method: 'POST',
   path: '/import/bulk',
   tag: 'import',
   summary: 'Import many packages of sources as a task',
+  example: { packages: ['nginx', 'curl'], distribution: 'bookworm', with_dependencies: true },
   access: 'uploader+',
   action: 'import',
   targets: targetsOf,

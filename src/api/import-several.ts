@@ -61,7 +61,13 @@ export function severalRoutes(deps: SeveralRouteDeps): Route[] {
 
   /** @param onResult called with each result as it comes */
   async function importSeveral(body: SeveralBody, caller: Caller, origin: Origin, onResult: (result: Result) => void) {
-    const meta = { method: 'import' as const, group: body.group ?? null, by: caller.name, origin }
+    const meta = {
+      method: 'import' as const,
+      group: body.group ?? null,
+      by: caller.name,
+      origin,
+      scopes: caller.scopes ?? null,
+    }
     return deps.importRequested(
       [requestsOf(body)],
       body.distribution,

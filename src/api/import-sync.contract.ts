@@ -29,6 +29,7 @@ export const postImportSyncStart = declare({
   ...start,
   flags: { leaderOnly: true, optionalBody: true },
   path: '/import/sync/start',
+  example: { security_only: true },
   summary: 'Read the catalogs of several sources, all enabled ones by default; a second call gets the running job',
   body: Type.Object({
     source_ids: Type.Optional(Type.Array(SourceId, { maxItems: 1000 })),
@@ -109,6 +110,7 @@ export const getImportSyncJobsIdStream = declare({
   params: JobId,
   query: FromIndex,
   answer: null,
+  media: ['text/event-stream'],
   problems: ['not_found', 'validation_error'],
 })
 
@@ -137,6 +139,7 @@ export const getImportSyncStatus = declare({
         label: Type.String(),
         last_sync: Nullable(Type.String()),
         pkg_count: Type.Integer(),
+        left_out: Type.Integer(),
         status: Type.String(),
         error: Nullable(Type.String()),
         security: Type.Boolean(),

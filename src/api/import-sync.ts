@@ -3,11 +3,11 @@ import { dailyPattern, type Settings } from '../domain/settings.ts'
 import type { Caller } from '../domain/caller.ts'
 import type { Origin } from '../domain/audit.ts'
 import type { PackageFormat } from '../formats/format.ts'
-import { countUpdates, securityUpdates } from '../imports/security-updates.ts'
+import { countUpdates, followDistributions, securityUpdates } from '../imports/security-updates.ts'
 import type { Sources } from '../imports/sources.ts'
 import { SYNC_RUN } from '../imports/sync-run.ts'
 import type { SyncRunRequest, SyncRuns } from '../imports/sync-runs.ts'
-import { isoTime, isoTimeOrNull } from '../kernel/clock.ts'
+import { isoTime, isoTimeOrNull, type Clock } from '../kernel/clock.ts'
 import { jobRoutes, type JobRouteDeps } from './import-job-routes.ts'
 import { jobOf, jobTask } from './import-jobs.ts'
 import {
@@ -33,6 +33,7 @@ export interface ImportSyncDeps extends JobRouteDeps {
   formats: readonly PackageFormat[]
   sources: Sources
   syncRuns: SyncRuns
+  clock: Clock
   settings(): Settings
 }
 
@@ -77,6 +78,7 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
           label: source.name,
           last_sync: isoTimeOrNull(source.last_sync),
           pkg_count: source.pkg_count,
+          left_out: source.left_out,
           status: source.status,
           error: source.error,
           security: source.security,
@@ -88,6 +90,7 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
     }),
     handle(getImportStats, async () => {
       const all = await sources.all()
+      await followDistributions(db, deps.formats, deps.clock.now())
       const counts = (some: typeof all) => ({
         sources: some.length,
         synced: some.filter(({ last_sync: last }) => last !== null).length,
@@ -122,6 +125,7 @@ export function importSyncRoutes(deps: ImportSyncDeps): Route[] {
     }),
     handle(getImportSecurityUpdates, async ({ query }) => {
       const { page: number, per_page: perPage, distribution } = query
+      await followDistributions(db, deps.formats, deps.clock.now())
       const { items, total } = await securityUpdates(db, distribution, { page: number, perPage })
       return page(
         items.map(({ newer, source_id: id, source, path: _path, found_at, ...rest }) => ({

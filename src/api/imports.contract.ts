@@ -36,6 +36,11 @@ const FIELDS = {
   security: Type.Boolean({ description: 'carries security updates: part of the daily sync' }),
 }
 
+export const NotCarriedSchema = Type.Array(
+  Type.Object({ what: Type.String(), count: Nullable(Type.Integer()), names: Type.Array(Type.String()) }),
+  { description: 'what the source has and nothing reads: architectures, components, modules, …' },
+)
+
 const SourceSchema = Type.Object({
   id: Type.Integer(),
   key: Nullable(Type.String()),
@@ -51,6 +56,8 @@ const SourceSchema = Type.Object({
   status: Type.Enum(['never', 'syncing', 'ok', 'error']),
   last_sync: Nullable(Type.String()),
   pkg_count: Type.Integer(),
+  not_carried: NotCarriedSchema,
+  left_out: Type.Integer({ description: 'entries of its indexes that are no packages this service takes' }),
   error: Nullable(Type.String()),
   signed_by: Type.Array(Type.String()),
   created_at: Type.String(),
@@ -73,6 +80,15 @@ export const postImportSources = declare({
   path: '/import/sources',
   tag: 'import',
   summary: 'Add an upstream repository',
+  example: {
+    name: 'debian',
+    type: 'apt',
+    url: 'https://deb.example.com/debian',
+    distribution: 'bookworm',
+    components: ['main'],
+    architectures: ['amd64'],
+    target: 'bookworm',
+  },
   access: 'maintainer+',
   limit: 'import',
   body: Type.Intersect([
@@ -89,6 +105,7 @@ export const patchImportSourcesId = declare({
   path: '/import/sources/{id}',
   tag: 'import',
   summary: 'Change an upstream repository',
+  example: { enabled: false },
   access: 'maintainer+',
   params: Id,
   body: Type.Partial(Type.Object(FIELDS)),
@@ -117,6 +134,7 @@ export const postImportSourcesIdSync = declare({
   flags: { leaderOnly: true },
   params: Id,
   answer: null,
+  media: ['text/event-stream'],
   problems: ['not_found', 'passive_replica'],
 })
 
@@ -163,6 +181,14 @@ export const postImportPackages = declare({
   path: '/import/packages',
   tag: 'import',
   summary: 'Fetch a package of a source and take it in as an upload',
+  example: {
+    source_id: 7,
+    package: 'nginx',
+    version: '1.22.1-9',
+    arch: 'amd64',
+    distribution: 'bookworm',
+    with_dependencies: true,
+  },
   access: 'uploader+',
   action: 'import',
   targets: ({ body: { package: name, distribution, with_dependencies } }) => [
@@ -181,6 +207,7 @@ export const postImportPackages = declare({
     with_dependencies: Type.Optional(Type.Boolean()),
   }),
   success: 201,
+  also: { 200: 'These bytes were rejected before' },
   answer: Type.Intersect([
     UploadAnswer,
     Type.Object({

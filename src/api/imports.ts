@@ -60,14 +60,14 @@ export function importRoutes(deps: ImportRouteDeps): Route[] {
       const request = { kind: SYNC, key: String(id), arguments: { by: caller.name }, createdBy: caller.name }
       const task = open ?? (await deps.tasks.enqueue({ ...request, requestId: origin.requestId }))
       const stream = openStream(reply)
-      const send = (status: unknown, count: unknown, message: string) =>
-        stream.send({ status, count, message, source_id: id })
+      const send = (status: unknown, count: unknown, message: string, more: object = {}) =>
+        stream.send({ status, count, message, source_id: id, ...more })
       try {
-        const { count } = await deps.tasks.ended(task.id, ({ data, message }) => {
+        const { count, left_out } = await deps.tasks.ended(task.id, ({ data, message }) => {
           const { status, count } = (data ?? {}) as { status?: unknown; count?: unknown }
           if (status !== undefined) send(status, count, message)
         })
-        send('done', count, `${String(count)} packages`)
+        send('done', count, `${String(count)} packages`, { left_out })
       } catch (error) {
         const { problem, isBug } = problemOf(error, raw.id)
         if (isBug) deps.log.error({ request_id: raw.id, err: error }, 'sync failed')

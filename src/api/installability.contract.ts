@@ -1,5 +1,6 @@
 // Declarations of /distributions/{codename}/installability: which packages cannot be installed, and what a change would break.
 import Type from 'typebox'
+import { HELD_STATUSES } from '../domain/installability.ts'
 import { declare } from './route.ts'
 import { Nullable, TimeSchema } from './schemas.ts'
 
@@ -14,6 +15,11 @@ const Step = Type.Object({
   candidates: Type.Array(Type.Object(Identity), { maxItems: 10 }),
   candidates_total: Type.Integer(),
   others: Type.Array(Type.Object(Identity), { maxItems: 5 }),
+  held: Type.Optional(
+    Type.Array(Type.Object({ ...Identity, status: Type.Enum([...HELD_STATUSES]) }), {
+      ...{ maxItems: 5, description: 'records here that would satisfy it and are not offered' },
+    }),
+  ),
   excluded: Nullable(Type.Object(Identity)),
   sentence: Type.String(),
 })
@@ -86,9 +92,10 @@ export const postDistributionsCodenameInstallabilityPlan = declare({
   path: '/distributions/{codename}/installability/plan',
   tag: 'distributions',
   summary: 'What a planned change would break; changes nothing',
+  example: { add: [{ name: 'acme-tool', version: '1.4.2-1' }] },
   access: 'maintainer+',
   action: 'read',
-  limit: 'distributions',
+  limit: 'reads',
   params,
   body: Type.Object({
     add: Type.Optional(Selectors),

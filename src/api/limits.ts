@@ -12,7 +12,7 @@ const WINDOW_MS = 60_000
 const MOST_BUCKETS = 50_000
 
 /** Requests per minute, and whether they are counted by address or by principal. */
-const FIGURES: Record<Exclude<LimitName, 'none'>, { perMinute: number; per: 'address' | 'principal' }> = {
+const FIGURES: Record<Exclude<LimitName, 'none' | 'reads'>, { perMinute: number; per: 'address' | 'principal' }> = {
   login: { perMinute: 10, per: 'address' },
   credentials: { perMinute: 10, per: 'address' },
   webhook: { perMinute: 60, per: 'address' },
@@ -22,6 +22,16 @@ const FIGURES: Record<Exclude<LimitName, 'none'>, { perMinute: number; per: 'add
   stream: { perMinute: 30, per: 'principal' },
 }
 const ANONYMOUS_PER_MINUTE = 60
+
+/** The limit of a route as a sentence. */
+export function limitText({ method, access, limit }: Pick<Route, 'method' | 'access' | 'limit'>): string {
+  if (limit === 'none') return 'It has no rate limit.'
+  if (limit && limit !== 'reads')
+    return `At most ${FIGURES[limit].perMinute} requests per minute and ${FIGURES[limit].per === 'address' ? 'address' : 'caller'}.`
+  if (access === 'public')
+    return `At most ${ANONYMOUS_PER_MINUTE} requests per minute and address without a credential.`
+  return `It counts as a ${limit === 'reads' || method === 'GET' ? 'read' : 'write'} of the role's rate limit.`
+}
 
 export interface RateLimiter {
   /** Counts a request. @throws Problem('rate_limited') with the seconds until the next one is allowed */
@@ -54,11 +64,11 @@ export function createRateLimiter(clock: Clock, factor = 1, shared: RequestWindo
     async take(route, caller, clientAddress) {
       if (route.limit === 'none') return
       const address = limitKey(clientAddress)
-      if (route.limit) {
+      if (route.limit && route.limit !== 'reads') {
         const { perMinute, per } = FIGURES[route.limit]
         await admit(`${route.limit} ${per === 'address' ? address : (caller?.principal ?? address)}`, perMinute)
       } else if (caller) {
-        const kind = route.method === 'GET' ? 'reads' : 'writes'
+        const kind = route.method === 'GET' || route.limit === 'reads' ? 'reads' : 'writes'
         await admit(`${kind} ${caller.principal}`, ROLE_LIMITS[caller.role][kind])
       } else await admit(`anonymous ${address}`, ANONYMOUS_PER_MINUTE)
     },

@@ -57,7 +57,7 @@ export function createListener(timeouts: ListenerTimeouts = TIMEOUTS): Listener 
         connectionsCheckingInterval: 5_000,
         keepAliveTimeout: 75_000,
       })
-      const connections = createConnections(server, (request, response) => {
+      const run = (request: IncomingMessage, response: ServerResponse) => {
         if (hasTwoHosts(request)) {
           refuse(request.socket, unreadable(undefined))
           return () => {}
@@ -65,6 +65,10 @@ export function createListener(timeouts: ListenerTimeouts = TIMEOUTS): Listener 
         const timer = setInterval(watch(request, response, timeouts), timeouts.check)
         handle(request, response)
         return () => clearInterval(timer)
+      }
+      const connections = createConnections(server, run, ({ socket }, response) => {
+        if (response.headersSent || !socket.writable) socket.destroy()
+        else refuse(socket, new Problem('internal_error', 'an unexpected error happened; the log has it'))
       })
       servers.push(connections)
       server.on('request', connections.admit)
@@ -105,6 +109,8 @@ function watch(request: IncomingMessage, response: ServerResponse, timeouts: Lis
   }
 
   return () => {
+    // It was refused already; its client may still be sending.
+    if (!socket.writable) return
     if (bodyIsLate()) {
       if (response.headersSent) socket.destroy()
       else refuse(socket, new Problem('request_timeout', 'the request body did not arrive in time'))
@@ -134,10 +140,14 @@ function unreadable(code: string | undefined): Problem {
   return new Problem('malformed_request', 'this is not a valid HTTP/1.1 request')
 }
 
-/** Writes an error answer to the raw socket, for use where there is no response object, and closes the connection. */
+/**
+ * Writes an error answer to the raw socket, for use where there is no response object, and closes the connection as
+ * `kernel/connections` does: a client that is still sending would lose the answer to a reset.
+ */
 function refuse(socket: Socket, problem: Problem): void {
   const { status, body } = answerOf(problem)
   const text = JSON.stringify(body)
   const header = `Connection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}`
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${header}\r\n\r\n${text}`, () => socket.destroy())
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${header}\r\n\r\n${text}`)
+  socket.destroySoon()
 }

@@ -48,5 +48,6 @@ export const getLogsStream = declare({
   limit: 'stream',
   query: Type.Object(filters),
   answer: null,
+  media: ['text/event-stream'],
   problems: ['validation_error'],
 })

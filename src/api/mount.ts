@@ -4,9 +4,9 @@ import type { Caller } from '../domain/caller.ts'
 import { isProblem, Problem } from '../domain/problem.ts'
 import { mayAccess, type Access } from '../domain/roles.ts'
 import type { RateLimiter } from './limits.ts'
-import type { Route } from './route.ts'
+import type { Call, Route } from './route.ts'
 import { requireScopedAction, requireScopedTargets } from './scopes.ts'
-import { requireStorable } from './storable.ts'
+import { requireDeclared, requireStorable } from './storable.ts'
 
 export const API_PREFIX = '/api/v1'
 
@@ -58,13 +58,16 @@ export function mount(app: FastifyInstance, routes: readonly Route[], deps: Moun
       onRequest: (request) => admit(request, route, deps),
       preValidation: async (request) => {
         const { params, query } = request
+        if (takesDryRuns(route) && !isDryRun(route, request))
+          await deps.limiter.take(route, request.caller, request.clientAddress)
+        if (route.method === 'DELETE') requireDeclared(query as object, route.query)
         if (route.flags?.optionalBody && request.body === undefined) request.body = {}
         for (const [name, text] of Object.entries({ ...(query as object), ...(params as object) }))
           requireStorable(name, text)
       },
       preHandler: (request) =>
         inScopes(request, route, deps, (caller) => requireScopedTargets(caller, route, request, deps.formatOf)),
-      handler: (request, reply) => answer(request, reply, route),
+      handler: (request, reply) => answer(request, reply, route, deps),
     })
   }
 }
@@ -85,9 +88,30 @@ async function admit(request: FastifyRequest, route: Route, deps: MountDeps): Pr
     }
   }
   const { caller } = request
-  await deps.limiter.take(route, caller, request.clientAddress)
+  await deps.limiter.take(takesDryRuns(route) ? { ...route, limit: 'reads' } : route, caller, request.clientAddress)
   if (route.access !== 'public') await requireRights(request, route, route.access, deps)
   route.beforeBody?.(request)
+}
+
+/** What `admit` asked of the credential, once more. It counts towards no limit. */
+async function admitAgain(request: FastifyRequest, route: Route, deps: MountDeps): Promise<Caller> {
+  const caller = await deps.authenticate(request.headers.authorization)
+  request.caller = caller
+  if (route.access !== 'public') await requireRights(request, route, route.access, deps)
+  return caller
+}
+
+const declares = (schema: unknown) => 'dry_run' in ((schema as { properties?: object } | undefined)?.properties ?? {})
+
+/** Such a request counts as a read, and as what it is once its body shows that it changes something. */
+function takesDryRuns({ body, query }: Route): boolean {
+  return declares(body) || declares(query)
+}
+
+/** Before validation, so that a malformed request is no way around a limit. Only what the route will look at counts. */
+function isDryRun(route: Route, { body, query }: FastifyRequest): boolean {
+  const said = (from: unknown) => (from as { dry_run?: unknown } | null | undefined)?.dry_run
+  return (declares(route.body) && said(body) === true) || (declares(route.query) && said(query) === 'true')
 }
 
 async function requireRights(request: FastifyRequest, route: Route, access: Access, deps: MountDeps): Promise<void> {
@@ -99,6 +123,8 @@ async function requireRights(request: FastifyRequest, route: Route, access: Acce
   }
   if (route.flags?.sessionOnly && caller.kind !== 'session')
     throw new Problem('session_required', 'an API token cannot do this; log in as a person')
+  if (caller.mustEnrol && !route.flags?.enrolment)
+    throw new Problem('mfa_required', 'set up a second factor first: your role needs one here')
   await inScopes(request, route, deps, () => requireScopedAction(caller, route))
   if (route.flags?.enterprise) deps.requireFeature(route.flags.enterprise)
   if (route.flags?.leaderOnly && !(await deps.leads()))
@@ -129,17 +155,19 @@ export async function countUnknown(request: FastifyRequest, deps: MountDeps): Pr
   await deps.limiter.take({ method }, caller, request.clientAddress)
 }
 
-async function answer(request: FastifyRequest, reply: FastifyReply, route: Route): Promise<unknown> {
+async function answer(request: FastifyRequest, reply: FastifyReply, route: Route, deps: MountDeps): Promise<unknown> {
   reply.code(route.success ?? 200)
-  const body = await route.handle({
+  const call: Call<never, never, never> = {
     params: request.params as never,
     query: request.query as never,
     body: request.body as never,
     caller: request.caller,
+    admitAgain: () => admitAgain(request, route, deps),
     origin: { ip: request.clientAddress, requestId: request.id },
     raw: request,
     reply,
-  })
+  }
+  const body = await route.handle(call)
   // A handler that streams returns undefined because it has sent the reply itself.
   return body === undefined ? reply : body
 }

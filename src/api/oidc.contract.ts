@@ -28,6 +28,7 @@ export const postAuthOidcAuthorize = declare({
   path: '/auth/oidc/authorize',
   tag,
   summary: 'Begin a login at the identity provider: where to send the browser',
+  example: { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', state: 'af0ifjsldkj-9fhs8d' },
   access: 'public',
   limit: 'credentials',
   body: Type.Object({
@@ -49,6 +50,11 @@ export const postAuthOidcCallback = declare({
   path: '/auth/oidc/callback',
   tag,
   summary: 'End a login with what the identity provider sent the browser back with',
+  example: {
+    code: 'SplxlOBeZQQYbYS6WxSbIA',
+    state: 'af0ifjsldkj-9fhs8d',
+    code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+  },
   access: 'public',
   limit: 'credentials',
   body: Type.Object({
@@ -67,6 +73,7 @@ export const postAuthOidcTestDiscovery = declare({
   path: '/auth/oidc/test-discovery',
   tag,
   summary: 'Read the discovery document of an identity provider',
+  example: { discovery_url: 'https://id.example.com' },
   access: 'admin',
   limit: 'credentials',
   body: Type.Object({ discovery_url: Type.String({ minLength: 1, maxLength: 2048 }) }),
@@ -85,6 +92,7 @@ export const postAuthOidcExchange = declare({
   path: '/auth/oidc/exchange',
   tag,
   summary: 'Exchange the ID token of a CI job for a short-lived API token',
+  example: { token: 'eyJhbGciOiJSUzI1NiJ9.e30.x' },
   access: 'public',
   limit: 'credentials',
   body: Type.Object({ token: Visible(1, 16_384, 'as the CI provider gave it to the job; it works once') }),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { DatabaseStopped } from '../store/pglite/session.ts'
 import { Problem, PROBLEM_CODES } from '../domain/problem.ts'
 import { answerOf, problemOf, STATUS_OF } from './problems.ts'
 
@@ -14,7 +15,7 @@ const STATUSES: [number, string][] = [
   ],
   [401, 'unauthorized'],
   [402, 'feature_unavailable'],
-  [403, 'forbidden session_required setup_token_invalid self_approval'],
+  [403, 'forbidden session_required mfa_required setup_token_invalid self_approval'],
   [404, 'not_found unknown_api_version'],
   [405, 'method_not_allowed'],
   [408, 'request_timeout'],
@@ -31,7 +32,7 @@ const STATUSES: [number, string][] = [
   [502, 'upstream_error'],
   [
     503,
-    'scanner_unavailable scan_incomplete passive_replica ldap_unavailable webhook_not_configured shutting_down overloaded',
+    'database_unavailable database_busy scanner_unavailable scan_incomplete passive_replica ldap_unavailable webhook_not_configured shutting_down overloaded',
   ],
   [504, 'timeout'],
 ]
@@ -62,9 +63,14 @@ test.each([
 
 test('a full disk has its own code and is still logged', () => {
   // The last is what a database answers, the embedded one too.
-  for (const code of ['ENOSPC', 'EDQUOT', '53100']) {
+  for (const [code, disk] of [
+    ['ENOSPC', 'the disk'],
+    ['EDQUOT', 'the disk'],
+    ['53100', 'the disk of the database'],
+  ]) {
     const { problem, isBug } = problemOf(Object.assign(new Error('write /var/x'), { code }), 'r-1')
-    expect([problem.code, isBug, problem.detail.includes('/var')]).toEqual(['storage_full', true, false])
+    expect([problem.code, isBug]).toEqual(['storage_full', true])
+    expect(problem.detail).toBe(`${disk} is full; nothing was stored`)
   }
 })
 
@@ -88,4 +94,9 @@ test('framework errors caused by the client are answered with 4xx codes', () => 
     'validation_error',
   )
   expect(code({ code: 'FST_ERR_BAD_URL', statusCode: 400, message: 'bad' })).toBe('validation_error')
+})
+
+test('a database that is away is told as an outage, and is no fault of ours', () => {
+  const { problem, isBug } = problemOf(new DatabaseStopped('the embedded database stopped'), 'r-1')
+  expect([problem.code, isBug, answerOf(problem).headers['retry-after']]).toEqual(['database_unavailable', false, '5'])
 })

@@ -1,7 +1,8 @@
 // Maps every problem code to its HTTP status. No other file knows status numbers.
 import type { FastifyReply } from 'fastify'
 import { invalidField, Problem, type ProblemCode } from '../domain/problem.ts'
-import { isStorageFull } from '../kernel/files.ts'
+import { fullDisk, isStorageFull } from '../kernel/files.ts'
+import { DatabaseAway } from '../store/database-away.ts'
 
 export const STATUS_OF: Record<ProblemCode, number> = {
   validation_error: 400,
@@ -31,6 +32,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   feature_unavailable: 402,
   forbidden: 403,
   session_required: 403,
+  mfa_required: 403,
   setup_token_invalid: 403,
   self_approval: 403,
   not_found: 404,
@@ -44,6 +46,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   policy_blocked: 409,
   not_under_review: 409,
   ambiguous: 409,
+  bytes_changed: 409,
   signing_key_missing: 409,
   signing_key_exists: 409,
   not_published: 409,
@@ -53,6 +56,7 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   name_reserved: 409,
   task_ended: 409,
   task_cancelled: 409,
+  changed_meanwhile: 412,
   file_too_large: 413,
   body_too_large: 413,
   index_empty: 424,
@@ -64,7 +68,10 @@ export const STATUS_OF: Record<ProblemCode, number> = {
   storage_full: 500,
   upstream_error: 502,
   scanner_unavailable: 503,
+  reader_unavailable: 503,
   storage_unavailable: 503,
+  database_unavailable: 503,
+  database_busy: 503,
   scan_incomplete: 503,
   passive_replica: 503,
   ldap_unavailable: 503,
@@ -97,14 +104,23 @@ export function problemOf(error: unknown, requestId: string): { problem: Problem
   if (error instanceof Problem) return { problem: error, isBug: false }
   const known = fromFramework(error)
   if (known) return { problem: known, isBug: false }
+  if (error instanceof DatabaseAway) return { problem: databaseUnavailable(error), isBug: false }
   if (isStorageFull(error))
-    return { problem: new Problem('storage_full', 'the disk is full; nothing was stored'), isBug: true }
+    return { problem: new Problem('storage_full', `${fullDisk(error)} is full; nothing was stored`), isBug: true }
   return {
     problem: new Problem('internal_error', 'an unexpected error happened; the log has it under this request id', {
       request_id: requestId,
     }),
     isBug: true,
   }
+}
+
+/** A restart of PostgreSQL takes less than a second, a failover some ten. */
+const DATABASE_RETRY_SECONDS = 5
+
+function databaseUnavailable(cause: DatabaseAway): Problem {
+  const options = { cause, retryAfterSeconds: DATABASE_RETRY_SECONDS }
+  return new Problem('database_unavailable', 'the database does not answer; try again', {}, options)
 }
 
 /** Errors of Fastify and its plug-ins that are the client's fault. */

@@ -46,6 +46,7 @@ export const postSettingsRunRetention = declare({
   path: '/settings/run-retention',
   tag: 'settings',
   summary: 'Remove what is older than the settings keep, or show what would be removed',
+  example: { dry_run: true },
   access: 'admin',
   flags: { leaderOnly: true, optionalBody: true },
   body: Type.Object({

@@ -7,8 +7,12 @@ import type { Origin } from '../domain/audit.ts'
 import type { ProblemCode } from '../domain/problem.ts'
 import type { ScopeAction, Target } from '../domain/scopes.ts'
 
-/** Names of rate limits; `limits.ts` has the figures. A route without one uses the limits of the caller's role. */
-export type LimitName = 'login' | 'credentials' | 'upload' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
+/**
+ * Names of rate limits; `limits.ts` has the figures. A route without one uses the limits of the caller's role, for reads or
+ * for writes by its method; `reads` is for what changes nothing whatever its method. So does a request with `dry_run`.
+ */
+export type LimitName =
+  'reads' | 'login' | 'credentials' | 'upload' | 'import' | 'distributions' | 'stream' | 'webhook' | 'none'
 
 export interface Call<P, Q, B> {
   params: P
@@ -16,6 +20,11 @@ export interface Call<P, Q, B> {
   body: B
   /** null on public routes without a valid credential */
   caller: Caller | null
+  /**
+   * Looks at the caller's credential, role and scopes again: a body may take hours.
+   * @throws Problem as before the body: `unauthorized`, `forbidden`, ...
+   */
+  admitAgain(): Promise<Caller>
   origin: Origin
   raw: FastifyRequest
   reply: FastifyReply
@@ -49,6 +58,8 @@ export interface Route {
   flags?: {
     /** needs a login session; an API token gets 403 `session_required` */
     sessionOnly?: boolean
+    /** works without a second factor that the settings require */
+    enrolment?: boolean
     /** a passive replica answers 503 `passive_replica` */
     leaderOnly?: boolean
     /** missing from the community edition: 402 `feature_unavailable` with this feature */
@@ -68,10 +79,18 @@ export interface Route {
   params?: TSchema
   query?: TSchema
   body?: TSchema
+  /** a body that a client may send, for the OpenAPI document; values that name something are invented */
+  example?: object
   /** success status, 200 by default; the handler may set another with `reply.code` */
   success?: 200 | 201
+  /** further statuses with the body of success, and what each means */
+  also?: Partial<Record<200 | 202 | 206 | 503, string>>
   /** success body; `null` for streams and files */
   answer: TSchema | null
+  /** of streams and files */
+  media?: readonly string[]
+  /** errors whose body has the fields of success as well */
+  verdicts?: readonly ProblemCode[]
   /** error codes in addition to those that `impliedProblems` derives */
   problems: readonly ProblemCode[]
   /** Checks the headers before the body is read. @throws Problem */

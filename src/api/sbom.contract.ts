@@ -10,6 +10,9 @@ export const Format = {
 
 export const InDistribution = { distribution: Type.Optional(Type.String()) }
 
+/** CycloneDX and SPDX, by `format` */
+const BOM_MEDIA = ['application/vnd.cyclonedx+json', 'application/spdx+json']
+
 export const common = { method: 'GET', tag: 'sbom', access: 'auditor+', flags: { enterprise: 'sbom' } } as const
 
 export const getSbomExport = declare({
@@ -18,6 +21,7 @@ export const getSbomExport = declare({
   summary: 'The SBOM of all published packages',
   query: Type.Object({ ...Format, ...InDistribution }),
   answer: null,
+  media: BOM_MEDIA,
   problems: ['unknown_distribution'],
 })
 
@@ -40,6 +44,7 @@ export const getSbomSarif = declare({
   summary: 'The findings of all published packages, as SARIF 2.1.0',
   query: Type.Object(InDistribution),
   answer: null,
+  media: ['application/sarif+json'],
   problems: ['unknown_distribution'],
 })
 
@@ -49,6 +54,7 @@ export const getSbomOpenvex = declare({
   summary: 'The active decisions, as OpenVEX statements',
   query: Type.Object(InDistribution),
   answer: null,
+  media: ['application/json'],
   problems: ['unknown_distribution'],
 })
 
@@ -59,6 +65,7 @@ export const getSbomNameVersion = declare({
   params: NameVersion,
   query: Type.Object({ ...Format, ...Narrowed.properties }),
   answer: null,
+  media: BOM_MEDIA,
   problems: ['not_found'],
 })
 
@@ -69,5 +76,6 @@ export const getSbomNameVersionSarif = declare({
   params: NameVersion,
   query: Narrowed,
   answer: null,
+  media: ['application/sarif+json'],
   problems: ['not_found'],
 })

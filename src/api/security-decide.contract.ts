@@ -12,6 +12,7 @@ import {
   DecisionSchema,
   NameVersion,
   Narrowed,
+  SeenDigest,
   SlaSchema,
 } from './security-schemas.ts'
 import { RecordSchema } from './records.ts'
@@ -49,6 +50,7 @@ export const postSecurityPackagesNameVersionDecide = declare({
   path: '/security/packages/{name}/{version}/decide',
   tag: 'security',
   summary: 'Approve or reject a held version; answers once clients see the change',
+  example: { decision: 'approve', justification: 'the vulnerable function is not called', expires_in_days: 30 },
   access: 'maintainer+',
   action: 'review',
   targets: targetsOf,
@@ -69,6 +71,7 @@ export const postSecurityPackagesNameVersionDecide = declare({
     'not_found',
     'not_under_review',
     'ambiguous',
+    'bytes_changed',
     'self_approval',
     'publication_failed',
     'storage_unavailable',
@@ -84,6 +87,12 @@ export const postSecurityDecisionsBulk = declare({
   path: '/security/decisions/bulk',
   tag: 'security',
   summary: 'Decide about several held packages with one reason; each distribution is published once',
+  example: {
+    decision: 'approve',
+    items: [{ package: 'acme-tool', version: '1.4.2-1' }],
+    justification: 'the vulnerable function is not called',
+    expires_in_days: 30,
+  },
   access: 'maintainer+',
   action: 'review',
   targets: ({ body }) =>
@@ -95,6 +104,7 @@ export const postSecurityDecisionsBulk = declare({
         version: Type.String({ minLength: 1 }),
         distribution: Type.Optional(Nullable(Type.String())),
         arch: Type.Optional(Nullable(Type.String())),
+        sha256: SeenDigest,
       }),
       { minItems: 1, maxItems: MOST_DECIDED },
     ),
@@ -158,7 +168,14 @@ export const postSecurityPackagesNameVersionRescan = declare({
     ...Rescanned,
     records: Type.Array(Type.Object(Rescanned)),
   }),
-  problems: ['validation_error', 'not_found', 'scanner_unavailable', 'storage_unavailable', 'timeout'],
+  problems: [
+    'validation_error',
+    'not_found',
+    'scanner_unavailable',
+    'reader_unavailable',
+    'storage_unavailable',
+    'timeout',
+  ],
 })
 
 export const postSecurityPackagesNameVersionQuarantine = declare({
@@ -210,6 +227,7 @@ export const postSecurityPackagesNameVersionDecisionResolve = declare({
   path: '/security/packages/{name}/{version}/decision/resolve',
   tag: 'security',
   summary: 'Record that the action required by a decision is done',
+  example: { note: 'replaced by 1.4.3-1' },
   access: 'maintainer+',
   action: 'review',
   targets: targetsOf,

@@ -33,7 +33,11 @@ export function securityDecideRoutes(deps: { db: Db; clock: Clock; review: Revie
   const { db, review } = deps
   return [
     handle(postSecurityPackagesNameVersionDecide, async (call) => {
-      const decided = await review.decide(selectorOf(call, call.body), call.body, actorOf(call))
+      const decided = await review.decide(
+        { ...selectorOf(call, call.body), sha256: call.body.sha256 ?? undefined },
+        call.body,
+        actorOf(call),
+      )
       const records = decided.map(({ decision }) => decisionOf(decision, deps.clock.now()))
       const [first] = records as [(typeof records)[number]]
       return {
@@ -52,6 +56,7 @@ export function securityDecideRoutes(deps: { db: Db; clock: Clock; review: Revie
       const selectors = named.map((item) => ({
         ...{ name: item.package, version: item.version },
         ...{ distribution: item.distribution ?? undefined, arch: item.arch ?? undefined },
+        sha256: item.sha256 ?? undefined,
       }))
       const now = deps.clock.now()
       const decided = await review.decideSeveral(selectors, body, actorOf(call), { dryRun })

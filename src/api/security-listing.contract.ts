@@ -47,13 +47,15 @@ const SearchText = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 200,
-    description: 'part of a package name, or the beginning of the id of an advisory: CVE-2024-3094',
+    description:
+      'part of a package name, or the beginning of an id of an advisory: CVE-2024-3094, DSA-5649-1, RHSA-2024:1234',
   }),
 )
 
 /** One advisory among all packages. */
 const AdvisorySchema = Type.Object({
   id: Type.String(),
+  aliases: Type.Array(Type.String(), { description: 'other ids of it, as far as its worst finding names them' }),
   severity: Type.Enum([...SEVERITIES], { description: 'the worst' }),
   cvss: Nullable(Type.Number()),
   description: Nullable(Type.String()),

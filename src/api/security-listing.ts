@@ -44,6 +44,7 @@ export function securityListingRoutes(deps: ListingDeps): Route[] {
     const { rows, total, capped, scanned, summary } = await advisoryPage(db, filter, at)
     const advisories = rows.map(({ cve, finding, epss, in_kev, packages, served, affected }) => ({
       id: cve,
+      aliases: finding.aliases ?? [],
       severity: finding.severity,
       cvss: finding.cvss,
       description: finding.description,

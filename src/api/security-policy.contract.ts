@@ -19,9 +19,11 @@ export const patchSecurityPolicy = declare({
   method: 'PATCH',
   path: '/security/policy',
   tag: 'security',
-  summary: 'Change the CVE policy; applies the whole body or nothing',
+  summary:
+    'Change the CVE policy; applies the whole body or nothing, and with `If-Match` only to that state of the settings',
+  example: { critical: 'block', high: 'review', medium: 'warn' },
   access: 'admin',
   body: PartialDocument,
   answer: PolicySchema,
-  problems: ['validation_error', 'unknown_key'],
+  problems: ['validation_error', 'unknown_key', 'changed_meanwhile'],
 })

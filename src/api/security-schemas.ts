@@ -59,6 +59,7 @@ export const DecisionSchema = Type.Object({
 export const SecurityItem = Type.Intersect([
   HeadSchema,
   Type.Object({
+    sha256: Type.String(),
     held_reason: Nullable(Type.String()),
     origin: Nullable(Type.String()),
     review_since: Nullable(Type.String()),
@@ -85,8 +86,19 @@ export const DECISION_FIELDS = {
   target_version: Type.Optional(Nullable(Type.String({ maxLength: 256 }))),
 }
 
+/** What the person who decides has seen. */
+export const SeenDigest = Type.Optional(
+  Nullable(
+    Type.String({
+      pattern: '^[0-9a-fA-F]{64}$',
+      description: 'of the file that was looked at; another one is refused',
+    }),
+  ),
+)
+
 export const DecisionBodySchema = Type.Object({
   ...DECISION_FIELDS,
+  sha256: SeenDigest,
   distribution: Type.Optional(Nullable(Type.String())),
   arch: Type.Optional(Nullable(Type.String())),
 })

@@ -189,6 +189,34 @@ describe('a body that does not arrive', () => {
     clearInterval(trickle)
   })
 
+  test.each([
+    ['an upload that is too slow', { uploadGrace: 100, uploadRate: 1_000_000 }, 408],
+    ['a header that is too large', {}, 431],
+  ])('does not cost a client that goes on sending its answer: %s', async (_, timeouts, status) => {
+    await serve(timeouts)
+    const socket = connect({ port: port(), host: '127.0.0.1', allowHalfOpen: true })
+    sockets.push(socket)
+    const lost: Error[] = []
+    socket.on('error', (error) => lost.push(error))
+    const closed = new Promise((resolve) => socket.on('close', resolve))
+    const answered = once(socket, 'data') as Promise<[Buffer]>
+    if (status === 431) socket.write(`GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}`)
+    else
+      socket.write(
+        'POST /api/v1/form HTTP/1.1\r\nhost: a\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 1000000\r\n\r\n' +
+          '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n',
+      )
+    expect(statuses(String((await answered)[0]))).toEqual([status])
+    // A server that has destroyed its socket answers the first of these with a reset.
+    for (let sent = 0; sent < 5; sent++) {
+      await new Promise((resolve) => socket.write('x', resolve))
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+    }
+    socket.end()
+    await closed
+    expect(lost).toEqual([])
+  })
+
   test('is requested with 100 Continue only when the request is admitted', async () => {
     const ask = (path: string) =>
       new Promise<[continued: boolean, status: number | undefined]>((resolve, reject) => {

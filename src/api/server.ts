@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import multipart from '@fastify/multipart'
 import Fastify, { LogController, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Problem } from '../domain/problem.ts'
+import { asError } from '../kernel/errors.ts'
 import { hasBody } from '../kernel/connections.ts'
 import { createClientAddress } from '../kernel/client-address.ts'
 import type { Log } from '../kernel/log.ts'
@@ -95,7 +96,8 @@ function hooks(app: FastifyInstance, deps: ServerDeps): void {
       return reply
         .headers({
           'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
-          'access-control-allow-headers': 'Authorization, Content-Type, X-Request-ID, X-Setup-Token, Last-Event-ID',
+          'access-control-allow-headers':
+            'Authorization, Content-Type, If-Match, X-Request-ID, X-Setup-Token, Last-Event-ID',
           'access-control-max-age': '600',
         })
         .code(204)
@@ -171,7 +173,7 @@ function commonHeaders(deps: ServerDeps, request: FastifyRequest, reply: Fastify
     reply.headers({
       'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
-      'access-control-expose-headers': 'X-Request-ID, Retry-After, X-Package-Status, Content-Disposition',
+      'access-control-expose-headers': 'X-Request-ID, Retry-After, X-Package-Status, Content-Disposition, ETag',
     })
   }
 }
@@ -179,5 +181,12 @@ function commonHeaders(deps: ServerDeps, request: FastifyRequest, reply: Fastify
 function answerError({ log }: ServerDeps, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { problem, isBug } = problemOf(error, request.id)
   if (isBug) log.error({ request_id: request.id, err: error }, STATUS_CODES[500])
+  if (problem.code === 'database_unavailable')
+    log.warn({ request_id: request.id, reason: asError(error).message }, 'the database does not answer')
+  if (problem.code === 'database_busy')
+    log.warn(
+      { request_id: request.id, reason: asError(problem.cause).message },
+      'other changes hold what this one needs',
+    )
   return sendProblem(reply, problem)
 }

@@ -39,12 +39,13 @@ export const patchSettings = declare({
   method: 'PATCH',
   path: '/settings',
   tag: 'settings',
-  summary: 'Change runtime settings; applies the whole body or nothing',
+  summary: 'Change runtime settings; applies the whole body or nothing, and with `If-Match` only to that state',
+  example: { security: { forbid_self_approval: true } },
   access: 'admin',
   action: 'never',
   body: PartialDocument,
   answer: SettingsDocumentSchema,
-  problems: ['validation_error', 'unknown_key'],
+  problems: ['validation_error', 'unknown_key', 'changed_meanwhile'],
 })
 
 const testing = { method: 'POST', tag: 'settings', access: 'admin', answer: TestResultSchema } as const
@@ -78,4 +79,54 @@ export const postSettingsTestLdap = declare({
     ),
   }),
   problems: [],
+})
+
+export const getSettingsNextSync = declare({
+  method: 'GET',
+  path: '/settings/next-sync',
+  tag: 'settings',
+  summary: 'When the catalogs of security sources are read next',
+  access: 'admin',
+  answer: Type.Object({ next_run: Nullable(TimeSchema), status: Type.Enum(['scheduled', 'disabled']) }),
+  problems: [],
+})
+
+const SigningKeySchema = Type.Object({
+  keys: Type.Array(
+    Type.Object({
+      type: Type.Enum(['pub', 'sub']),
+      algo: Type.String(),
+      key_id: Type.String(),
+      fingerprint: Type.String(),
+      created: TimeSchema,
+      expires: Nullable(TimeSchema),
+      uids: Type.Array(Type.String()),
+    }),
+  ),
+  public_key_armored: Type.String(),
+})
+
+export const getSettingsGpg = declare({
+  method: 'GET',
+  path: '/settings/gpg',
+  tag: 'settings',
+  summary: 'The OpenPGP key that signs the repositories: the primary key, its subkeys, and the public key itself',
+  access: 'admin',
+  answer: SigningKeySchema,
+  problems: [],
+})
+
+export const postSettingsGpgGenerate = declare({
+  method: 'POST',
+  path: '/settings/gpg/generate',
+  tag: 'settings',
+  summary:
+    'Replace the signing key by a new one (`rotate: true`) and sign all distributions again; clients need the new key',
+  example: { rotate: true },
+  access: 'admin',
+  action: 'never',
+  flags: { leaderOnly: true, optionalBody: true },
+  body: Type.Object({ rotate: Type.Optional(Type.Boolean()) }),
+  answer: Type.Object({ ...SigningKeySchema.properties, failed: Type.Array(Type.String()) }),
+  problems: ['signing_key_exists', 'already_running'],
 })

@@ -17,6 +17,8 @@ import { settingsRoutes } from './settings.ts'
 let directory: string
 let events: AuditEvent[]
 let routes: Route[]
+/** headers of the last answer */
+const sent: Record<string, string> = {}
 let webhook: (by: string) => Promise<TestResult>
 
 beforeEach(async () => {
@@ -47,6 +49,8 @@ beforeEach(async () => {
     settings,
     notifier,
     directory: ldap,
+    nextSync: () => null,
+    signing: { keys: {} as never, replace: async () => [] },
     audit: { record: async (event: AuditEvent) => void events.push(event) },
   }
   routes = [...settingsRoutes(deps), ...policyRoutes(deps)]
@@ -54,7 +58,12 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }))
 
 /** Calls the handler as the server does and checks the answer against the declared schema. */
-async function call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
   const found = routes.find((route) => route.method === method && route.path === path) as Route
   const caller = { kind: 'session', name: 'ann', role: 'admin', ownerId: 1, credentialId: 'c', principal: 'user:1' }
   const answer = await found.handle({
@@ -63,6 +72,8 @@ async function call(method: string, path: string, body?: unknown): Promise<Recor
     origin: { ip: '192.0.2.7', requestId: 'r-1' },
     params: {},
     query: {},
+    raw: { headers },
+    reply: { header: (name: string, value: string) => void (sent[name] = value) },
   } as never)
   expect(Value.Errors(found.answer as never, JSON.parse(JSON.stringify(answer)))).toEqual([])
   return answer as Record<string, unknown>
@@ -75,6 +86,9 @@ test('only administrators reach settings and policy', () => {
     ['POST', '/settings/test-webhook', 'admin'],
     ['POST', '/settings/test-email', 'admin'],
     ['POST', '/settings/test-ldap', 'admin'],
+    ['GET', '/settings/next-sync', 'admin'],
+    ['GET', '/settings/gpg', 'admin'],
+    ['POST', '/settings/gpg/generate', 'admin'],
     ['GET', '/security/policy', 'admin'],
     ['PATCH', '/security/policy', 'admin'],
   ])
@@ -107,6 +121,25 @@ test('the audit entry of a change names the keys and no values', async () => {
       extra: { changed: ['ldap.bind_password', 'ldap.base_dn'] },
     },
   ])
+})
+
+test('a change of settings that somebody else changed meanwhile is refused, and says who; without If-Match it is not', async () => {
+  await call('GET', '/settings')
+  const seen = sent['etag'] as string
+  await call('PATCH', '/settings', { retention: { audit_days: 121 } }, { 'if-match': seen })
+  const mine = { retention: { audit_days: 130 } }
+  await expect(call('PATCH', '/settings', mine, { 'if-match': seen })).rejects.toMatchObject({
+    code: 'changed_meanwhile',
+    extra: { revision: 1, updated_by: 'ann', etag: '"1"' },
+  })
+  await expect(call('PATCH', '/security/policy', { high: 'block' }, { 'if-match': seen })).rejects.toMatchObject({
+    code: 'changed_meanwhile',
+  })
+  expect(await call('GET', '/settings')).toMatchObject({ retention: { audit_days: 121 } })
+  await call('GET', '/security/policy')
+  await call('PATCH', '/security/policy', { high: 'block' }, { 'if-match': sent['etag'] as string })
+  expect(await call('PATCH', '/settings', mine)).toMatchObject(mine)
+  expect(sent['etag']).toBe('"3"')
 })
 
 test('a refused change and one that changes nothing write no audit entry', async () => {

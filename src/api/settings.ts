@@ -1,11 +1,15 @@
 // /settings: the runtime settings, and tests of configured receivers. `domain/settings.ts` declares every key.
+import type { FastifyRequest } from 'fastify'
 import type { Notifier, TestResult } from '../notify/notifier.ts'
-import type { SettingsStore } from '../settings/settings.ts'
+import type { SettingsMeta, SettingsStore } from '../settings/settings.ts'
 import type { AuditLog } from '../store/audit-log.ts'
+import { requireMatch, tagged } from './if-match.ts'
 import { handle, type Route, type SignedCall } from './route.ts'
 import type { Directory } from '../accounts/ldap/directory.ts'
+import { signingKeyRoutes, type SigningKeyDeps } from './settings-gpg.ts'
 import {
   getSettings,
+  getSettingsNextSync,
   patchSettings,
   postSettingsTestEmail,
   postSettingsTestLdap,
@@ -18,20 +22,40 @@ export interface SettingsDeps {
 }
 
 export function settingsRoutes(
-  deps: SettingsDeps & { notifier: Pick<Notifier, 'testWebhook' | 'testMail'>; directory: Pick<Directory, 'test'> },
+  deps: SettingsDeps & {
+    notifier: Pick<Notifier, 'testWebhook' | 'testMail'>
+    directory: Pick<Directory, 'test'>
+    /** when the job `sync` runs; null while it is switched off */
+    nextSync(): string | null
+    signing: SigningKeyDeps
+  },
 ): Route[] {
   return [
-    handle(getSettings, async () => deps.settings.masked()),
+    handle(getSettings, async ({ reply }) => {
+      const document = deps.settings.masked()
+      return tagged(reply, document._meta.revision, document)
+    }),
     handle(patchSettings, async (call) => {
-      const { document, changedKeys } = await deps.settings.patch(call.body, call.caller.name)
+      const { document, changedKeys } = await deps.settings.patch(call.body, call.caller.name, unchanged(call.raw))
       await recordChange(deps.audit, call, changedKeys)
-      return document
+      return tagged(call.reply, document._meta.revision, document)
     }),
     handle(postSettingsTestWebhook, (call) => report(deps.audit, call, 'webhook', deps.notifier.testWebhook)),
     handle(postSettingsTestEmail, (call) => report(deps.audit, call, 'email', deps.notifier.testMail)),
     handle(postSettingsTestLdap, (call) => report(deps.audit, call, 'ldap', deps.directory.test)),
+    handle(getSettingsNextSync, async () => {
+      const next_run = deps.nextSync()
+      return { next_run, status: next_run === null ? 'disabled' : 'scheduled' }
+    }),
+    ...signingKeyRoutes(deps.audit, deps.signing),
   ]
 }
+
+/** Refuses a change of settings that were changed since its sender read them, if the request says which state that was. */
+export const unchanged =
+  (request: FastifyRequest) =>
+  ({ revision, updated_at, updated_by }: SettingsMeta): void =>
+    requireMatch(request, revision, { revision, updated_at, updated_by })
 
 /** A failing receiver is a result, not an error of the call (decisions, section 21). */
 async function report<R extends TestResult>(

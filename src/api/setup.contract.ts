@@ -30,6 +30,7 @@ export const postSetup = declare({
   path: '/setup',
   tag,
   summary: 'Create the first admin; needs the header X-Setup-Token when a setup token is configured',
+  example: { admin_username: 'admin', admin_password: 'correct-Horse-7' },
   access: 'public',
   limit: 'credentials',
   body: Type.Object({

@@ -1,4 +1,5 @@
 // Event streams over real sockets, whose clients read slowly or not at all.
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -44,4 +45,24 @@ test('a client that does not read loses events, learns how many, and gets those 
   await expect.poll(() => read.includes('event: last')).toBe(true)
   stream.close()
   socket.destroy()
+})
+
+test('a stream ends the connection of a client that asked for that, and keeps that of any other', async () => {
+  const read = async (header: string) => {
+    const streaming = new Promise<EventStream>((resolve) => (opened = resolve))
+    const socket = connect(port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (bytes) => (text += bytes.toString('latin1')))
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${header}\r\n`)
+    const ended = once(socket, 'end')
+    ;(await streaming).close()
+    return { socket, ended, text: () => text }
+  }
+  const closing = await read('Connection: close\r\n')
+  await closing.ended
+  expect(closing.text()).toMatch(/^connection: close\r$/im)
+  const kept = await read('')
+  await expect.poll(() => kept.text().endsWith('0\r\n\r\n')).toBe(true)
+  expect(kept.text()).toMatch(/^connection: keep-alive\r$/im)
+  kept.socket.destroy()
 })

@@ -37,7 +37,6 @@ export function openStream(reply: FastifyReply, options: StreamOptions = {}): Ev
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
-    connection: 'keep-alive',
   })
   raw.write('retry: 3000\n\n')
   const { mostUnread = Infinity } = options

@@ -67,6 +67,7 @@ export const getTasksIdStream = declare({
   limit: 'stream',
   params: TaskId,
   answer: null,
+  media: ['text/event-stream'],
   problems: ['not_found'],
 })
 

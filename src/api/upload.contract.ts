@@ -18,6 +18,7 @@ export const PIPELINE_PROBLEMS: ProblemCode[] = [
   'name_reserved',
   'file_too_large',
   'scanner_unavailable',
+  'reader_unavailable',
   'scan_incomplete',
   'publication_failed',
   'storage_unavailable',
@@ -68,8 +69,10 @@ export const postUpload = declare({
     }),
   }),
   success: 201,
+  also: { 200: 'These bytes were rejected before', 202: 'With `strict`: waits for review' },
   answer: UploadAnswer,
   problems: [...PIPELINE_PROBLEMS, 'policy_blocked'],
+  verdicts: ['policy_blocked'],
 })
 
 export const postUploadStream = declare({
@@ -83,5 +86,6 @@ export const postUploadStream = declare({
   limit: 'upload',
   flags: { multipart: true },
   answer: null,
+  media: ['text/event-stream'],
   problems: PIPELINE_PROBLEMS,
 })

@@ -1,7 +1,5 @@
 // /upload and /upload/stream: receive a package file and pass it to the intake.
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../domain/caller.ts'
-import type { Origin } from '../domain/audit.ts'
+import type { FastifyReply } from 'fastify'
 import { invalidField } from '../domain/problem.ts'
 import { requireInside } from '../domain/scopes.ts'
 import type { Settings } from '../domain/settings.ts'
@@ -11,10 +9,9 @@ import type { IntakeResult, Meta, Source } from '../intake/arrival.ts'
 import type { Intake } from '../intake/intake.ts'
 import { readUploadForm } from './multipart.ts'
 import { problemOf } from './problems.ts'
-import { type Route } from './route.ts'
+import { handle, type Route, type SignedCall } from './route.ts'
 import { errorEvent, openStream, type EventStream } from './sse.ts'
 import { postUpload, postUploadStream } from './upload.contract.ts'
-import { handle } from './route.ts'
 
 export interface UploadDeps {
   intake: Intake
@@ -24,17 +21,19 @@ export interface UploadDeps {
 
 export function uploadRoutes(deps: UploadDeps): Route[] {
   return [
-    handle(postUpload, async ({ raw, reply, query, caller, origin }) => {
-      const result = await deps.intake.accept(sourceOf(deps, raw, caller), metaOf(caller, origin))
+    handle(postUpload, async (call) => {
+      const { reply, query } = call
+      const result = await deps.intake.accept(sourceOf(deps, call), metaOf(call))
       const { status, body } = answerOf(result, query.strict)
       reply.code(status).header('x-package-status', result.status)
       return body
     }),
-    handle(postUploadStream, async ({ raw, reply, caller, origin }) => {
+    handle(postUploadStream, async (call) => {
+      const { raw, reply } = call
       const events = eventsOf(reply)
       try {
-        const source = { ...sourceOf(deps, raw, caller), progress: events.step }
-        const result = await deps.intake.accept(source, metaOf(caller, origin))
+        const source = { ...sourceOf(deps, call), progress: events.step }
+        const result = await deps.intake.accept(source, metaOf(call))
         events.end(result.status === 'published' ? 'done' : 'warn', result.message, result)
       } catch (error) {
         // An error before the stream is open is sent with its HTTP status.
@@ -70,8 +69,10 @@ function eventsOf(reply: FastifyReply) {
   }
 }
 
+type UploadCall = Pick<SignedCall<unknown, unknown, unknown>, 'raw' | 'caller' | 'origin' | 'admitAgain'>
+
 /** The source that reads the form when the intake asks for the file. */
-function sourceOf(deps: UploadDeps, raw: FastifyRequest, caller: Caller): Source {
+function sourceOf(deps: UploadDeps, { raw, caller, admitAgain }: UploadCall): Source {
   return {
     async deliver(to) {
       const fields = await readUploadForm(raw, {
@@ -88,13 +89,15 @@ function sourceOf(deps: UploadDeps, raw: FastifyRequest, caller: Caller): Source
         },
       })
       if (!fields['distribution']) throw invalidField('distribution', 'is required')
-      return { declaredSha256: fields['sha256'] || null }
+      // 512 MB may take 36 hours. What was revoked meanwhile publishes nothing.
+      const { scopes } = await admitAgain()
+      return { declaredSha256: fields['sha256'] || null, scopes: scopes ?? null }
     },
   }
 }
 
-function metaOf(caller: Caller, origin: Origin): Meta {
-  return { method: 'upload', importedBy: caller.name, origin, scopes: caller.scopes ?? null }
+function metaOf({ caller, origin }: UploadCall): Meta {
+  return { method: 'upload', importedBy: caller.name, origin }
 }
 
 /** With `?strict=true` a held package is not answered 201, for scripts that check only the status. */

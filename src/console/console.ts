@@ -170,12 +170,13 @@ function sendJson(response: ServerResponse, { status, body, headers }: Answer): 
 
 /** @throws Problem `body_too_large` */
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const tooLarge = () => new Problem('body_too_large', `the body is larger than ${MOST_BODY_BYTES} bytes`)
+  if (Number(request.headers['content-length'] ?? 0) > MOST_BODY_BYTES) throw tooLarge()
   const parts: Buffer[] = []
   let length = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     length += part.length
-    if (length > MOST_BODY_BYTES)
-      throw new Problem('body_too_large', `the body is larger than ${MOST_BODY_BYTES} bytes`)
+    if (length > MOST_BODY_BYTES) throw tooLarge()
     parts.push(part)
   }
   return Buffer.concat(parts)

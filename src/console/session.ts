@@ -146,11 +146,12 @@ export function sessionRoutes({ app, version }: SessionDeps): ReadonlyMap<string
       'DELETE /session',
       async (visit) => {
         const token = tokenOf(visit)
-        if (token !== null) await api(visit, 'POST', '/auth/logout', { token })
+        const ended = token === null ? null : await api(visit, 'POST', '/auth/logout', { token })
+        const address = ended?.body['end_session_url']
         const { secure } = visit
         return {
           status: 200,
-          body: { status: 'logged_out' },
+          body: { status: 'logged_out', ...(typeof address === 'string' ? { end_session_url: address } : {}) },
           headers: {
             'set-cookie': [
               cookie('session', null, { secure, seconds: 0 }),

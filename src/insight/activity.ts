@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { Clock } from '../kernel/clock.ts'
 import { createShared } from '../kernel/shared.ts'
 import type { Db } from '../store/db.ts'
+import { transaction } from '../store/transaction.ts'
 
 export interface DayActivity {
   /** UTC, `2026-03-01` */
@@ -30,7 +31,7 @@ const DAY_MS = 86_400_000
 export function createActivity({ db, clock }: { db: Db; clock: Clock }): Activity {
   /** @returns whether there may be more */
   async function countSome(): Promise<boolean> {
-    return db.transaction().execute(async (tx) => {
+    return transaction(db, async (tx) => {
       await sql`insert into activity_cursor (id, seq) values (1, 0) on conflict (id) do nothing`.execute(tx)
       const { seq: after } = await tx
         .selectFrom('activity_cursor')

@@ -35,6 +35,13 @@ const decide = (within: Db, row: PackageRow, expires: Date | null = null) =>
     ...{ assigned_to: null, assigned_at: null, resolved_at: null, resolved_by: null, resolution_note: null },
   })
 
+const createdDashboard = () =>
+  createDashboard({
+    ...{ db, clock, activity: createActivity({ db, clock }), growth: createPoolGrowth({ db, clock }) },
+    ...{ audit: { flush: async () => {} } },
+    antivirus: async () => silentStatus('clamav'),
+  })
+
 describe('the counters', () => {
   test('follow missing dependencies through changes, statuses and deletions', async () => {
     const [one, other] = [await insertRecord(db, { name: 'one' }), await insertRecord(db, { name: 'other' })]
@@ -149,12 +156,7 @@ test('alerts name overdue reviews, deadlines, held packages and missing dependen
   await change(lacking, { deps_missing: '["libnowhere"]' })
   const decision = await decide(db, lacking, soon)
 
-  const dashboard = createDashboard({
-    ...{ db, clock, activity: createActivity({ db, clock }), growth: createPoolGrowth({ db, clock }) },
-    ...{ audit: { flush: async () => {} } },
-    antivirus: async () => silentStatus('clamav'),
-  })
-  const { alerts, security_review: review, packages, recent_imports: recent } = await dashboard.stats()
+  const { alerts, security_review: review, packages, recent_imports: recent } = await createdDashboard().stats()
   expect(alerts.map(({ type, package: name, message }) => [type, name, message])).toEqual([
     ['sla_expired', 'late', 'the review was due on 2026-03-09'],
     ['sla_warning', 'near', 'the review is due on 2026-03-12'],
@@ -164,7 +166,25 @@ test('alerts name overdue reviews, deadlines, held packages and missing dependen
     ['security', 'late', expect.stringMatching(/^waits for a decision/)],
     ['deps_missing', 'lacking', 'dependencies are missing: libnowhere'],
   ])
+  expect(review).toMatchObject({ overdue: 1, expiring_soon_total: 1 })
   expect(review).toMatchObject({ exception: 1, expiring_soon: [{ decision_id: decision.id, remaining_days: 2 }] })
   expect(packages.deps_missing_count).toBe(1)
   expect(recent[0]).toMatchObject({ package: 'lacking', status: 'published' })
+})
+
+test('what is overdue and what ends soon is counted, not only what is listed', async () => {
+  const dashboard = createdDashboard()
+  const row = await insertRecord(db, { name: 'many-exceptions' })
+  const before = (await dashboard.stats()).security_review
+  for (let i = 0; i < 15; i++) {
+    const { id } = await insertRecord(db, { name: `late-${i}`, status: 'pending_review' })
+    await db
+      .updateTable('packages')
+      .set({ review_due_at: new Date(NOW.getTime() - 1) })
+      .where('id', '=', id)
+      .execute()
+    await decide(db, row, new Date(NOW.getTime() + 86_400_000))
+  }
+  const { overdue, expiring_soon_total: total, expiring_soon: listed } = (await dashboard.stats()).security_review
+  expect([overdue - before.overdue, total - before.expiring_soon_total, listed.length]).toEqual([15, 15, 10])
 })

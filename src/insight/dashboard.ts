@@ -3,6 +3,7 @@ import type { AntivirusStatus } from '../scanners/scanner.ts'
 import { isoTime, type Clock } from '../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import {
+  countDeadlines,
   dashboardCounts,
   dueFirst,
   exceptionsEnding,
@@ -55,13 +56,14 @@ export function createDashboard({ db, clock, activity, growth, audit, antivirus 
   /** @returns the alerts, and the exceptions that end soon, which are among them */
   async function alerts(now: Date) {
     const soon = new Date(now.getTime() + WARNING_DAYS * DAY_MS)
-    const [late, near, ending, quarantined, held, missing] = await Promise.all([
+    const [late, near, ending, quarantined, held, missing, deadlines] = await Promise.all([
       dueFirst(db, { after: null, upTo: now }, LISTED),
       dueFirst(db, { after: now, upTo: soon }, LISTED),
       exceptionsEnding(db, { after: now, upTo: soon }, LISTED),
       worstFirst(db, 'quarantined', LISTED),
       worstFirst(db, 'pending_review', LISTED),
       missingFirst(db, LISTED),
+      countDeadlines(db, now, soon),
     ])
     const about = (type: Alert['type'], message: (row: AlertRow) => string) => (row: AlertRow) => {
       const { name, version, distribution, arch } = row
@@ -79,7 +81,7 @@ export function createDashboard({ db, clock, activity, growth, audit, antivirus 
         about('deps_missing', (row) => `dependencies are missing: ${row.missing.join(', ').slice(0, 200)}`),
       ),
     ]
-    return { all, ending }
+    return { all, ending, deadlines }
   }
 
   return {
@@ -149,6 +151,8 @@ export function createDashboard({ db, clock, activity, growth, audit, antivirus 
           accepted_risk: accept_risk,
           exception,
           upgrade_required,
+          overdue: alerted.deadlines.overdue,
+          expiring_soon_total: alerted.deadlines.ending,
           expiring_soon: alerted.ending.map(({ id, package: name, version, distribution, arch, expires_at }) => ({
             ...{ decision_id: id, package: name, version, distribution, arch, expires_at: isoTime(expires_at) },
             remaining_days: Math.ceil((expires_at.getTime() - now.getTime()) / DAY_MS),

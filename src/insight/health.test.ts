@@ -32,18 +32,20 @@ const health = (more: Partial<HealthDeps> = {}) =>
     db: database.db,
     clock: systemClock,
     paths,
+    places: { repos: directory },
     objectStore: null,
     version: '1',
     startedAt: systemClock.now(),
     edition: 'community',
     instanceId: 'a',
-    fingerprint: 'F',
+    fingerprint: () => 'F',
     clamavDbDir: directory,
     grypeDbDir: directory,
     antivirus: () => Promise.reject(new Error('no daemon')),
     selfTests: () => [],
     vulnscan: async () => ({ ok: true, version: null, db_age_seconds: null }),
     isLeader: () => true,
+    clockOffsetMs: () => 0,
     drift: async () => ({ status: 'unknown', last_scan: null, age_seconds: null, findings: [] }),
     replicas: () => ({
       jobState: { scan: 'local', install: 'local', mirror: 'local', sync: 'local', sse: 'redis', logs: 'local' },
@@ -106,4 +108,13 @@ test('a missing directory is no matter of the object store: the service is not r
   expect(await health({ objectStore }).ready()).not.toHaveProperty('degraded')
   const gone = createPaths(join(directory, 'gone'))
   expect(await health({ objectStore, paths: gone }).ready()).toMatchObject({ ready: false, failing: ['manifests'] })
+})
+
+test.each([
+  [120_000, false, "the clock of this machine is 120 s ahead of the database's"],
+  [-6_000, false, "the clock of this machine is 6 s behind the database's"],
+  [1_250, true, undefined],
+])('a clock that is off by %i ms: %s', async (ms, ok, error) => {
+  const { checks } = await health({ clockOffsetMs: () => ms }).report()
+  expect(checks['non_critical']?.['clock']).toEqual({ ok, offset_seconds: ms / 1000, ...(error ? { error } : {}) })
 })

@@ -1,10 +1,13 @@
 // The health report: every probe of the specification.
 import { constants } from 'node:fs'
-import { access, statfs } from 'node:fs/promises'
+import { access } from 'node:fs/promises'
 import { sql } from 'kysely'
 import type { AntivirusStatus } from '../scanners/scanner.ts'
 import { isoTime, isoTimeOrNull, type Clock } from '../kernel/clock.ts'
+import { isShort, roomAt, roomOf } from '../kernel/disks.ts'
+import { inTime } from '../kernel/in-time.ts'
 import { createShared } from '../kernel/shared.ts'
+import { clockFault } from '../store/database-clock.ts'
 import { schemaVersion, type Db } from '../store/db.ts'
 import { FORMATS } from '../domain/package.ts'
 import { countRecords } from '../store/records/counters.ts'
@@ -17,6 +20,8 @@ const CRITICAL = ['manifests', 'pool', 'auth_db', 'manifest_db'] as const
 
 export interface HealthDeps {
   sizes: DirectorySizes
+  /** what the service writes to, by name */
+  places: Readonly<Record<string, string>>
   db: Db
   clock: Clock
   paths: Paths
@@ -26,7 +31,7 @@ export interface HealthDeps {
   startedAt: Date
   edition: string
   instanceId: string
-  fingerprint: string
+  fingerprint(): string
   clamavDbDir: string
   grypeDbDir: string
   antivirus(): Promise<AntivirusStatus>
@@ -36,6 +41,8 @@ export interface HealthDeps {
   isLeader(): boolean
   /** what the last drift scan found */
   drift(): Promise<DriftReport>
+  /** by how much the clock of this machine is ahead of the database's */
+  clockOffsetMs(): number
   /** where the state that replicas share is kept at the moment */
   replicas(): { jobState: Record<'scan' | 'install' | 'mirror' | 'sync' | 'sse' | 'logs', string>; cache: string }
   /** the scheduled jobs of this process */
@@ -46,7 +53,12 @@ export interface HealthDeps {
 
 /** Callers that ask while the probes run share their next run, so that no flood of questions runs them side by side. */
 export interface Health {
-  report(): Promise<{ status: 'healthy' | 'degraded' | 'unhealthy' } & Record<string, unknown>>
+  report(): Promise<
+    { status: 'healthy' | 'degraded' | 'unhealthy'; checks: Record<string, Record<string, Probe>> } & Record<
+      string,
+      unknown
+    >
+  >
   ready(): Promise<{ ready: boolean } & Record<string, unknown>>
 }
 
@@ -74,6 +86,20 @@ export function createHealth(deps: HealthDeps): Health {
     manifest_db: () => count(() => countRecords(db)),
   }
   const nonCritical = {
+    disk: async () => {
+      const short = Object.entries(await roomOf(deps.places)).filter(([, room]) => isShort(room))
+      const names = short.map(([place]) => place)
+      return {
+        ok: short.length === 0,
+        short: names,
+        ...(names[0] ? { error: `little room: ${names.join(', ')}` } : {}),
+      }
+    },
+    clock: async () => {
+      const error = clockFault({ offsetMs: deps.clockOffsetMs })
+      const offset_seconds = round(deps.clockOffsetMs() / 1000)
+      return error === null ? { ok: true, offset_seconds } : { ok: false, offset_seconds, error }
+    },
     audit: () => directory(paths.audit),
     antivirus: async () => {
       const status = await deps.antivirus()
@@ -89,7 +115,7 @@ export function createHealth(deps: HealthDeps): Health {
         : { ok: false, version: null, error: status.error }
     },
     reprepro: async () => ({ ok: true, version: `gatehouse ${deps.version}` }),
-    gpg: async () => ({ ok: true, fingerprint: deps.fingerprint }),
+    gpg: async () => ({ ok: true, fingerprint: deps.fingerprint() }),
     scheduler: async () => ({ ok: true, jobs: deps.isLeader() ? deps.jobs() : [] }),
     alembic: async () => {
       const version = await schemaVersion(db)
@@ -132,7 +158,7 @@ export function createHealth(deps: HealthDeps): Health {
     const { objectStore } = deps
     const [probes, store] = await Promise.all([
       all(objectStore ? { ...critical, pool: async () => ({ ok: true }) } : critical),
-      objectStore ? inTime(() => reachable(objectStore), STORE_READY_MS) : null,
+      objectStore ? resultOf(() => reachable(objectStore), STORE_READY_MS) : null,
     ])
     const failing: string[] = CRITICAL.filter((name) => !probes[name]?.ok)
     const reason = deps.notServing()
@@ -152,22 +178,16 @@ export function createHealth(deps: HealthDeps): Health {
 
 async function all(probes: Record<string, () => Promise<Probe>>): Promise<Record<string, Probe>> {
   const entries = await Promise.all(
-    Object.entries(probes).map(async ([name, probe]) => [name, await inTime(probe)] as const),
+    Object.entries(probes).map(async ([name, probe]) => [name, await resultOf(probe)] as const),
   )
   return Object.fromEntries(entries)
 }
 
-async function inTime(probe: () => Promise<Probe>, ms = PROBE_MS): Promise<Probe> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Probe>((resolve) => {
-    timer = setTimeout(() => resolve({ ok: false, error: `no answer within ${ms / 1000} s` }), ms)
-  })
+async function resultOf(probe: () => Promise<Probe>, ms = PROBE_MS): Promise<Probe> {
   try {
-    return await Promise.race([probe(), late])
+    return await inTime(probe, ms)
   } catch (error) {
     return { ok: false, error: (error as Error).message }
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -189,13 +209,11 @@ const GB = 1024 ** 3
 const round = (value: number) => Math.round(value * 100) / 100
 
 async function usage(path: string) {
-  const { bavail, blocks, bsize } = await statfs(path)
-  const total = blocks * bsize
-  const free = bavail * bsize
+  const { freeBytes, totalBytes } = await roomAt(path)
   return {
-    free_gb: round(free / GB),
-    total_gb: round(total / GB),
-    used_pct: total === 0 ? 0 : round(((total - free) / total) * 100),
+    free_gb: round(freeBytes / GB),
+    total_gb: round(totalBytes / GB),
+    used_pct: totalBytes === 0 ? 0 : round(((totalBytes - freeBytes) / totalBytes) * 100),
   }
 }
 

@@ -1,8 +1,11 @@
 // The Prometheus metrics of the specification. Gauges are read from counters at each scrape, never by a table scan.
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { DRIFT_AREAS } from '../domain/drift.ts'
 import { SEVERITY_KEYS, type SeverityKey } from '../domain/finding.ts'
+import { inTime } from '../kernel/in-time.ts'
+import { DatabaseAway } from '../store/database-away.ts'
 import type { DriftReport } from './health.ts'
+import { addStateMetrics, type StateSources } from './state-metrics.ts'
 
 export interface Totals {
   packages: number
@@ -14,14 +17,13 @@ export interface Metrics {
   /** text format 0.0.4 */
   render(): Promise<string>
   observeRequest(request: { method: string; path: string; status: number; seconds: number }): void
+  observePublish(seconds: number): void
   countUpload(status: string): void
   countFindings(counts: Partial<Record<SeverityKey, number>>): void
 }
 
-/**
- * @param sources read at each scrape; null for an unknown time or age, which gives no sample
- */
-export function createMetrics(sources: {
+/** Read at each scrape; null is unknown, which gives no sample. */
+export interface MetricSources extends StateSources {
   totals(): Promise<Totals>
   antivirusUpdatedAt(): Promise<number | null>
   advisoriesAgeSeconds(): Promise<number | null>
@@ -30,7 +32,14 @@ export function createMetrics(sources: {
   drift(): Promise<DriftReport>
   /** ever counted */
   downloads(): Promise<readonly { format: string; downloads: number }[]>
-}): Metrics {
+  /** errors that nothing caught, by what failed */
+  uncaught(): Readonly<Record<string, number>> | null
+  /** by the role of the process */
+  restarts(): Readonly<Record<string, number>> | null
+  onError(error: unknown): void
+}
+
+export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
   const registers = [registry]
   let totals: Promise<Totals> | null = null
@@ -118,6 +127,26 @@ export function createMetrics(sources: {
       for (const { format, downloads } of counted) this.inc({ format }, downloads)
     },
   })
+  const counted = (name: string, help: string, label: string, ask: () => Readonly<Record<string, number>> | null) =>
+    new Counter({
+      ...{ name, help, labelNames: [label], registers },
+      collect() {
+        this.reset()
+        for (const [value, count] of Object.entries(ask() ?? {})) this.inc({ [label]: value }, count)
+      },
+    })
+  counted(
+    'svc_uncaught_exceptions_total',
+    'Errors that nothing caught in the process of the API, by what failed; after process it ends in order',
+    'failed',
+    sources.uncaught,
+  )
+  counted(
+    'svc_process_restarts_total',
+    'Processes that ended by themselves and were started again, since the start of their parent',
+    'process',
+    sources.restarts,
+  )
   const findings = new Counter({
     name: 'svc_cve_findings_total',
     help: 'Findings of packages when they arrive, by severity',
@@ -140,8 +169,20 @@ export function createMetrics(sources: {
   for (const status of ['published', 'pending_review', 'quarantined', 'rejected', 'error']) uploads.inc({ status }, 0)
   for (const severity of SEVERITY_KEYS) findings.inc({ severity }, 0)
 
+  const publishing = new Histogram({
+    name: 'svc_publish_duration_seconds',
+    help: 'Time from the beginning of a publish to the exchange of the trees',
+    buckets: [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120],
+    registers,
+  })
+  addStateMetrics(registry, sources)
+  // Memory, processor time, descriptors, event loop and garbage collection of this process.
+  collectDefaultMetrics({ register: registry })
+  guardCollectors(registry, sources.onError)
+
   return {
     render: () => registry.metrics(),
+    observePublish: (seconds) => publishing.observe(seconds),
     observeRequest({ method, path, status, seconds }) {
       requests.inc({ method, path, status: String(status) })
       duration.observe({ method, path }, seconds)
@@ -150,5 +191,33 @@ export function createMetrics(sources: {
     countFindings(counts) {
       for (const [severity, count] of Object.entries(counts)) if (count) findings.inc({ severity }, count)
     },
+  }
+}
+
+/** Prometheus gives a scrape 10 s by default. */
+const COLLECT_MS = 4_000
+
+interface Collecting {
+  collect?: () => void | Promise<void>
+  reset(): void
+  remove?: () => void
+  labelNames?: readonly string[]
+}
+
+/** What cannot be read, or not in time, has no sample: the other metrics say what is the matter. */
+function guardCollectors(registry: Registry, onError: (error: unknown) => void): void {
+  for (const metric of registry.getMetricsAsArray() as unknown as Collecting[]) {
+    const { collect } = metric
+    if (!collect) continue
+    metric.collect = async () => {
+      try {
+        await inTime(async () => collect.call(metric), COLLECT_MS)
+      } catch (error) {
+        metric.reset()
+        // Without labels it would be 0 now, which would be a statement.
+        if ((metric.labelNames ?? []).length === 0) metric.remove?.()
+        if (!(error instanceof DatabaseAway)) onError(error)
+      }
+    }
   }
 }

@@ -1,5 +1,7 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import { eventOf, messageOf, type AuditRow } from './events.ts'
+import { createTestDatabase } from '../../test/database.ts'
+import { eventOf, maySend, messageOf, type AuditRow } from './events.ts'
 
 const entry = (fields: Partial<AuditRow>) => ({ package: null, outcome: null, extra: {}, ...fields }) as AuditRow
 const run = (result: AuditRow['result'], counts: object) =>
@@ -39,4 +41,36 @@ test.each([
     `Gatehouse: ${ended} (why)`,
     `Gatehouse: ${failed} (why)`,
   ])
+})
+
+test('an upload that was refused before its package was read has a subject', () => {
+  const refused = entry({ action: 'UPLOAD', result: 'FAILURE', detail: 'why', at: new Date(0) })
+  expect(messageOf(refused, 'UPLOAD_FAILED').text).toBe('Gatehouse: a package was not accepted (why)')
+  const named = { ...refused, package: 'curl', version: '8.1', distribution: 'noble' }
+  expect(messageOf(named, 'UPLOAD_FAILED').text).toBe('curl 8.1 in noble: was not accepted (why)')
+})
+
+test('what is left out of the outbox is what no event is made of', async ({ onTestFinished }) => {
+  const database = await createTestDatabase()
+  onTestFinished(() => database.close())
+  const actions =
+    'UPLOAD IMPORT CVE_REMATCH RESCAN DECISION_RESOLVED SECURITY_DECISION SLA_EXPIRED SLA_EXPIRING SYNC MIRROR INTEGRITY_ALERT SCHEDULER_JOB_FAILED LOGIN PROMOTE'
+  const outcomes = [null, 'pending_review', 'quarantined', 'published', 'overdue', 'failed', 'already_exists']
+  const entries = actions
+    .split(' ')
+    .flatMap((action) =>
+      (['SUCCESS', 'WARNING', 'FAILURE'] as const).flatMap((result) =>
+        outcomes.map((outcome) => entry({ action, result, outcome })),
+      ),
+    )
+  const { rows } = await sql<{ taken: boolean | null }>`
+    select ${maySend} as taken from jsonb_to_recordset(${JSON.stringify(entries)}::jsonb) as e(action text, result text, outcome text)`.execute(
+    database.db,
+  )
+  const sent = entries.map((one) =>
+    [null, { antivirus: 'infected' }].some((checks) => eventOf(one, checks, 0) !== null),
+  )
+  for (const [at, one] of entries.entries()) if (sent[at]) expect([one, rows[at]?.taken]).toEqual([one, true])
+  const ofImports = entries.findIndex(({ action, outcome }) => action === 'IMPORT' && outcome === 'published')
+  expect(rows[ofImports]?.taken).toBe(false)
 })

@@ -1,5 +1,5 @@
 // Maps audit entries to outbound events and their texts (docs/api-decisions.md, section 19). Pure.
-import type { Selectable } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import { isoTime } from '../kernel/clock.ts'
 import type { AuditTable } from '../store/tables.ts'
 
@@ -28,6 +28,11 @@ const ORDINARY = new Set([
   'format_mismatch',
   'arch_mismatch',
 ])
+
+/** Most entries are never sent: a bulk import writes ten thousands. This leaves out what `eventOf` gives null for anyway. */
+export const maySend = sql<boolean>`(action in ('SECURITY_DECISION', 'SLA_EXPIRED', 'SLA_EXPIRING', 'SYNC', 'MIRROR', 'INTEGRITY_ALERT', 'SCHEDULER_JOB_FAILED')
+  or action in ('UPLOAD', 'IMPORT') and (outcome in ('pending_review', 'quarantined') or result = 'FAILURE')
+  or action in ('CVE_REMATCH', 'RESCAN', 'DECISION_RESOLVED') and outcome = 'pending_review')`
 
 /**
  * @param pipeline results of the record's checks; null when there is no record
@@ -92,6 +97,17 @@ const WORDS: Record<NotifiedEvent, string> = {
   SCHEDULER_JOB_FAILED: 'a scheduled job failed',
 }
 
+/** Where the entry names no package: it was refused before one was read, or it is about several. */
+const WITHOUT_PACKAGE: Partial<Record<NotifiedEvent, string>> = {
+  CVE_BLOCKED: 'packages were blocked for their vulnerabilities',
+  PENDING_REVIEW: 'packages wait for a decision',
+  DECISION: 'packages have a decision',
+  SLA_OVERDUE: 'packages are overdue for a decision',
+  UPLOAD_FAILED: 'a package was not accepted',
+  ANTIVIRUS_HIT: 'packages were quarantined: malware was found',
+  INTEGRITY_ALERT: 'files differ from what was stored',
+}
+
 /** Of runs, which may also succeed. */
 const FAILED: Partial<Record<NotifiedEvent, string>> = {
   SYNC_RESULT: 'a source could not be read',
@@ -106,6 +122,12 @@ export interface Message {
   data: Record<string, unknown>
 }
 
+function wordsOf({ result, package: pkg }: AuditRow, event: NotifiedEvent): string {
+  const failed = result === 'FAILURE' ? FAILED[event] : undefined
+  const general = pkg === null ? WITHOUT_PACKAGE[event] : undefined
+  return failed ?? general ?? WORDS[event]
+}
+
 /** The same entry always gives the same message, so that a receiver recognises a repetition by its id. */
 export function messageOf(entry: AuditRow, event: NotifiedEvent): Message {
   const name =
@@ -114,7 +136,7 @@ export function messageOf(entry: AuditRow, event: NotifiedEvent): Message {
       : [entry.package, entry.version, entry.distribution && `in ${entry.distribution}`].filter(Boolean).join(' ')
   const { package: pkg, version, distribution, arch, outcome, detail } = entry
   return {
-    text: `${name}: ${(entry.result === 'FAILURE' && FAILED[event]) || WORDS[event]}${detail ? ` (${detail})` : ''}`,
+    text: `${name}: ${wordsOf(entry, event)}${detail ? ` (${detail})` : ''}`,
     event,
     id: `audit-${entry.seq}`,
     timestamp: isoTime(entry.at),

@@ -42,13 +42,11 @@ export interface Mailer {
 export class MailError extends Error {
   /** the message for clients; for a private address it is the same for open and closed ports */
   readonly shown: string
-  constructor(
-    readonly reason:
-      'not_configured' | 'bad_address' | 'forbidden_target' | 'unreachable' | 'timeout' | 'tls' | 'login' | 'refused',
-    message: string,
-    options?: ErrorOptions & { ofPrivateHost?: boolean },
-  ) {
+  readonly reason:
+    'not_configured' | 'bad_address' | 'forbidden_target' | 'unreachable' | 'timeout' | 'tls' | 'login' | 'refused'
+  constructor(reason: MailError['reason'], message: string, options?: ErrorOptions & { ofPrivateHost?: boolean }) {
     super(message, options)
+    this.reason = reason
     this.shown = options?.ofPrivateHost ? 'the server could not be used as a mail server; the log says why' : message
   }
 }

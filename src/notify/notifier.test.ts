@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { headerOf, MAIL_USER, partOf, startMailSink, type MailSink } from '../../test/fakes/smtp.ts'
@@ -102,11 +103,11 @@ afterEach(async () => {
 })
 
 /** Another notifier on the same database, as a second replica has. */
-const another = () =>
+const another = (db = database.db) =>
   createNotifier({
     allowPrivate: true,
     allowedHosts: [],
-    db: database.db,
+    db,
     clock,
     http,
     log: createLog('info', { write: (line) => void lines.push(JSON.parse(line)) }),
@@ -525,4 +526,30 @@ describe('a forgotten password', () => {
     expect(sink.connections).toBe(0)
     expect(lines.map(({ level }) => level)).toEqual(['error', 'warn'])
   })
+})
+
+test('an alert behind an import of 60,000 packages is sent by the next look, with a few queries', async () => {
+  await sql`with chain as (select seq from audit_chain), added as (
+    insert into audit (at, action, result, outcome, extra, seq)
+      select now(), 'IMPORT', 'SUCCESS', 'published', '{}', chain.seq + n from chain, generate_series(1, 60000) n returning 1)
+    update audit_chain set seq = seq + (select count(*) from added)`.execute(database.db)
+  await happen({ action: 'INTEGRITY_ALERT', result: 'FAILURE', package: 'openssl' })
+  let queries = 0
+  const counted = database.db.withPlugin({
+    transformQuery: ({ node }) => (queries++, node),
+    transformResult: ({ result }) => Promise.resolve(result),
+  })
+  const slow = channel('webhook', another(counted))
+  expect(await slow.deliver(always)).toBe(1)
+  expect(posted).toMatchObject([{ event: 'INTEGRITY_ALERT' }])
+  expect(queries).toBeLessThan(20)
+  // Nothing is looked through twice.
+  queries = 0
+  expect(await slow.deliver(always)).toBe(0)
+  expect(queries).toBe(2)
+})
+
+test('everything that waits is sent by one look', async () => {
+  await happen(...Array.from({ length: 250 }, (_, n) => held(`p${n}`)))
+  expect(await deliver('webhook')).toBe(250)
 })

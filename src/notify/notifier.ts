@@ -1,4 +1,5 @@
 // Outbound notifications: webhook and mail channels, tests that an admin requests, password reset mails.
+import { appPage } from '../domain/app-page.ts'
 import { randomUUID } from 'node:crypto'
 import type { ConnectionOptions } from 'node:tls'
 import { invalidField } from '../domain/problem.ts'
@@ -97,7 +98,7 @@ export function createNotifier(deps: {
         log.warn({ user: username }, 'a password reset was requested, but mail is disabled')
         return
       }
-      const link = `${app_url.replace(/\/+$/, '')}/reset-password?token=${encodeURIComponent(token)}`
+      const link = appPage(app_url, `/reset-password?token=${encodeURIComponent(token)}`)
       try {
         await mailer.send({
           ...resetLetter(username, link, minutes),

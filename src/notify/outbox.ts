@@ -6,7 +6,7 @@ import { HttpError } from '../kernel/http-client.ts'
 import type { Log } from '../kernel/log.ts'
 import { trace } from '../kernel/trace.ts'
 import type { Db } from '../store/db.ts'
-import type { AuditRow } from './events.ts'
+import { maySend, type AuditRow } from './events.ts'
 
 export interface Channel {
   name: string
@@ -18,7 +18,7 @@ export interface Channel {
   retryMs: readonly [number, number]
   isOn(): boolean
   /**
-   * The next message to send for these consecutive entries.
+   * The next message to send for these entries. Between them are only such that no channel sends.
    * @returns null when none of them is sent
    */
   next(entries: readonly AuditRow[]): Promise<Due | null>
@@ -43,6 +43,8 @@ export interface Outbox {
 
 const TRIES = 3
 const BATCH = 100
+/** Entries that one query looks through. */
+const SPAN = 20_000
 /** A receiver that asks for a longer wait is called again after this: what waits for it is about attacks and decisions. */
 const LONGEST_WAIT_MS = 15 * 60_000
 
@@ -54,6 +56,8 @@ interface Place {
 
 export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Channel }): Outbox {
   const { db, clock, log, channel } = deps
+  /** messages of the call of `deliver` that runs */
+  let arrived = 0
   const after = (ms: number) => new Date(clock.now().getTime() + ms)
 
   async function place(): Promise<Place> {
@@ -84,56 +88,80 @@ export function createOutbox(deps: { db: Db; clock: Clock; log: Log; channel: Ch
     return moved !== undefined
   }
 
+  const sendable = (after: number, upTo: number): Promise<AuditRow[]> =>
+    db
+      .selectFrom('audit')
+      .selectAll()
+      .where('seq', '>', after)
+      .where('seq', '<=', upTo)
+      .where(maySend)
+      .orderBy('seq')
+      .limit(BATCH)
+      .execute()
+
+  /** @returns the place afterwards; null when it stays, because another process moved it or the receiver fails */
+  async function send(due: Due, from: Place): Promise<Place | null> {
+    // Reserved before it is sent; if this process dies, the reservation expires.
+    const taken: Place = { ...from, retry_at: after(2 * channel.limitMs) }
+    if (!(await move(from, taken))) return null
+    try {
+      await trace('notify', { 'gatehouse.channel': channel.name }, () => due.send())
+      arrived++
+      return taken
+    } catch (error) {
+      const tries = from.tries + 1
+      const asked = Math.min(LONGEST_WAIT_MS, (error instanceof HttpError && error.retryAfterMs) || 0)
+      const wait = channel.retryMs[tries - 1]
+      if (tries < TRIES && wait !== undefined) {
+        await move(taken, { ...taken, tries, retry_at: after(Math.max(wait, asked)) })
+        return null
+      }
+      // Given up: the entry remains in the audit log, and the next one is tried, when the receiver takes it again.
+      log.error({ err: error, channel: channel.name, audit_seq: due.upTo }, 'a notification could not be delivered')
+      if (asked === 0) return taken
+      await move(taken, { seq: due.upTo, tries: 0, retry_at: after(asked) })
+      return null
+    }
+  }
+
+  /** Sends what is due of these entries. @returns as `send` */
+  async function sendEach(rows: readonly AuditRow[], from: Place, goOn: () => boolean): Promise<Place | null> {
+    let [entries, at] = [rows, from]
+    while (entries.length > 0) {
+      if (!goOn()) return null
+      const due = await channel.next(entries)
+      const upTo = due?.upTo ?? (entries.at(-1)?.seq as number)
+      const sent = due ? await send(due, at) : at
+      const next: Place = { seq: upTo, tries: 0, retry_at: null }
+      if (sent === null || !(await move(sent, next))) return null
+      at = next
+      entries = entries.filter((entry) => (entry.seq as number) > upTo)
+    }
+    return at
+  }
+
   return {
     name: channel.name,
     async deliver(goOn) {
+      arrived = 0
       let at = await place()
+      const end = (await head()) ?? at.seq
       if (!channel.isOn()) {
         // A disabled channel skips entries, so that enabling it does not send all of them.
-        const seq = (await head()) ?? at.seq
-        if (seq > at.seq) await move(at, { seq, tries: 0, retry_at: null })
+        if (end > at.seq) await move(at, { seq: end, tries: 0, retry_at: null })
         return 0
       }
       if (at.retry_at && at.retry_at > clock.now()) return 0
-      let entries: AuditRow[] = await db
-        .selectFrom('audit')
-        .selectAll()
-        .where('seq', '>', at.seq)
-        .orderBy('seq')
-        .limit(BATCH)
-        .execute()
-      let arrived = 0
-      while (entries.length > 0 && goOn()) {
-        const due = await channel.next(entries)
-        const upTo = due?.upTo ?? (entries.at(-1)?.seq as number)
-        if (due) {
-          // Reserved before it is sent; if this process dies, the reservation expires.
-          const taken: Place = { ...at, retry_at: after(2 * channel.limitMs) }
-          if (!(await move(at, taken))) return arrived
-          at = taken
-          try {
-            await trace('notify', { 'gatehouse.channel': channel.name }, () => due.send())
-            arrived++
-          } catch (error) {
-            const tries = at.tries + 1
-            const asked = Math.min(LONGEST_WAIT_MS, (error instanceof HttpError && error.retryAfterMs) || 0)
-            const wait = channel.retryMs[tries - 1]
-            if (tries < TRIES && wait !== undefined) {
-              await move(at, { ...at, tries, retry_at: after(Math.max(wait, asked)) })
-              return arrived
-            }
-            // Given up: the entry remains in the audit log, and the next one is tried, when the receiver takes it again.
-            log.error({ err: error, channel: channel.name, audit_seq: upTo }, 'a notification could not be delivered')
-            if (asked > 0) {
-              await move(at, { seq: upTo, tries: 0, retry_at: after(asked) })
-              return arrived
-            }
-          }
-        }
+      while (at.seq < end) {
+        const upTo = Math.min(end, at.seq + SPAN)
+        const entries = await sendable(at.seq, upTo)
+        const sent = await sendEach(entries, at, goOn)
+        if (sent === null) break
+        at = sent
+        if (entries.length === BATCH || at.seq === upTo) continue
         const next: Place = { seq: upTo, tries: 0, retry_at: null }
-        if (!(await move(at, next))) return arrived
+        if (!(await move(at, next))) break
         at = next
-        entries = entries.filter((entry) => (entry.seq as number) > upTo)
       }
       return arrived
     },
