@@ -47,7 +47,7 @@ export async function readConfig(path: string): Promise<Config> {
 }
 
 export async function writeConfig(path: string, config: Config): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeDirectory(dirname(path))
   const next = `${path}.${process.pid}`
   const file = await open(next, 'w', 0o600)
   try {
@@ -60,11 +60,25 @@ export async function writeConfig(path: string, config: Config): Promise<void> {
   await rename(next, path)
 }
 
+/** With those above it. Node's own `recursive` tries for ever where a directory exists and takes no names, such as /proc. */
+async function makeDirectory(path: string): Promise<void> {
+  const failure = await mkdir(path, { mode: 0o700 }).then(
+    () => null,
+    (error: unknown) => error as NodeJS.ErrnoException,
+  )
+  if (!failure || (await stat(path).catch(() => null))?.isDirectory()) return
+  const above = dirname(path)
+  const isMissing = failure.code === 'ENOENT' && above !== path && !(await stat(above).catch(() => null))
+  if (!isMissing) throw failure
+  await makeDirectory(above)
+  await mkdir(path, { mode: 0o700 })
+}
+
 const STALE_LOCK_MS = 30_000
 
 /** Changes the file while no other process of this command does. */
 export async function changeConfig<T>(path: string, change: (config: Config) => Promise<T>): Promise<T> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+  await makeDirectory(dirname(path)).catch((error: unknown) => {
     throw failed(`${path} cannot be changed: ${(error as Error).message}`)
   })
   const lock = `${path}.lock`

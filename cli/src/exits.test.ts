@@ -7,6 +7,7 @@ test.each([
   ['forbidden', 403, 4],
   ['feature_unavailable', 402, 4],
   ['duplicate_conflict', null, 3],
+  ['bytes_changed', 409, 3],
   ['invalid_package', 400, 3],
   ['file_too_large', 413, 3],
   ['unknown_distribution', 400, 2],

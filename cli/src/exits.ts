@@ -36,6 +36,7 @@ const NO_RIGHT = new Set(['unauthorized', 'forbidden', 'self_approval', 'no_cred
 /** The server understood and will say the same again. */
 const REFUSED = new Set([
   'duplicate_conflict',
+  'bytes_changed',
   'name_reserved',
   'policy_blocked',
   'rejected_bytes',

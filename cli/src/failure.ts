@@ -4,13 +4,15 @@ import { EXITS, exitOf, type Exit } from './exits.ts'
 
 export class Failure extends Error {
   override readonly name = 'Failure'
-  /** @param body in the shape of the API's errors, for `--json` */
-  constructor(
-    readonly exit: Exit,
-    readonly detail: string,
-    readonly body: Record<string, unknown>,
-  ) {
+  readonly exit: Exit
+  readonly detail: string
+  /** in the shape of the API's errors, for `--json` */
+  readonly body: Record<string, unknown>
+  constructor(exit: Exit, detail: string, body: Record<string, unknown>) {
     super(detail)
+    this.exit = exit
+    this.detail = detail
+    this.body = body
   }
 }
 

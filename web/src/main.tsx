@@ -29,7 +29,6 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      placeholderData: (previous: unknown) => previous,
       // What the server refused it refuses again; only a lost connection is worth another try.
       retry: (failures, error) => failures < 2 && !(error instanceof ApiError),
     },

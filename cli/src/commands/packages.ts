@@ -1,5 +1,5 @@
 // search, show, deps, delete.
-import { FLAGS, must, pageOf, type Command, type Context, type Given } from '../command.ts'
+import { FLAGS, must, pageOf, type Command, type Context, type Flag, type Given } from '../command.ts'
 import { EXITS } from '../exits.ts'
 import { failed, need } from '../failure.ts'
 import { confirm } from '../prompt.ts'
@@ -34,27 +34,32 @@ async function show(context: Context, given: Given) {
   const { terminal } = context
   const client = await context.client()
   const name = must(given, 'PKG')
-  const found = need(await client.call('GET /artifacts/{name}', { params: { name }, signal: context.signal }))
-  const version = given.text('VERSION')
-  const [distribution, arch] = [given.text('distribution'), given.text('arch')]
-  const records = found.versions.filter(
-    (one) =>
-      (!version || one.version === version) &&
-      (!distribution || one.distribution === distribution) &&
-      (!arch || one.arch === arch),
-  )
-  if (records.length === 0)
-    throw failed(`${name} is here, but not ${[version, distribution, arch].filter(Boolean).join(', ')}`)
+  const query = {
+    version: given.text('VERSION'),
+    format: given.text('format') as (typeof FORMATS)[number] | undefined,
+    distribution: given.text('distribution'),
+    arch: given.text('arch'),
+  }
+  const found = need(await client.call('GET /artifacts/{name}', { params: { name }, query, signal: context.signal }))
+  const records = found.versions
   if (context.json) {
-    terminal.document(version || distribution || arch ? { ...found, versions: records } : found)
+    terminal.document(found)
     return EXITS.done
   }
   const [first] = records
   terminal.print(`${plain(found.name)}: ${plain(found.info.description?.split('\n')[0] ?? '')}`)
   terminal.table(
-    ['VERSION', 'ARCH', 'DISTRIBUTION', 'STATUS', 'SERVED', 'SIZE', 'FINDINGS', 'CAME IN'],
+    ['VERSION', 'FORMAT', 'ARCH', 'DISTRIBUTION', 'STATUS', 'SERVED', 'SIZE', 'FINDINGS', 'CAME IN'],
     records.map((one) => [
-      ...[one.version, one.arch, one.distribution, one.status, one.served ? 'yes' : 'no', sizeText(one.size_bytes)],
+      ...[
+        one.version,
+        one.format,
+        one.arch,
+        one.distribution,
+        one.status,
+        one.served ? 'yes' : 'no',
+        sizeText(one.size_bytes),
+      ],
       one.cve_results === null ? 'not scanned' : one.cve_results.length,
       one.imported_at,
     ]),
@@ -113,7 +118,11 @@ async function remove(context: Context, given: Given) {
   const { terminal, signal } = context
   const client = await context.client()
   const [name, version] = [must(given, 'PKG'), must(given, 'VERSION')]
-  const selected = { distribution: given.text('distribution'), arch: given.text('arch') }
+  const selected = {
+    format: given.text('format') as (typeof FORMATS)[number] | undefined,
+    distribution: given.text('distribution'),
+    arch: given.text('arch'),
+  }
   const isDry = given.is('dry-run')
   const call = (dry: boolean) =>
     client.call('DELETE /artifacts/{name}/{version}', {
@@ -141,6 +150,8 @@ async function remove(context: Context, given: Given) {
   return EXITS.done
 }
 
+const FORMATS = ['deb', 'rpm', 'apk'] as const
+const FORMAT: Flag = { name: 'format', value: 'FORMAT', choices: FORMATS, summary: 'only of this format' }
 const PKG = { name: 'PKG', summary: 'name of the package' }
 
 export const packageCommands: readonly Command[] = [
@@ -162,7 +173,7 @@ export const packageCommands: readonly Command[] = [
     summary: 'What is known about a package: where it is, its status, size and findings',
     details: 'With a single record left, also the steps of the gate.',
     arguments: [PKG, { name: 'VERSION', optional: true, summary: 'only this version' }],
-    flags: [FLAGS.distribution, FLAGS.arch],
+    flags: [FORMAT, FLAGS.distribution, FLAGS.arch],
     run: show,
   },
   {
@@ -179,9 +190,9 @@ export const packageCommands: readonly Command[] = [
   {
     name: 'delete',
     summary: 'Delete a version of a package',
-    details: 'From every distribution and architecture, unless -d and --arch say which.',
+    details: 'From every format, distribution and architecture, unless --format, -d and --arch say which.',
     arguments: [PKG, { name: 'VERSION', summary: 'the version' }],
-    flags: [FLAGS.distribution, FLAGS.arch, FLAGS.dryRun, FLAGS.yes],
+    flags: [FORMAT, FLAGS.distribution, FLAGS.arch, FLAGS.dryRun, FLAGS.yes],
     run: remove,
   },
 ]

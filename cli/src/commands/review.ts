@@ -63,6 +63,7 @@ async function show(context: Context, given: Given) {
   terminal.print(
     `${plain(manifest.name)} ${plain(manifest.version)} (${plain(manifest.arch)}) in ${plain(manifest.distribution)}: ${manifest.status}${manifest.served ? ', served' : ', not served'}`,
   )
+  terminal.print(`sha256 ${manifest.sha256}`)
   if (sla.expires_at) terminal.print(`due ${sla.expires_at}${sla.expired ? ' (over)' : ''}`)
   if (decision)
     terminal.print(`decided by ${plain(decision.decided_by)}: ${decision.action}, ${plain(decision.justification)}`)
@@ -89,11 +90,24 @@ async function show(context: Context, given: Given) {
   return EXITS.done
 }
 
+/** Of the held file; undefined where there is none, which the decision says better. */
+async function digestOf(context: Context, given: Given): Promise<string | undefined> {
+  const client = await context.client()
+  const answer = await client.call('GET /security/packages/{name}/{version}/decision', {
+    ...selected(given),
+    signal: context.signal,
+  })
+  return answer.ok ? answer.data.manifest.sha256 : undefined
+}
+
 async function decide(context: Context, given: Given, decision: 'approve' | 'reject') {
   const { terminal } = context
   const { params, query } = selected(given)
   const what = `${params.name} ${params.version}`
   const dryRun = given.is('dry-run')
+  const client = await context.client()
+  // Before the question: what is decided about is what is there now, or what --sha256 says was looked at.
+  const sha256 = given.text('sha256') ?? (await digestOf(context, given))
   if (decision === 'reject' && !dryRun && !given.is('yes')) {
     const question = `reject ${what}? Clients lose it where they have it, and the same bytes are refused from now on.`
     if (!(await confirm(terminal, question, '--yes'))) throw failed('nothing was decided')
@@ -106,9 +120,8 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
     ...(expires === undefined ? {} : { expires_in_days: spanDays(expires, 'expires') }),
     ...(cves.length > 0 ? { cve_ids: cves } : {}),
   }
-  const client = await context.client()
   if (dryRun) {
-    const items = [{ package: params.name, version: params.version, ...query }]
+    const items = [{ package: params.name, version: params.version, ...query, sha256 }]
     const preview = need(
       await client.call('POST /security/decisions/bulk', {
         body: { ...body, items, dry_run: true },
@@ -121,7 +134,7 @@ async function decide(context: Context, given: Given, decision: 'approve' | 'rej
     await client.call('POST /security/packages/{name}/{version}/decide', {
       params,
       query,
-      body,
+      body: { ...body, sha256 },
       signal: context.signal,
     }),
   )
@@ -183,6 +196,11 @@ const ARGUMENTS = [
   { name: 'VERSION', summary: 'the version' },
 ]
 const REASON = { name: 'reason', value: 'TEXT', required: true, summary: 'why, for those who ask later' }
+const SHA256 = {
+  name: 'sha256',
+  value: 'HEX',
+  summary: 'of the file you looked at; without it, of the one that is there now',
+}
 const CVE = { name: 'cve', value: 'ID', many: true, summary: 'the findings that the decision is about; all by default' }
 
 export const reviewCommands: readonly Command[] = [
@@ -215,6 +233,7 @@ export const reviewCommands: readonly Command[] = [
       REASON,
       { name: 'expires', value: 'TIME', summary: 'until then only, such as 30d: it comes back for review' },
       CVE,
+      SHA256,
       FLAGS.distribution,
       FLAGS.arch,
       FLAGS.dryRun,
@@ -226,7 +245,7 @@ export const reviewCommands: readonly Command[] = [
     name: 'review reject',
     summary: 'Refuse a held version for good',
     arguments: ARGUMENTS,
-    flags: [REASON, CVE, FLAGS.distribution, FLAGS.arch, FLAGS.dryRun, FLAGS.yes],
+    flags: [REASON, CVE, SHA256, FLAGS.distribution, FLAGS.arch, FLAGS.dryRun, FLAGS.yes],
     run: (context, given) => decide(context, given, 'reject'),
   },
   {

@@ -1,8 +1,8 @@
 // upload.
 import type { Client } from 'gatehouse-client'
 import { FLAGS, must, type Command, type Context, type Given } from '../command.ts'
-import { EXITS, gravest, type Exit } from '../exits.ts'
-import { need } from '../failure.ts'
+import { EXITS, exitOf, gravest, type Exit } from '../exits.ts'
+import { need, usage } from '../failure.ts'
 import { filesOf } from '../glob.ts'
 import { createProgress, type Item, type Progress } from '../progress.ts'
 import { spanMs } from '../spans.ts'
@@ -132,25 +132,43 @@ async function inParallel<T>(
 async function promote(context: Context, given: Given) {
   const client = await context.client()
   const { json, terminal } = context
+  const names = given.list('PKG')
+  const [only] = names.length === 1 ? names.map(packageOf) : []
+  if (names.length > MOST_PROMOTED) throw usage(`promote takes up to ${MOST_PROMOTED} packages at a time`)
+  if (!only && given.text('version-of') !== undefined)
+    throw usage('--version-of needs a single package; write PKG=VERSION')
+  const arch = given.text('arch')
   const body = {
-    package: must(given, 'PKG'),
+    ...(only
+      ? { package: only.package, version: given.text('version-of') ?? only.version, arch }
+      : { packages: names.map((name) => ({ ...packageOf(name), arch })) }),
     from_dist: must(given, 'from'),
     to_dist: must(given, 'to'),
-    version: given.text('version-of'),
-    arch: given.text('arch'),
     dry_run: given.is('dry-run'),
   }
   const answer = need(await client.call('POST /distributions/promote', { body, signal: context.signal }))
+  const failed = (answer.results ?? []).filter(({ status }) => status === 'error')
   if (json) terminal.document(answer)
   else {
     terminal.table(
-      ['VERSION', 'ARCH', answer.status === 'dry_run' ? 'WOULD BE' : 'RESULT'],
-      answer.versions.map(({ version, arch, result }) => [version, arch, result]),
+      ['PACKAGE', 'VERSION', 'ARCH', answer.status === 'dry_run' ? 'WOULD BE' : 'RESULT'],
+      answer.versions.map((one) => [one.package, one.version, one.arch, one.result]),
     )
+    for (const one of failed) terminal.complain(`${plain(one.package)}: ${plain(one.detail ?? '')} [${one.code}]`)
     for (const warning of answer.warnings) terminal.complain(`warning: ${plain(warning)}`)
     terminal.note(plain(answer.message))
   }
-  return EXITS.done
+  // Each is an answer to a request that came through.
+  return gravest(failed.map(({ code }) => exitOf({ code: code ?? '', status: 200 })))
+}
+
+/** As many as the API takes. */
+const MOST_PROMOTED = 200
+
+/** `hello` or `hello=2.10-3`, as apt writes it. */
+function packageOf(text: string): { package: string; version: string | undefined } {
+  const at = text.indexOf('=')
+  return at < 0 ? { package: text, version: undefined } : { package: text.slice(0, at), version: text.slice(at + 1) }
 }
 
 export const uploadCommands: readonly Command[] = [
@@ -187,8 +205,10 @@ export const uploadCommands: readonly Command[] = [
   },
   {
     name: 'promote',
-    summary: 'Copy a published package into another distribution, with its verdicts and decisions',
-    arguments: [{ name: 'PKG', summary: 'name of the package' }],
+    summary: 'Copy published packages into another distribution, with their verdicts and decisions',
+    details:
+      'Several are promoted in one call, up to 200. One that fails does not stop the others; the gravest failure is the exit code.',
+    arguments: [{ name: 'PKG', many: true, summary: 'name of a package, or NAME=VERSION' }],
     flags: [
       { name: 'from', value: 'CODENAME', required: true, summary: 'where it is' },
       { name: 'to', value: 'CODENAME', required: true, summary: 'where it goes' },
@@ -196,7 +216,10 @@ export const uploadCommands: readonly Command[] = [
       { name: 'arch', value: 'ARCH', summary: 'only for this architecture' },
       FLAGS.dryRun,
     ],
-    examples: [['see first what it would do', 'promote hello --from noble-test --to noble --dry-run']],
+    examples: [
+      ['see first what it would do', 'promote hello --from noble-test --to noble --dry-run'],
+      ['what proved itself this week', 'promote hello world=1.2-1 --from noble-test --to noble'],
+    ],
     run: promote,
   },
 ]

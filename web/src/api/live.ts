@@ -13,8 +13,14 @@ const STALE: Record<string, readonly Endpoint[]> = {
     'GET /artifacts',
     'GET /artifacts/{name}',
     'GET /distributions',
+    'GET /security/packages/{name}/{version}/evidence',
   ],
-  decision: ['GET /security/decisions', 'GET /artifacts/{name}', 'GET /dashboard/stats'],
+  decision: [
+    'GET /security/packages/{name}/{version}/evidence',
+    'GET /security/decisions',
+    'GET /artifacts/{name}',
+    'GET /dashboard/stats',
+  ],
   scan: ['GET /artifacts/{name}', 'GET /security/vulnerabilities'],
   review_queue: ['GET /dashboard/summary', 'GET /security/review-queue'],
   sync: ['GET /import/sync-status', 'GET /import/sources'],
@@ -26,6 +32,7 @@ const STALE: Record<string, readonly Endpoint[]> = {
     'GET /artifacts',
     'GET /artifacts/{name}',
     'GET /security/review-queue',
+    'GET /security/packages/{name}/{version}/evidence',
   ],
 }
 

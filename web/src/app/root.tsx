@@ -44,7 +44,12 @@ export function Root() {
       void navigate({ to: '/login', replace: true, search: here === '/' ? {} : { next: router.latestLocation.href } })
   }, [session.data, user, isPublic, here, navigate, router])
 
-  useLive(user !== null && user !== undefined)
+  const mustEnrol = user?.mfa_enrolment_required === true
+  useEffect(() => {
+    if (mustEnrol && here !== '/account') void navigate({ to: '/account', replace: true })
+  }, [mustEnrol, here, navigate])
+
+  useLive(user !== null && user !== undefined && !mustEnrol)
 
   if (session.isError && !session.data)
     return (

@@ -17,13 +17,14 @@ import { useDisclosure } from '@mantine/hooks'
 import { spotlight } from '@mantine/spotlight'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState, type ReactNode } from 'react'
 import { mayAccess } from '../../../src/domain/roles.ts'
 import { read } from '../api/api.ts'
 import { useConnection } from '../api/live.ts'
 import { navigation } from '../routes.tsx'
 import { signOut } from '../session/keep-alive.ts'
 import { useSession } from '../session/session.ts'
+import { focusTitle, Shown } from './arrival.ts'
 import { useGoKeys } from './keys.ts'
 
 const Palette = lazy(() => import('./palette.tsx'))
@@ -37,6 +38,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const session = useSession()
   const user = session?.user
   const wide = useWide()
+  const shown = useRef<string | null>(null)
   useGoKeys()
   useEffect(close, [here, close])
 
@@ -50,7 +52,15 @@ export function Shell({ children }: { children: ReactNode }) {
       navbar={{ width: 210, breakpoint: 'sm', collapsed: { mobile: !opened } }}
       padding="md"
     >
-      <a className="skip-link" href="#page-title">
+      {/* The document has a base address, below which a mere fragment would be another page. */}
+      <a
+        className="skip-link"
+        href={`${location.pathname}#page-title`}
+        onClick={(event) => {
+          event.preventDefault()
+          focusTitle()
+        }}
+      >
         Skip to content
       </a>
       <AppShell.Header>
@@ -85,9 +95,7 @@ export function Shell({ children }: { children: ReactNode }) {
                 <Menu.Item component={Link} to="/account">
                   Your account
                 </Menu.Item>
-                <Menu.Item
-                  onClick={() => void signOut().then(() => location.assign(new URL('./login', document.baseURI)))}
-                >
+                <Menu.Item onClick={() => void signOut().then((address) => location.assign(address))}>
                   Sign out
                 </Menu.Item>
               </Menu.Dropdown>
@@ -132,7 +140,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main id="main">
         <Banners secure={session?.secure ?? true} />
-        {children}
+        <Shown value={shown}>{children}</Shown>
       </AppShell.Main>
       <Suspense>
         <Palette />

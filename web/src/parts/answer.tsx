@@ -4,7 +4,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { problemOf } from '../api/problem.ts'
 
-/** The answer of a query. Old rows stay while it is asked again; the skeleton appears after 200 ms. */
+/** The answer of a query. Old rows stay, marked as such, while another page or filter is asked for; the skeleton appears after 200 ms. */
 export function Answer<T>({
   of,
   rows = 6,
@@ -18,7 +18,9 @@ export function Answer<T>({
     return (
       <>
         {of.isError && <Failure error={of.error} retry={() => void of.refetch()} />}
-        {children(of.data)}
+        <div className="answer" aria-busy={of.isPlaceholderData || undefined}>
+          {children(of.data)}
+        </div>
       </>
     )
   if (of.isError) return <Failure error={of.error} retry={() => void of.refetch()} />

@@ -1,6 +1,7 @@
 // The frame of a page: its title, what belongs beside it, and the document's title.
 import { Group, Text, Title } from '@mantine/core'
 import { useEffect, type ReactNode } from 'react'
+import { useArrival } from '../app/arrival.ts'
 
 export function Page({
   title,
@@ -13,6 +14,7 @@ export function Page({
   actions?: ReactNode
   children: ReactNode
 }) {
+  useArrival()
   useEffect(() => {
     document.title = `${title} · Gatehouse`
   }, [title])

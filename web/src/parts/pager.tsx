@@ -1,9 +1,21 @@
 // Which part of a list this is, and links to the others. Pages are links, so Back and new tabs work.
 import { Group, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import { memo } from 'react'
+import { memo, useEffect, useEffectEvent } from 'react'
 import { PAGE_SIZES } from '../search.ts'
+import { Waiting } from './answer.tsx'
 import { useFilter } from './filters.tsx'
+
+/**
+ * A page beyond the end of a list that has entries: somebody decided the last of them, or a link is old. Goes to the last page;
+ * it never says that there is nothing.
+ */
+export function PastEnd({ pages }: { pages: number }) {
+  const filter = useFilter()
+  const go = useEffectEvent(() => filter({ page: pages <= 1 ? undefined : pages }, true))
+  useEffect(() => go(), [pages])
+  return <Waiting />
+}
 
 interface PagerProps {
   page: number

@@ -1,22 +1,32 @@
 // Text to copy: commands and configuration, exactly as the client tests run them.
-import { Button, Code, Group } from '@mantine/core'
-import { useState } from 'react'
+import { Button, Code, Group, Stack, Text } from '@mantine/core'
+import { useEffect, useRef, useState } from 'react'
+import { copy } from './copy.ts'
+
+const SHOWN_MS = 4_000
 
 export function Snippet({ text, label }: { text: string; label: string }) {
-  const [copied, setCopied] = useState(false)
-  const copy = () =>
-    void navigator.clipboard.writeText(text).then(
-      () => setCopied(true),
-      () => setCopied(false),
-    )
+  const code = useRef<HTMLElement>(null)
+  const [result, setResult] = useState<'copied' | 'selected' | null>(null)
+  useEffect(() => {
+    if (result !== 'copied') return
+    const timer = setTimeout(() => setResult(null), SHOWN_MS)
+    return () => clearTimeout(timer)
+  }, [result])
+  const press = () => void copy(text, code.current).then((done) => setResult(done ? 'copied' : 'selected'))
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start" mb="xs">
-      <Code block tabIndex={0} aria-label={label} style={{ flex: 1, minWidth: 0, overflowX: 'auto' }}>
+      <Code ref={code} block tabIndex={0} aria-label={label} style={{ flex: 1, minWidth: 0, overflowX: 'auto' }}>
         {text}
       </Code>
-      <Button size="compact-sm" variant="default" onClick={copy} aria-label={`Copy: ${label}`}>
-        {copied ? 'Copied' : 'Copy'}
-      </Button>
+      <Stack gap={4} align="flex-start">
+        <Button size="compact-sm" variant="default" onClick={press} aria-label={`Copy: ${label}`}>
+          Copy
+        </Button>
+        <Text size="xs" role="status">
+          {result === 'copied' ? 'Copied' : result === 'selected' ? 'Selected: press Ctrl+C' : ''}
+        </Text>
+      </Stack>
     </Group>
   )
 }

@@ -50,8 +50,9 @@ export function keepAlive(queries: QueryClient, onSignedOut: () => void): () => 
   }
 }
 
-/** Ends the session here and tells the other tabs. */
-export async function signOut(): Promise<void> {
-  await session('DELETE', '').catch(() => undefined)
+/** Ends the session here and tells the other tabs. @returns where the browser goes next */
+export async function signOut(): Promise<string> {
+  const ended = await session<{ end_session_url?: string }>('DELETE', '').catch(() => null)
   tabs?.postMessage('signed out')
+  return ended?.end_session_url ?? new URL('./login', document.baseURI).href
 }

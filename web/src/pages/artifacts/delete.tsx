@@ -14,7 +14,6 @@ export function DeleteVersion({ record, close }: { record: PackageRecord; close:
   const given = { params: { name, version }, query: { distribution, arch } }
   const plan = useQuery({
     ...read('DELETE /artifacts/{name}/{version}', { ...given, query: { ...given.query, dry_run: true } }),
-    placeholderData: undefined,
   })
   const remove = useMutation({
     mutationFn: () => call('DELETE /artifacts/{name}/{version}', given),

@@ -1,10 +1,10 @@
 // Which published packages of the distribution need this version, and which of them nothing else would serve.
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { read } from '../../api/api.ts'
+import { readList } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { Toned } from '../../parts/marks.tsx'
-import { Pager } from '../../parts/pager.tsx'
+import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import type { PackageRecord } from './package.tsx'
 
@@ -13,7 +13,7 @@ const route = getRouteApi('/packages/$name')
 export function Dependants({ record: { name, version, distribution, arch } }: { record: PackageRecord }) {
   const { page = 1 } = route.useSearch()
   const dependants = useQuery(
-    read('GET /artifacts/{name}/{version}/dependants', {
+    readList('GET /artifacts/{name}/{version}/dependants', {
       params: { name, version },
       query: { distribution, arch, page, per_page: 50 },
     }),
@@ -21,7 +21,9 @@ export function Dependants({ record: { name, version, distribution, arch } }: { 
   return (
     <Answer of={dependants}>
       {({ items, total, pages, total_capped: capped }) =>
-        total === 0 ? (
+        items.length === 0 && total > 0 ? (
+          <PastEnd pages={pages} />
+        ) : total === 0 ? (
           <Empty title={`Nothing in ${distribution} needs it`} />
         ) : (
           <>

@@ -1,10 +1,10 @@
 // The files of a version, a page at a time: some packages have a hundred thousand.
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { read } from '../../api/api.ts'
+import { readList } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { Filters, TextFilter } from '../../parts/filters.tsx'
-import { Pager } from '../../parts/pager.tsx'
+import { PastEnd, Pager } from '../../parts/pager.tsx'
 import type { PackageRecord } from './package.tsx'
 
 const route = getRouteApi('/packages/$name')
@@ -13,7 +13,7 @@ const PER_PAGE = 200
 export function Files({ record: { name, version, distribution, arch } }: { record: PackageRecord }) {
   const { q, page = 1 } = route.useSearch()
   const files = useQuery(
-    read('GET /artifacts/{name}/{version}/files', {
+    readList('GET /artifacts/{name}/{version}/files', {
       params: { name, version },
       query: { distribution, arch, q, page, per_page: PER_PAGE },
     }),
@@ -25,7 +25,9 @@ export function Files({ record: { name, version, distribution, arch } }: { recor
       </Filters>
       <Answer of={files}>
         {({ items, total, pages }) =>
-          total === 0 ? (
+          items.length === 0 && total > 0 ? (
+            <PastEnd pages={pages} />
+          ) : total === 0 ? (
             <Empty title={q ? `No path has "${q}" in it` : 'It has no files'} />
           ) : (
             <>

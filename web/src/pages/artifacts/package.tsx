@@ -25,7 +25,7 @@ export type PackageRecord = Detail['versions'][number]
 export default function Package() {
   const { name } = route.useParams()
   const detail = useQuery(read('GET /artifacts/{name}', { params: { name } }))
-  return <Answer of={detail}>{(data) => <Known detail={data} />}</Answer>
+  return <Answer of={detail}>{(data) => <Known key={data.name} detail={data} />}</Answer>
 }
 
 function Known({ detail }: { detail: Detail }) {

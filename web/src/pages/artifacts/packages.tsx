@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { read, type Answered } from '../../api/api.ts'
+import { readList, type Answered } from '../../api/api.ts'
 import { clearNews, useNews } from '../../api/live.ts'
 import { useKeys } from '../../app/keys.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
@@ -12,7 +12,7 @@ import { Findings, Status, Toned } from '../../parts/marks.tsx'
 import { PackageLink } from '../../parts/list-link.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager } from '../../parts/pager.tsx'
+import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { Rows, type Column } from '../../parts/rows.tsx'
 import { When } from '../../parts/when.tsx'
 import { STATUSES } from '../../parts/words.ts'
@@ -69,7 +69,7 @@ const COLUMNS: readonly Column<Item>[] = [
 
 export default function Packages() {
   const { q, page = 1, size = 50, ...filters } = route.useSearch()
-  const list = useQuery(read('GET /artifacts', { query: { ...filters, search: q, page, per_page: size } }))
+  const list = useQuery(readList('GET /artifacts', { query: { ...filters, search: q, page, per_page: size } }))
   const codenames = useCodenames()
   const mayUpload = useMay('uploader+')
   const news = useNews('GET /artifacts')
@@ -90,7 +90,9 @@ export default function Packages() {
       <News count={news} show={reload} />
       <Answer of={list}>
         {({ items, total, pages }) =>
-          items.length === 0 ? (
+          items.length === 0 && total > 0 ? (
+            <PastEnd pages={pages} />
+          ) : items.length === 0 ? (
             <Empty title={q || Object.keys(filters).length > 0 ? 'No package matches' : 'There are no packages yet'}>
               {q || Object.keys(filters).length > 0 ? (
                 <Link to="/packages">Show all</Link>

@@ -44,7 +44,6 @@ function Plan({ record, target, close }: { record: PackageRecord; target: string
   }
   const plan = useQuery({
     ...read('POST /distributions/promote', { body: { ...body, dry_run: true } }),
-    placeholderData: undefined,
   })
   const promote = useMutation({
     mutationFn: () => call('POST /distributions/promote', { body }),

@@ -3,12 +3,12 @@ import { Button, Code, Drawer, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { linkTo, read, type Answered } from '../../api/api.ts'
+import { linkTo, readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { ChoiceFilter, Filters, TextFilter, useFilter } from '../../parts/filters.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager } from '../../parts/pager.tsx'
+import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { utc } from '../../parts/when.tsx'
 
@@ -39,7 +39,7 @@ const ACTIONS = [
 export default function Audit() {
   const { page = 1, size = 50, ...filters } = route.useSearch()
   const [open, setOpen] = useState<Entry | null>(null)
-  const list = useQuery(read('GET /artifacts/audit/logs', { query: { ...filters, page, per_page: size } }))
+  const list = useQuery(readList('GET /artifacts/audit/logs', { query: { ...filters, page, per_page: size } }))
   return (
     <Page
       title="Audit"
@@ -59,7 +59,9 @@ export default function Audit() {
       </Filters>
       <Answer of={list} rows={12}>
         {({ items, total, pages }) =>
-          items.length === 0 ? (
+          items.length === 0 && total > 0 ? (
+            <PastEnd pages={pages} />
+          ) : items.length === 0 ? (
             <Empty title="No entry matches">
               <Link to="/audit">Show all</Link>
             </Empty>

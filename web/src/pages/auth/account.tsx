@@ -29,12 +29,17 @@ export default function Account() {
   return (
     <Page title="Your account" about={`${user.full_name || user.username}, ${user.role}`}>
       <div style={{ maxWidth: 480 }}>
+        {user.mfa_enrolment_required && (
+          <Text role="alert" fw={650} mb="md">
+            Your role needs a second factor here. Set one up below; then everything else opens.
+          </Text>
+        )}
         {local ? (
           <Password />
         ) : (
           <p>Your password is kept by {user.auth_source === 'ldap' ? 'the directory' : 'the identity provider'}.</p>
         )}
-        {local && <SecondFactor on={user.mfa_enabled === true} />}
+        <SecondFactor on={user.mfa_enabled === true} />
         <Look />
       </div>
     </Page>

@@ -208,11 +208,12 @@ function Made({ token, close }: { token: string; close: () => void }) {
       </Alert>
       <Snippet label="Token" text={token} />
       <Text size="sm" mb="xs">
-        As a masked variable <span className="mono">GATEHOUSE_TOKEN</span>, a pipeline uploads with:
+        As a masked variable <span className="mono">GATEHOUSE_TOKEN</span>, a pipeline with Node uploads so, and fails
+        when the package is not published:
       </Text>
       <Snippet
         label="Upload from a pipeline"
-        text={`curl -fsS -H "Authorization: Bearer $GATEHOUSE_TOKEN" \\\n  -F distribution=CODENAME -F file=@package.deb ${base}api/v1/upload/`}
+        text={`curl -fsSO ${base}cli/gatehouse.mjs\nnode gatehouse.mjs upload --url ${base} -d CODENAME package.deb`}
       />
       <Button onClick={close}>I have stored it</Button>
     </Modal>

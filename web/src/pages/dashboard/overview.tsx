@@ -79,11 +79,10 @@ export default function Overview() {
 
 function Needs({ stats }: { stats: Answered<'GET /dashboard/stats'> }) {
   const { security_review: review, packages, alerts, antivirus } = stats
-  const overdue = alerts.filter(({ type }) => type === 'sla_expired').length
   const figures = [
     { figure: review.pending_review, what: 'wait for a decision', to: '/review' as const },
-    { figure: overdue, what: 'are overdue', to: '/review' as const },
-    { figure: review.expiring_soon.length, what: 'exceptions expire soon', to: '/decisions' as const },
+    { figure: review.overdue, what: 'are overdue', to: '/review' as const },
+    { figure: review.expiring_soon_total, what: 'exceptions expire soon', to: '/decisions' as const },
     { figure: packages.total, what: `packages, ${bytes(packages.total_size_bytes)}`, to: '/packages' as const },
   ]
   return (

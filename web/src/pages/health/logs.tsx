@@ -3,7 +3,7 @@ import { Button, Code, Switch, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { client, read, type Answered } from '../../api/api.ts'
+import { client, readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../../parts/filters.tsx'
 import { Toned } from '../../parts/marks.tsx'
@@ -20,7 +20,7 @@ const MOST_SHOWN = 1_000
 export default function Logs() {
   const { q, level } = route.useSearch()
   const [following, setFollowing] = useState(false)
-  const list = useQuery(read('GET /logs', { query: { q, level, limit: 200 } }))
+  const list = useQuery(readList('GET /logs', { query: { q, level, limit: 200 } }))
   const { entries, dropped } = useFollowed(following, q, level)
   return (
     <Page title="Logs" about="Newest first, without secrets. Times are UTC.">

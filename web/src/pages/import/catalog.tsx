@@ -3,7 +3,7 @@ import { Button, Group, Modal, Select, Stack, Switch, Text } from '@mantine/core
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { call, read, type Answered } from '../../api/api.ts'
+import { call, read, readList, type Answered } from '../../api/api.ts'
 import { problemOf } from '../../api/problem.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
 import { useDistributions } from '../../parts/distributions.ts'
@@ -18,7 +18,7 @@ export function Catalog() {
   const { q, source } = route.useSearch()
   const [chosen, setChosen] = useState<Found | null>(null)
   const list = useQuery({
-    ...read('GET /import/search', { query: { q: q ?? '', source_id: source, limit: 50 } }),
+    ...readList('GET /import/search', { query: { q: q ?? '', source_id: source, limit: 50 } }),
     enabled: q !== undefined,
   })
   return (
@@ -103,7 +103,6 @@ function ImportOne({ found, close }: { found: Found; close: () => void }) {
       query: { distribution: distribution ?? '', source_id, version, arch },
     }),
     enabled: distribution !== null,
-    placeholderData: undefined,
   })
   const bring = useMutation({
     mutationFn: () =>

@@ -41,6 +41,7 @@ export function MirrorForm({ mirror, sources = [], close }: MirrorFormProps) {
       names: names.split(/[\s,]+/).filter(Boolean),
       ...{ globs, exclude, sections, architectures, remove_withdrawn: removes },
       keep_latest: kept === '' ? null : Number(kept),
+      ...(given && { remove_at_most_percent: given.remove_at_most_percent }),
     },
   }
   const plan = useMutation({ mutationFn: () => call('POST /import/mirror/sources/{id}/plan', request) })

@@ -18,7 +18,7 @@ export function MirrorPanel({ id }: { id: number }) {
   const mayChange = useMay('maintainer+')
   const [asks, setAsks] = useState<'form' | 'delete' | null>(null)
   const params = { id: String(id) }
-  const mirror = useQuery({ ...read('GET /import/mirror/sources/{id}', { params }), placeholderData: undefined })
+  const mirror = useQuery({ ...read('GET /import/mirror/sources/{id}', { params }) })
   // It reads the whole catalog, so it runs when somebody asks for it.
   const plan = useMutation({ mutationFn: () => call('GET /import/mirror/sources/{id}/plan', { params }) })
   const start = useMutation({

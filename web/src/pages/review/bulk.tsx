@@ -14,19 +14,24 @@ type BulkAnswer = Answered<'POST /security/decisions/bulk'>
 
 interface BulkProps {
   decision: 'approve' | 'reject'
-  records: readonly RecordId[]
+  /** with the digest that the queue showed */
+  records: readonly (RecordId & { sha256?: string | undefined })[]
   close: () => void
   /** with the ids of those that failed */
   onDone: (failed: ReadonlySet<string>) => void
 }
 
-export function Bulk({ decision, records, close, onDone }: BulkProps) {
+export function Bulk({ decision, records: selected, close, onDone }: BulkProps) {
+  // Those that it was opened with: afterwards only what failed is selected, and the outcome is about all.
+  const [records] = useState(selected)
   const queries = useQueryClient()
   const [reason, setReason] = useState('')
-  const items = records.map(({ name, version, distribution, arch }) => ({ package: name, version, distribution, arch }))
+  const items = records.map(({ name, version, distribution, arch, sha256 }) => ({
+    ...{ package: name, version, distribution, arch },
+    ...(sha256 === undefined ? {} : { sha256 }),
+  }))
   const preview = useQuery({
     ...read('POST /security/decisions/bulk', { body: { items, decision, justification: 'preview', dry_run: true } }),
-    placeholderData: undefined,
     staleTime: 0,
   })
   const decide = useMutation({

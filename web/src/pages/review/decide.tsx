@@ -6,17 +6,14 @@ import { call } from '../../api/api.ts'
 import { Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { ACTIONS, count } from '../../parts/words.ts'
+import { approves as isApproval, bodyOf, type Draft } from './decision.ts'
+import { CHOICES, firstDay, wrongEnding, type Ending } from './ending.ts'
 import { evidenceOf, type Action, type Evidence } from './item.ts'
-import type { RecordId } from './record-id.ts'
+import { idOf, type RecordId } from './record-id.ts'
 import { heldElsewhere, leftOpen, ScopeChoice, WHOLE, type Scope } from './scope.tsx'
 
-export interface Draft {
-  reason: string
-  /** until the decision ends; null: no end */
-  days: number | null
-}
-
-const EXPIRIES = ['7', '30', '90', '180', 'date', 'none'] as const
+/** Tells whether a decision about the record is under way. */
+export const decidingKey = (record: RecordId) => ['decide', idOf(record)]
 
 interface DecideProps {
   record: RecordId
@@ -31,31 +28,17 @@ interface DecideProps {
 
 export function Decide({ record, evidence, action, setAction, draft, setDraft, onDecided }: DecideProps) {
   const { name, version, distribution, arch } = record
+  const now = Date.now()
   const queries = useQueryClient()
   const field = useRef<HTMLTextAreaElement>(null)
-  const [expiry, setExpiry] = useState<(typeof EXPIRIES)[number]>('none')
-  const [target, setTarget] = useState('')
   const [scope, setScope] = useState<Scope>(WHOLE)
-  const approves = action === 'accept_risk' || action === 'exception'
+  const approves = isApproval(action)
   useEffect(() => field.current?.focus(), [action])
 
   const decide = useMutation({
-    mutationFn: () =>
-      call('POST /security/packages/{name}/{version}/decide', {
-        params: { name, version },
-        query: {},
-        body: {
-          // With an end it is an exception; the words of the API for the same button.
-          action: approves ? (draft.days === null ? 'accept_risk' : 'exception') : action,
-          justification: draft.reason,
-          // Without a distribution it is about all where these bytes are held.
-          ...(scope.elsewhere ? {} : { distribution }),
-          arch,
-          ...(scope.findings !== null && { cve_ids: [...scope.findings] }),
-          ...(approves && draft.days !== null && { expires_in_days: draft.days }),
-          ...(action === 'upgrade_required' && target && { target_version: target }),
-        },
-      }),
+    mutationKey: decidingKey(record),
+    mutationFn: (body: NonNullable<ReturnType<typeof bodyOf>>) =>
+      call('POST /security/packages/{name}/{version}/decide', { params: { name, version }, query: {}, body }),
     onSuccess: async () => {
       const others = scope.elsewhere ? heldElsewhere(evidence) : []
       const records = [distribution, ...others].map((one) => ({ name, version, arch, distribution: one }))
@@ -66,15 +49,13 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
     onError: () => void queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey }),
   })
   const isWhole = scope.findings === null || leftOpen(evidence.findings, scope.findings).length === 0
-  const ready = draft.reason.trim() !== '' && scope.findings?.length !== 0 && (isWhole || !approves)
-  const send = () => ready && !decide.isPending && decide.mutate()
-  const choose = (value: (typeof EXPIRIES)[number]) => {
-    setExpiry(value)
-    if (value !== 'date') setDraft({ ...draft, days: value === 'none' ? null : Number(value) })
-  }
+  const body = bodyOf({ record, action, draft, scope, sha256: evidence.sha256 }, now)
+  const ready = draft.reason.trim() !== '' && scope.findings?.length !== 0 && (isWhole || !approves) && body !== null
+  const send = () => ready && !decide.isPending && decide.mutate(body)
 
   return (
     <Alert
+      role="group"
       variant="outline"
       color="gray"
       mb="lg"
@@ -100,34 +81,14 @@ export function Decide({ record, evidence, action, setAction, draft, setDraft, o
             value={draft.reason}
             onChange={(event) => setDraft({ ...draft, reason: event.currentTarget.value })}
           />
-          {approves && (
-            <Group align="flex-end">
-              <div style={{ maxWidth: '100%', overflowX: 'auto' }}>
-                <Text size="sm" fw={500} id="expiry">
-                  Ends
-                </Text>
-                <SegmentedControl
-                  aria-labelledby="expiry"
-                  value={expiry}
-                  onChange={(value) => choose(value)}
-                  data={EXPIRIES.map((value) => ({
-                    value,
-                    label: value === 'none' ? 'no end' : value === 'date' ? 'date' : `${value} d`,
-                  }))}
-                />
-              </div>
-              {expiry === 'date' && (
-                <TextInput
-                  type="date"
-                  aria-label="Last day"
-                  onChange={(event) => setDraft({ ...draft, days: daysUntil(event.currentTarget.value) })}
-                />
-              )}
-            </Group>
-          )}
+          {approves && <Ends ending={draft.ending} now={now} choose={(ending) => setDraft({ ...draft, ending })} />}
           <ScopeChoice action={action} evidence={evidence} scope={scope} setScope={setScope} />
           {action === 'upgrade_required' && (
-            <TextInput label="To version" value={target} onChange={(event) => setTarget(event.currentTarget.value)} />
+            <TextInput
+              label="To version"
+              value={draft.target}
+              onChange={(event) => setDraft({ ...draft, target: event.currentTarget.value })}
+            />
           )}
           {decide.isError && <Failure error={decide.error} />}
           <Group>
@@ -167,7 +128,44 @@ function effect(
   return `${served ? 'Clients keep it' : `Clients of ${distribution} get it with their next update`}. ${accepted > 0 ? `${count(accepted, 'finding is', 'findings are')} accepted.` : ''}`
 }
 
-function daysUntil(day: string): number | null {
-  const days = Math.ceil((Date.parse(`${day}T23:59:59Z`) - Date.now()) / 86_400_000)
-  return Number.isFinite(days) && days >= 1 ? days : null
+interface EndsProps {
+  ending: Ending
+  now: number
+  choose: (ending: Ending) => void
+}
+
+/** How long an approval holds. */
+function Ends({ ending, now, choose }: EndsProps) {
+  const wrong = wrongEnding(ending, now)
+  return (
+    <Group align="flex-end">
+      <div style={{ maxWidth: '100%', overflowX: 'auto' }}>
+        <Text size="sm" fw={500} id="expiry">
+          Ends
+        </Text>
+        <SegmentedControl
+          aria-labelledby="expiry"
+          value={ending.choice}
+          onChange={(choice) => choose({ ...ending, choice })}
+          data={CHOICES.map((value) => ({
+            value,
+            label: value === 'none' ? 'no end' : value === 'date' ? 'date' : `${value} d`,
+          }))}
+        />
+      </div>
+      {ending.choice === 'date' && (
+        <TextInput
+          type="date"
+          label="Last day"
+          required
+          min={firstDay(now)}
+          value={ending.day}
+          onChange={(event) => choose({ ...ending, day: event.currentTarget.value })}
+          // Red is for what was typed; an empty field only says what is missing.
+          description={ending.day === '' ? wrong : undefined}
+          error={ending.day === '' ? undefined : wrong}
+        />
+      )}
+    </Group>
+  )
 }

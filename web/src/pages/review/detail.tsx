@@ -1,8 +1,8 @@
 // All about one held record on one screen: why, what was found, what was not scanned, what changed, who needs it; and the decision.
 import { Button, Group, Text } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useIsMutating, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useEffectEvent, useState } from 'react'
 import { call } from '../../api/api.ts'
 import { useKeys } from '../../app/keys.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
@@ -13,10 +13,15 @@ import { When } from '../../parts/when.tsx'
 import { ACTIONS, bytes, count, HELD_REASONS } from '../../parts/words.ts'
 import { FindingsTable } from '../artifacts/findings.tsx'
 import { saw, Verdicts } from '../artifacts/verdicts.tsx'
-import { Decide, type Draft } from './decide.tsx'
+import { Decide, decidingKey } from './decide.tsx'
+import { EMPTY_DRAFT, type Draft } from './decision.ts'
 import { Due } from './entry.tsx'
 import { evidenceOf, type Action, type Evidence, type QueueItem } from './item.ts'
+import { Overtaken } from './overtaken.tsx'
 import type { RecordId } from './record-id.ts'
+
+/** The element that has the focus when a decision has opened the next record. */
+export const OPEN_RECORD = 'open-record'
 
 interface DetailProps {
   record: RecordId
@@ -26,12 +31,25 @@ interface DetailProps {
   setAction: (action: Action | null) => void
   mayDecide: boolean
   onDecided: (records: RecordId[]) => void
+  /** it waits no more, whoever decided it */
+  onSettled: (record: RecordId) => void
+  /** it waits again */
+  onReopened: (record: RecordId) => void
 }
 
-export function Detail({ record, radius, action, setAction, mayDecide, onDecided }: DetailProps) {
-  const evidence = useQuery({ ...evidenceOf(record), placeholderData: undefined })
+export function Detail({
+  record,
+  radius,
+  action,
+  setAction,
+  mayDecide,
+  onDecided,
+  onSettled,
+  onReopened,
+}: DetailProps) {
+  const evidence = useQuery({ ...evidenceOf(record) })
   const queries = useQueryClient()
-  const [draft, setDraft] = useState<Draft>({ reason: '', days: null })
+  const [draft, setDraft] = useState<Draft>(EMPTY_DRAFT)
   const rescan = useMutation({
     mutationFn: () => {
       const { name, version, distribution, arch } = record
@@ -42,14 +60,26 @@ export function Detail({ record, radius, action, setAction, mayDecide, onDecided
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: evidenceOf(record).queryKey }),
   })
+  // The event of one's own decision may come before its answer: that is nobody else's.
+  const isSending = useIsMutating({ mutationKey: decidingKey(record) }) > 0
+  const isSettled = evidence.data !== undefined && evidence.data.status !== 'pending_review' && !isSending
+  const settle = useEffectEvent(() => onSettled(record))
+  useEffect(() => {
+    if (isSettled) settle()
+  }, [isSettled])
   useKeys(mayDecide ? { s: () => rescan.mutate() } : {})
   return (
-    <article aria-label={`${record.name} ${record.version}`} style={{ minWidth: 0 }}>
+    <article
+      id={OPEN_RECORD}
+      tabIndex={-1}
+      aria-label={`${record.name} ${record.version}`}
+      style={{ minWidth: 0, outline: 'none' }}
+    >
       <Answer of={evidence} rows={10}>
         {(data) => (
           <>
             <Head data={data} />
-            {mayDecide && data.status === 'pending_review' && (
+            {mayDecide && !isSettled && (
               <>
                 <Group gap="xs" mb="md">
                   <Button onClick={() => setAction('accept_risk')}>Approve</Button>
@@ -79,6 +109,17 @@ export function Detail({ record, radius, action, setAction, mayDecide, onDecided
                   />
                 )}
               </>
+            )}
+            {mayDecide && isSettled && action && (
+              <Overtaken
+                record={record}
+                evidence={data}
+                action={action}
+                draft={draft}
+                setDraft={setDraft}
+                close={() => setAction(null)}
+                onReopened={() => onReopened(record)}
+              />
             )}
             <Section title={`Findings (${data.findings_total})`}>
               <FindingsTable findings={data.findings} compared={saw(data.coverage['cve_scan'])} />
@@ -228,7 +269,7 @@ function Earlier({ data, reuse }: { data: Evidence; reuse: ((draft: Draft, actio
                 <Button
                   size="compact-xs"
                   variant="default"
-                  onClick={() => reuse({ reason: justification, days: null }, action as Action)}
+                  onClick={() => reuse({ ...EMPTY_DRAFT, reason: justification }, action as Action)}
                 >
                   Use again
                 </Button>

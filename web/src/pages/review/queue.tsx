@@ -2,21 +2,22 @@
 import { Button, Group, Kbd, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate, useRouter } from '@tanstack/react-router'
-import { useCallback, useEffect, useState } from 'react'
-import { read } from '../../api/api.ts'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { readList } from '../../api/api.ts'
 import { clearNews, useNews } from '../../api/live.ts'
 import { useActions } from '../../app/actions.ts'
+import { focusTitle } from '../../app/arrival.ts'
 import { useKeys } from '../../app/keys.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
 import { News } from '../../parts/news.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager } from '../../parts/pager.tsx'
+import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { HELD_REASONS, SEVERITIES } from '../../parts/words.ts'
 import { useMay } from '../../session/session.ts'
 import { Bulk } from './bulk.tsx'
-import { Detail } from './detail.tsx'
+import { Detail, OPEN_RECORD } from './detail.tsx'
 import { Entry } from './entry.tsx'
 import { Help } from './help.tsx'
 import { evidenceOf, type Action, type QueueItem } from './item.ts'
@@ -35,7 +36,7 @@ export default function Queue() {
   const change = route.useNavigate()
   const mayDecide = useMay('maintainer+')
   const codenames = useCodenames()
-  const list = useQuery(read(QUEUE, { query: { ...filters, page, per_page: size, include_findings: false } }))
+  const list = useQuery(readList(QUEUE, { query: { ...filters, page, per_page: size, include_findings: false } }))
   const [decided, setDecided] = useState<ReadonlySet<string>>(new Set())
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [action, setAction] = useState<Action | null>(null)
@@ -79,11 +80,21 @@ export default function Queue() {
       if (neighbour) queries.query(evidenceOf(neighbour)).catch(() => undefined)
   }, [at, items, queries])
   useEffect(() => clearNews(QUEUE), [])
+  // The form that had the focus is gone after a decision: the next record has it, and is read aloud.
+  const hasDecided = useRef(false)
+  useEffect(() => {
+    if (!hasDecided.current) return
+    hasDecided.current = false
+    const next = document.getElementById(OPEN_RECORD)
+    if (next) next.focus({ preventScroll: true })
+    else focusTitle({ preventScroll: true })
+  }, [openId])
 
   const onDecided = (records: RecordId[]) => {
     const ids = records.map(idOf)
     setDecided((now) => new Set([...now, ...ids]))
     setAction(null)
+    hasDecided.current = true
     const isOpen = (one: QueueItem) => !decided.has(idOf(one)) && !ids.includes(idOf(one))
     const next = items.slice(at + 1).find(isOpen) ?? items.find(isOpen)
     if (next) show(next)
@@ -95,11 +106,23 @@ export default function Queue() {
     void queries.invalidateQueries({ queryKey: ['GET /dashboard/summary'] })
   }
 
+  /** The address names what is open from here on: another first row must not take its place. */
+  const keep = (record: RecordId) => void change({ search: (now) => ({ ...now, item: idOf(record) }), replace: true })
+  const openForm = (one: Action | null) => {
+    if (one && open) keep(open)
+    setAction(one)
+  }
+  const onSettled = (record: RecordId) => {
+    if (!items.some((one) => idOf(one) === idOf(record))) return
+    keep(record)
+    setDecided((now) => new Set([...now, idOf(record)]))
+  }
+
   const decide = (one: Action) => {
     if (!mayDecide || !open) return
     if (selected.size > 0 && (one === 'accept_risk' || one === 'reject'))
       setBulk(one === 'reject' ? 'reject' : 'approve')
-    else setAction(one)
+    else openForm(one)
   }
   const openPackage = () =>
     open && void navigate({ to: '/packages/$name', params: { name: open.name }, search: { version: open.version } })
@@ -154,7 +177,9 @@ export default function Queue() {
       <News count={news} show={reload} />
       <Answer of={list}>
         {({ items: shown, total, pages }) =>
-          shown.length === 0 && !parseId(item) ? (
+          shown.length === 0 && total > 0 ? (
+            <PastEnd pages={pages} />
+          ) : shown.length === 0 && !parseId(item) ? (
             <Empty
               title={Object.keys(filters).length > 0 ? 'Nothing in the queue matches' : 'Nothing waits for a decision'}
             >
@@ -203,9 +228,11 @@ export default function Queue() {
                   record={open}
                   radius={items[at]?.blast_radius ?? null}
                   action={action}
-                  setAction={setAction}
+                  setAction={openForm}
                   mayDecide={mayDecide}
                   onDecided={onDecided}
+                  onSettled={onSettled}
+                  onReopened={(record) => setDecided((now) => new Set([...now].filter((id) => id !== idOf(record))))}
                 />
               )}
             </div>
@@ -215,7 +242,9 @@ export default function Queue() {
       {bulk && (
         <Bulk
           decision={bulk}
-          records={[...selected].map((id) => parseId(id)).filter((one) => one !== null)}
+          records={[...selected]
+            .map((id) => items.find((one) => idOf(one) === id) ?? parseId(id))
+            .filter((one) => one !== null)}
           close={() => setBulk(null)}
           onDone={(failed) => {
             setDecided((now) => new Set([...now, ...[...selected].filter((id) => !failed.has(id))]))

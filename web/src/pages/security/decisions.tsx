@@ -3,12 +3,12 @@ import { Button, Group, Modal, SegmentedControl, Stack, Text, Textarea } from '@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { call, linkTo, read, type Answered } from '../../api/api.ts'
+import { call, linkTo, read, readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty, Failure } from '../../parts/answer.tsx'
 import { Filters, useFilter } from '../../parts/filters.tsx'
 import { Toned } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager } from '../../parts/pager.tsx'
+import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { VersionLink } from '../../parts/version-link.tsx'
 import { When } from '../../parts/when.tsx'
@@ -24,7 +24,7 @@ export default function Decisions() {
   const mayDecide = useMay('maintainer+')
   const [withdrawn, setWithdrawn] = useState<Decision | null>(null)
   const all = useQuery({
-    ...read('GET /security/decisions', {
+    ...readList('GET /security/decisions', {
       query: { page, per_page: size, ...(show === 'all' ? {} : { active: true }) },
     }),
     enabled: show !== 'mine',
@@ -47,7 +47,9 @@ export default function Decisions() {
       </Filters>
       <Answer of={list}>
         {(data) =>
-          data.decisions.length === 0 ? (
+          data.decisions.length === 0 && 'pages' in data && data.total > 0 ? (
+            <PastEnd pages={data.pages} />
+          ) : data.decisions.length === 0 ? (
             <Empty title="No decisions">
               Decisions are made in the <Link to="/review">review queue</Link>.
             </Empty>

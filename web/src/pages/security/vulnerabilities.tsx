@@ -2,13 +2,13 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { read, type Answered } from '../../api/api.ts'
+import { readList, type Answered } from '../../api/api.ts'
 import { Answer, Empty } from '../../parts/answer.tsx'
 import { useCodenames } from '../../parts/distributions.ts'
 import { ChoiceFilter, Filters, FlagFilter, TextFilter } from '../../parts/filters.tsx'
 import { Findings, Mark, SeverityMark, Status } from '../../parts/marks.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Pager } from '../../parts/pager.tsx'
+import { PastEnd, Pager } from '../../parts/pager.tsx'
 import { Rows } from '../../parts/rows.tsx'
 import { VersionLink } from '../../parts/version-link.tsx'
 import { count, SEVERITIES } from '../../parts/words.ts'
@@ -20,7 +20,7 @@ type Advisory = NonNullable<Answered<'GET /security/vulnerabilities'>['advisorie
 export default function Vulnerabilities() {
   const { fix, page = 1, size = 50, ...filters } = route.useSearch()
   const list = useQuery(
-    read('GET /security/vulnerabilities', {
+    readList('GET /security/vulnerabilities', {
       query: { ...filters, fix_state: fix, page, per_page: size, group: 'cve' },
     }),
   )
@@ -37,7 +37,9 @@ export default function Vulnerabilities() {
       </Filters>
       <Answer of={list}>
         {({ advisories = [], summary, packages_scanned: scanned, total, pages }) =>
-          advisories.length === 0 ? (
+          advisories.length === 0 && total > 0 ? (
+            <PastEnd pages={pages} />
+          ) : advisories.length === 0 ? (
             <Empty title={filtered ? 'No finding matches' : 'No findings'}>
               {count(scanned, 'package was', 'packages were')} compared with the advisories of their distribution.
               {filters.q &&
@@ -80,7 +82,7 @@ export default function Vulnerabilities() {
   )
 }
 
-function Name({ of: { id, in_kev: exploited, description, urls } }: { of: Advisory }) {
+function Name({ of: { id, aliases, in_kev: exploited, description, urls } }: { of: Advisory }) {
   return (
     <>
       {urls[0] ? (
@@ -91,6 +93,11 @@ function Name({ of: { id, in_kev: exploited, description, urls } }: { of: Adviso
         id
       )}{' '}
       {exploited && <Mark color="var(--mantine-color-red-9)">known exploited</Mark>}
+      {aliases.length > 0 && (
+        <Text size="xs" maw={420} lineClamp={2}>
+          {aliases.join(', ')}
+        </Text>
+      )}
       <Text size="xs" c="dimmed" maw={420} lineClamp={2}>
         {description}
       </Text>

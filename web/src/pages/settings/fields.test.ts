@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { changesOf, choicesOf, controlOf } from './fields.ts'
+import { changesOf, choicesOf, controlOf, rebase } from './fields.ts'
 
 describe('the control of a setting', () => {
   test.each([
@@ -31,5 +31,44 @@ describe('what is sent', () => {
     ['a list as a whole', { ...before, list: [1, 2] }, { list: [1, 2] }],
   ])('%s', (_, after, expected) => {
     expect(changesOf(before, after)).toEqual(expected)
+  })
+})
+
+describe('when somebody else changed the settings meanwhile', () => {
+  const before = { days: 90, hour: 3, token: '***', host: 'a' }
+  const isSecret = (key: string) => key === 'token'
+
+  test.each([
+    ['what only they changed is taken over', { ...before }, { ...before, hour: 4 }, { ...before, hour: 4 }, []],
+    [
+      'what only I edited stays',
+      { ...before, days: 130 },
+      { ...before, hour: 4 },
+      { ...before, days: 130, hour: 4 },
+      [],
+    ],
+    [
+      'what both changed stays as I edited it, and is named',
+      { ...before, days: 130 },
+      { ...before, days: 121 },
+      { ...before, days: 130 },
+      ['days'],
+    ],
+    [
+      'the same change of both is none',
+      { ...before, days: 121 },
+      { ...before, days: 121 },
+      { ...before, days: 121 },
+      [],
+    ],
+    [
+      'a secret that I set is named, because nobody sees theirs',
+      { ...before, token: 'new' },
+      { ...before },
+      { ...before, token: 'new' },
+      ['token'],
+    ],
+  ])('%s', (_, mine, theirs, values, conflicts) => {
+    expect(rebase({ before, mine, theirs }, isSecret)).toEqual({ values, conflicts })
   })
 })

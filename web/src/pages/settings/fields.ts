@@ -44,5 +44,22 @@ function absentAsNull(was: Values, is: Values): Values {
   )
 }
 
+/**
+ * The form after somebody else changed the settings: what was edited stays, the rest is theirs.
+ * @param isSecret a secret is never shown, so nobody can see whether theirs differs
+ * @returns `conflicts`: keys that were edited here and differ from what is stored now
+ */
+export function rebase(
+  { before, mine, theirs }: { before: Values; mine: Values; theirs: Values },
+  isSecret: (key: string) => boolean,
+): { values: Values; conflicts: string[] } {
+  const edited = Object.keys(mine).filter((key) => !same(before[key], mine[key]))
+  const values = { ...theirs, ...Object.fromEntries(edited.map((key) => [key, mine[key]])) }
+  const conflicts = edited.filter(
+    (key) => isSecret(key) || (!same(theirs[key], before[key]) && !same(theirs[key], mine[key])),
+  )
+  return { values, conflicts }
+}
+
 const isMap = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value)
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)

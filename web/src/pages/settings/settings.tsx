@@ -2,15 +2,15 @@
 import { Alert, Button, Group, NavLink, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useBlocker, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useEffectEvent, useState } from 'react'
 import schema, { type FieldSchema } from 'virtual:settings-schema'
-import { call, read, type Answered } from '../../api/api.ts'
+import { call, change, read, type Answered } from '../../api/api.ts'
 import { ApiError, problemOf } from '../../api/problem.ts'
 import { Answer, Failure } from '../../parts/answer.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Page } from '../../parts/page.tsx'
 import { When } from '../../parts/when.tsx'
-import { changesOf, type Values } from './fields.ts'
+import { changesOf, controlOf, rebase, type Values } from './fields.ts'
 import { Field } from './field.tsx'
 import { Tests } from './tests.tsx'
 
@@ -28,7 +28,7 @@ function fieldsOf(section: string): [string, FieldSchema][] {
 
 export default function Settings() {
   const { section = GENERAL } = useParams({ strict: false })
-  const document = useQuery({ ...read('GET /settings'), placeholderData: undefined, refetchOnWindowFocus: false })
+  const document = useQuery({ ...read('GET /settings'), refetchOnWindowFocus: false })
   return (
     <Page
       title="Settings"
@@ -54,7 +54,7 @@ export default function Settings() {
           ))}
         </nav>
         <Answer of={document} rows={8}>
-          {(data) => <Section key={`${section} ${data._meta.revision}`} name={section} document={data} />}
+          {(data) => <Section key={section} name={section} document={data} />}
         </Answer>
       </div>
     </Page>
@@ -63,28 +63,64 @@ export default function Settings() {
 
 const titleOf = (name: string) => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll('_', ' ')
 
+const valuesOf = (name: string, document: Document) =>
+  (name === GENERAL
+    ? Object.fromEntries(fieldsOf(name).map(([key]) => [key, document[key]]))
+    : document[name]) as Values
+
+/** One section: what is stored, as far as this page knows, and what was edited since. */
 function Section({ name, document }: { name: string; document: Document }) {
-  const before = (
-    name === GENERAL ? Object.fromEntries(fieldsOf(name).map(([key]) => [key, document[key]])) : document[name]
-  ) as Values
-  const [values, setValues] = useState<Values>(before)
+  const [known, setKnown] = useState(document)
+  const [values, setValues] = useState<Values>(() => valuesOf(name, document))
+  const [conflicts, setConflicts] = useState<string[]>([])
+  // Fields with a text of their own begin anew when the form takes another value.
+  const [round, setRound] = useState(0)
   const queries = useQueryClient()
+  const { queryKey } = read('GET /settings')
+  const before = valuesOf(name, known)
   const changes = changesOf(before, values)
   const isChanged = Object.keys(changes).length > 0
   useBlocker({
     shouldBlockFn: () => isChanged && !confirm('Leave without saving the changes?'),
     enableBeforeUnload: isChanged,
   })
+  const fields = fieldsOf(name)
+  const take = (next: Values) => {
+    setValues(next)
+    setRound((now) => now + 1)
+  }
 
+  /** Somebody else's change: edits stay, and what both changed is shown twice. */
+  const meet = (theirs: Document) => {
+    const isSecret = (key: string) => fields.some(([one, field]) => one === key && controlOf(field) === 'secret')
+    const met = rebase({ before, mine: values, theirs: valuesOf(name, theirs) }, isSecret)
+    setKnown(theirs)
+    setConflicts(met.conflicts)
+    take(met.values)
+  }
   const save = useMutation({
-    mutationFn: async () => {
-      // Two people at once: what was not shown must not be overwritten.
-      const now = await queries.query({ ...read('GET /settings'), staleTime: 0 })
-      if (now._meta.revision !== document._meta.revision) throw new MovedError()
-      return call('PATCH /settings', { body: name === GENERAL ? changes : { [name]: changes } })
+    mutationFn: () =>
+      change('PATCH /settings', String(known._meta.revision), {
+        body: name === GENERAL ? changes : { [name]: changes },
+      }),
+    onSuccess: (saved) => {
+      setKnown(saved)
+      setConflicts([])
+      take(valuesOf(name, saved))
+      queries.setQueryData(queryKey, saved)
     },
-    onSuccess: (saved) => queries.setQueryData(read('GET /settings').queryKey, saved),
+    onError: async (error) => {
+      if (!isMoved(error)) return
+      const theirs: Document = await call('GET /settings')
+      meet(theirs)
+      queries.setQueryData(queryKey, theirs)
+    },
   })
+  // Read again by other means, another section's save among them.
+  const meetNewer = useEffectEvent(() => {
+    if (document._meta.revision > known._meta.revision && !save.isPending) meet(document)
+  })
+  useEffect(() => meetNewer(), [document])
   const problem = save.error instanceof ApiError ? problemOf(save.error) : null
   const errorOf = (key: string) =>
     problem?.errors.find(
@@ -92,32 +128,54 @@ function Section({ name, document }: { name: string; document: Document }) {
     )?.message
 
   return (
-    <Form send={() => save.mutate()} style={{ maxWidth: 640 }}>
+    <Form send={() => isChanged && !save.isPending && save.mutate()} style={{ maxWidth: 640 }}>
       <Text mb="md">{schema.properties[name]?.description}</Text>
-      {fieldsOf(name).map(([key, field]) => (
-        <Field
-          key={key}
-          name={key}
-          schema={field}
-          value={values[key]}
-          stored={before[key]}
-          error={errorOf(key)}
-          inactive={document._meta.inactive.includes(`${name}.${key}`)}
-          onChange={(value) => setValues((now) => ({ ...now, [key]: value }))}
-        />
+      {fields.map(([key, field]) => (
+        <div key={key}>
+          <Field
+            key={round}
+            name={key}
+            schema={field}
+            value={values[key]}
+            stored={before[key]}
+            error={errorOf(key)}
+            inactive={known._meta.inactive.includes(`${name}.${key}`)}
+            onChange={(value) => setValues((now) => ({ ...now, [key]: value }))}
+          />
+          {conflicts.includes(key) && (
+            <Theirs
+              label={key.replaceAll('_', ' ')}
+              value={controlOf(field) === 'secret' ? null : before[key]}
+              take={() => {
+                setConflicts((now) => now.filter((one) => one !== key))
+                take({ ...values, [key]: before[key] })
+              }}
+            />
+          )}
+        </div>
       ))}
-      {save.error instanceof MovedError ? (
-        <Alert color="red" variant="outline" role="alert" mb="md">
-          Somebody changed the settings meanwhile. The page shows theirs now; make your change again.
+      {save.isError && !isMoved(save.error) && <Failure error={save.error} />}
+      {isMoved(save.error) && isChanged && (
+        <Alert color="yellow" variant="outline" role="alert" mb="md">
+          {known._meta.updated_by} changed the settings meanwhile (<When at={known._meta.updated_at} />
+          ). Nothing was saved.{' '}
+          {conflicts.length > 0
+            ? 'Your edits are still here; above, both values are shown. Save replaces theirs.'
+            : 'Your edits are still here, and concern other settings: save again.'}
         </Alert>
-      ) : (
-        save.isError && <Failure error={save.error} />
       )}
       <Group mb="xl">
         <Button type="submit" disabled={!isChanged} loading={save.isPending}>
           Save
         </Button>
-        <Button variant="default" disabled={!isChanged} onClick={() => setValues(before)}>
+        <Button
+          variant="default"
+          disabled={!isChanged}
+          onClick={() => {
+            setConflicts([])
+            take(before)
+          }}
+        >
           Discard
         </Button>
         {save.isSuccess && !isChanged && <Text role="status">Saved. It is in force.</Text>}
@@ -127,4 +185,18 @@ function Section({ name, document }: { name: string; document: Document }) {
   )
 }
 
-class MovedError extends Error {}
+/** The other value of a setting that two people changed. */
+function Theirs({ label, value, take }: { label: string; value: unknown; take: () => void }) {
+  return (
+    <Group gap="sm" mb="md" mt="-0.5rem">
+      <Text size="sm">{value === null ? 'Theirs is a secret, which is not shown.' : `Theirs: ${shown(value)}`}</Text>
+      <Button size="compact-xs" variant="default" onClick={take} aria-label={`Take theirs: ${label}`}>
+        Take theirs
+      </Button>
+    </Group>
+  )
+}
+
+const shown = (value: unknown) => (typeof value === 'string' ? value || 'empty' : JSON.stringify(value))
+
+const isMoved = (error: unknown) => error instanceof ApiError && error.problem.code === 'changed_meanwhile'
