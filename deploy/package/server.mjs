@@ -1,5 +1,4 @@
-#!/usr/bin/env node
-// The program of the packages, /usr/bin/gatehouse-server: the service, and the commands that a checkout has as npm scripts.
+// What gatehouse-server runs: the service, and the commands that a checkout has as npm scripts.
 import { existsSync, readFileSync } from 'node:fs'
 
 const USAGE = `usage: gatehouse-server [service]           the whole service (gatehouse.service)
